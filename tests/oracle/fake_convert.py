@@ -2,12 +2,13 @@
 
 Written from the text: "data = data * scale - shift; ConvertLike(Convert(data, destination_type),
 data); data = (data + shift) / scale", one element at a time, on `fractions.Fraction`. The text does
-not say in which type that is computed, so there are four ways, told apart by number:
+not say in which type that is computed, so there are seven ways, told apart by number:
 
 1. every operation in the type of the data;
 2. the same, but ``data * scale - shift`` at once;
-3. every operation in a wider type (float32, for float32 data float64), one rounding at the end;
-4. the same, but the value to convert is rounded to the type of the data first.
+3. and 4. every operation in float32, in float64, one rounding at the end;
+5. nothing is rounded but at the end;
+6. and 7. as 3. and 4., but the value to convert is rounded to the type of the data first.
 """
 
 from dataclasses import dataclass
@@ -15,8 +16,9 @@ from fractions import Fraction
 
 from .formats import FLOATS, decode, nearest_even
 
-WAYS = (1, 2, 3, 4)
-WIDER = {"float16": "float32", "bfloat16": "float32", "float32": "float64"}
+WAYS = (1, 2, 3, 4, 5, 6, 7)
+TYPES = ("float16", "bfloat16", "float32")
+WORK = {3: "float32", 4: "float64", 6: "float32", 7: "float64"}
 DESTINATIONS = {"f8e4m3": "float8e4m3fn", "f8e5m2": "float8e5m2"}
 UNDEFINED, ZERO = "undefined", "zero"
 """What is not a code: nothing is expected, or a zero of either sign."""
@@ -61,16 +63,16 @@ def compute(
     name: str, destination: str, way: int, data: Real, scale: Real, shift: list[Real]
 ) -> Real:
     """The expression of the text."""
-    work = WIDER[name] if way in (3, 4) else name
+    work = WORK.get(way, name)
 
     def in_work(x: Real) -> Real:
-        return rounded(work, x)
+        return x if way == 5 else rounded(work, x)
 
     product = times(data, scale)
     if way != 2 or not shift:
         product = in_work(product)
     moved = in_work(minus(product, shift[0])) if shift else product
-    if way == 4:
+    if way in (6, 7):
         moved = rounded(name, moved)
     back = converted(destination, moved)
     if shift:

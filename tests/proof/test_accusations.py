@@ -81,7 +81,7 @@ def of_fake_convert(case: Json, tensors: Sequence[Json]) -> list[Reading]:
     name = data["type"]
     destination = case["attributes"]["destination_type"]
     if (
-        name not in fake_convert.WIDER
+        name not in fake_convert.TYPES
         or destination not in fake_convert.DESTINATIONS
         or not all(
             broadcasts(p["shape"], data["shape"]) and p["shape"] == parameters[0]["shape"]

@@ -167,7 +167,10 @@ def test_readings_are_distinct_and_the_first_is_the_data_type_s() -> None:
     layout, parameters = with_parameters("float16", "1.7 -1.1")
     case = compiled("float16", layout, "f8e4m3")
     found = case.expect([np.arange(1 << 15, dtype=np.uint16), *parameters])
-    assert [r.name for r in found.readings] == [r.name for r in case.steps.readings]
+    [first, *others], every = ([r.name for r in x] for x in (found.readings, case.steps.readings))
+    assert first == every[0]
+    assert len(others) > 2
+    assert others == [name for name in every if name in others]
     assert case.decisions[found.row].level == "disputed"
     assert case.decisions[found.row].readings == tuple(r.name for r in case.steps.readings)
 
@@ -338,7 +341,9 @@ def changes(steps: Steps) -> dict[str, Steps]:
         ),
         "a reading that changes nothing": replace(steps, readings=(*steps.readings, again)),
         "two of one name": replace(steps, readings=(steps.readings[0],) * 2),
-        "narrower": replace(steps, readings=(replace(double, within=(("float32", half),)),)),
+        "narrower": replace(
+            steps, readings=(replace(double, within=(("float32", half),), fixed=None),)
+        ),
         "no such rule": replace(steps, lines=(first, other_rule, last)),
         "a value without a type": replace(steps, lines=(first, one_type, last)),
         "no value": replace(steps, ask=((("scale", "1..0"), ("shift", "0")),)),

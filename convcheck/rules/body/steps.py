@@ -9,7 +9,7 @@
         - {let: NAME, convert: NAME, by: RULE, to: {ATTRIBUTE: {VALUE: TYPE}}}
         - {let: NAME, convert: NAME, to: output, as: TYPE}
       readings: [{name: …, in: {TYPE: TYPE}, once: [NAME], narrow: [NAME], round: MODE,
-                  near-ties: open, cite: …}]
+                  near-ties: open, as: TYPE, cite: …}]
       along: {axis: ATTRIBUTE, block: ATTRIBUTE}
       undefined: [{name: …, when: CONDITION, where: {NAME: TYPES}, only: sign, cite: …}]
       values: {of: NAME, where: {INPUT: VALUE}, cite: …}
@@ -26,7 +26,7 @@ output, or says that nothing is rounded; `once` lines whose expression is rounde
 `narrow` lines whose result is rounded to the type of the first input all the same; `operands`
 inputs that are rounded first; `round` the mode of ``round(x)``, nearest-even by default; by
 `near-ties`, what was rounded to a wider type than the first input's, and is within one ulp of a tie
-of ``round(x)``, leaves the output open. `along`
+of ``round(x)``, leaves the output open; what is exact is converted `as` a type. `along`
 names the attributes that say which axis of the first input a vector goes along, and how often each
 element of a tensor of its rank is repeated there. `values` names a conversion: where the other
 inputs have certain values, the output is one of those of its type. `back` is the first input that
@@ -177,6 +177,8 @@ class StepsReading:
     whole: str = field(default=NEAREST, metadata=LATER)
     #: Whether what was rounded to a wider type, and is near a tie of ``round(x)``, is left open.
     open_near_ties: bool = field(default=False, metadata=LATER)
+    #: As what an exact value is converted, where the line does not say it.
+    taken_as: DType | None = field(default=None, metadata=LATER)
 
     def type_for(self, case: Case, types: Mapping[str, DType]) -> DType | None:
         """Return the type in which operations are done, None where they are exact. `types` are
@@ -638,7 +640,9 @@ def _type(node: Node, context: Context) -> DType:
 def _reading(
     node: Node, lines: Sequence[str], ends: Sequence[str], context: Context
 ) -> StepsReading:
-    node.only("name", "in", "of", "by", "operands", "once", "narrow", "round", "near-ties", "cite")
+    node.only(
+        "name", "in", "of", "by", "operands", "once", "narrow", "round", "near-ties", "as", "cite"
+    )
     within, of, by, mode, near = (node.get(k) for k in ("in", "of", "by", "round", "near-ties"))
     word = within.value if within and isinstance(within.value, str) else ""
     if within and not word:
@@ -660,6 +664,7 @@ def _reading(
         tuple(e.word(tuple(ends[:-1]), "input") for e in node.listed("operands")),
         mode.word(tuple(MODES), "rounding mode") if mode else NEAREST,
         near is not None and bool(near.word(("open",), "word")),
+        _type(taken_as, context) if (taken_as := node.get("as")) else None,
     )
 
 

@@ -661,7 +661,7 @@ class CompiledSteps:
         except arithmetic.InexactError:
             if not (self.steps.free_zero and self.whole):
                 raise
-        names = (*self.names, *self.steps.numbers)
+        names = (*self.names, *self.steps.numbers, *run.converted)
         known = {name: run.values[name] for name in names}
         lines = {one.name: one for one in self.lines}
         return by_fractions(Expression(NAME, name=line.name), known, lines, reading.whole)
@@ -683,7 +683,7 @@ class CompiledSteps:
 
     def taken_as(self, line: StepsLine, reading: StepsReading) -> DType:
         """Return the type from which a line converts: what is exact has to say one."""
-        return cast(DType, line.taken_as or self.arithmetic(reading))
+        return cast(DType, line.taken_as or reading.taken_as or self.arithmetic(reading))
 
     def sources(self, line: StepsLine) -> list[DType]:
         """Return the types from which readings convert by a line."""
@@ -698,7 +698,8 @@ class CompiledSteps:
         neighbour of what that type does not have, which rounds as the value does.
         """
         fmt = cast(Float, self.taken_as(line, reading).format)
-        return rounded_codes(run.values[line.source], fmt, ODD if line.taken_as else NEAREST)
+        odd = line.taken_as or reading.taken_as
+        return rounded_codes(run.values[line.source], fmt, ODD if odd else NEAREST)
 
 
 @dataclass

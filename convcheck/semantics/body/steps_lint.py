@@ -252,7 +252,7 @@ def _about_one(fmt: Numeric) -> Codes:
     steps = np.arange(-_BINADES * _EACH, _BINADES * _EACH) * max(binade // _EACH, 1)
     # A few units more at each step, so that the low bits are not all zero.
     codes = (one + steps + np.arange(len(steps)) % _EACH) & ((1 << fmt.bits) - 1)
-    return cast(Codes, codes.astype(fmt.storage))
+    return cast(Codes, np.append(codes, [1, 2]).astype(fmt.storage))  # and the least there are
 
 
 def _at_halves(

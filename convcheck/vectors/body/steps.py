@@ -173,7 +173,7 @@ def _sharp(
     data = _undone(asking, one, np.concatenate([*wanted, _tiny(asking.data, target)]))
     codes = np.unique(np.concatenate([data + data.dtype.type(d) for d in (0, 1, 2)]
                                      + [data - data.dtype.type(d) for d in (1, 2)]))  # fmt: skip
-    readings = asking.compiled.steps.readings
+    readings = [r for r in asking.compiled.steps.readings if not r.exact]  # of too many bits
     reached = [asking.compiled.reaching(reading, _inputs(codes, one)) for reading in readings]
     chosen = [codes[_closest(x, target, finer, rng)] for x in reached]
     zeros = np.array([0, asking.data.sign_bit], asking.data.storage)  # the first call has both
