@@ -153,9 +153,15 @@ class CompiledCasts:
         types = (hops[0].dtypes[0], *(hop.dtypes[1] for hop in hops))
         for dtype in types:
             _numeric(dtype)
-        if types[0] == types[-1]:
-            return TypeChain(self.spec, types, hops, CompiledCast((types[0], types[0])))
-        return TypeChain(self.spec, types, hops, self.between(names[0], names[-1]))
+        return TypeChain(self.spec, types, hops, self.direct(names[0], names[-1]))
+
+    def direct(self, source: str, target: str) -> CompiledCast:
+        """Return what a chain is compared with: the direct cast, or the identity."""
+        if source != target:
+            return self.between(source, target)
+        dtype = self.catalog.types.types[source]
+        _numeric(dtype)
+        return CompiledCast((dtype, dtype))
 
     def attributes(self, targets: Sequence[str]) -> tuple[str, ...]:
         """Return each attribute that applies to a destination as NAME=VALUE, chosen or default."""

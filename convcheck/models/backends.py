@@ -36,6 +36,10 @@ class BackendFacts:
     verdict: Verdict | None
     #: The rows that it breaks.
     rows: tuple[RowOfBackend, ...]
+    #: What explains all answers, in words.
+    causes: tuple[str, ...] = ()
+    #: Whether some failing case has no cause.
+    unexplained: bool = False
 
     @property
     def fails(self) -> bool:
@@ -44,8 +48,10 @@ class BackendFacts:
         return whole or any(row.occurs for row in self.rows)
 
 
-def facts_of(one: ModelConversion, name: str, run: RunResult) -> BackendFacts:
-    """Return what a report has of a conversion."""
+def facts_of(
+    one: ModelConversion, name: str, run: RunResult, causes: Mapping[str, str]
+) -> BackendFacts:
+    """Return what a report has of a conversion, given the causes of its cases by their ids."""
     results = _results(one, run)
     found: dict[tuple[str, str], list[Group]] = {}
     for group in (g for result in results for g in result.groups if g.verdict in FAILURES):
@@ -56,7 +62,9 @@ def facts_of(one: ModelConversion, name: str, run: RunResult) -> BackendFacts:
         for (row, kind), groups in found.items()
     )  # fmt: skip
     verdict = min((result.verdict for result in results), key=VERDICTS.index, default=None)
-    return BackendFacts(name, verdict, rows)
+    failing = [result.case.id for result in results if result.verdict in FAILURES]
+    why = tuple(dict.fromkeys(causes[each] for each in failing if each in causes))
+    return BackendFacts(name, verdict, rows, why, not causes.keys() >= {*failing})
 
 
 def differing_rows(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from convcheck.causes.gather import gathered
 from convcheck.chains.judgement import ChainJudgement, judge_chain
-from convcheck.chains.type_chain import CompiledCasts
+from convcheck.chains.type_chain import CompiledCast, CompiledCasts, TypeChain
 from convcheck.errors import ConvcheckError
 from convcheck.judge.result import RunResult
 from convcheck.models.backends import BackendFacts, differing_rows, facts_of
 from convcheck.models.conversions import ModelConversion, chains_in
 from convcheck.models.graph import ModelGraph
+from convcheck.report.causes import said_of
 from convcheck.rules.load import Catalog
 
 _LONGEST = 8  # casts of a chain that is compared
@@ -73,9 +75,12 @@ def model_report(
     catalog: Catalog,
 ) -> ModelReport:
     """Return what is known of a model, given its conversions and reports with their names."""
+    causes = [_causes_of(run) for _, run in runs]
     told = tuple(
         ReportedConversion(
-            one, tuple(facts_of(one, *run) for run in runs), tuple(differing_rows(one, runs))
+            one,
+            tuple(facts_of(one, *run, why) for run, why in zip(runs, causes, strict=True)),
+            tuple(differing_rows(one, runs)),
         )
         for one in found
     )
@@ -89,17 +94,22 @@ def model_report(
     return ModelReport(file, graph, tuple(name for name, _ in runs), told, tuple(chains))
 
 
+def _causes_of(run: RunResult) -> dict[str, str]:
+    """Return the cause of each explained case of a run, by the case's id."""
+    explained = gathered(run.cases, run.causes).explanations
+    return {case.case.id: said_of(one.causes) for one in explained for case in one.cases}
+
+
 def _judged(links: Sequence[ModelConversion], catalog: Catalog) -> ChainJudgement | None:
-    """Compare a chain with the direct cast, where it is one of a spec with the same attributes."""
-    last = links[-1].cases[0]
-    where = [f"{name}={value}" for name, value in last.attributes]
-    inner = {(name, value) for one in links[:-1] for name, value in one.cases[0].attributes}
-    spec = links[-1].spec
-    alike = inner <= set(last.attributes) and all(one.spec == spec for one in links)
-    if spec is None or len(links) > _LONGEST or not alike:
+    """Compare a chain with the direct cast, which has the attributes of the last node."""
+    spec, casts = links[-1].spec, [one.cases[0] for one in links]
+    if spec is None or len(links) > _LONGEST or any(one.spec != spec for one in links):
         return None
-    names = [*(str(one.inputs[0]) for one in links), str(links[-1].outputs[0])]
+    types = (*(case.inputs[0] for case in casts), casts[-1].outputs[0])
+    where = [f"{name}={value}" for name, value in casts[-1].attributes]
     try:
-        return judge_chain(CompiledCasts(catalog, spec, where).chain(names))
-    except ConvcheckError:  # of texts, or of an attribute that is left out
+        direct = CompiledCasts(catalog, spec, where).direct(types[0].name, types[-1].name)
+        hops = tuple(CompiledCast((c.inputs[0], c.outputs[0]), spec, c) for c in casts)
+        return judge_chain(TypeChain(spec, types, hops, direct))
+    except ConvcheckError:  # of texts
         return None

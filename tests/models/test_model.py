@@ -15,9 +15,9 @@ import pytest
 from catalogue import CATALOG
 from command import convcheck
 from onnx import TensorProto, helper
-from onnx_models import F16, F32, I32, I64, U8, branch, cast, saved, whole_model
+from onnx_models import BFLOAT16, F16, F32, I32, I64, U8, branch, cast, saved, whole_model
 from report_json import held_to_schema
-from report_runs import answered, case, decision, group, run
+from report_runs import CAUSES, answered, case, decision, diagnosed, group, run
 
 from convcheck.judge.result import BackendInfo, Verdict
 from convcheck.models.conversions import converting
@@ -91,6 +91,21 @@ def test_chains(whole: Path) -> None:
     assert "chain float16 → float32 → float16: there, back\n      equal, compared" in done.stdout
     assert "chain float32 → float16 → bfloat16" in done.stdout
     assert "different, compared with float32 → bfloat16" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("to", "values"), [(F32, {}), (TensorProto.FLOAT8E4M3FNUZ, {"saturate": 1})]
+)
+def test_each_cast_of_a_chain_has_the_attributes_of_its_node(
+    to: int, values: dict[str, int], tmp_path: Path
+) -> None:
+    nodes = [cast("there", "x", "e", TensorProto.FLOAT8E5M2, saturate=0),
+             cast("on", "e", "y", to, **values)]  # fmt: skip
+    done = convcheck("model", saved(tmp_path / "m.onnx", nodes, {"x": F32}), "--json", "-")
+    [chain] = json.loads(done.stdout)["chains"]
+    assert chain["verdict"] == "different"
+    done = convcheck("model", tmp_path / "m.onnx")
+    assert "chain float32 → float8e5m2 (saturate=0) → " in done.stdout
 
 
 def test_an_integer_within_bounds_is_kept(tmp_path: Path) -> None:
@@ -247,6 +262,19 @@ def test_reports(whole: Path, tmp_path: Path) -> None:
     done = convcheck("model", whole, *options, "--to", "mine", "--to", "third")
     assert "mine 1.0: fail, on no input that can occur" in done.stdout
     assert "other 1.0" not in done.stdout
+
+
+def test_the_cause_of_a_failure_takes_the_place_of_its_rows(tmp_path: Path) -> None:
+    short = case("onnx.Cast-21", "float32", "bfloat16")
+    made = run(diagnosed(short, 980, ("toward-zero",)), causes=CAUSES)
+    path = tmp_path / "r.json"
+    path.write_text(text(made))
+    model = saved(tmp_path / "m.onnx", [cast("cast", "x", "y", BFLOAT16)], {"x": F32})
+    [backend] = told(model, "--report", path)["cast"]["backends"]
+    assert backend["causes"] == ["rounds towards zero"]
+    done = convcheck("model", model, "--report", path)
+    assert "rounds towards zero" in done.stdout
+    assert backend["rows"][0]["row"] not in done.stdout
 
 
 # Bad input -----------------------------------------------------------------------------------

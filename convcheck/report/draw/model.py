@@ -136,8 +136,10 @@ def _backend(facts: BackendFacts, width: int) -> Iterator[StyledText]:
     apart = "" if facts.fails or not facts.rows else ", on no input that can occur"
     style = "red" if facts.fails else ""
     yield from paragraph(f"{facts.name}: {facts.verdict}{apart}", width, hang=2, style=style)
+    for cause in facts.causes:
+        yield from paragraph(cause, width, indent=8, hang=2)
     for row in facts.rows:
-        if row.occurs:
+        if row.occurs and facts.unexplained:
             kind = shorten(clean(row.kind), _LONG)
             said = f"{row.name}: {kind}, {number(row.count)} of {number(row.of)} asked"
             yield from paragraph(said, width, indent=8, hang=2)
@@ -151,12 +153,17 @@ def _few(names: Sequence[str]) -> list[str]:
     return [*names[:_ENDS], f"… {number(left)} more …", *names[-_ENDS:]]
 
 
+def _destination(one: ModelConversion) -> str:
+    values = ", ".join(f"{name}={value}" for name, value in one.cases[0].attributes)
+    return f"{one.outputs[0]} ({values})" if values else str(one.outputs[0])
+
+
 def _chain(chain: ModelChain, width: int) -> Iterator[StyledText]:
     nodes = ", ".join(_few([clean(one.node.path) for one in chain.links]))
-    types = " → ".join(_few(chain.types))
+    types = " → ".join(_few([chain.types[0], *map(_destination, chain.links)]))
     yield from paragraph(f"chain {types}: {nodes}", width, 0, 2, "bold")
     direct = f"{chain.types[0]} → {chain.types[-1]}"
     told = f"{chain.verdict}, compared with {direct}" if chain.verdict else \
-        "not compared with the direct cast: too long, or of other specs or attributes"  # fmt: skip
+        "not compared with the direct cast: too long, or of other specs"  # fmt: skip
     proof = f" (proof: {chain.judgement.proof})" if chain.judgement else ""
     yield from paragraph(told + proof, width, hang=2)

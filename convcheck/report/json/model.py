@@ -94,6 +94,8 @@ class ModelBackendJson(Shape, frozen=True, kw_only=True):
     fails: bool
     #: Those that it breaks.
     rows: tuple[BackendRowJson, ...]
+    #: The causes that give all answers of a failing case, in words.
+    causes: tuple[str, ...]
 
 
 class DifferJson(Shape, frozen=True, kw_only=True):
@@ -237,7 +239,9 @@ def _backend(facts: BackendFacts) -> ModelBackendJson:
         BackendRowJson(row=r.name, kind=clean(r.kind), count=r.count, of=r.of, occurs=r.occurs)
         for r in facts.rows
     )
-    return ModelBackendJson(name=facts.name, verdict=facts.verdict, fails=facts.fails, rows=rows)
+    return ModelBackendJson(
+        name=facts.name, verdict=facts.verdict, fails=facts.fails, rows=rows, causes=facts.causes
+    )
 
 
 def _chain(chain: ModelChain) -> ModelChainJson:
