@@ -84,7 +84,7 @@ def command(
     gated = [replace(part, level=level) if level else part for part in parts]
     if len(gated) > 1:
         return show_side_by_side(_named(files, gated), reports)
-    return write_reports(gated[0], reports, loaded.types)
+    return write_reports(gated[0], reports, loaded.types, source=files[0])
 
 
 def _files(path: str, words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

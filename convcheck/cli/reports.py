@@ -116,8 +116,11 @@ def write_reports(
     types: Types,
     command: str = "",
     certificate: Certificate | None = None,
+    source: str = "",
 ) -> int:
-    """Print the report, write the files, and return the run's exit code."""
+    """Print the report, write the files, and return the run's exit code. `source` is the file of
+    the report that is rendered again.
+    """
     from rich.console import Console
 
     from convcheck.report.draw import terminal
@@ -127,6 +130,8 @@ def write_reports(
 
     result = replace(result, environment=result.environment or environment())
     made = document(_dated(result), types)
+    named = source or reports.files.get("json", "")
+    made = replace(made, head=replace(made.head, report="" if named == "-" else named))
     texts: list[tuple[str, Callable[[], str]]] = [
         (path, partial(FORMATS[name].draw, result, made, command))
         for name, path in reports.files.items()

@@ -458,6 +458,8 @@ class RunHead:
     environment: Mapping[str, Any] | None
     #: When asking began, in UTC: 2026-01-31T12:00:00Z; '' where not known.
     began: str
+    #: The file that has the report as JSON, '' for none.
+    report: str = ""
 
 
 @dataclass(frozen=True)

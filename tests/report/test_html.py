@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command import check_golden
+from command import check_golden, convcheck
 from drawn import in_html
 from report_runs import (
     CAUSES,
@@ -273,3 +273,24 @@ def test_every_example_of_a_call_is_an_own_kind() -> None:
     calls = [e for c in RUNS["calls"]().cases for g in c.groups for e in g.examples
              if isinstance(e, CallExample)]  # fmt: skip
     assert sum(isinstance(example, dict) for example in made) == len(calls)
+
+
+@pytest.mark.parametrize(
+    ("words", "report"),
+    [
+        (("run", "--json", "mine.json"), "mine.json"),
+        (("run",), ""),
+        (("run", "--json", "-"), ""),
+        (("report", "before.json"), "before.json"),
+    ],
+)
+def test_the_page_names_the_report_that_was_written(
+    words: tuple[str, ...], report: str, tmp_path: Path
+) -> None:
+    (tmp_path / "before.json").write_text(report_json.text(RUNS["explained"]()))
+    asked = ("--backend", "reference", "onnx.Cast-21", "--case", "uint8-to-uint8")
+    more = asked if words[0] == "run" else ()
+    convcheck(*words, *more, "--html", "page.html", cwd=tmp_path)
+    parts = Parts((tmp_path / "page.html").read_text())
+    [body] = [attributes for name, attributes in parts.elements if name == "body"]
+    assert body["data-report"] == report

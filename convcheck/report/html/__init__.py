@@ -93,6 +93,7 @@ def _head(document: Document, command: str) -> dict[str, Any]:
         "name": head.name,
         "version": head.version,
         "address": head.address or head.name,
+        "report": head.report,
         "remarks": document.remarks,
         "causes": causes_summary(document) if document.causes else "",
         "unexplained": unexplained_summary(document) if document.unexplained else "",

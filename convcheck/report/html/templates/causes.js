@@ -59,6 +59,7 @@ function showCauses() {
 const EXAMPLES = 3;
 
 function causeDetails(cause, width) {
+  const { report } = document.body.dataset;
   const [told] = cause.shown;
   const every = cause.shown.map((entry) => [entry, data.evidence[entry.evidence][3]]);
   const examples = [...every.map(([entry, some]) => [entry, some[0]]),
@@ -70,8 +71,8 @@ function causeDetails(cause, width) {
       h("ul", {}, cause.others.map((one) => h("li", {}, one)))),
     told.by && ruleOf({ rows: [told.by], places: told.by.place }, told.by),
     examples.map(([entry, at]) => causeExample(entry, exampleIn(data.examples[at]), width)),
-    h("p", {}, "A script of the first, from the JSON of this run:"),
-    commands([`convcheck repro --report run.json --cause ${cause.letter}`]),
+    h("p", {}, report ? "A script of the first:" : "A script of the first, if the run has --json run.json:"),
+    commands([`convcheck repro --report ${shell(report || "run.json")} --cause ${cause.letter}`]),
   ].flat(Infinity).filter(Boolean);
 }
 
