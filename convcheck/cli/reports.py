@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from convcheck.cli.certificate import Certificate
     from convcheck.gate.known import KnownList
     from convcheck.judge.result import RunResult
+    from convcheck.report.document import Document
     from convcheck.rules.load import Catalog
     from convcheck.rules.types import Types
 
@@ -129,9 +130,7 @@ def write_reports(
     from convcheck.report.make import document
 
     result = replace(result, environment=result.environment or environment())
-    made = document(_dated(result), types)
-    named = source or reports.files.get("json", "")
-    made = replace(made, head=replace(made.head, report="" if named == "-" else named))
+    made = _named(document(_dated(result), types), source or reports.files.get("json", "-"))
     texts: list[tuple[str, Callable[[], str]]] = [
         (path, partial(FORMATS[name].draw, result, made, command))
         for name, path in reports.files.items()
@@ -151,6 +150,11 @@ def write_reports(
 
     write_all(texts, page)
     return exit_code(result)
+
+
+def _named(made: Document, path: str) -> Document:
+    """Return a document with the file of its report; - is none."""
+    return replace(made, head=replace(made.head, report="" if path == "-" else path))
 
 
 def source_date() -> datetime | None:

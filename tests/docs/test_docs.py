@@ -72,6 +72,22 @@ def test_paths_that_are_named_are_there(page: Path) -> None:
         assert (ROOT / path).exists(), path
 
 
+# What a run counts, and how long it takes. Code blocks have such numbers, and are run.
+COUNTED = re.compile(
+    r"\b[0-9](?:[0-9,]*[0-9])? of [0-9]|thousand|dozen|"
+    r"\b[0-9][0-9,]* (failing )?(cases|answers|chains|findings|causes|reports|files|MB|GB)\b|"
+    r"(about|half a|some \w+|of) (minute|seconds)"
+)
+
+
+@pytest.mark.parametrize("page", ALL)
+def test_prose_has_no_number_that_a_run_would_change(page: Path) -> None:
+    if page.name == "CHANGELOG.md":  # what was true of a release
+        return
+    found = [match[0] for match in COUNTED.finditer(prose(page))]
+    assert not found
+
+
 @pytest.mark.parametrize("page", ALL)
 def test_code_blocks_are_what_they_say(page: Path) -> None:
     for block in blocks(page):
