@@ -1,0 +1,192 @@
+"""Every cause has a border: an input that it answers wrongly, next to one that it answers right.
+
+`pytest -s tests/causes/test_borders.py` prints both beside the sentence of each cause, for whoever
+reviews whether it is true of the one and not of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from catalogue import CATALOG, CORPUS
+
+from convcheck.causes.call_lint import few_first
+from convcheck.causes.call_mutants import is_of, is_wrong
+from convcheck.causes.catalogue import causes_of
+from convcheck.causes.mutants import Asked
+from convcheck.judge.elements import due_word
+from convcheck.judge.matching import Mask
+from convcheck.judge.result import entry_word
+from convcheck.judge.words import pattern, shown
+from convcheck.numerics.codec import decode
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Numeric, Text
+from convcheck.numerics.number import FINITE
+from convcheck.numerics.order import code_at, positions
+from convcheck.rules.cases import count_cases
+from convcheck.rules.causes import Cause
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.body import wrong_calls
+from convcheck.semantics.evaluate import points_of
+from convcheck.semantics.expected import UNDEFINED, Reading
+from convcheck.semantics.program import Program
+from convcheck.semantics.wrong import compile_wrong, readings_at
+from convcheck.vectors.generate import inputs_of
+from convcheck.vectors.model import CallSet
+
+_CALLS = 64  # of a case
+_FEW = 4  # elements of a tensor that are printed
+# What these decide, the rules leave open of every input.
+OPEN = {
+    "true-unless-zero", "true-unless-empty", "prints-0-and-1", "prints-False-and-True",
+    "prints-false-and-true",
+}  # fmt: skip
+CAUSES = [cause for cause in causes_of(CATALOG) if not cause.chain]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A cause in a case whose elements are converted one by one."""
+
+    spec: Spec
+    case: Case
+    program: Program
+
+    def departs(self, bits: Bits) -> Mask:
+        """Return of which inputs it gives what no reading does, or what the rules leave open."""
+        asked = Asked.of(self.spec, self.case, points_of(self.case, bits))
+        free = np.logical_and.reduce([r.patterns == UNDEFINED for r in asked.due.readings])
+        wrong = np.logical_and.reduce(asked.wrong(self.program))
+        return np.asarray(wrong | (free & (self.given(bits).patterns != UNDEFINED)))
+
+    def given(self, bits: Bits) -> Reading:
+        return readings_at(self.program, points_of(self.case, bits))[0]
+
+    def border(self) -> tuple[Bits, Bits] | None:
+        """Return an input inside and the next one outside, None where some inputs show neither."""
+        source, bits = self.case.inputs[0].format, inputs_of(self.case, "edge")[0]
+        if isinstance(source, Text):
+            mask = self.departs(bits)
+            return (bits[mask][:1], bits[~mask][:1]) if 0 < mask.sum() < len(mask) else None
+        bits = bits[np.argsort(positions(source, bits))]
+        mask, finite = self.departs(bits), decode(source, bits).kind == FINITE
+        changes = np.flatnonzero(mask[1:] != mask[:-1]).tolist()
+        if not changes:
+            return None
+        i = max(changes, key=lambda i: bool(finite[i] and finite[i + 1]))
+        inside, outside = positions(source, bits[i : i + 2]).tolist()[:: 1 if mask[i] else -1]
+        while abs(inside - outside) > 1:
+            middle = (inside + outside) // 2
+            is_inside = bool(self.departs(_code(source, middle))[0])
+            inside, outside = (middle, outside) if is_inside else (inside, middle)
+        return _code(source, inside), _code(source, outside)
+
+    def line(self, bits: Bits) -> str:
+        """Say what is due of an input, and what the cause gives."""
+        source, target = self.case.inputs[0].format, self.case.outputs[0].format
+        due = Asked.of(self.spec, self.case, points_of(self.case, bits)).due.readings[0]
+        words = (due_word(one, 0) for one in (due, self.given(bits)))
+        rule, cause = (pattern(w) if isinstance(w, str) else shown(target, w) for w in words)
+        return f"{shown(source, entry_word(bits[0]))}: {cause}; by the rules {rule}"
+
+
+def _code(fmt: Numeric, position: int) -> Bits:
+    return np.array([code_at(fmt, position)], fmt.storage)
+
+
+def planted(left: list[Cause]) -> Iterator[tuple[Cause, Planted]]:
+    """Yield the causes that are left, each in cases that it has a meaning for."""
+    specs = [spec for spec in CATALOG.specs.values() if not spec.body.whole_calls]
+    for spec, cases in few_first(specs[::-1]):
+        known = [c for c in left if is_of(c, spec) and (not c.version or spec.earlier(c.version))]
+        for case in cases if known else ():
+            for cause in known:
+                program = compile_wrong(spec, case, (cause,)) if cause.applies_to(case) else None
+                if program:
+                    yield cause, Planted(spec, case, program)
+            known = [cause for cause in known if cause in left]
+            if not known:
+                break
+
+
+@cache
+def value_borders() -> dict[Cause, tuple[Planted, Bits, Bits]]:
+    """Return the borders of causes of values, each in the first case that has one."""
+    found: dict[Cause, tuple[Planted, Bits, Bits]] = {}
+    left = [cause for cause in CAUSES if cause.call is None and cause.name not in OPEN]
+    for cause, one in planted(left):
+        if ends := one.border():
+            found[cause] = one, *ends
+            left.remove(cause)
+    return found
+
+
+def test_each_cause_of_values_has_an_input_on_either_side_of_its_border() -> None:
+    for cause, (one, inside, outside) in value_borders().items():
+        print(f"\n{cause.name}: {cause.says}  ({one.case.id})")
+        print(f"  inside   {one.line(inside)}\n  outside  {one.line(outside)}")
+        assert one.departs(inside).all()
+        assert not one.departs(outside).any()
+    rest = [c for c in CAUSES if not (c.call or c.under or c.name in OPEN)]
+    assert [cause.name for cause in rest if cause not in value_borders()] == []
+
+
+def test_what_says_something_where_all_is_open_tells_inputs_apart() -> None:
+    left = [cause for cause in CAUSES if cause.name in OPEN]
+    for cause, one in planted(left):
+        bits = inputs_of(one.case, "edge")[0]
+        codes = one.given(bits).codes
+        if one.departs(bits).all() and len(set(codes.tolist())) > 1:
+            left.remove(cause)
+            other = int(np.argmax(codes != codes[0]))
+            print(f"\n{cause.name}: {cause.says}  ({one.case.id})")
+            print(f"  one    {one.line(bits[:1])}\n  other  {one.line(bits[other : other + 1])}")
+    assert [cause.name for cause in left] == []
+
+
+def test_each_cause_of_calls_has_a_call_on_either_side_of_its_border() -> None:
+    """Of attributes, what no conversion of values shows."""
+    left = [c for c in CAUSES if c.call or (c.under and c not in value_borders())]
+    sides: dict[Cause, dict[bool, str]] = {cause: {} for cause in left}
+    specs = [spec for spec in CATALOG.specs.values() if spec.body.whole_calls]
+    for spec, cases in few_first(sorted(specs, key=count_cases)):
+        mine = [cause for cause in left if is_of(cause, spec)]
+        for case in cases if mine else ():
+            calls = CORPUS.vectors(case)
+            assert isinstance(calls, CallSet)
+            for cause, here in _sides(spec, calls, mine):
+                sides[cause] = here if len(here) > 1 else here | sides[cause]
+            mine = [cause for cause in mine if len(sides[cause]) < 2]
+            if not mine:
+                break
+        left = [cause for cause in left if len(sides[cause]) < 2]
+    for cause, both in sides.items():
+        print(f"\n{cause.name}: {cause.says}\n  inside   {both[True]}\n  outside  {both[False]}")
+    assert [cause.name for cause in left] == []
+
+
+def _sides(
+    spec: Spec, calls: CallSet, causes: Sequence[Cause]
+) -> Iterator[tuple[Cause, dict[bool, str]]]:
+    """Yield causes with a call that each answers wrongly, and one that it answers right: one of
+    which it says nothing, too.
+    """
+    some = range(min(len(calls), _CALLS))
+    edits = wrong_calls(spec, calls.case, calls.calls[:_CALLS])
+    for cause in causes:
+        made = next(iter(edits((cause,))), None)
+        wrong = {made is not None and is_wrong(calls, i, made.answer(i)): i for i in some[::-1]}
+        yield cause, {side: _call(calls, i) for side, i in wrong.items()}
+
+
+def _call(calls: CallSet, i: int) -> str:
+    """Return the first elements of the inputs of a call."""
+    both = zip(calls.case.inputs, calls.calls[i], strict=False)
+    return f"{calls.case.id}: " + "; ".join(
+        f"{dtype.name}{list(bits.shape)} "
+        + ", ".join(shown(dtype.format, entry_word(one)) for one in bits.reshape(-1)[:_FEW])
+        for dtype, bits in both
+    )
