@@ -19,11 +19,11 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.causes.mutants import Asked
 from convcheck.judge.elements import due_word
 from convcheck.judge.matching import Mask
-from convcheck.judge.result import entry_word
-from convcheck.judge.words import pattern, shown
+from convcheck.judge.result import Word, entry_word
+from convcheck.judge.words import pattern, shown, value
 from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Bits
-from convcheck.numerics.format import Numeric, Text
+from convcheck.numerics.format import Format, Numeric, Text
 from convcheck.numerics.number import FINITE
 from convcheck.numerics.order import code_at, positions
 from convcheck.rules.cases import count_cases
@@ -54,13 +54,14 @@ class Planted:
     spec: Spec
     case: Case
     program: Program
+    open: bool = False  # whether it is looked at where the rules leave all open
 
     def departs(self, bits: Bits) -> Mask:
-        """Return of which inputs it gives what no reading does, or what the rules leave open."""
+        """Return of which inputs it gives what no reading does, or else what they leave open."""
         asked = Asked.of(self.spec, self.case, points_of(self.case, bits))
         free = np.logical_and.reduce([r.patterns == UNDEFINED for r in asked.due.readings])
-        wrong = np.logical_and.reduce(asked.wrong(self.program))
-        return np.asarray(wrong | (free & (self.given(bits).patterns != UNDEFINED)))
+        said = self.given(bits).patterns != UNDEFINED
+        return free & said if self.open else np.logical_and.reduce(asked.wrong(self.program))
 
     def given(self, bits: Bits) -> Reading:
         return readings_at(self.program, points_of(self.case, bits))[0]
@@ -89,15 +90,24 @@ class Planted:
         source, target = self.case.inputs[0].format, self.case.outputs[0].format
         due = Asked.of(self.spec, self.case, points_of(self.case, bits)).due.readings[0]
         words = (due_word(one, 0) for one in (due, self.given(bits)))
-        rule, cause = (pattern(w) if isinstance(w, str) else shown(target, w) for w in words)
-        return f"{shown(source, entry_word(bits[0]))}: {cause}; by the rules {rule}"
+        x, rule, cause = (
+            _word(fmt, word)
+            for fmt, word in ((source, entry_word(bits[0])), *((target, w) for w in words))
+        )
+        return f"{x}: {cause}; by the rules {rule}"
+
+
+def _word(fmt: Format, word: Word) -> str:
+    """Return a code with its value, a text, or a pattern in words."""
+    said = value(fmt, word)
+    return pattern(word) or (f"{said} ({shown(fmt, word)})" if said else shown(fmt, word))
 
 
 def _code(fmt: Numeric, position: int) -> Bits:
     return np.array([code_at(fmt, position)], fmt.storage)
 
 
-def planted(left: list[Cause]) -> Iterator[tuple[Cause, Planted]]:
+def planted(left: list[Cause], *, opened: bool) -> Iterator[tuple[Cause, Planted]]:
     """Yield the causes that are left, each in cases that it has a meaning for."""
     specs = [spec for spec in CATALOG.specs.values() if not spec.body.whole_calls]
     for spec, cases in few_first(specs[::-1]):
@@ -106,7 +116,7 @@ def planted(left: list[Cause]) -> Iterator[tuple[Cause, Planted]]:
             for cause in known:
                 program = compile_wrong(spec, case, (cause,)) if cause.applies_to(case) else None
                 if program:
-                    yield cause, Planted(spec, case, program)
+                    yield cause, Planted(spec, case, program, opened)
             known = [cause for cause in known if cause in left]
             if not known:
                 break
@@ -117,10 +127,11 @@ def value_borders() -> dict[Cause, tuple[Planted, Bits, Bits]]:
     """Return the borders of causes of values, each in the first case that has one."""
     found: dict[Cause, tuple[Planted, Bits, Bits]] = {}
     left = [cause for cause in CAUSES if cause.call is None and cause.name not in OPEN]
-    for cause, one in planted(left):
-        if ends := one.border():
-            found[cause] = one, *ends
-            left.remove(cause)
+    for opened in (False, True):
+        for cause, one in planted(left, opened=opened):
+            if ends := one.border():
+                found[cause] = one, *ends
+                left.remove(cause)
     return found
 
 
@@ -136,7 +147,7 @@ def test_each_cause_of_values_has_an_input_on_either_side_of_its_border() -> Non
 
 def test_what_says_something_where_all_is_open_tells_inputs_apart() -> None:
     left = [cause for cause in CAUSES if cause.name in OPEN]
-    for cause, one in planted(left):
+    for cause, one in planted(left, opened=True):
         bits = inputs_of(one.case, "edge")[0]
         codes = one.given(bits).codes
         if one.departs(bits).all() and len(set(codes.tolist())) > 1:
