@@ -255,7 +255,7 @@ def _show_causes(
     """
     from typing import cast
 
-    from convcheck.causes.trial import is_common, is_plain
+    from convcheck.causes.trial import is_plain
     from convcheck.cli.judged_call import calls_apart, fitting_call
     from convcheck.judge.answers import Answers, CallAnswers
     from convcheck.report.draw.console import put, width_of
@@ -269,7 +269,7 @@ def _show_causes(
         found, apart = _fitting(loaded, vectors, cast(Answers, answers)), _inputs_apart
     if not found and not wrong:
         return
-    fits = sorted(found, key=lambda cause: (is_plain(cause), not is_common(cause)))
+    fits = sorted(found, key=lambda cause: (is_plain(cause), not cause.common))
     shown = fits if verbose else fits[:MOST_NAMED]
     told = apart(loaded.specs[vectors.case.spec], vectors.case, shown)
     put(fitting_lines(fits, told, width_of(console), verbose), console)

@@ -26,7 +26,7 @@ from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
-_RANDOM = 4
+_RANDOM = 1
 _AT_EDGE = 18  # values a row of a tensor
 _OF_SCALAR, _OF_ROUNDED = 3, 10  # calls a row of a scalar, and of one that may be rounded
 _OPEN = 4  # values a row of which nothing is due

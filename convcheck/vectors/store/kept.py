@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from convcheck.errors import UsageError
 from convcheck.rules.model import Spec
 from convcheck.vectors.store.read import Manifest, read_manifest
-from convcheck.vectors.store.write import MANIFEST
+from convcheck.vectors.store.write import MANIFEST, may_share
 
 _HINT = "--out with another folder"
 
@@ -20,9 +20,9 @@ def with_kept(
     """Return the specs to make vectors of so that some selected come right in a folder, and the
     part of its manifest that stays; None where there is none.
 
-    They are the selected, what they extend of those in the folder and, unless it is only to `check`
-    what is there, what extends one of these: such specs share files. Raises UsageError where the
-    others cannot stay: of another tier or seed, or sharing files though no spec is known.
+    They are the selected, those in the folder whose files they may share and, unless it is only to
+    `check` what is there, those that may share theirs. Raises UsageError if the others cannot stay:
+    of another tier or seed, or sharing files though no spec is known.
     """
     if not (folder / MANIFEST).exists():
         return list(selected), None
@@ -32,18 +32,18 @@ def with_kept(
         said = f"{folder} has vectors of other specs, of tier {manifest.tier}, seed {manifest.seed}"
         raise UsageError(said, hint=_HINT)
     there = specs.keys() & manifest.specs.keys()
-    chosen |= {name for spec in selected for name in _extended(spec, specs) if name in there}
+    chosen |= there & {name for spec in selected for name in _sharing(spec, specs)}
     if not check:
-        chosen |= {name for name in there if chosen & {*_extended(specs[name], specs)}}
+        chosen |= {name for name in there if chosen & _sharing(specs[name], specs)}
         _check_unknown(manifest, chosen, manifest.specs.keys() - there)
     kept = manifest.only(name for name in manifest.specs if name not in chosen)
     return [spec for name, spec in specs.items() if name in chosen], kept
 
 
-def _extended(spec: Spec, specs: Mapping[str, Spec]) -> Iterator[str]:
-    while spec.extends:
-        yield spec.extends
-        spec = specs[spec.extends]
+def _sharing(spec: Spec, specs: Mapping[str, Spec]) -> set[str]:
+    """Return the specs whose files a spec may share, and those whose files these may."""
+    direct = {*may_share(spec, specs)}
+    return direct.union(*(_sharing(specs[name], specs) for name in direct))
 
 
 def _check_unknown(manifest: Manifest, chosen: set[str], unknown: set[str]) -> None:

@@ -2,7 +2,8 @@
 
 A person can read it, `git diff` shows a change of a rule as lines, and a C program parses it in
 thirty lines. Files are written whole or not at all. Cases of equal types, rules and vectors share
-a file: with one of their own spec, or with the case of the same name in the spec that it extends.
+a file: with one of their own spec, or with the case of the same name in the spec that it extends
+or in an earlier version of the operator.
 The manifest says which file each case has.
 """
 
@@ -170,9 +171,9 @@ class Files:
     ) -> tuple[str, str | None]:
         """Return a file of a body; no content where another case has one of the same body."""
         key = sha256(text)
-        older = self._specs.get(spec.extends, {"cases": {}})["cases"].get(name)
-        if older is None or self._bodies[older] != key:
-            older = self._alike.get((spec.id, key))
+        same = (self._specs[other]["cases"].get(name) for other in may_share(spec, self._specs))
+        older = next((path for path in same if path and self._bodies[path] == key), None)
+        older = older or self._alike.get((spec.id, key))
         path = older or path_of(vectors[0].case)
         self._alike.setdefault((spec.id, key), path)
         if older:
@@ -184,6 +185,17 @@ class Files:
         self.vectors += count
         self.size += len(content.encode())
         return path, content
+
+
+def may_share(spec: Spec, others: Iterable[str]) -> Iterator[str]:
+    """Yield those of the `others` whose files a spec may share: the spec that it extends, and
+    earlier versions of the operator.
+    """
+    op, version = _operator_and_version(spec.id)
+    for other in others:
+        named, number = _operator_and_version(other)
+        if other == spec.extends or (named == op and number < version):
+            yield other
 
 
 def _operator_and_version(spec: str) -> tuple[str, tuple[int, ...]]:
