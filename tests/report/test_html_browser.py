@@ -265,7 +265,7 @@ def test_a_card_opens_by_key_and_by_link(browser: Browser, pages: dict[str, Path
         page.keyboard.press("Enter")
         card = page.locator(".cause[data-cause=A]")
         expect(card.locator(".example")).to_have_count(3)
-        assert card.locator(".others li").all_inner_texts() == ["rounds towards zero"]
+        assert card.locator(".others li").all_inner_texts() == ["rounds towards zero (toward-zero)"]
         assert card.locator("blockquote footer").inner_text() == "— ONNX operators, Cast - 13"
         assert card.locator("tr.got mark").first.inner_text() == "0"
         assert card.locator("tr.expected .value").first.inner_text() == "1.0078125"
@@ -280,7 +280,7 @@ def test_a_card_opens_by_key_and_by_link(browser: Browser, pages: dict[str, Path
         )
     with opened(browser, pages["explained"], "cause=A%2BB") as page:
         said = page.inner_text(".cause.open .body")
-        assert "A with B: truncates; and gives NaN where <rounding> carries past" in said
+        assert "A with B: truncates (truncates); and gives NaN where <rounding>" in said
         page.click(cell(page, "onnx.Cast-*", "float32", "float16"))
         assert letters(page, "#cell .cause-buttons") == ["A+B"]
 
