@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def checked_answer(answer: object, case: Case) -> Answer:
     if isinstance(answer, Outputs):
         return _outputs(answer, case)
     if isinstance(answer, Refused):
-        return Refused(_message(answer.message, "Refused"))
+        return replace(answer, message=_message(answer.message, "Refused"))
     if isinstance(answer, Declined):
         return _declined(answer)
     if isinstance(answer, Oversized):

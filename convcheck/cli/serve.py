@@ -10,13 +10,11 @@ import click
 from convcheck.cli.options import catalog, complete_backends
 from convcheck.cli.options import specs_option as specs
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
-from convcheck.streams import say
 
 if TYPE_CHECKING:
     from convcheck.backends.protocol import Backend
     from convcheck.rules.load import Catalog
 
-ADAPTER_RAISED = 70
 EXAMPLE = """\b
 Examples:
   convcheck run --backend 'process:convcheck serve ort' onnx.Cast-21
@@ -45,8 +43,7 @@ def command(backend: str | None, standalone: bool, specs: tuple[str, ...]) -> in
     the runtime, which it is given as its argument: `python3 server.py ort`. Where that environment
     is on this machine, `--backend env:PATH/TO/PYTHON:ort` is the same.
 
-    Exit codes: 0 the input ended, 2 a bad request, 4 the backend could not be started, 70 the
-    adapter raised an exception, which is not an answer.
+    Exit codes: 0 the input ended, 2 a bad request, 4 the backend could not be started.
     """
     if standalone:
         return _print_standalone(backend)
@@ -67,18 +64,14 @@ def _print_standalone(backend: str | None) -> int:
 
 
 def _serve(backend: str, specs: tuple[str, ...]) -> int:
-    from convcheck.backends.process.serve import AdapterError, serve
+    from convcheck.backends.process.serve import serve
 
     answers = os.dup(1)
     os.dup2(2, 1)  # what a runtime prints is no answer
     loaded = catalog(specs)
     opened = _opened(backend, loaded)
     with open(0, "rb", buffering=1 << 20, closefd=False) as requests:
-        try:
-            serve(opened, loaded, requests, answers)
-        except AdapterError as error:
-            say(f"convcheck: the adapter of {backend!r} raised: {error}", err=True)
-            return ADAPTER_RAISED
+        serve(opened, loaded, requests, answers)
     return 0
 
 

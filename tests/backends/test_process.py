@@ -32,6 +32,7 @@ from convcheck.backends.protocol import (
     Outputs,
     Oversized,
     ProtocolError,
+    Raised,
     open_backend,
 )  # fmt: skip
 from convcheck.errors import UnavailableError, UsageError
@@ -224,7 +225,6 @@ WRONG = {
     "of the input",
     "closes_stdout": f"{sys.executable} closed its stdout but is still running; "
     "keep stdout open until the input ends",
-    "error": "the device is not there",
 }
 
 
@@ -235,6 +235,13 @@ def test_what_is_no_answer(mode: str, opened: Callable[..., Process]) -> None:
         process.answer(case(1), [CODES])
     assert "; ".join(filter(None, (raised.value.message, raised.value.hint))) == WRONG[mode]
     assert process._program.wait(0) is not None
+
+
+def test_an_error_of_the_program_loses_that_call(opened: Callable[..., Process]) -> None:
+    process = opened("error")
+    assert process.answer(case(1), [CODES]) == Raised("the device is not there")
+    assert process.spoiled
+    assert process._program.wait(0) is None
 
 
 def test_an_answer_that_comes_again_later(opened: Callable[..., Process]) -> None:
@@ -426,17 +433,16 @@ def run(mode: str, numbers: Any, timeout: float = 20.0) -> tuple[CaseResult, ...
 
 
 def test_the_rest_of_the_run_goes_on() -> None:
-    modes = ["text", "twice_later", "error"]
+    modes = ["text", "twice_later"]
     numbers = [n for mode in modes for n in (100 + len(mode), list(bad.MODES).index(mode))]
     results = run("all", [*numbers, 200])
     assert {r.verdict for r in results[::2]} == {"pass"}
     wrong = results[1::2]
-    assert [r.verdict for r in wrong] == ["error"] * 3
+    assert [r.verdict for r in wrong] == ["error"] * 2
     said = (r.message.partition(";")[0].partition(": `{")[0] for r in wrong)
     assert [re.sub("run [0-9]+", "run N", words) for words in said] == [
         "stdout had `debug: x = 3`, which is not an answer",
         "run N is answered twice",
-        "the device is not there",
     ]
 
 

@@ -25,7 +25,14 @@ from convcheck.backends.process.wire import (
     string_of,
     wrong,
 )
-from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, ProtocolError, Refused
+from convcheck.backends.protocol import (
+    Answer,
+    Declined,
+    Outputs,
+    Oversized,
+    Raised,
+    Refused,
+)
 from convcheck.errors import UnavailableError
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import DType
@@ -134,7 +141,7 @@ def _said(header: Header, kind: str, types: Mapping[str, DType], own_types: bool
         return Said(Oversized(shapes, names), (), restart)
     words = string_of(header, kind, "the answer")
     if kind == "error":
-        raise ProtocolError(words)
+        return Said(Raised(words), (), restart=True)
     if kind == "declined":
         return Said(Declined(words, missing=flag(header, "missing")), (), restart)
     return Said(Refused(words), (), restart)
@@ -172,12 +179,9 @@ def write_answer(
     return message(f'{{"run": {run}, "outputs": [{entries}]{more}}}\n', pairs)
 
 
-def write_error(run: int, words: str) -> bytes:
-    """Write the header that says that the adapter itself is at fault."""
-    return f'{{"run": {run}, "error": {json.dumps(words)}}}\n'.encode()
-
-
 def _without_payload(answer: Answer) -> str:
+    if isinstance(answer, Raised):
+        return f'"error": {json.dumps(answer.message)}'
     if isinstance(answer, Refused):
         return f'"refused": {json.dumps(answer.message)}'
     if isinstance(answer, Declined):

@@ -21,7 +21,7 @@ from convcheck.backends.process.backend import (
 )
 from convcheck.backends.process.native import native_of
 from convcheck.backends.process.program import Deadline, RunningProgram, within
-from convcheck.backends.protocol import Answer, DiedError, Outputs, ProtocolError
+from convcheck.backends.protocol import Answer, DiedError, Outputs, ProtocolError, Raised
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
 from convcheck.numerics.codes import Bits
@@ -235,6 +235,8 @@ class Probe:
     def _answer(self, inputs: Sequence[Bits], run: int = 0, *, last: bool = True) -> Answer:
         run = run or self._run
         answer, _ = receive(self._program, self._headers, run, inputs, self._soon())
+        if isinstance(answer, Raised):
+            raise ProtocolError(answer.message)
         if last:
             nothing_more(self._program, run)
         return answer

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from convcheck.backends.checked import AnswerError, bounded, checked_answer, checked_support
 from convcheck.backends.process import headers, wire
-from convcheck.backends.protocol import Answer, Backend, Declined, last_words
+from convcheck.backends.protocol import Answer, Backend, Declined, Raised, last_words
 from convcheck.errors import UsageError
 from convcheck.numerics.codes import Bits
 from convcheck.rules.cases import cases
@@ -38,15 +38,11 @@ class Request:
     tensors: tuple[wire.WireTensor, ...]
 
 
-class AdapterError(Exception):
-    """The adapter raised, or gave what is no answer; in its own words."""
-
-
 def serve(backend: Backend, catalog: Catalog, requests: IO[bytes], answers: int) -> None:
     """Answer requests until they end, on file descriptor `answers`.
 
-    Raises ProtocolError for a bad request, and AdapterError where the adapter raises: the request
-    is then answered with `error`.
+    A request for which the adapter raises is answered with `error`. Raises ProtocolError for a bad
+    request.
     """
     side = _Side(backend, catalog)
     for line in iter(requests.readline, b""):
@@ -55,13 +51,7 @@ def serve(backend: Backend, catalog: Catalog, requests: IO[bytes], answers: int)
             _write(answers, [_welcome(backend)])
             continue
         inputs = [_take(requests, tensor) for tensor in request.tensors]
-        try:
-            parts = side.answer(request, inputs)
-        except BaseException as error:  # whatever an adapter raises: SystemExit too
-            words = bounded(str(error) if isinstance(error, AnswerError) else last_words(error))
-            _write(answers, [headers.write_error(request.run, words)])
-            raise AdapterError(words) from error
-        _write(answers, parts)
+        _write(answers, side.answer(request, inputs))
 
 
 class _Side:
@@ -122,10 +112,15 @@ class _Side:
             return Declined(f"no case {name} here: {error.message}", missing=True)
 
     def answer(self, request: Request, inputs: Sequence[Bits]) -> list[bytes | memoryview]:
-        """Ask the backend, and write its answer. Raises what it raises; TypeError for no answer."""
-        found = self._found(request.case, inputs)
-        restart = bool(getattr(self._backend, "spoiled", False))
-        return headers.write_answer(request.run, found, self._types, restart=restart)
+        """Ask the backend, and write its answer."""
+        try:
+            found = self._found(request.case, inputs)
+            restart = bool(getattr(self._backend, "spoiled", False))
+            return headers.write_answer(request.run, found, self._types, restart=restart)
+        except (Exception, SystemExit) as error:
+            said = f"no answer: {error}" if isinstance(error, AnswerError) else last_words(error)
+            raised = Raised(bounded(said))
+            return headers.write_answer(request.run, raised, self._types, restart=True)
 
     def _found(self, case: Case | Declined, inputs: Sequence[Bits]) -> Answer:
         if isinstance(case, Declined):
