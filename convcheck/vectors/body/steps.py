@@ -316,9 +316,9 @@ def _window(codes: Codes, start: int, count: int) -> Codes:
 
 def _exact(asking: _Asking, sets: Sequence[Mapping[str, int]]) -> list[Call]:
     """Ask, under each set, every value of the type that is converted to which nothing rounds, of
-    layouts with one element of each other input.
+    vectors with one element of each other input.
     """
-    if not _of_one_element(asking):
+    if not _is_vector(asking):
         return []
     case, calls = asking.compiled.case, []
     target = next(target_of(line, case) for line in asking.compiled.lines if line.be is None)
@@ -328,21 +328,20 @@ def _exact(asking: _Asking, sets: Sequence[Mapping[str, int]]) -> list[Call]:
     for one in sets:
         data = _undone(asking, one, values)
         kept = in_order(asking.data, data[asking.compiled.exact(_inputs(data, one))])
-        sizes = (1,) * (len(_letters(asking.layout)) - 1) + (len(kept),)
         if len(kept):
-            calls.append(_call(asking, [one], [_Pool(kept, kept[:0])], 0, sizes))
+            calls.append(_call(asking, [one], [_Pool(kept, kept[:0])], 0, (len(kept),)))
     return calls
 
 
-def _of_one_element(asking: _Asking) -> bool:
-    """Return whether inputs after the first have one element each, and the first may have more."""
+def _is_vector(asking: _Asking) -> bool:
+    """Return whether the first input has one free size, and the others one element each."""
     _, *others = asking.layout.shapes
-    return all(dim == "1" for _, dims in others for dim in dims) and bool(_letters(asking.layout))
+    one = all(dim == "1" for _, dims in others for dim in dims)
+    return one and len(_letters(asking.layout)) == 1
 
 
 def _little(asking: _Asking, sets: Sequence[Mapping[str, int]], pool: _Pool) -> list[Call]:
-    """Ask a few values under each set that leaves little defined, of layouts with one element."""
-    if not _of_one_element(asking):
+    """Ask vectors of a few values under each set that leaves little defined."""
+    if not _is_vector(asking):
         return []
-    sizes = (_LITTLE,) * len(_letters(asking.layout))
-    return [_call(asking, [one], [pool], 0, sizes) for one in sets]
+    return [_call(asking, [one], [pool], 0, (_LITTLE,)) for one in sets]
