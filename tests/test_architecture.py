@@ -80,7 +80,6 @@ OWNERS = {
 }
 ONNXRUNTIMES_OWN = {"InsertedPrecisionFreeCast", "InsertedCast_"}
 OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.cast")
-LONGEST = 40  # lines of a function
 # what tests are of that no room has: the proof, its speed, and the documentation
 OTHER_TESTS = {"abuse", "proof", "bench", "docs"}
 # each file of cli/ has its command, and each that draws a format of reports its render
@@ -179,18 +178,6 @@ def test_no_python_file_knows_an_operator() -> None:
             if isinstance(n, ast.Constant) and isinstance(n.value, str)
         }
         assert not {t for t in texts - docs - ONNXRUNTIMES_OWN if OPERATORS.search(t)}, path
-
-
-def test_a_function_does_one_thing() -> None:
-    """A file ends where its idea ends, a function before it has 40 lines."""
-    long = [
-        f"{path.relative_to(PACKAGE)}:{node.lineno} {node.name}"
-        for path, tree in files().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (node.end_lineno or 0) - node.lineno >= LONGEST
-    ]
-    assert not long
 
 
 def test_who_greps_for_a_name_finds_one() -> None:

@@ -78,7 +78,7 @@ def _told(
         where=judged.where(cases),
         instance=_instance(case, group, example),
         finding=findings_of(failures, backend)[0],
-        others=tuple(map(said_of, one.others)),
+        others={"+".join(c.name for c in each): said_of(each) for each in one.others},
         gated=any(each.gates(level) for each in one.cases),
     )
 

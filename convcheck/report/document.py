@@ -488,7 +488,7 @@ class ToldCause:
     #: The same answer as a finding of its own case.
     finding: Finding
     #: What gives every answer of all of these cases, too.
-    others: tuple[str, ...]
+    others: Mapping[str, str]
     #: Whether one of the cases fails the run.
     gated: bool
 

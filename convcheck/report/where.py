@@ -10,6 +10,7 @@ from operator import and_, or_
 
 from convcheck.rules.model import Case, op_and_version, version_key
 from convcheck.rules.types import Types
+from convcheck.wording import plural
 
 _FEW = 3  # more types are only counted in a short text
 _RANGE = 3  # versions in a row that are a range
@@ -175,7 +176,7 @@ class _Words:
     def _types(self, box: Box, factor: str, short: bool) -> str:
         judged = self.table.values(factor, self.table.cases({_SPEC: box[_SPEC]}))
         names = self.types.folded(box[factor], judged) if self.types else box[factor]
-        return f"{len(box[factor])} types" if short and len(names) > _FEW else ", ".join(names)
+        return plural(len(box[factor]), "type") if short and len(names) > _FEW else ", ".join(names)
 
     def _needed(self, box: Box) -> list[str]:
         """Return the attributes without which other cases would be meant, and those of which one

@@ -177,13 +177,13 @@ def by_levels(x: Codes, scale: float, how: str) -> Codes:
 )
 def test_what_becomes_of_both_nodes_is_named(how: str, fits: tuple[str, ...] | None) -> None:
     """An edit of the second node is tried where none of the first gives every answer."""
-    chosen = (("y_scale", "1000.7"), ("y_zero_point", "min"))
+    chosen = (("y_scale", "234567.8"), ("y_zero_point", "min"))
     case, codes = next(
         (case, codes) for case, codes in pairs_of(CATALOG, CATALOG.specs["onnx.QuantizeLinear-13"])
         if (case.hops[0].fixed, case.hops[0].outputs[0].name) == (chosen, "uint8")
     )  # fmt: skip
     vectors = ChainCorpus(CATALOG, "edge", 0, (), codes={case.unset_id: codes}).vectors(case)
-    got = by_levels(codes.astype(np.uint32), 1000.7, how)
+    got = by_levels(codes.astype(np.uint32), 234567.8, how)
     answers = Answers(got, np.full(len(got), ANSWERED, np.uint8), {})
     found = PairSearch(causes_of(CATALOG), CATALOG).diagnose(vectors, answers)
     assert found is not None

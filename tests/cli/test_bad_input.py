@@ -27,7 +27,7 @@ COUNTS = [
     ((RANGE, "--from", "uint8", "--to", "float32"), 1),
     ((PROMOTE, "--case", "int8-uint8/scalar-tensor/*"), 15),
     ((PROMOTE, "--from", "int4", "--where", "promote_unsafe=true"), 860),
-    ((FAKE, "--where", "destination_type=f8e4m3", "--from", "float16"), 17),
+    ((FAKE, "--where", "destination_type=f8e4m3", "--from", "float16"), 18),
     ((FAKE, "--case", "*/per-channel/*"), 10),
     ((LIKE, "--to", "float8", "--from", "int8"), 8),
     ((LIKE, "--from", "float16", "--to", "bool"), 1),

@@ -35,8 +35,8 @@ def test_an_example_is_right_and_declines_what_it_has_no_kernel_for(
 ) -> None:
     done = convcheck("run", "--backend", program(language, tmp_path), *ASKED)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "unsupported  4 cases: no such kernel" in done.stdout
-    assert "PASS  2 cases, 43 calls judged" in done.stdout
+    assert "unsupported  5 cases: no such kernel" in done.stdout
+    assert "PASS  2 cases, 46 calls judged" in done.stdout
 
 
 FAULTS = (

@@ -271,7 +271,7 @@ def test_the_cause_of_a_failure_takes_the_place_of_its_rows(tmp_path: Path) -> N
     path.write_text(text(made))
     model = saved(tmp_path / "m.onnx", [cast("cast", "x", "y", BFLOAT16)], {"x": F32})
     [backend] = told(model, "--report", path)["cast"]["backends"]
-    assert backend["causes"] == ["rounds towards zero"]
+    assert backend["causes"] == ["rounds towards zero (toward-zero)"]
     done = convcheck("model", model, "--report", path)
     assert "rounds towards zero" in done.stdout
     assert backend["rows"][0]["row"] not in done.stdout

@@ -186,7 +186,7 @@ def test_a_chain_is_shown_in_its_setting(tmp_path: Path) -> None:
 
 
 PAIRS = (
-    "*/float16-float16-int8-to-int8-to-float16/tensor/y_scale=1000.7/*/optimisation=extended/*",
+    "*/float16-float16-int8-to-int8-to-float16/tensor/y_scale=234567.8/*/optimisation=extended/*",
 )
 GRAPHS = (
     "*/float32-float32-int8-to-int8-to-float32/tensor/y_scale=0x1.234566p+96/*",

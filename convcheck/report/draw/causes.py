@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from convcheck.report.document import Document, Finding, ToldCause
 from convcheck.report.draw.finding import evidence_lines
@@ -106,7 +106,7 @@ def _at_length(one: ToldCause, width: int, verbose: bool, whole: bool) -> Iterat
     yield from front
     yield from to_margins(last, StyledText(one.finding.id, "dim"), width)
     yield from evidence_lines(one.finding, width, verbose, whole)
-    yield from _others(one, width)
+    yield from _others(one, one.others.values(), width)
 
 
 def _in_short(one: ToldCause, width: int, minor: bool) -> Iterator[StyledText]:
@@ -119,7 +119,7 @@ def _in_short(one: ToldCause, width: int, minor: bool) -> Iterator[StyledText]:
     if not minor and one.finding.explain:
         command = _command(one.finding)
         yield StyledText(" " * INDENT + command, "cyan")
-    yield from _others(one, width)
+    yield from _others(one, one.others, width)
 
 
 def _command(finding: Finding) -> str:
@@ -167,10 +167,10 @@ def _instance(one: ToldCause, width: int) -> Iterator[StyledText]:
     yield from to_margins(last, StyledText(fitting, "italic"), width) if fitting else (last,)
 
 
-def _others(one: ToldCause, width: int) -> Iterator[StyledText]:
+def _others(one: ToldCause, others: Iterable[str], width: int) -> Iterator[StyledText]:
     """Yield what fits as well. Of pairs the search ends with the first ones that fit."""
-    if one.others:
-        said = f"no input asked tells it from: {'; '.join(one.others)}"
+    if said := "; ".join(others):
+        said = f"no input asked tells it from: {said}"
         yield from paragraph(said, width, hang=2, style="dim")
     if len(one.names) > 1 and one.says:
         yield from paragraph("other pairs were not tried", width, style="dim")

@@ -118,7 +118,7 @@ def _row(one: ToldCause) -> list[str]:
 
 
 def _cause(one: ToldCause) -> str:
-    others = escaped(cut("; ".join(one.others), _LONG))
+    others = escaped(cut("; ".join(one.others.values()), _LONG))
     _, *shown = _finding(one.finding)  # the first names the example's case alone
     return "\n\n".join([
         f"**{escaped(cut(one.line, _LONG))}** ({one.count})",

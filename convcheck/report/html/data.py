@@ -270,7 +270,7 @@ def _cause(page: _Page, by_id: Mapping[str, tuple[int, CaseReport]], one: ToldCa
         one.scope,
         one.where.lines,
         one.answers,
-        one.others,
+        tuple(one.others.values()),
         one.gated,
         one.wrong_answer,
         [

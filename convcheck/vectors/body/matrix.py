@@ -27,8 +27,8 @@ from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
 _RANDOM = 1
-_AT_EDGE = 7  # values a row of a tensor
-_OF_SCALAR, _OF_ROUNDED = 3, 4  # calls a row of a scalar, and of one that may be rounded
+_AT_EDGE = 10  # values a row of a tensor
+_OF_SCALAR, _OF_ROUNDED = 3, 6  # calls a row of a scalar, and of one that may be rounded
 _OPEN = 2  # values a row of which nothing is due
 _MORE = 32  # times as many in other tiers
 

@@ -99,15 +99,21 @@ def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
         ones = _Pool(*[np.array([code_of(asking.data, "1")[0]], asking.data.storage)] * 2)
         return [_call(asking, much[:1], [ones], 0, sizes)]
     pools = [_pool(asking, tuple(one.items())) for one in much]
-    chosen, used = _sizes(asking, _EDGE if tier == "edge" else _BOUNDARY), Counter[int]()
+    chosen, used = _sizes(asking, tier), Counter[int]()
     calls = [_call(asking, much, pools, k, sizes, used) for k, sizes in enumerate(chosen)]
     if tier != "edge" and chosen[0] == (WHOLE,):
         calls = [_call(asking, much, pools, k, (WHOLE,)) for k in range(len(much))] + calls[1:]
     return [*calls, *_exact(asking, much), *_little(asking, little, pools[0])]
 
 
-def _sizes(asking: _Asking, known: Mapping[int, tuple[Sizes, ...]]) -> tuple[Sizes, ...]:
-    return known[len(_letters(asking.layout))]
+def _sizes(asking: _Asking, tier: Tier) -> tuple[Sizes, ...]:
+    """Return the sizes of a layout's letters. All values are asked of vectors with one element of
+    each other input; the edge tier asks no other layout for them.
+    """
+    found = (_EDGE if tier == "edge" else _BOUNDARY)[len(_letters(asking.layout))]
+    return (
+        found if tier != "edge" or _is_vector(asking) else tuple(s for s in found if s != (WHOLE,))
+    )
 
 
 def _letters(layout: Layout) -> list[str]:
