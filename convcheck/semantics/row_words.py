@@ -46,6 +46,7 @@ HOLDS: Mapping[str, str] = {
     "[x] carries": "rounding raises the exponent of x",
     "signalling nan": "x is a signalling NaN",
     "[x] = x": "x is a value of the destination",
+    "ERANGE": "C's strtod reports a range error",
     EMPTY: "the text is empty",
     ELSE: "no row before it holds",
 }

@@ -252,6 +252,22 @@ def _signalling(p: Points) -> Mask:
     return np.asarray((cast(Codes, p.bits).astype(np.uint64) & quiet == 0) & ~p.number)
 
 
+_DOUBLE = Float(11, 52, 1023, "ieee", infinity=True)
+
+
+def _out_of_range(p: Points) -> Mask:
+    """Return where C's strtod sets ERANGE: x overflows a double, or is inexact and below the least
+    normal one even if it is rounded without a least exponent.
+    """
+    low, near, high = (round_to(p.x, _DOUBLE, MODES[m]).magnitude for m in _TO_DOUBLE)
+    twice = round_to(replace(p.x, exponent=p.x.exponent + 1), _DOUBLE, MODES["nearest-even"])
+    tiny = (twice.magnitude < np.uint64(2 << _DOUBLE.mantissa)) & (low != high)
+    return np.asarray((tiny | (near > np.uint64(_DOUBLE.max_magnitude))) & (p.x.kind == FINITE))
+
+
+_TO_DOUBLE = ("toward-zero", "nearest-even", "away")
+
+
 def _words(nature: Nature, tests: Mapping[str, Test]) -> dict[str, CaseWord]:
     return {label: CaseWord(nature, test) for label, test in tests.items()}
 
@@ -290,6 +306,7 @@ _ISOLATED: Mapping[str, Test] = {
     "[x] is subnormal": _rounds_to_subnormal,
     "[x] carries": _carries,
     "signalling nan": lambda p, mode: _signalling(p),
+    "ERANGE": lambda p, mode: _out_of_range(p),
     EMPTY: lambda p, mode: np.asarray(p.bits == "", bool),
 }
 CASES: Mapping[str, CaseWord] = {
@@ -664,7 +681,7 @@ OF_NUMBERS = frozenset(
         "nan", "-nan", "+inf", "-inf", "+0", "-0", "x < 0", "x > max", "x < -max", "x < min",
         "[x] > max", "[x] < -max", "[x] < min", "x >= next", "x <= -next", "[x] > next",
         "[x] < -next", "[x] = -0", "x is tiny", "x is below least", "[x] is top",
-        "[x] is subnormal", "[x] carries", "[x] = x", ELSE,
+        "[x] is subnormal", "[x] carries", "ERANGE", "[x] = x", ELSE,
         "[x]", "low-bits", "wrapped", "wrapped-magnitude", "wrapped-unsigned", "wrapped-short",
         "most", "leading-bit", "infinity-with-mantissa", "digits", ZERO, TEXT,
         "plain-to-x", "plain", "parses-to-x", "parses",

@@ -71,7 +71,7 @@ OF_FIELD: dict[str, tuple[str, ...]] = {
     "-0 of a format without": ("minus-zero-is-nan",),
     "ties away from zero to float4e2m1": ("ties-away",),
     "top binade of float4e2m1 lost": ("top-exponent-is-max",),
-    "nearest is up among subnormals": ("rounds-the-exponent-field-to-nearest",),
+    "nearest is up among subnormals": ("up-between-2^-127-and-2^-126",),
     "NaN above the largest float8e8m0": ("compares-x-nan", "rounds-the-exponent-field"),
     "NaN for small float64": ("exponent-wraps-to-nan",),
     "NaN of float8e8m0 to infinity": ("nan-is-+inf",),

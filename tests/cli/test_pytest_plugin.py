@@ -151,7 +151,7 @@ def test_a_failure_begins_with_its_cause(project: Path) -> None:
     (project / "mymodule" / "backend.py").write_text(CAUSED)
     found, shown = verdicts(project, *MINE, "-k", "Cast-21/int8-to-int16")
     assert found == {f"{LINE}int16": "failure"}
-    said = "goes through uint8; what that cannot hold: wrap (1 case, 256 of 256 answers)"
+    said = "goes through uint8, which wraps (through-uint8-wrap) (1 case, 256 of 256 answers)"
     assert f"\n{said}\n\nFAIL  " in shown
 
 

@@ -104,7 +104,10 @@ def check_golden(name: str, text: str) -> None:
     assert text == path.read_text(encoding="utf-8")
 
 
-AS_X86 = "goes through int32, rounding toward-zero, as x86 converts, and keeps the low bits"
+AS_X86 = (
+    "goes through int32 (toward-zero), where what does not fit is the least int32 (x86), and keeps "
+    "the low bits or extends the sign"
+)
 PLANTS = {
     "Clamping": {"x > max": "clamps", "x < min": "clamps", "nan": "gives +0 for NaN"},
     "X86": dict.fromkeys(("x > max", "x < min", "nan"), AS_X86),
