@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convcheck.errors import Place
-from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers
+from convcheck.judge.answers import ANSWERED, CRASHED, LOST, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.result import CaseResult, Verdict
 from convcheck.numerics.format import Int
 from convcheck.rules.model import Case, DType
@@ -71,6 +71,8 @@ def judge(vectors: VectorSet, answers: Answers) -> CaseResult:
         verdict = "crashed"
     elif wrong.any() or answers.faults or answers.elsewhere:
         verdict = "fail"
+    elif states[LOST]:
+        verdict = "error"
     elif states[REFUSED]:
         verdict = "refused"
     why.append(f"not asked: {states[NOT_ASKED]}")

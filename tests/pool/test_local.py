@@ -190,7 +190,7 @@ def test_only_calls_can_time_out() -> None:
 )
 def test_what_an_adapter_raises_costs_one_input(name: str, words: str) -> None:
     result = bad_one(run(name))
-    assert result.checked == 127
+    assert (result.verdict, result.checked) == ("error", 127)
     assert words in result.message
     assert "bad_backends.py" in result.message
 
@@ -206,7 +206,7 @@ def test_a_fault_of_convcheck_is_an_error() -> None:
     [
         ("TwoOutputs", "fail"),
         ("WrongShape", "fail"),
-        ("Garbage", "pass"),
+        ("Garbage", "error"),
         ("RefusesAll", "refused"),
         ("DeclinesCase", "unsupported"),
     ],
