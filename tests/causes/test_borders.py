@@ -37,7 +37,7 @@ from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.generate import inputs_of
 from convcheck.vectors.model import CallSet
 
-_CALLS = 64  # of a case
+_CALLS = 96  # of a case
 _FEW = 4  # elements of a tensor that are printed
 # What these decide, the rules leave open of every input.
 OPEN = {
