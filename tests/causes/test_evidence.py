@@ -32,7 +32,7 @@ from convcheck.vectors.model import CallSet, VectorSet
 
 Convert = Callable[[Bits], Bits]
 Told = list[tuple[tuple[str, ...], list[str]]]
-ROUNDED = "onnx.CastLike-24/{}-float8e8m0/saturate=1/round_mode={}"
+ROUNDED = "onnx.Cast-24/{}-to-float8e8m0/saturate=1/round_mode={}"
 
 
 @cache
@@ -104,10 +104,10 @@ def test_an_attribute_is_not_ignored_where_two_of_its_values_are_right() -> None
 
 def test_a_mode_that_leaves_an_input_open_is_not_refuted_by_a_right_answer() -> None:
     """With saturate=0, nothing is said of 0 and infinity but with `nearest`."""
-    names = [f"onnx.CastLike-24/float16-float8e8m0/saturate=0/round_mode={mode}"
+    names = [f"onnx.Cast-24/float16-to-float8e8m0/saturate=0/round_mode={mode}"
              for mode in ("up", "nearest")]  # fmt: skip
     up, right = as_in(names[0]), as_in(names[1])
-    inside = evaluate(CATALOG.specs["onnx.CastLike-24"], vectors_of(names[0]).case,
+    inside = evaluate(CATALOG.specs["onnx.Cast-24"], vectors_of(names[0]).case,
                       np.arange(1 << 16, dtype=np.uint16)).readings[0].patterns == 0  # fmt: skip
 
     def kernel(codes: Bits) -> Bits:
