@@ -41,7 +41,7 @@ def due(case: Case, code: int) -> set[Result]:
     named, saturate = case.attribute("precision"), case.attribute("saturate")
     return quantize(
         case.version, (x, scale, y), (code, of_scale, zero), None if named is None else int(named),
-        saturate=saturate in (None, 1),
+        saturate=saturate != 0,
     )  # fmt: skip
 
 
