@@ -18,6 +18,7 @@ from convcheck.judge.digest import added, digest_of_bytes, spell_digest
 from convcheck.judge.matching_calls import (
     Difference,
     Returned,
+    beyond,
     closest,
     difference,
     is_as_read,
@@ -198,8 +199,11 @@ def _of_answer(decisions: Sequence[Decision], expected: ExpectedCall, got: Retur
     if off is None:
         everywhere = all(difference(r, got) is None for r in expected.readings)
         return JudgedCall(RIGHT, "", reading, expected.row, "" if everywhere else reading.name)
-    if is_between(expected, got):
-        return JudgedCall(RIGHT, "", reading, expected.row, BETWEEN, off.where, off.wrong)
+    if outside := beyond(expected, got):
+        first = next(((i, int(bad[0])) for i, bad in enumerate(outside) if len(bad)), None)
+        if first is None:
+            return JudgedCall(RIGHT, "", reading, expected.row, BETWEEN, off.where, off.wrong)
+        off = replace(off, where=first, elements=outside)
     row, where = _convicting(decisions, expected, off)
     return JudgedCall("fail", off.kind, reading, row, "", where, off.wrong)
 

@@ -144,18 +144,25 @@ def closest(expected: ExpectedCall, got: Returned) -> tuple[CallReading, Differe
     return min(found, key=lambda pair: pair[1].distance)
 
 
-def is_between(expected: ExpectedCall, got: Returned) -> bool:
-    """Return whether each element is between the least and the greatest of the readings.
+def beyond(expected: ExpectedCall, got: Returned) -> tuple[NDArray[np.intp], ...] | None:
+    """Return the elements of each output that are not between the least and the greatest of the
+    readings, None where there is no such range.
 
     Widened by one ulp of the output's type, among the readings of the same shape.
     """
     if not (expected.between and isinstance(got, Outputs)):
-        return False
+        return None
     alike = [r.outputs for r in expected.readings if r.pattern == EXACT and _alike(r, got)]
-    if not alike:
-        return False
-    columns = zip(*alike, strict=True)
-    return all(_inside(list(dues), a) for dues, a in zip(columns, got.arrays, strict=True))
+    pairs = [(list(dues), a) for dues, a in zip(zip(*alike, strict=True), got.arrays, strict=False)]
+    if not pairs or not all(_is_float(dues[0], a) for dues, a in pairs):
+        return None
+    return tuple(np.flatnonzero(~_inside(dues, a)) for dues, a in pairs)
+
+
+def is_between(expected: ExpectedCall, got: Returned) -> bool:
+    """Return whether each element is between the least and the greatest of the readings."""
+    outside = beyond(expected, got)
+    return outside is not None and not any(map(len, outside))
 
 
 def _alike(reading: CallReading, got: Outputs) -> bool:
@@ -163,15 +170,17 @@ def _alike(reading: CallReading, got: Outputs) -> bool:
     return due == list(zip(got.types, shapes_of(got), strict=True))
 
 
-def _inside(dues: Sequence[ExpectedOutput], array: Bits) -> bool:
-    fmt = dues[0].dtype.format
-    if not isinstance(fmt, Float) or array.dtype != fmt.storage:
-        return False
+def _is_float(due: ExpectedOutput, array: Bits) -> bool:
+    return isinstance(due.dtype.format, Float) and _has_codes(due, array)
+
+
+def _inside(dues: Sequence[ExpectedOutput], array: Bits) -> NDArray[np.bool_]:
+    fmt = cast(Float, dues[0].dtype.format)
     keys = np.stack([_key(fmt, due.codes) for due in dues])
     inside = (_key(fmt, array) >= keys.min(axis=0) - 1) & (_key(fmt, array) <= keys.max(axis=0) + 1)
     free = np.stack([due.patterns == UNDEFINED for due in dues]).any(axis=0)
     right = np.stack([_right(due, array, array.size) for due in dues]).any(axis=0)
-    return bool((inside | free | right).all())
+    return np.asarray(inside | free | right)
 
 
 def _key(fmt: Numeric, codes: Bits) -> NDArray[Any]:

@@ -116,6 +116,15 @@ def test_between_readings_is_tolerated_where_the_rule_says_so() -> None:
         assert judged(calls_of(low, high), got).verdict == "fail"
 
 
+def test_the_first_element_outside_all_readings_is_shown() -> None:
+    """The first of them is no reading's, but between two."""
+    readings = [reading(due(ONE, ONE), name="low"), reading(due(ONE + 4, ONE), name="high")]
+    group = judged(calls_of(*readings, between=True), outputs(codes(ONE + 2, TWO)))
+    [example] = group.examples
+    assert isinstance(example, CallExample)
+    assert (group.verdict, example.difference) == ("fail", (0, 1))
+
+
 def test_between_needs_the_length_of_a_reading() -> None:
     low, high = reading(due(ONE), name="low"), reading(due(ONE, ONE, ONE), name="high")
     group = judged(calls_of(low, high, between=True), outputs(codes(ONE, ONE)))
