@@ -1,12 +1,14 @@
 """Causes that fit -> a few inputs on which they differ, and some more, to be put to the backend.
 
 What the first do not tell apart, no input of the boundary tier tells apart, nor a code half-way
-between two of the edge tier, nor any code of a source of up to 16 bits.
+between two of the edge tier, nor one that carries to a power of two below the normal numbers, nor
+any code of a source of up to 16 bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache, reduce
 from itertools import combinations
 from typing import cast
@@ -131,7 +133,7 @@ def spread(bits: Bits, most: int) -> Bits:
 @lru_cache(_KEPT)
 def _every(source: Format, target: Format) -> Bits:
     """Return the inputs that are looked at: all codes of a narrow source, else the inputs of the
-    boundary tier and what lies between those of the edge tier.
+    boundary tier, what lies between those of the edge tier, and what carries to a power of two.
     """
     if isinstance(source, Text):
         return text_inputs(target, "boundary", 0)[0]
@@ -140,7 +142,20 @@ def _every(source: Format, target: Format) -> Bits:
     if isinstance(source, Numeric) and source.bits <= _WHOLE:
         return np.arange(1 << source.bits, dtype=source.storage)
     whole = numeric_inputs(source, target, "boundary", 0)[0]
-    return np.concatenate([whole, _amid(source, target)])
+    carrying = [_carrying(source, target)] if isinstance(target, Float) else []
+    return np.concatenate([whole, _amid(source, target), *carrying])
+
+
+def _carrying(source: Numeric, target: Float) -> Codes:
+    """Return codes next to the numbers below the least normal one that would carry to a power of
+    two if they had as many bits as a normal number.
+    """
+    wide = replace(target, exponent=11, bias=1023)
+    lowest = max(target.lowest_exponent + wide.bias, 1)
+    exponents = np.arange(lowest, wide.bias - target.bias + 2, dtype=np.uint64)
+    finer, *_ = boundaries_of(wide)
+    magnitudes = (exponents << np.uint64(finer.mantissa)) - np.uint64(1)
+    return around(source, decode_magnitudes(finer, magnitudes))
 
 
 @lru_cache(_KEPT)

@@ -45,6 +45,8 @@ def test_inputs_are_worked_out_on_which_causes_differ() -> None:
     [found, *_] = inputs_for("onnx.Cast-21/float16-to-float8e5m2/saturate=1", "truncates",
                              "cut-to-bfloat16")  # fmt: skip
     assert 0 < found < 1 << 16
+    carried = ("through-float32", "through-float32-then-float16-carried-twice")
+    assert inputs_for("onnx.Cast-21/float64-to-float16", *carried)
 
 
 def test_what_nothing_tells_apart_has_no_such_input() -> None:
