@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from catalogue import CATALOG
+
 from convcheck.causes.catalogue import causes_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "sources.md"
