@@ -226,6 +226,8 @@ def _sharp(source: Numeric, target: Numeric) -> Codes:
     half, least = Fraction(1, 2 << target.mantissa), target.value(1) / 2
     top = min(source.max.numerator.bit_length() - 1, target.highest_exponent)
     past = [(1 + half) * Fraction(2) ** top, (2 - half) * Fraction(2) ** (top - 1)]
+    if isinstance(source, Float) and source.mantissa <= target.mantissa:
+        past = [least, 3 * least]  # the only ties that it has
     low = [least, least, 3 * least / 2**64] if isinstance(source, Float) else []
     return _at(source, past + low, [1, 0, 0, 1, 0], [False, True, False, False, False])
 
