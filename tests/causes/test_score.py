@@ -232,20 +232,20 @@ causes:
 
 def test_a_cause_that_the_vectors_miss_is_named(tmp_path: Path) -> None:
     (tmp_path / "causes").mkdir()
-    text = UNASKED.replace("K", "27").replace("L", "28")
+    text = UNASKED.replace("K", "100").replace("L", "101")
     (tmp_path / "causes" / "own.yaml").write_text(text)
     wide = ("onnx.Cast-21", "--case", "float64-to-float64", "--specs", tmp_path)
     out = tmp_path / "s.json"
     done = convcheck("score", *wide, "--json", out)
     assert done.returncode == 1, done.stderr
-    told = "onnx.Cast-21/float64-to-float64: gives zero from 2^27 to its double (loses-a-binade)"
+    told = "onnx.Cast-21/float64-to-float64: gives zero from 2^100 to its double (loses-a-binade)"
     assert "not caught: 1" in done.stdout
-    assert f"{told}; 0x41a" in " ".join(done.stdout.split())
+    assert f"{told}; 0x463" in " ".join(done.stdout.split())
     found = json.loads(out.read_text())
     jsonschema.validate(found, schema("score"))
     [unseen] = found["specs"][0]["missed"]
     assert (unseen["cause"], unseen["vectors"]) == ("loses-a-binade", 0)
-    assert 2.0**27 <= float.fromhex(as_float(unseen["input"])) < 2.0**28
+    assert 2.0**100 <= float.fromhex(as_float(unseen["input"])) < 2.0**101
     assert convcheck("score", *wide, "--tier", "boundary").returncode == 0
 
 
@@ -360,7 +360,7 @@ def test_the_command_scores_whole_calls(tmp_path: Path) -> None:
     done = convcheck("score", "onnx.Range-11", "--json", out, "--no-progress")
     assert (done.returncode, done.stderr) == (0, "")
     assert "wrong conversions show in 5 cases; the edge vectors catch all of them" in done.stdout
-    assert re.search(r"      1 call  [a-z0-9-]+: int16-int16-int16", done.stdout)
+    assert re.search(r"      1 call  [a-z0-9-]+: int32-int32-int32", done.stdout)
     found = json.loads(out.read_text())
     jsonschema.validate(found, schema("score"))
     assert found["specs"][0]["observable"] == found["specs"][0]["caught"] > 300
