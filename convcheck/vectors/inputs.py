@@ -35,6 +35,7 @@ _STRIDDEN = 48  # so many of these are probed, if each has but one probe
 _VERY_MANY, _NEAR = 512, 64  # binades, and of these those next to 1
 _OUTSIDE = 150  # inputs in binades outside the destination's range, at most
 _HALVES = 2  # boundaries of a binade that has one value: that and a midpoint
+_LEAST_BETWEEN = Fraction(1, 2**24)  # of a type on the way: its last bit does not decide there
 _SMALL = 8  # sources of up to so many bits are always asked whole
 _CARRIED = 24  # random codes of a source whose bits are kept
 _WHOLE = 16  # and of up to so many from the boundary tier on
@@ -216,7 +217,7 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
         for cycle, number in (divmod(turn, len(_PROBES)) for turn in turns):
             offset, ulps = _PROBES[number]
             chosen.append((start + offset % size, ulps, (cycle + number) % 2 == 1))
-        if turns and size == _HALVES:
+        if size == _HALVES and (turns or finer.value(start) == _LEAST_BETWEEN):
             chosen.append((start + 1, 1, turn % 2 == 1))
     around_max = [(past + d, ulps, s) for d in range(-3, 3) for ulps in (-1, 0, 1) for s in (0, 1)]
     magnitudes, offsets, signs = zip(*chosen, *around_max, strict=True)

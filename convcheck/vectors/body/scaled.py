@@ -182,7 +182,9 @@ def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
     calls = [_whole(asking, one, pool.agreed) for one, pool in asked]
     calls += [_whole(asking, one, pool.apart) for one, pool in asked if len(pool.apart)]
     for words, pool in extremes.items():
-        data = _some(pool, _FEW, 0) if len(pool.agreed) else pool.apart
+        data = pool.apart
+        if len(pool.agreed):
+            data = np.append(_some(pool, _FEW - 2, 0), pool.agreed[[0, -1]])
         calls.append(_whole(asking, dict(words), data))
     little = _sets(asking, steps.ask_little, defined=False)
     calls += [_whole(asking, one, pools[0].agreed[:_LITTLE]) for one in little]
@@ -465,7 +467,8 @@ def _sharp_results(asking: _Asking, one: Set, rng: np.random.Generator) -> tuple
     order = order[np.argsort(np.abs(off[order]), kind="stable")]
     tie = off == 0
     near = np.abs(off) < 1 << _FINE - 2
-    sides = [tie & odd, tie & ~odd, near & (off > 0), near & (off < 0)]
+    # beside a tie, only the parity that would round the tie itself the other way tells
+    sides = [tie & odd, tie & ~odd, near & (off > 0) & ~odd, near & (off < 0) & odd]
     kept = _by_turns([order[(side & agreed)[order]] for side in sides], rng)
     return codes[kept], codes[rng.permutation(np.flatnonzero(apart))[:_APART]]
 
