@@ -72,21 +72,23 @@ def _parts(calls: Sequence[Call]) -> Iterator[slice]:
 
 
 def _caught(spec: Spec, calls: CallSet, causes: Sequence[Cause]) -> dict[Cause, int]:
-    """Return how many calls catch each cause that changes something."""
+    """Return how many calls catch each cause that changes something, under the reading of the rules
+    under which most do.
+    """
     counts: dict[Hashable, int] = {}
-    found = {}
+    found: dict[Cause, int] = {}
     for cause, made in _planted(spec, calls, causes):
         if made.key not in counts:
             counts[made.key] = sum(is_wrong(calls, i, made.answer(i)) for i in range(len(calls)))
-        found[cause] = counts[made.key]
+        found[cause] = max(found.get(cause, 0), counts[made.key])
     return found
 
 
 def _planted(
     spec: Spec, calls: CallSet, causes: Sequence[Cause]
 ) -> Iterator[tuple[Cause, WrongCall]]:
-    """Yield causes with what they make of calls, but for those that change nothing. What they have
-    in common is computed once for as many as there is room for.
+    """Yield causes with what they make of calls under each reading, but for those that change
+    nothing. What they have in common is computed once for as many as there is room for.
     """
     elements = sum(call[0].size for call in calls.calls)
     count = max(1, _COMPUTED // max(1, elements))
@@ -94,9 +96,9 @@ def _planted(
         edits = wrong_calls(spec, calls.case, calls.calls)
         right = {made.key for made in edits(())}
         for cause in causes[start : start + count]:
-            made = next(iter(edits((cause,))), None)
-            if made is not None and made.key not in right:
-                yield cause, replace(made, key=(start, made.key))
+            for made in edits((cause,)):
+                if made.key not in right:
+                    yield cause, replace(made, key=(start, made.key))
 
 
 def _observed(spec: Spec, calls: CallSet, causes: Sequence[Cause], seed: int) -> Iterator[Mutant]:
