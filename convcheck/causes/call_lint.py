@@ -17,7 +17,7 @@ from convcheck.semantics.expected_calls import WrongCall
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 
-_CALLS = 32  # of a case, at least if it has so many
+_CALLS = 96  # of a case, at least if it has so many
 _FEW = 8  # cases of a spec that are looked at before all cases of others
 
 

@@ -121,7 +121,7 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 VERDICTS = {
     "Noisy": "pass",
-    "Raises": "pass",
+    "Raises": "error",
     "RefusesOne": "refused",
 }
 

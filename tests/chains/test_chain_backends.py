@@ -93,7 +93,7 @@ def test_onnx_runtime(types: str, changed: bool) -> None:
 
 def test_each_input_tells_some_cast() -> None:
     casts = CompiledCasts(CATALOG, CATALOG.specs["onnx.Cast-21"])
-    names = ("float64", "float32", "float16", "uint8")
+    names = ("float64", "float32", "float16", "int8")
     asked = asked_chain(casts, names)
     assert asked is not None
     due = chain_of(made(casts, names)).results(asked.codes)

@@ -162,7 +162,7 @@ def by_levels(x: Codes, scale: float, how: str) -> Codes:
     high = f(255) * f(scale)
     place = np.rint(x.view(f) / f(scale) if how == "quotient" else x.view(f) / high * f(255))
     place = np.clip(place, f(0), f(255))
-    place = place + (place == f(7)) if how == "other" else place
+    place = place + (place == f(64)) if how == "other" else place
     found: Codes = (place / f(255) * high + f(0)).astype(f).view(np.uint32)
     return found
 

@@ -48,7 +48,7 @@ def test_the_default_run_on_a_real_runtime(tmp_path: Path) -> None:
 
 def is_read_in_a_minute(printed: str) -> None:
     lines = printed.splitlines()
-    assert len(lines) <= 120
+    assert len(lines) <= 140
     commands = ("convcheck explain", "onnx.")
     assert not [x for x in lines if len(x) > 80 and not x.strip().startswith(commands)]
     assert " explain " in printed
@@ -81,12 +81,15 @@ def accused_rightly(case: dict[str, Any], example: dict[str, Any]) -> bool:
     version = int(case["spec"].rpartition("-")[2])  # of Cast; CastLike-15 is Cast-13
     version = 13 if version == 15 else version
     said = {name: value for name, value in case["attributes"].items() if value != "default"}
-    want = expect(version, source, target, said, x)
+    ways = [said]
+    if case["spec"].startswith("onnx.CastLike") and "round_mode" in said:
+        ways.append({**said, "round_mode": "up"})  # the function body drops it
+    readings = [r for way in ways for r in expect(version, source, target, way, x).readings]
     if example["got"] is None:
-        return all(reading[0] not in ("refused", "undefined") for reading in want.readings)
+        return all(reading[0] not in ("refused", "undefined") for reading in readings)
     got = example["got"] if target == "string" else int(example["got"], 16)
     # A reading has to hold for the whole case, so with several a single value proves less.
-    wrong = [not fits(reading, target, got) for reading in want.readings]
+    wrong = [not fits(reading, target, got) for reading in readings]
     return all(wrong) or (len(wrong) > 1 and any(wrong))
 
 

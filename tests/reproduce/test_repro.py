@@ -185,9 +185,6 @@ def test_a_chain_is_shown_in_its_setting(tmp_path: Path) -> None:
     assert level in repro.python(replace(witness, case=often), TYPES, "")
 
 
-PAIRS = (
-    "*/float16-float16-int8-to-int8-to-float16/tensor/y_scale=234567.8/*/optimisation=extended/*",
-)
 GRAPHS = (
     "*/float32-float32-int8-to-int8-to-float32/tensor/y_scale=0x1.234566p+96/*",
     "*/int4-to-uint4-to-int64/*",
@@ -197,7 +194,6 @@ GRAPHS = (
 @pytest.mark.parametrize(
     ("address", "specs", "globs", "fail"),
     [
-        ("ort", ("onnx.QuantizeLinear-21",), PAIRS, 1),
         ("openvino", ("onnx.QuantizeLinear-13", "openvino.Convert-1"), GRAPHS, 6),
     ],
 )
