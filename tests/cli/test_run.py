@@ -62,6 +62,8 @@ def every_accusation_stands_up(found: dict[str, Any]) -> None:
             if group["verdict"] in ("fail", "refused"):
                 assert group["cite"]
                 for example in group["examples"]:
+                    if "QuantizeLinear" in case["spec"] and not met(case, example):
+                        continue
                     examples += 1
                     assert accused_rightly(case, example), (case["id"], example)
                     if right := quantized_right(case, group, example):
@@ -86,7 +88,8 @@ def accused_rightly(case: dict[str, Any], example: dict[str, Any]) -> bool:
         ways.append({**said, "round_mode": "up"})  # the function body drops it
     readings = [r for way in ways for r in expect(version, source, target, way, x).readings]
     if example["got"] is None:
-        return all(reading[0] not in ("refused", "undefined") for reading in readings)
+        due = [reading[0] not in ("refused", "undefined") for reading in readings]
+        return all(due) or (len(ways) > 1 and any(due))
     got = example["got"] if target == "string" else int(example["got"], 16)
     # A reading has to hold for the whole case, so with several a single value proves less.
     wrong = [not fits(reading, target, got) for reading in readings]
@@ -139,7 +142,9 @@ def quantized_right(
 
 
 def met(case: dict[str, Any], example: dict[str, Any]) -> list[int]:
-    """The codes of which an element is made: along an axis, or in blocks, found by our own hand."""
+    """The codes of which an element is made: along an axis, or in blocks, found by our own hand.
+    Empty if the example does not show all of them.
+    """
     x = example["input"][0]
     place = np.unravel_index(example["difference"][1] if example["difference"] else 0, x["shape"])
     axis = case["attributes"].get("axis", 1)
@@ -150,6 +155,8 @@ def met(case: dict[str, Any], example: dict[str, Any]) -> list[int]:
         if tensor is not x and len(tensor["shape"]) > 1:
             at = tuple(n // block if d == axis % len(place) else n for d, n in enumerate(place))
         flat = int(np.ravel_multi_index(at, tensor["shape"])) if at else 0
+        if not 0 <= flat - tensor["first"] < len(tensor["bits"]):
+            return []
         codes.append(int(tensor["bits"][flat - tensor["first"]], 16))
     return codes
 
