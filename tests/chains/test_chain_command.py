@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
+import runpy
 import subprocess
 from functools import cache
 from itertools import product
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -118,16 +118,14 @@ def test_the_table_has_every_chain() -> None:
     assert proofs == {"exhaustive", "intervals"}
 
 
-def module(folder: Path, table: ChainTable) -> ModuleType:
-    """Import the Python module of a table."""
+def module(folder: Path, table: ChainTable) -> SimpleNamespace:
+    """Run the Python module of a table.
+
+    It is not imported: a second table written within the same second would get the bytecode of the first.
+    """
     path = folder / "chains.py"
     path.write_text(chains_python(table))
-    found = importlib.util.spec_from_file_location("chains", path)
-    assert found is not None
-    assert found.loader is not None
-    chains = importlib.util.module_from_spec(found)
-    found.loader.exec_module(chains)
-    return chains
+    return SimpleNamespace(**runpy.run_path(str(path)))
 
 
 def test_the_digest_is_of_the_rules_and_the_attribute_values(tmp_path: Path) -> None:
