@@ -17,6 +17,7 @@ _HALVES = 2  # boundaries of a binade that has one value: that and a midpoint
 # A midpoint that is off by 2^-n of itself is one again in bfloat16, in float16 and in float32, in
 # this order, but in no more precise one of them.
 _OFF = (10, 14, 30)
+_FLOAT32 = 23  # bits of its mantissa
 _BINADES = 300  # about so many literals at most, one a binade
 _SPELLINGS = (
     "INF", "+INF", "inf", "+inf", "Inf", "-INF", "-inf", "-Inf", "NaN", "nan", "NAN",
@@ -71,6 +72,7 @@ def _boundary_literals(target: Float, tier: Tier, seed: int) -> list[str]:
         sign = "-" if index % 2 and target.signed else ""
         near = _literals_near(finer.value(magnitude)) + _beside(finer, magnitude, target)
         literals += [sign + text for text in near]
+    literals += _beside_float32(finer, target)
     return literals + _one_a_binade(finer, binades_of(finer, last), rng)
 
 
@@ -113,6 +115,24 @@ def _beside(finer: Float, magnitude: int, target: Float) -> list[str]:
     lower = magnitude // 2
     off = Fraction(1 if lower % 2 == 0 else -1, 1 << places[lower // 2 % len(places)])
     return [str(_divide(finer.value(magnitude) * (1 + off), ROUND_FLOOR))]
+
+
+def _beside_float32(finer: Float, target: Float) -> list[str]:
+    """Return literals that float64 and then float32 rounds to a boundary, and float32 alone does
+    not: they lie just past a tie of float32 beside a boundary near 1. None if the destination is
+    no coarser than float32.
+    """
+    if target.mantissa >= _FLOAT32:
+        return []
+    literals = []
+    one = target.bias << finer.mantissa
+    for boundary in map(finer.value, (one, one + 1, one + 3)):
+        step = Fraction(2 if boundary >= 2 else 1, 1 << (_FLOAT32 + 1))
+        # Below a power of two float32 has twice as many values.
+        below = step / 2 if boundary == 1 else step
+        literals.append(str(_divide(boundary - below, ROUND_FLOOR)))
+        literals.append(str(_divide(boundary + step, ROUND_CEILING)))
+    return literals
 
 
 def _divide(value: Fraction, way: str) -> Decimal:

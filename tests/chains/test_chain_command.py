@@ -121,7 +121,7 @@ def test_the_table_has_every_chain() -> None:
 def module(folder: Path, table: ChainTable) -> SimpleNamespace:
     """Run the Python module of a table.
 
-    It is not imported: a second table written within the same second would get the bytecode of the first.
+    It is not imported: a table written within the same second would get another one's bytecode.
     """
     path = folder / "chains.py"
     path.write_text(chains_python(table))

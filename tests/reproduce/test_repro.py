@@ -185,6 +185,9 @@ def test_a_chain_is_shown_in_its_setting(tmp_path: Path) -> None:
     assert level in repro.python(replace(witness, case=often), TYPES, "")
 
 
+PAIRS = (
+    "*/float16-float16-int8-to-int8-to-float16/tensor/y_scale=1000.7/*/optimisation=extended/*",
+)
 GRAPHS = (
     "*/float32-float32-int8-to-int8-to-float32/tensor/y_scale=0x1.234566p+96/*",
     "*/int4-to-uint4-to-int64/*",
@@ -194,6 +197,7 @@ GRAPHS = (
 @pytest.mark.parametrize(
     ("address", "specs", "globs", "fail"),
     [
+        ("ort", ("onnx.QuantizeLinear-21",), PAIRS, 1),
         ("openvino", ("onnx.QuantizeLinear-13", "openvino.Convert-1"), GRAPHS, 6),
     ],
 )

@@ -99,7 +99,7 @@ def same_due(one: Expected, other: Expected) -> bool:
 
 def test_sizes() -> None:
     sizes = {path: path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()}
-    counts = {name: entry["vectors"] for name, entry in read_manifest(FOLDER).files.items()}
+    counts = {name: entry.vectors for name, entry in read_manifest(FOLDER).files.items()}
     most = max(counts, key=lambda name: counts[name])
     print(
         f"\n{sum(sizes.values()):,} bytes in {len(sizes)} files; {most}: {counts[most]} vectors",
@@ -116,7 +116,7 @@ def test_every_line_is_one_vector() -> None:
             continue  # of whole calls
         lines = rest.removesuffix("\n]}\n").split(",\n")
         assert head.startswith('{"convcheck-vectors": 2,')
-        assert len(lines) == rest.count("\n") - 1 == entry["vectors"]
+        assert len(lines) == rest.count("\n") - 1 == entry.vectors
         for line in lines:
             word, said, rule = json.loads(line)
             assert isinstance(word, str)
@@ -136,7 +136,7 @@ def test_every_line_is_one_call() -> None:
             data = json.loads(head + sets + rest)
             assert rest.count("\n[[") == sum(map(len, data["sets"]))
             numbers = [number for *_, number in data["cases"]]
-            assert sum(len(data["sets"][n]) for n in numbers) == entry["vectors"]
+            assert sum(len(data["sets"][n]) for n in numbers) == entry.vectors
             assert set(numbers) == set(range(len(data["sets"])))
             found += 1
     assert found > 300

@@ -23,7 +23,13 @@ from convcheck.semantics.program import decisions_named
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.store.hex_words import bits_of_words
-from convcheck.vectors.store.write import FORMAT, MANIFEST, sha256
+from convcheck.vectors.store.write import (
+    FORMAT,
+    MANIFEST,
+    MANIFEST_FORMAT,
+    ListedFile,
+    sha256,
+)
 from convcheck.vectors.store.write_calls import file_key
 
 _REGENERATE = "run `convcheck generate`, or get the file again from its source"
@@ -40,10 +46,14 @@ class Manifest:
     tier: str
     #: Spec id -> the spec's hash, and the file of each case.
     specs: Mapping[str, Any]
-    #: File -> its hash and counts.
-    files: Mapping[str, Any]
+    #: By their names.
+    files: Mapping[str, ListedFile]
     #: The hash of the manifest itself.
     digest: str
+
+    def sha256(self, name: str) -> str | None:
+        """Return the hash of a file; None if the manifest does not list it."""
+        return self.files[name].sha256 if name in self.files else None
 
     def only(self, ids: Iterable[str]) -> Manifest:
         """Return the manifest of these specs' files alone."""
@@ -57,19 +67,17 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     """Read a folder's manifest. Raises VectorError."""
     data, text = _read(folder / MANIFEST)
-    _check_version(data, "convcheck-manifest", folder / MANIFEST)
+    _check_version(data, "convcheck-manifest", MANIFEST_FORMAT, folder / MANIFEST)
     try:
         specs = {name: _spec_entry(entry) for name, entry in data["specs"].items()}
-        _check_hashes(data["files"])
-        return Manifest(folder, data["seed"], data["tier"], specs, data["files"], sha256(text))
+        files = {
+            f"{place}/{name}.json": ListedFile(*entry)
+            for place, entries in data["files"].items()
+            for name, entry in entries.items()
+        }
+        return Manifest(folder, data["seed"], data["tier"], specs, files, sha256(text))
     except (KeyError, TypeError, AttributeError) as error:
         raise damaged_file(folder / MANIFEST, f"truncated or edited, {error!r} in it") from None
-
-
-def _check_hashes(files: Mapping[str, Any]) -> None:
-    """Touch what will be looked up later, so that a gap is found here."""
-    for entry in files.values():
-        entry["sha256"]
 
 
 def _spec_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,15 +107,15 @@ def damaged_file(path: Path, what: str, line: int = 0) -> VectorError:
     return VectorError(f"vector file: {what}", place=Place(str(path), line), hint=_REGENERATE)
 
 
-def _check_version(data: Mapping[str, Any], key: str, path: Path) -> None:
+def _check_version(data: Mapping[str, Any], key: str, known: int, path: Path) -> None:
     version = data.get(key)
     if not isinstance(version, int):
         raise damaged_file(path, f"not a convcheck file: no {key!r}")
-    if version != FORMAT:
+    if version != known:
         raise VectorError(
-            f"vector file of format {version}; this convcheck reads format {FORMAT}",
+            f"vector file of format {version}; this convcheck reads format {known}",
             place=Place(str(path), 1),
-            hint="upgrade convcheck" if version > FORMAT else "run `convcheck generate`",
+            hint="upgrade convcheck" if version > known else "run `convcheck generate`",
         )
 
 
@@ -119,7 +127,7 @@ def read_vectors(manifest: Manifest, spec: Spec, case: Case) -> VectorSet:
     folder, name = manifest.folder, manifest.specs[spec.id]["cases"].get(file_key(case))
     if name is None:
         raise damaged_file(folder / MANIFEST, f"it has no vectors of {case.id}")
-    sha = manifest.files.get(name, {}).get("sha256")
+    sha = manifest.sha256(name)
     data = shared_file(folder, name, sha)
     try:
         rules = decisions_named(spec, case, [tuple(rule[:3]) for rule in data["rules"]])
@@ -136,7 +144,7 @@ def verified(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
     """Read a vector file and hold it against its hash. Raises VectorError."""
     path = folder / name
     data, text = _read(path)
-    _check_version(data, "convcheck-vectors", path)
+    _check_version(data, "convcheck-vectors", FORMAT, path)
     if sha256(text) != sha:
         raise damaged_file(path, "its hash is not the one in the manifest: truncated or edited")
     return data
@@ -198,7 +206,7 @@ def verify_files(manifest: Manifest, cases: Sequence[Case]) -> None:
     folder = manifest.folder
     for name in {manifest.specs[case.spec]["cases"].get(file_key(case)) for case in cases}:
         if name is not None:
-            due = manifest.files.get(name, {}).get("sha256")
+            due = manifest.sha256(name)
             if _sha256_of(folder / name) != due:
                 verified(folder, name, due)  # it says what is wrong
 

@@ -32,7 +32,7 @@ def read_calls(manifest: Manifest, spec: Spec, case: Case, types: Types) -> Call
     folder, name = manifest.folder, manifest.specs[spec.id]["cases"].get(file_key(case))
     if name is None:
         raise damaged_file(folder / MANIFEST, f"it has no vectors of {case.id}")
-    data = shared_file(folder, name, manifest.files.get(name, {}).get("sha256"))
+    data = shared_file(folder, name, manifest.sha256(name))
     try:
         return _call_set(data, spec, case, types)
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
@@ -50,8 +50,8 @@ def count_stored(manifest: Manifest, case: Case) -> int:
     entry = manifest.files[name]
     try:
         if not case.whole_calls:
-            return int(entry["vectors"])
-        data = shared_file(folder, name, entry["sha256"])
+            return int(entry.vectors)
+        data = shared_file(folder, name, entry.sha256)
         _, number = _entry(data, case)
         return len(data["sets"][number])
     except (KeyError, ValueError, TypeError, IndexError) as error:

@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_REPORT, read_text, write_whole
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from convcheck.vectors.store.read import Manifest
 
 FORMAT = 2
+MANIFEST_FORMAT = 3
 MANIFEST = "MANIFEST.json"
 _REGENERATE = "run `convcheck generate`, or get the file again from its source"
 
@@ -138,7 +139,7 @@ class Files:
         self.tier, self.seed, self.kept = tier, seed, kept
         self.vectors = self.size = 0
         self._sets = sets
-        self._files: dict[str, dict[str, object]] = {}
+        self._files: dict[str, ListedFile] = {}
         self._specs: dict[str, Any] = {}
         self._bodies: dict[str, str] = {}  # file -> hash of its body
         self._alike: dict[tuple[str, str], str] = {}  # spec, hash of a body -> file
@@ -181,7 +182,7 @@ class Files:
         content = header(spec, self.seed, vectors[0]) + text
         count = sum(map(len, vectors))
         self._bodies[path] = key
-        self._files[path] = {"sha256": sha256(content), "vectors": count}
+        self._files[path] = ListedFile(sha256(content), count)
         self.vectors += count
         self.size += len(content.encode())
         return path, content
@@ -220,10 +221,29 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _manifest(tier: str, seed: int, specs: Mapping[str, Any], files: Mapping[str, Any]) -> str:
-    head = {"convcheck-manifest": FORMAT, "generator": GENERATOR, "seed": seed, "tier": tier}
+class ListedFile(NamedTuple):
+    """A file's line in the manifest."""
+
+    sha256: str
+    vectors: int
+
+
+def _manifest(
+    tier: str, seed: int, specs: Mapping[str, Any], files: Mapping[str, ListedFile]
+) -> str:
+    head = {
+        "convcheck-manifest": MANIFEST_FORMAT,
+        "generator": GENERATOR,
+        "seed": seed,
+        "tier": tier,
+    }
     parts = [_json(head)[:-1]]
-    parts.append('"files": ' + _entries(files))
+    folders: dict[str, dict[str, ListedFile]] = {}
+    for path, entry in files.items():
+        folder, name = path.removesuffix(".json").rsplit("/", 1)
+        folders.setdefault(folder, {})[name] = entry
+    found = ",\n".join(f"{_json(name)}: {_entries(entry)}" for name, entry in folders.items())
+    parts.append(f'"files": {{\n{found}\n}}')
     listed = ",\n".join(f"{_json(name)}: {_spec_entry(entry)}" for name, entry in specs.items())
     parts.append(f'"specs": {{\n{listed}\n}}')
     return ",\n".join(parts) + "}\n"
@@ -323,5 +343,8 @@ def _manifest_of(folder: Path) -> Any:
 def _listed(folder: Path) -> set[str]:
     """Return the files in a folder that its manifest lists: ours to remove, and no others."""
     inside, said = folder.resolve(), _manifest_of(folder) or {}
-    paths = {str(name): (folder / str(name)).resolve() for name in said.get("files") or ()}
+    files = said.get("files")
+    places = files.items() if isinstance(files, dict) else ()
+    names = [f"{place}/{name}.json" for place, found in places for name in found]
+    paths = {name: (folder / name).resolve() for name in names}
     return {n for n, path in paths.items() if path.is_relative_to(inside) and path.is_file()}
