@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.call_apart import unseen_calls
-from convcheck.causes.trial import found_together
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers
 from convcheck.judge.calls import first_refused, judged_call
 from convcheck.judge.matching import Mask, matching
@@ -26,11 +25,11 @@ from convcheck.judge.result import CaseDiagnosis, Names, Near
 from convcheck.judge.tally import RIGHT
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
-from convcheck.rules.causes import Cause
+from convcheck.rules.causes import Cause, found_together
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
 from convcheck.semantics import expected as pattern
-from convcheck.semantics.body import Edits, what_decides_calls, wrong_calls
+from convcheck.semantics.body import Edits, wrong_calls
 from convcheck.semantics.expected import Reading
 from convcheck.semantics.expected_calls import (
     DEADLY,
@@ -40,7 +39,6 @@ from convcheck.semantics.expected_calls import (
     WantedElements,
     WrongCall,
 )
-from convcheck.semantics.wrong import needs_of
 from convcheck.vectors.model import CallSet
 
 _PROBES = 4  # wrong answers that a cause has to give before it is tried on all
@@ -51,9 +49,6 @@ _SAMPLE = 6  # right answers by which causes that give a probe are put in order
 _COUNTED = 6  # causes of which it is counted what they give
 _PAIRED = 3  # causes that are tried with every other
 AskCalls = Callable[[CallSet], CallAnswers | None]  # answers to calls; None where there are none
-# What was asked and answered -> what gives all answers, what comes closest, and how many elements
-# of further calls are wrong.
-FoundOfCalls = dict[Hashable, tuple[tuple[Names, ...], tuple[Near, ...], int]]
 
 
 @dataclass(frozen=True)
@@ -129,18 +124,6 @@ class CallTrial:
         """Which calls candidates are known to give the answer to."""
         return {}
 
-    def key(self, causes: Sequence[Cause]) -> Hashable:
-        """Return what is equal for trials that the same causes explain."""
-        decides = what_decides_calls(self.spec, self.calls.case, needs_of(tuple(causes)))
-        if decides is None:
-            return self.calls.case.id
-        asked = tuple(_content(call) for call in self.calls.calls)
-        free = tuple(map(_freed_in, self.calls.expected))
-        got = tuple(_content(g.arrays) if isinstance(g, Outputs) else g for g in self.answers.got)
-        types = tuple(g.types if isinstance(g, Outputs) else () for g in self.answers.got)
-        which = tuple(self.counts.items()), self.answers.state.tobytes()
-        return decides, asked, free, got, types, which
-
     @cached_property
     def first_wanted(self) -> WantedElements | None:
         """Some elements of the first probe, None where no element of it is wrong by itself."""
@@ -148,18 +131,20 @@ class CallTrial:
 
     @cached_property
     def all_wanted(self) -> WantedElements | None:
-        """The same of every probe, with some of all calls that no reading leaves open."""
+        """The same of every probe, with some of all calls that no reading leaves open: what changes
+        only some elements may leave those to the rules.
+        """
         wanted = self._wanted(self.probes)
         if wanted is None or not wanted.elements:
             return wanted
         calls = _spread(sorted((*self.wrong, *self.right)), _BESIDES)
         told = {i: _told(self.calls.expected[i], self.answers.got[i]) for i in calls}
-        return replace(wanted, every=self._elements((*wanted.elements, *_few(told))))
+        return self._elements((*wanted.elements, *_few(told)))
 
     def _wanted(self, some: Sequence[int]) -> WantedElements | None:
         got = {i: self.answers.got[i] for i in some}
         if None in got.values():
-            return WantedElements((), np.zeros(0, np.uint8), _never)
+            return WantedElements((), _never)
         few = _few({i: _never_right(self.calls.expected[i], got[i]) for i in some})
         return self._elements(few) if few else None
 
@@ -168,7 +153,7 @@ class CallTrial:
         arrays = [cast(Outputs, self.answers.got[i]).arrays[0].reshape(-1)[at] for i, at in few]
         answered = cast(Bits, np.concatenate(arrays))
         accepts = partial(_are_as_got, self.calls.case.outputs[0].format, answered)
-        return WantedElements(tuple(few), answered, accepts)
+        return WantedElements(tuple(few), accepts)
 
     def gives(self, candidate: WrongCall, i: int) -> bool:
         """Return whether a candidate gives the answer to call `i`."""
@@ -242,19 +227,6 @@ def _spread(numbers: Sequence[int], n: int) -> tuple[int, ...]:
         return ()
     places = np.unique(np.linspace(0, len(numbers) - 1, n).astype(np.intp))
     return tuple(numbers[i] for i in places)
-
-
-def _content(arrays: Sequence[Bits]) -> Hashable:
-    return tuple((array.shape, array.dtype.str, array.tobytes()) for array in arrays)
-
-
-def _freed_in(expected: ExpectedCall) -> Hashable:
-    """Return which elements each reading leaves open."""
-    return tuple(
-        (reading.pattern, tuple((o.shape, (o.patterns == pattern.UNDEFINED).tobytes())
-                                for o in reading.outputs))
-        for reading in expected.readings
-    )  # fmt: skip
 
 
 def _never(codes: Bits, patterns: NDArray[np.uint8]) -> Mask:
@@ -342,20 +314,15 @@ def diagnose_calls(
     catalog: Catalog,
     calls: CallSet,
     answers: CallAnswers,
-    known: FoundOfCalls | None = None,
     ask: AskCalls | None = None,
 ) -> CaseDiagnosis | None:
     """Return what explains the answers to calls; None where no cause is tried. It has to give the
-    answers to more calls, where the backend may be asked. What was found is added to what is
-    `known`: of what causes make the same, nothing is searched or asked twice.
+    answers to more calls, where the backend may be asked.
     """
     trial = CallTrial.of(catalog, calls, answers)
     if trial is None:
         return None
-    key, known = trial.key(causes), {} if known is None else known
-    if key not in known:
-        known[key] = _found(causes, trial, ask)
-    fits, near, beside = known[key]
+    fits, near, beside = _found(causes, trial, ask)
     size = sum(judged for judged, _ in trial.counts.values())
     return CaseDiagnosis(size, trial.wrong_elements, fits, near, beside=beside)
 

@@ -6,65 +6,44 @@ ones and the wrong ones; one that misses a single one is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice, product
 from typing import cast
 
 import numpy as np
 
 from convcheck.causes.apart import telling_inputs, unseen_inputs
-from convcheck.causes.call_search import AskCalls, FoundOfCalls, diagnose_calls
+from convcheck.causes.call_search import AskCalls, diagnose_calls
 from convcheck.causes.judged import LANES, judged_ones, with_elsewhere, without_tail
-from convcheck.causes.stages import CLOSEST, STAGES, coming_close, explained
-from convcheck.causes.trial import Key, Trial, Tries, comparable
+from convcheck.causes.trial import Trial, Tried, applies, tried
 from convcheck.judge.answers import Answers, CallAnswers
 from convcheck.judge.result import CaseDiagnosis, Fit, Names, Near
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
-from convcheck.rules.causes import Cause
+from convcheck.rules.causes import Cause, found_together
 from convcheck.rules.load import Catalog
-from convcheck.semantics.evaluate import evaluate, points_of
+from convcheck.rules.model import Case
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 Ask = Callable[[Bits], Bits | None]  # answers to inputs; None where there are none
 Asking = Ask | AskCalls
+Pair = tuple[Cause, Cause]
+CLOSEST = 3  # causes that are told of a case which nothing explains, and tried with every other
+_PAIRS = 4  # pairs that are told apart
+_COMPLEMENTS = 40  # pairs that are tried since one gives what the other does not
 
 
 @dataclass(frozen=True)
-class Found:
-    """What explains the answers to a case before the backend is asked further."""
-
-    #: What explains them.
-    diagnosis: CaseDiagnosis
-    #: Inputs that tell apart what fits, and others that it was not held against; none where nothing
-    #: fits.
-    inputs: Bits
-
-
-@dataclass
 class Search:
-    """The causes that are tried, and what was found of cases like the one at hand."""
+    """The causes that are tried, the plainest first."""
 
     causes: tuple[Cause, ...]
     catalog: Catalog
     #: Whether every cause that gives a wrong answer is listed, not only the closest ones.
     every: bool = False
-    #: What was asked and answered, and what to further inputs where nothing explained that -> what
-    #: explains it.
-    found: dict[Key, Found] = field(default_factory=dict)
-    #: The same with the answers to further inputs -> what still explains it.
-    told: dict[Key, tuple[Names, ...]] = field(default_factory=dict)
-    #: What was asked, and what gives all answers -> what to ask further.
-    further: dict[Key, Bits] = field(default_factory=dict)
-    #: What was asked and answered of whole calls -> what explains it.
-    of_calls: FoundOfCalls = field(default_factory=dict)
-
-    @cached_property
-    def tries(self) -> Tries:
-        """The causes, as they are tried."""
-        return Tries(self.causes)
 
     @cached_property
     def formats(self) -> tuple[Format, ...]:
@@ -79,6 +58,15 @@ class Search:
         """Return causes by their names."""
         return tuple(self._by_name[name] for name in names)
 
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The causes that were found together, and those found alone with those that have an
+        attribute ignored.
+        """
+        common = [cause for cause in self.causes if cause.common]
+        ignoring = [cause for cause in self.causes if cause.under and not cause.rules]
+        return tuple(dict.fromkeys([*found_together(self.causes), *product(common, ignoring)]))
+
 
 def diagnose(
     search: Search, vectors: Vectors, answers: Answers | CallAnswers, ask: Asking | None = None
@@ -90,7 +78,7 @@ def diagnose(
     if isinstance(vectors, CallSet):
         calls = cast(CallAnswers, answers)
         more = cast(AskCalls | None, ask)
-        return diagnose_calls(search.causes, search.catalog, vectors, calls, search.of_calls, more)
+        return diagnose_calls(search.causes, search.catalog, vectors, calls, more)
     vectors, answers, whole = with_elsewhere(vectors, cast(Answers, answers))
     trial = _trial(search, vectors, answers, whole=whole)
     if trial is None:
@@ -136,45 +124,122 @@ def _searched(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
     apart what fits the vectors, and inputs that are none. Where none of it does, the search goes on
     with all that was answered.
     """
-    trials, asked = [trial], tuple[Hashable, ...]()
+    trials = [trial]
     while True:
-        key = *search.tries.key(trial), *asked
-        if key not in search.found:
-            search.found[key] = _found(search, trials)
-        found = search.found[key]
-        got = ask(found.inputs) if ask and len(found.inputs) else None
+        found = _found(search, trials)
+        inputs = _further(search, trial, found.fits)
+        got = ask(inputs) if ask and len(inputs) else None
         if got is None:
-            return found.diagnosis
-        asked = *asked, comparable(got)
-        key, more = (*key, comparable(got)), _answered(trial, found.inputs, got)
-        if key not in search.told:
-            fits = found.diagnosis.fits
-            search.told[key] = tuple(n for n in fits if explained([more], search.named(n)))
-        trials = [*trials, more]
-        if left := search.told[key]:
+            return found
+        more = trial.answered(inputs, got)
+        trials.append(more)
+        if left := tuple(n for n in found.fits if _explains([more], search.named(n))):
             beside = sum(int(np.count_nonzero(~one.right)) for one in trials[1:])
-            return replace(found.diagnosis, fits=left, beside=beside)
+            return replace(found, fits=left, beside=beside)
 
 
-def _answered(trial: Trial, inputs: Bits, got: Bits) -> Trial:
-    """Return the trial of answers to further inputs of the same case."""
-    none = np.zeros(len(inputs), bool)
-    due = evaluate(trial.spec, trial.case, inputs).readings
-    return Trial(trial.spec, trial.case, points_of(trial.case, inputs), got, none, due)
-
-
-def _found(search: Search, trials: Sequence[Trial]) -> Found:
-    """Return what explains the answers of trials."""
-    fits: tuple[Names, ...] = ()
-    for stage in STAGES:
-        if fits := stage(search.tries, trials):
-            break
-    wrong = int(np.count_nonzero(~trials[0].right))
-    near: Sequence[Near] = ()
+def _found(search: Search, trials: Sequence[Trial]) -> CaseDiagnosis:
+    """Return what explains the answers of trials: each cause alone, else two that were found
+    together, else any two.
+    """
+    first = trials[0]
+    few, case = first.few_wrong(), first.case
+    alone = [(cause,) for cause in search.causes if applies(cause, case)]
+    known = [pair for pair in search.pairs if _apply(pair, case)]
+    fits = list(_fitting([few, *trials], alone)) or list(_fitting([few, *trials], known))
+    near: list[Near] = []
     if search.every or not fits:
-        near = coming_close(search.tries, trials[0])[: None if search.every else CLOSEST]
-    diagnosis = CaseDiagnosis(len(trials[0].right), wrong, fits, tuple(near))
-    return Found(diagnosis, _further(search, trials[0], fits))
+        every = list(tried(first, search.causes))
+        fits = fits or _together([few, *trials], every)
+        near = [] if fits and not search.every else coming_close(first, every)
+    names = tuple(tuple(cause.name for cause in each) for each in fits)
+    told = tuple(near[: None if search.every else CLOSEST])
+    return CaseDiagnosis(len(first.right), int(np.count_nonzero(~first.right)), names, told)
+
+
+def _fitting(
+    trials: Sequence[Trial], stage: Iterable[tuple[Cause, ...]]
+) -> Iterator[tuple[Cause, ...]]:
+    """Yield what gives all answers: most of it is refuted by the first trial."""
+    return (causes for causes in stage if _explains(trials, causes))
+
+
+def _explains(trials: Sequence[Trial], causes: Sequence[Cause]) -> bool:
+    """Return whether causes give all answers together."""
+    program = compile_wrong(trials[0].spec, trials[0].case, causes)
+    return program is not None and all(trial.is_given_by(program) for trial in trials)
+
+
+def _apply(pair: Pair, case: Case) -> bool:
+    """Return whether two causes apply to a case, whose attributes have other values than these."""
+    given = dict(case.attributes)
+    other = all(given.get(name, value) != value for cause in pair for name, value in cause.under)
+    return other and all(applies(cause, case) for cause in pair)
+
+
+def _together(trials: Sequence[Trial], every: Sequence[Tried]) -> list[tuple[Cause, ...]]:
+    """Return the first few pairs of causes that give all answers together, of all trials.
+
+    First those are tried that miss no answer both; then, since one may change what the other does,
+    the most promising ones with every other. The plainer one comes first, unless they explain the
+    answers only the other way round.
+    """
+    whole = trials[1]
+    for pairs in (_complements(whole, every), _promising_pairs(whole, every)):
+        orders = (each for pair in pairs for each in islice(_orders(trials, pair), 1))
+        if found := dict.fromkeys(islice(orders, _PAIRS)):
+            return list(found)
+    return []
+
+
+def _promising(trial: Trial, every: Sequence[Tried]) -> list[Tried]:
+    """Return the causes that give a wrong answer, those first that give the most of all."""
+    return sorted(_acting(trial, every), key=lambda each: -np.count_nonzero(each[1]))
+
+
+def _acting(trial: Trial, every: Sequence[Tried]) -> list[Tried]:
+    """Return the causes that give a wrong answer."""
+    return [(cause, given) for cause, given in every if (given & ~trial.right).any()]
+
+
+def _orders(trials: Sequence[Trial], pair: Pair) -> Iterator[Pair]:
+    """Yield the orders in which two causes give all answers together: one, if it is no matter which
+    of them comes first.
+    """
+    seen: set[Hashable] = set()
+    for order in (pair, pair[::-1]):
+        program = compile_wrong(trials[0].spec, trials[0].case, order)
+        if program and program.meaning not in seen:
+            if all(trial.is_given_by(program) for trial in trials):
+                yield order
+            seen.add(program.meaning)
+
+
+def _complements(trial: Trial, every: Sequence[Tried]) -> Iterator[Pair]:
+    """Yield the first pairs of causes of which one gives what the other does not: either a wrong
+    answer.
+    """
+    if some := _acting(trial, every):
+        missed = np.array([~given for _, given in some], np.float32)
+        pairs = np.argwhere(np.triu(missed @ missed.T == 0, 1))
+        yield from ((some[i][0], some[j][0]) for i, j in pairs[:_COMPLEMENTS].tolist())
+
+
+def _promising_pairs(trial: Trial, every: Sequence[Tried]) -> Iterator[Pair]:
+    """Yield the most promising causes with every other, the plainer one first."""
+    place = {cause: n for n, (cause, _) in enumerate(every)}
+    for first, given in _promising(trial, every)[:CLOSEST]:
+        rest = sorted(every, key=lambda each: -np.count_nonzero(each[1] & ~given))
+        for other, _ in rest:
+            if other is not first:
+                low, high = sorted((first, other), key=place.__getitem__)
+                yield low, high
+
+
+def coming_close(trial: Trial, every: Sequence[Tried]) -> list[Near]:
+    """Return the causes that give a wrong answer, each with how many it gives, the most first."""
+    found = _promising(trial, every)
+    return [Near(cause.name, int(np.count_nonzero(given))) for cause, given in found]
 
 
 def _trial(search: Search, vectors: VectorSet, answers: Answers, *, whole: bool) -> Trial | None:
@@ -185,10 +250,9 @@ def _trial(search: Search, vectors: VectorSet, answers: Answers, *, whole: bool)
     if index is None or not len(index):
         return None
     spec = search.catalog.specs[vectors.case.spec]
-    trial = search.tries.trial(spec, vectors, answers, index)
+    trial = Trial.of(spec, vectors, answers, index)
     if whole:
-        index = without_tail(index, trial.right)
-        trial = search.tries.trial(spec, vectors, answers, index)
+        trial = Trial.of(spec, vectors, answers, without_tail(index, trial.right))
     return None if trial.right.all() else trial
 
 
@@ -198,10 +262,7 @@ def _further(search: Search, trial: Trial, fits: tuple[Names, ...]) -> Bits:
     programs = [program for program in made if program]
     if not programs:
         return trial.points.bits[:0]
-    key = search.tries.inputs_key(trial), tuple(program.meaning for program in programs)
-    if key not in search.further:
-        telling = telling_inputs(trial.spec, trial.case, programs)
-        seen, types = trial.points.bits, search.formats
-        unseen = unseen_inputs(trial.spec, trial.case, programs[0], seen, types)
-        search.further[key] = np.unique(np.concatenate([telling, unseen]))
-    return search.further[key]
+    telling = telling_inputs(trial.spec, trial.case, programs)
+    seen, types = trial.points.bits, search.formats
+    unseen = unseen_inputs(trial.spec, trial.case, programs[0], seen, types)
+    return np.unique(np.concatenate([telling, unseen]))

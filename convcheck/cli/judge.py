@@ -280,11 +280,11 @@ def _fitting(loaded: Catalog, vectors: VectorSet, answers: Answers) -> list[Caus
     import numpy as np
 
     from convcheck.causes.catalogue import causes_of
-    from convcheck.causes.trial import Trial, Tries
+    from convcheck.causes.trial import Trial, tried
 
     spec = loaded.specs[vectors.case.spec]
     trial = Trial.of(spec, vectors, answers, np.arange(len(vectors)))
-    return [cause for cause, given in Tries(causes_of(loaded)).of(trial) if given.all()]
+    return [cause for cause, given in tried(trial, causes_of(loaded)) if given.all()]
 
 
 def _inputs_apart(spec: Spec, case: Case, causes: Sequence[Cause]) -> list[str]:

@@ -104,6 +104,13 @@ class Cause:
         return _hops_of(self.rules)
 
 
+def found_together(causes: Sequence[Cause]) -> tuple[tuple[Cause, Cause], ...]:
+    """Return the pairs of some causes that were found together."""
+    known = {cause.name: cause for cause in causes}
+    pairs = ((one, known.get(name)) for one in causes for name in one.found_with)
+    return tuple((one, other) for one, other in pairs if other)
+
+
 def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
     """Return the causes of files, in order.
 

@@ -116,13 +116,8 @@ class WantedElements:
 
     #: Calls with the numbers of elements.
     elements: tuple[tuple[int, NDArray[np.intp]], ...]
-    #: What was answered, end to end.
-    answered: Bits
-    #: Codes and patterns of these -> which are as was answered.
+    #: Codes and patterns of these, end to end -> which are as was answered.
     accepts: Callable[[Bits, NDArray[np.uint8]], NDArray[np.bool_]]
-    #: The same with others, right ones among them: what changes only some elements may leave those
-    #: to the rules.
-    every: WantedElements | None = None
 
 
 DEADLY = CallReading("the process dies", pattern=UNDEFINED)  # it alone is meant, not its equals

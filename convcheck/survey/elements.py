@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.causes.trial import Key, Trial, Tried, Tries
+from convcheck.causes.trial import Trial, Tried, tried
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import cannot_be_put
@@ -38,27 +37,17 @@ _KINDS = (("finite", FINITE), ("infinite", INFINITY), ("NaN", NAN))
 _SAMPLE = 4096  # answers kept of a row
 
 
-@dataclass
+@dataclass(frozen=True)
 class Known:
-    """What answers are told by, and what was told of others like those at hand."""
+    """What answers are told by."""
 
     catalog: Catalog
     #: What the laws are of which undefined answers are told.
     causes: Sequence[Cause]
-    #: What was asked and answered -> what is told of it.
-    told: dict[Key, Told] = field(default_factory=dict)
-
-    @cached_property
-    def tries(self) -> Tries:
-        """The causes, as they are tried."""
-        return Tries(self.causes)
 
     def of(self, trial: Trial) -> Told:
         """Return the laws of answers to undefined inputs."""
-        key = self.tries.key(trial)
-        if key not in self.told:
-            self.told[key] = _laws(trial, self.tries.of(trial))
-        return self.told[key]
+        return _laws(trial, list(tried(trial, self.causes)))
 
 
 def surveyed_elements(known: Known, vectors: VectorSet, answers: Answers) -> Iterator[Surveyed]:
@@ -92,7 +81,7 @@ def _row(
     odd = answered[:0]
     if len(answered):
         spec = known.catalog.specs[vectors.case.spec]
-        trial = known.tries.trial(spec, vectors, answers, answered)
+        trial = Trial.of(spec, vectors, answers, answered)
         disputed = decision.level == "disputed"
         fits, left = _readings(known, trial, decision) if disputed else known.of(trial)
         odd = answered[left]

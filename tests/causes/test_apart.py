@@ -71,12 +71,10 @@ def test_a_cause_that_misses_a_further_answer_is_none(false: bool, left: str) ->
     alike = diagnose(search, vectors, answers)
     assert alike is not None
     assert {(name,) for name in ALIKE} <= set(alike.fits)
-    search.found.clear()
     found = diagnose(search, vectors, answers, converted)
     assert found is not None
     assert (left,) in found.fits
     assert not {(name,) for name in ALIKE if name != left} & set(found.fits)
-    search.found.clear()
     assert diagnose(search, vectors, answers, lambda codes: None) == alike
 
 

@@ -18,7 +18,7 @@ from planted_calls import answered, asked, shown
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.causes.call_lint import unseen_in_calls
-from convcheck.causes.call_search import FoundOfCalls, diagnose_calls, freed
+from convcheck.causes.call_search import diagnose_calls, freed
 from convcheck.causes.catalogue import causes_in, causes_of
 from convcheck.judge.answers import CRASHED, CallAnswers, Fault
 from convcheck.judge.result import CaseDiagnosis
@@ -399,22 +399,6 @@ def test_elements_are_unpaired_where_a_byte_is_not_full_of_one_scale() -> None:
         compiled = compile_steps(CATALOG.specs[case.spec], case)
         x, scales = np.zeros((2, 3, 3), np.uint32), np.zeros(3, np.uint32)
         assert unpaired(compiled, (x, scales, scales)).tolist() == due
-
-
-def test_what_is_known_of_another_version_is_found_again() -> None:
-    """Versions share a search where what decides is equal, and what it finds is what each finds."""
-    cause, known = CAUSES["quotient-through-int32-least"], FoundOfCalls()
-    for searches, version, types in (
-        (1, 23, "float16-float16-int8"), (1, 25, "float16-float16-int8"),
-        (2, 21, "float16-float16-int8"),  # other readings
-        (3, 23, "float32-float32-int8"), (3, 25, "float32-float32-int8"),
-    ):  # fmt: skip
-        calls = asked(f"onnx.QuantizeLinear-{version}/{types}/tensor")
-        answers = given(calls, cause)
-        assert answers
-        found = diagnose_calls(tuple(CAUSES.values()), CATALOG, calls, answers, known)
-        assert found == told(calls, answers)
-        assert len(known) == searches
 
 
 def test_a_line_of_a_cause_rounds_a_part_of_it() -> None:

@@ -223,7 +223,7 @@ def test_no_neighbour_that_fits_some_calls_explains_a_fault(fault: str) -> None:
         more.append(some)
         return answered(some, [Outputs((kernel(*call),), ("int8",)) for call in some.calls])
 
-    found = diagnose_calls(causes(), CATALOG, calls, answers(calls), None, answers)
+    found = diagnose_calls(causes(), CATALOG, calls, answers(calls), answers)
     assert isinstance(found, CaseDiagnosis)
     assert {name for fit in found.fits for name in fit} <= right
     assert bool(found.fits) is bool(right)

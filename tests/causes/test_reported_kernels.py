@@ -163,7 +163,7 @@ def of_calls(calls: CallSet, kernel: Callable[..., NDArray[Any]]) -> list[tuple[
             given = (np.asarray(kernel(*call)) for call in some.calls)
             return answered(some, [Outputs((g,), (calls.case.outputs[0].name,)) for g in given])
 
-    found = diagnose_calls(causes(), CATALOG, calls, answers(calls), None, answers)
+    found = diagnose_calls(causes(), CATALOG, calls, answers(calls), answers)
     assert found is not None
     assert found.beside
     return list(found.fits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from convcheck.causes.gather import Diagnosis
-from convcheck.causes.stages import CLOSEST
+from convcheck.causes.search import CLOSEST
 from convcheck.judge.result import CaseResult, CauseInWords, search_failed
 from convcheck.judge.words import clean
 from convcheck.report.causes import said_of

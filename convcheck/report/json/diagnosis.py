@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from convcheck import __version__
 from convcheck.causes.gather import Diagnosis
-from convcheck.causes.stages import CLOSEST
+from convcheck.causes.search import CLOSEST
 from convcheck.judge.result import BackendInfo, CaseDiagnosis, CaseResult, Verdict
 from convcheck.judge.words import clean
 from convcheck.report.environment import environment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,7 +11,6 @@ from convcheck.semantics.expected_calls import Call, CompiledCalls, WantedElemen
 
 if TYPE_CHECKING:
     from convcheck.rules.causes import Cause
-    from convcheck.semantics.wrong import Needs
 
 
 # Body -> its compiler, imported when used. A table is compiled by `program.compile_case`.
@@ -36,12 +35,6 @@ WRONG: Mapping[str, str] = {
 }
 
 
-# Body -> what tells that cases of several specs are alike to wrong implementations.
-DECIDING: Mapping[str, str] = {
-    "steps": "convcheck.semantics.body.wrong_steps:what_decides_steps",
-}
-
-
 class Edits(Protocol):
     """What makes wrong implementations of calls."""
 
@@ -52,16 +45,6 @@ class Edits(Protocol):
         told that they do not give what is wanted.
         """
         ...
-
-
-def what_decides_calls(spec: Spec, case: Case, needs: Needs) -> Hashable:
-    """Return what is equal for cases of which causes that need no more make the same of the same
-    calls; None where that is not known.
-    """
-    if spec.body.name not in DECIDING:
-        return None
-    told: Callable[[Spec, Case, Needs], Hashable] = resolve_name(DECIDING[spec.body.name])
-    return told(spec, case, needs)
 
 
 def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:

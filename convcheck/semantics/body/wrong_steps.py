@@ -29,7 +29,6 @@ from convcheck.semantics.body.steps import (
     Run,
     asked_by_rules,
     layout_of,
-    opened,
     outside_of,
     target_of,
 )
@@ -41,14 +40,11 @@ from convcheck.semantics.expected_calls import (
     WrongCall,
 )
 from convcheck.semantics.program import Program
-from convcheck.semantics.screen import Screen
-from convcheck.semantics.towards import what_is_said
 from convcheck.semantics.typed_arithmetic import NEAREST
 from convcheck.semantics.vocabulary import Mask, Points
-from convcheck.semantics.wrong import Needs, acted_on, compile_edited, needs_of, readings_at
+from convcheck.semantics.wrong import compile_edited, readings_at
 
 _KEPT = 4096  # programs
-_KNOWN = 256  # answers of which it is known what does not give them
 _REFUSED = CallReading("", pattern=REFUSED)
 Programs = Mapping[tuple[str, str], Program]  # the type and the line that are converted
 Inputs = Callable[[CompiledSteps], Mapping[str, Numbers]]
@@ -135,15 +131,6 @@ class _Computed:
             state = self._state(key, compute)
         return state, touched
 
-    def first_converted(self, made: CompiledSteps, reading: StepsReading) -> Points:
-        """Return what the first conversion gets."""
-        state = self._begun(made, reading)
-        for line in made.lines:
-            if line.be is None:
-                return self._points_of(made, line, reading, state)
-            state = self._computed(made, line, reading, state)
-        raise ValueError("nothing is converted")
-
     def _begun(self, made: CompiledSteps, reading: StepsReading) -> int:
         def begun() -> Run:
             run = made.begun(reading, self.inputs(made))
@@ -227,8 +214,6 @@ class WrongSteps:
         )
         self._few: dict[WantedElements, _Computed] = {}
         self._accepted: dict[Hashable, bool] = {}
-        self._screens: dict[Hashable, tuple[Points, Screen]] = {}  # by points, which stay alive
-        self._alike: dict[WantedElements, set[Hashable]] = {}
 
     def __call__(
         self, causes: Sequence[Cause], wanted: WantedElements | None = None
@@ -285,97 +270,12 @@ class WrongSteps:
         wanted: WantedElements | None,
     ) -> Programs | None:
         """Return the program of each conversion; None where causes change nothing, or do not give
-        the elements that are wanted, which is found out once for all cases that are alike.
+        the elements that are wanted.
         """
-        if not wanted:
-            return _programs(self.spec, edited.made, reading, causes)
-        missing, key = self._missing(edited, wanted), self._made_by(edited.made, reading, causes)
-        if key in missing:
-            return None
-        if not self._leaves(edited, reading, causes, wanted):
-            programs = _programs(self.spec, edited.made, reading, causes)
-            every = wanted.every or wanted
-            if programs is not None and self._gives(edited, programs, reading, every):
-                return programs
-        missing.add(key)
-        return None
-
-    def _missing(self, edited: _Edited, wanted: WantedElements) -> set[Hashable]:
-        """Return what is known not to give the elements that are wanted: in this case, or in one in
-        which the same lines get the same values, and the same was answered.
-        """
-        made, (_, attributes) = edited.made, edited.key
-        if made.meets or edited.paired or made.reduces or attributes != self.case.attributes:
-            return set()  # what becomes of an element is not told by its values alone
-        if wanted not in self._alike:
-            every = wanted.every or wanted
-            values = _content(self._at(every).inputs(made))
-            self._alike[wanted] = _missing_in(self._lines, values, every.answered.tobytes())
-        return self._alike[wanted]
-
-    def _made_by(
-        self, made: CompiledSteps, reading: StepsReading, causes: Sequence[Cause]
-    ) -> Hashable:
-        """Return what is equal where causes make the same of lines that are equal."""
-        between, *_ = needs_of(tuple(causes))
-        given = asked_by_rules(self.spec, made.case)
-        ends = ((line, *_ends(made, line, reading)) for line in made.lines if line.be is None)
-        rules = tuple(
-            what_is_said(_named(self.spec, line.rule), (data, *between), target, given)
-            for line, data, target in ends
-        )
-        return tuple(causes), made.rounds_as(reading), rules
-
-    @cached_property
-    def _lines(self) -> Hashable:
-        """What the lines are, whatever rounds them, and by whichever rules they convert."""
-        assert self._unedited  # noqa: S101
-        made, steps = self._unedited.made, self.spec.body_as(Steps)
-        types = tuple((name, dtype.name) for name, dtype in made.types.items())
-        left_open, _, lines = _lines_of(self.spec, made, ())
-        ends = steps.free_zero, steps.free_rest, self.case.attributes
-        return types, ends, left_open, lines
-
-    def _leaves(
-        self,
-        edited: _Edited,
-        reading: StepsReading,
-        causes: Sequence[Cause],
-        wanted: WantedElements,
-    ) -> bool:
-        """Return whether it is known without programs that causes do not give an element that is
-        wanted: they leave it to the rules, or the only one is a table that gives something else.
-        """
-        converting = [line for line in edited.made.lines if line.be is None]
-        if edited.key != self._as_ruled or len(converting) != 1:
-            return False
-        [line] = converting
-        points = self._at(wanted).first_converted(edited.made, reading)
-        ends, rules = _ends(edited.made, line, reading), _named(self.spec, line.rule)
-        acting = _converting(tuple(causes), *ends)
-        screen = self._screen(edited.made, points, wanted)
-        if len(acting) == 1 and screen and not screen.may_give(acting[0], rules):
-            return True
-        given = asked_by_rules(self.spec, edited.made.case)
-        named = [acted_on(cause, rules, ends, given, points) for cause in acting]
-        known = [mask for mask in named if mask is not None]
-        return len(known) == len(named) and not np.logical_or.reduce(known).all()
-
-    def _screen(self, made: CompiledSteps, points: Points, wanted: WantedElements) -> Screen | None:
-        """Return what tells which causes may give the elements that are wanted, of points that are
-        converted; None where another line follows.
-        """
-        if made.lines[-1].be is not None:
-            return None
-        key = id(points), wanted
-        if key not in self._screens:
-
-            def answered(said: Reading) -> Mask:
-                patterns = made.with_free_zeros(said.codes, said.patterns)
-                return wanted.accepts(said.codes, patterns)
-
-            self._screens[key] = points, Screen(points, answered)
-        return self._screens[key][1]
+        programs = _programs(self.spec, edited.made, reading, causes)
+        if programs is None or not wanted:
+            return programs
+        return programs if self._gives(edited, programs, reading, wanted) else None
 
     def _gives(
         self,
@@ -645,79 +545,3 @@ def _program(
 def _named(spec: Spec, rule: str) -> Spec:
     """Return a spec with one rule, or with all."""
     return replace(spec, rules=tuple(r for r in spec.rules if rule in ("", r.name)))
-
-
-def what_decides_steps(spec: Spec, case: Case, needs: Needs) -> Hashable:
-    """Return what is equal for cases of which causes that need no more make the same of the same
-    calls; None where it is not known: a conversion is from the type that a cause calculates in.
-    """
-    steps, layout = spec.body_as(Steps), layout_of(spec, case)
-    if any(line.be is None and not line.taken_as for line in steps.lines):
-        return None
-    names = tuple(name for name, _ in layout.shapes)
-    between, values, _ = needs
-    types = tuple(dtype.name for dtype in (*case.inputs, *case.outputs))
-    said = tuple(_under(spec, case, names, between, words) for words in values)
-    inputs = tuple(name for name, _ in spec.inputs)
-    ends = steps.free_zero, steps.free_rest, outside_of(steps, layout, case) is None
-    return types, names, inputs, ends, said
-
-
-def _under(
-    spec: Spec, case: Case, names: tuple[str, ...], between: tuple[DType, ...], words: Attributes
-) -> Hashable:
-    """Return the same under attribute values; None where the case has not these attributes."""
-    given = dict(case.attributes)
-    if any(name not in given for name, _ in words):
-        return None
-    steps = spec.body_as(Steps)
-    made = CompiledSteps(
-        replace(case, attributes=tuple({**given, **dict(words)}.items())),
-        steps,
-        names,
-        False,
-        (),
-        {},
-    )
-    readings = [
-        (made.arithmetic(r), r.operands, r.once, r.narrow, r.whole, r.open_near_ties)
-        for r in steps.readings
-    ]
-    return tuple(readings), *_lines_of(spec, made, between)
-
-
-def _lines_of(
-    spec: Spec, made: CompiledSteps, between: tuple[DType, ...]
-) -> tuple[Hashable, Hashable, Hashable]:
-    """Return what is left open, which elements meet, and the lines, whatever rounds them."""
-    steps = made.steps
-    along = steps.along.of(made.case.attributes) if steps.along else None
-    return (
-        opened(steps, made.types),
-        along,
-        tuple(_bare(spec, line, made, between) for line in steps.lines),
-    )
-
-
-def _content(values: Mapping[str, Numbers]) -> Hashable:
-    """Return what is equal for the same numbers."""
-    fields = ((x.kind, x.sign, x.exponent, x.significand) for x in values.values())
-    return tuple(field.tobytes() for each in fields for field in each)
-
-
-@lru_cache(_KNOWN)
-def _missing_in(lines: Hashable, values: Hashable, answered: bytes) -> set[Hashable]:
-    """Return what is known not to give answers to some values by some lines: it is added to."""
-    return set()
-
-
-def _bare(spec: Spec, line: StepsLine, made: CompiledSteps, between: tuple[DType, ...]) -> Hashable:
-    """Return a line without its place, and what its rules say of each type."""
-    here = line.only is None or made.output.name in line.only
-    forms = line.be, line.otherwise, line.elsewhere, line.branches, here, line.needs, line.exact
-    if line.be is not None:
-        return line.name, forms
-    target, given = target_of(line, made.case), asked_by_rules(spec, made.case)
-    taken_as = (line.taken_as,) if line.taken_as else ()
-    said = what_is_said(_named(spec, line.rule), (*taken_as, *between), target, given)
-    return line.name, line.source, target.name, taken_as, said
