@@ -224,7 +224,9 @@ def sha256(text: str) -> str:
 class ListedFile(NamedTuple):
     """A file's line in the manifest."""
 
+    #: The hash of its bytes.
     sha256: str
+    #: How many elements, or whole calls, it has.
     vectors: int
 
 
