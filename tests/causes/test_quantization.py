@@ -117,15 +117,16 @@ def of_any_range(levels: int, *limited: Floats) -> Floats:
 
 
 def with_an_offset(levels: int, *limited: Floats) -> Floats:
-    """One that adds an offset in levels; of a range that is none it does as the text says."""
+    """One whose output limits are an offset in levels; of a range that is none it does as the text
+    says.
+    """
     x, low, high, output_low, output_high = limited
     if low >= high:
         return as_the_text_says(levels, *limited)
     of_levels = F32(levels - 1) * output_low / (output_high - output_low)
-    width, zero = (output_high - output_low) / F32(levels - 1), np.zeros_like(output_low)
-    raised = of_any_range(levels, x, low, high, zero, output_high - output_low)
-    found: Floats = raised + of_levels * width
-    return found
+    width = (output_high - output_low) / F32(levels - 1)
+    limits = of_levels * width, (F32(levels - 1) + of_levels) * width
+    return of_any_range(levels, x, low, high, *limits)
 
 
 def as_the_text_says(levels: int, *limited: Floats) -> Floats:
@@ -143,9 +144,9 @@ def in_bfloat16(levels: int, *limited: Floats) -> Floats:
     x, low, high, output_low, output_high = limited
     if low >= high:
         return half_of_last(as_the_text_says(levels, *limited))
-    factor = half_of_last(F32(levels - 1) / (high - low))
+    exact = F32(levels - 1) / (high - low)
     width = half_of_last((output_high - output_low) / F32(levels - 1))
-    place = np.maximum(np.minimum(x, high), low) * factor + half_of_last(-low * factor)
+    place = np.maximum(np.minimum(x, high), low) * half_of_last(exact) + half_of_last(-low * exact)
     rounded: Floats = (np.rint(place) * width + output_low).astype(bfloat16).astype(F32)
     return rounded
 
