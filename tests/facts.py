@@ -1,0 +1,48 @@
+"""The facts of runs, compared: `python tests/facts.py BEFORE.json AFTER.json`, exit status 1 if any
+differs.
+
+A fact is a case with its verdict; how many values or calls each row decided with each verdict, the
+main placement apart from the others; and which causes explain a case. Words, order, digests,
+examples and places are none.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+FORMAT = "convcheck-report/2"
+
+
+def facts(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the facts of a run's JSON report, a line each. Raises ValueError for another format."""
+    if report.get("format") != FORMAT:
+        raise ValueError(f"{report.get('format')!r} is not {FORMAT}")
+    for case in report["cases"]:
+        counts = Counter[str]()
+        for group in case.get("groups", ()):
+            where = "elsewhere" if group["placement"] else "main"
+            counts[f"{group['rule']} / {group['row']} {group['verdict']} {where}"] += group["count"]
+        rows = "  ".join(f"{row} {count}" for row, count in sorted(counts.items()))
+        yield f"{case['id']}  {case['verdict']}  {rows}"
+    for cause in report.get("causes") or ():
+        names = " and ".join(one["name"] for one in cause["together"])
+        for case in cause["cases"]:
+            yield f"{case['case']}  {case['wrong']} wrong of {case['answers']}: {names}"
+
+
+def difference(before: Path, after: Path) -> list[str]:
+    """Return the facts that only one of two reports has, marked by - and +."""
+    one, other = (set(facts(json.loads(path.read_bytes()))) for path in (before, after))
+    changed = [("-", fact) for fact in one - other] + [("+", fact) for fact in other - one]
+    return [f"{sign} {fact}" for sign, fact in sorted(changed, key=lambda each: each[1])]
+
+
+if __name__ == "__main__":
+    found = difference(*map(Path, sys.argv[1:3]))
+    print("\n".join(found) or "the same facts")
+    sys.exit(bool(found))
