@@ -25,7 +25,7 @@ from convcheck.judge.result import CaseDiagnosis, Names, Near
 from convcheck.judge.tally import RIGHT
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
-from convcheck.rules.causes import Cause, found_together
+from convcheck.rules.causes import Cause, stages_of
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
 from convcheck.semantics import expected as pattern
@@ -347,9 +347,7 @@ def search_calls(
     """Return what gives all answers of a trial, the plainest first; where nothing does, what comes
     closest with the vectors that it has seen.
     """
-    stages: tuple[Sequence[Sequence[Cause]], ...]
-    stages = [(cause,) for cause in causes], found_together(causes)
-    for stage in stages:
+    for stage in stages_of(causes):
         if fits := [each for each in stage if _explained(trial, each)]:
             return tuple(tuple(cause.name for cause in each) for each in fits), ()
     tried = [one for cause in causes for one in _probed(seen, cause)]

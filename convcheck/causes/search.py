@@ -6,7 +6,7 @@ ones and the wrong ones; one that misses a single one is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, product
@@ -22,7 +22,7 @@ from convcheck.judge.answers import Answers, CallAnswers
 from convcheck.judge.result import CaseDiagnosis, Fit, Names, Near
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
-from convcheck.rules.causes import Cause, found_together
+from convcheck.rules.causes import Cause, stages_of
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.semantics.wrong import compile_wrong
@@ -59,13 +59,14 @@ class Search:
         return tuple(self._by_name[name] for name in names)
 
     @cached_property
-    def pairs(self) -> tuple[Pair, ...]:
-        """The causes that were found together, and those found alone with those that have an
-        attribute ignored.
+    def stages(self) -> tuple[Sequence[tuple[Cause, ...]], ...]:
+        """What is tried until something fits: the causes that were found somewhere, those that were
+        found together or have an attribute ignored beside, and all others.
         """
-        common = [cause for cause in self.causes if cause.common]
+        alone, together, others = stages_of(self.causes)
         ignoring = [cause for cause in self.causes if cause.under and not cause.rules]
-        return tuple(dict.fromkeys([*found_together(self.causes), *product(common, ignoring)]))
+        beside = product((cause for (cause,) in alone), ignoring)
+        return alone, tuple(dict.fromkeys([*together, *beside])), others
 
 
 def diagnose(
@@ -139,42 +140,39 @@ def _searched(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
 
 
 def _found(search: Search, trials: Sequence[Trial]) -> CaseDiagnosis:
-    """Return what explains the answers of trials: each cause alone, else two that were found
-    together, else any two.
+    """Return what explains the answers of trials: a cause that was found somewhere, else two that
+    were found together, else any cause, else any two.
     """
     first = trials[0]
-    few, case = first.few_wrong(), first.case
-    alone = [(cause,) for cause in search.causes if applies(cause, case)]
-    known = [pair for pair in search.pairs if _apply(pair, case)]
-    fits = list(_fitting([few, *trials], alone)) or list(_fitting([few, *trials], known))
+    asked = [first.few_wrong(), *trials]
+    fits: list[tuple[Cause, ...]] = []
+    for stage in search.stages:
+        fits = [
+            causes for causes in stage if _apply(causes, first.case) and _explains(asked, causes)
+        ]
+        if fits:
+            break
     near: list[Near] = []
     if search.every or not fits:
         every = list(tried(first, search.causes))
-        fits = fits or _together([few, *trials], every)
+        fits = fits or _together(asked, every)
         near = [] if fits and not search.every else coming_close(first, every)
     names = tuple(tuple(cause.name for cause in each) for each in fits)
     told = tuple(near[: None if search.every else CLOSEST])
     return CaseDiagnosis(len(first.right), int(np.count_nonzero(~first.right)), names, told)
 
 
-def _fitting(
-    trials: Sequence[Trial], stage: Iterable[tuple[Cause, ...]]
-) -> Iterator[tuple[Cause, ...]]:
-    """Yield what gives all answers: most of it is refuted by the first trial."""
-    return (causes for causes in stage if _explains(trials, causes))
-
-
 def _explains(trials: Sequence[Trial], causes: Sequence[Cause]) -> bool:
-    """Return whether causes give all answers together."""
+    """Return whether causes give all answers together: most are refuted by the first trial."""
     program = compile_wrong(trials[0].spec, trials[0].case, causes)
     return program is not None and all(trial.is_given_by(program) for trial in trials)
 
 
-def _apply(pair: Pair, case: Case) -> bool:
-    """Return whether two causes apply to a case, whose attributes have other values than these."""
+def _apply(causes: Sequence[Cause], case: Case) -> bool:
+    """Return whether causes apply to a case, whose attributes have other values than theirs."""
     given = dict(case.attributes)
-    other = all(given.get(name, value) != value for cause in pair for name, value in cause.under)
-    return other and all(applies(cause, case) for cause in pair)
+    other = all(given.get(name, value) != value for cause in causes for name, value in cause.under)
+    return other and all(applies(cause, case) for cause in causes)
 
 
 def _together(trials: Sequence[Trial], every: Sequence[Tried]) -> list[tuple[Cause, ...]]:

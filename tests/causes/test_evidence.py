@@ -81,12 +81,9 @@ def told(results: Sequence[CaseResult]) -> Told:
 def test_an_attribute_is_ignored_where_one_value_is_right_and_all_others_are_not(
     source: str,
 ) -> None:
-    """ "rounds away from zero" gives every answer as well, and says less."""
     names = [ROUNDED.format(source, mode) for mode in ("up", "down", "nearest")]
     ignoring = as_in(names[0], *(["through-float32"] if source == "int64" else []))
     results = [result(name, ignoring) for name in names]
-    if source != "int64":
-        assert all(one.diagnosis and ("rounds-away",) in one.diagnosis.fits for one in results[1:])
     pair = ("through-float32",) if source == "int64" else ()
     alone = [(pair, names[:1])] if pair else []
     assert told(results) == [((*pair, "round-mode-is-up"), names[1:]), *alone]

@@ -20,7 +20,7 @@ from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, Elsewhe
 from convcheck.judge.elements import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.rules.cause_files import CauseFile
-from convcheck.rules.causes import Cause
+from convcheck.rules.causes import Cause, stages_of
 from convcheck.rules.find import find_case
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import EXACT, UNDEFINED
@@ -145,7 +145,8 @@ def test_each_cause_is_found_in_the_answers_that_it_gives(name: str) -> None:
             continue
         found = told(vectors, answered(vectors, cause))
         if found.wrong:
-            assert (name,) in found.fits
+            # what was found somewhere is tried first, and hides what gives the same
+            assert (name,) in found.fits or (found.fits and not cause.common)
             return
     assert cause.says in surveyed(cause), f"nothing asked here shows {name}"
 
@@ -316,10 +317,11 @@ def test_what_a_few_wrong_answers_refute_gives_not_all_answers() -> None:
         index = judged_ones(vectors, answers)
         assert index is not None
         trial = Trial.of(CATALOG.specs[vectors.case.spec], vectors, answers, index)
-        due = tuple((cause.name,) for cause, given in tried(trial, search.causes) if given.all())
+        due = [cause for cause, given in tried(trial, search.causes) if given.all()]
+        first, _, others = stages_of(due)
         found = diagnose(search, vectors, answers)
         assert found
-        assert found.fits == due or not due
+        assert found.fits == tuple((cause.name,) for (cause,) in first or others) or not due
         some += bool(due)
     assert some > 4
 
