@@ -173,13 +173,17 @@ def a_lot() -> tuple[RunResult, RunResult]:
     return old, replace(new, backend=replace(new.backend, version="1.32.0"))
 
 
-@pytest.mark.parametrize("verbose", [False, True])
-def test_the_page(verbose: bool) -> None:
-    lines = [
-        line.plain.rstrip()
-        for line in difference_lines(difference_in_words(diff_runs(*a_lot())), 80, verbose)
-    ]
-    check_golden(f"diff{'_verbose' * verbose}.txt", "\n".join(lines) + "\n")
+def test_the_page() -> None:
+    said = difference_in_words(diff_runs(*a_lot()))
+    whole, brief = (
+        [line.plain.rstrip() for line in difference_lines(said, 80, verbose)]
+        for verbose in (True, False)
+    )
+    check_golden("diff_verbose.txt", "\n".join(whole) + "\n")
+    assert brief[-2:] == whole[-2:]  # the counts
+    assert max(map(len, brief)) <= 80
+    heads = [[line.split()[0] for line in page if line[:1].isupper()] for page in (whole, brief)]
+    assert heads[0] == heads[1]
 
 
 def test_many_findings_are_cut_and_v_has_all() -> None:

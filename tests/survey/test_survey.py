@@ -1,13 +1,9 @@
-"""`convcheck survey`: planted backends are told by what they do, and real ones are asked.
-
-CONVCHECK_UPDATE_GOLDEN=1 writes the golden files anew.
-"""
+"""`convcheck survey`: planted backends are told by what they do, and real ones are asked."""
 
 from __future__ import annotations
 
 import io
 import json
-import os
 import re
 from dataclasses import replace
 from functools import cache, partial
@@ -19,8 +15,8 @@ import msgspec
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from command import convcheck
-from places import GOLDEN, ROOT
+from command import check_golden, convcheck
+from places import ROOT
 from report_json import masked
 from rich.console import Console
 
@@ -97,13 +93,6 @@ def laws(name: str, of: str, selection: Selection = INTEGERS) -> dict[str, set[s
             for case, one in cases.items()}  # fmt: skip
 
 
-def check_golden(name: str, text: str) -> None:
-    path = GOLDEN / name
-    if os.environ.get("CONVCHECK_UPDATE_GOLDEN"):
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
-
-
 AS_X86 = (
     "goes through int32 (toward-zero), where what does not fit is the least int32 (x86), and keeps "
     "the low bits or extends the sign"
@@ -141,7 +130,6 @@ def test_no_law_is_told_where_there_is_none() -> None:
     assert not any(some for kind, some in wide.fits if kind != "infinite")
     assert wide.examples
     assert wide.odd > 10
-    assert "no simple law" in shown(together("Lawless"))
 
 
 def test_the_reference_is_lawful_and_told_in_few_words() -> None:
@@ -160,9 +148,6 @@ def test_refusals_and_crashes_are_counted_apart_from_answers() -> None:
     assert all(one.crashed == 1 and "SIGFPE" in one.message for one in deadly.values())
     assert all(AS_X86 in dict(one.fits)[""]
                for case, one in deadly.items() if one.asked > 1)  # fmt: skip
-    text = shown(together("Refusing"))
-    assert f"refuses some, else {AS_X86}" in " ".join(text.split())
-    assert "refuses\n" in text
     assert "crashes some, else wraps round" in shown(
         killed
     )  # so few inputs do not tell it from int32
@@ -189,7 +174,6 @@ def test_a_row_that_nobody_took_is_not_shown() -> None:
 def test_answers_that_depend_on_the_placement_are_told() -> None:
     found = row(together("Moody"), "float-to-fixed / nan").of(0)
     assert all(one.elsewhere > 0 for one in found.values())
-    assert "answered otherwise in another placement" in shown(together("Moody"))
     assert "another placement" not in shown(together("X86"))
 
 
@@ -197,9 +181,14 @@ def test_a_disputed_row_is_told_by_its_reading() -> None:
     name = "float-to-short / else"
     assert laws("reference", name, SHORT) == {"float32-to-int4": {"nearest-even"}}
     assert laws("ByTheOther", name, SHORT) == {"float32-to-int4": {"toward-zero"}}
-    text = shown(together("reference", "ByTheOther", selection=SHORT))
-    assert "reads it as “nearest-even”" in text
-    assert "reads it as “toward-zero”" in text
+    found = together("reference", "ByTheOther", "X86", selection=SHORT)
+    text = shown(found)
+    assert "-7.9999995 (0xc0ffffff): reference -8 (0x8), ByTheOther -7" in text
+    assert {r.decision.name: [d.inputs for d in r.differences] for r in found.rows} == {
+        "float-to-short / nan": [], "float-to-short / x > max": [75],
+        "float-to-short / x < min": [72], name: [50],
+    }  # fmt: skip
+    assert text.endswith("SURVEYED  4 rows, 1 case, 1,620 answers; backends differ in 3 rows\n")
 
 
 def test_backends_are_compared_by_their_answers() -> None:
@@ -267,16 +256,9 @@ def _with_one_more(row: SurveyRow) -> SurveyRow:
     return SurveyRow(row.decision, row.cases, answers, differences)
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_terminal_golden(width: int) -> None:
-    text = shown(everything(), width)
-    check_golden(f"survey-{width}.txt", text)
-    assert max(map(len, text.splitlines())) <= width
-
-
-def test_terminal_golden_of_readings() -> None:
-    text = shown(together("reference", "ByTheOther", "X86", selection=SHORT))
-    check_golden("survey-readings.txt", text)
+def test_terminal_golden() -> None:
+    check_golden("survey-80.txt", shown(everything()))
+    assert max(map(len, shown(everything(), 120).splitlines())) <= 120
 
 
 def test_json_is_what_the_schema_says_and_golden() -> None:
@@ -285,7 +267,7 @@ def test_json_is_what_the_schema_says_and_golden() -> None:
         jsonschema.Draft202012Validator(SCHEMA).validate(document)
     found = together("reference", "ByTheOther", selection=SHORT)
     document = masked(plain(survey_json.encoded(found)))
-    check_golden("survey-readings.json", survey_json.text_of(document))
+    check_golden("survey-readings.json", survey_json.text_of(document), None)
 
 
 # Whole calls, built by hand.
@@ -356,7 +338,10 @@ def test_whole_calls_are_told_by_their_readings() -> None:
     assert dict(free[0].fits) == {"": ("empty",)}
     assert dict(free[1].fits)[""] == ("one element",)
     assert (free[2].refused, free[2].message) == (2, "step is 0")
-    check_golden("survey-calls.txt", shown(found))
+    text = " ".join(shown(found).split())
+    assert "int8 2: up int8[2] 2 2, both int8[1] 2, neither int8[1] 7" in text
+    assert "int8 4: up int8[0], both int8[1] 4, neither nothing (step is 0)" in text
+    assert text.endswith("SURVEYED 2 rows, 1 case, 15 answers; backends differ in 2 rows")
 
 
 # The command line.
