@@ -10,7 +10,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from places import TESTS
+from places import GOLDEN, TESTS
 
 import convcheck
 
@@ -224,6 +224,13 @@ def test_tests_stand_by_room() -> None:
     folders = {path.parent.relative_to(TESTS).as_posix() for path in tests} - {"."}
     assert folders <= ROOMS | OTHER_TESTS
     assert [path.name for path in tests if path.parent == TESTS] == [Path(__file__).name]
+
+
+def test_golden_files_are_few_and_each_is_used() -> None:
+    said = "".join(path.read_text() for path in TESTS.rglob("*.py"))
+    golden = sorted(GOLDEN.iterdir())
+    assert len(golden) <= 60
+    assert not [p for p in golden if f'"{p.stem}"' not in said and f'"{p.name}"' not in said]
 
 
 HEAVY = ("numpy", "yaml", "onnx", "onnxruntime", "rich", "ml_dtypes", "distributed")
