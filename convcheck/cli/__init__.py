@@ -38,10 +38,11 @@ COMMANDS = {
     "serve": "Serve any backend over the process protocol.",
     "probe": "Check, step by step, that a program speaks the process protocol.",
     "generate": "Generate the test vectors from the specs, or check that they are up to date.",
-    "bench": "Measure the cost of asking and judging, next to the backend's own time.",
     "score": "Plant every known wrong conversion, and tell which ones the vectors catch.",
     "lint": "Check spec files: complete, unambiguous, reachable, cited, true to their examples.",
 }
+# Commands that are gone -> what to use.
+REMOVED = {"bench": "benchmarks live in tests/bench of the checkout"}
 
 
 def _not_empty(context: click.Context, option: click.Parameter, given: Any) -> Any:
@@ -89,9 +90,10 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; for one that is not there, suggest one."""
+        """Find the command; for one that is not there, suggest what to use."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise UsageError(f"unknown command {args[0]!r}", hint=meant(args[0], COMMANDS))
+            hint = REMOVED.get(args[0]) or meant(args[0], COMMANDS)
+            raise UsageError(f"unknown command {args[0]!r}", hint=hint)
         return super().resolve_command(context, args)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

@@ -82,23 +82,6 @@ class _Seconds(click.FloatRange):
 SECONDS = _Seconds(0.1, 86_400.0)
 
 
-def count_option(least: int, most: int) -> Callable[[click.Context, click.Parameter, str], int]:
-    """Read a count within limits: 268435456, 2^28 or 1e9. Raises UsageError."""
-
-    def read(context: click.Context, parameter: click.Parameter, text: str) -> int:
-        match = re.fullmatch(r"([0-9]{1,15})(?:([e^])([0-9]{1,2}))?", text)
-        number, sign, power = match.group(1, 2, 3) if match else ("0", "", "")
-        base, exponent = int(number), int(power or 0)
-        found = int(base**exponent if sign == "^" else base * 10**exponent)
-        if match is None or not least <= found <= most:
-            name = parameter.opts[0]
-            said = f"{name} {text}: not a count from {least} to {most:,}"
-            raise UsageError(said, hint=f"{name} 2^20")
-        return found
-
-    return read
-
-
 def _completer(
     names: Callable[[Catalog], list[str]],
 ) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from convcheck.cli.options import SECONDS, count_option
+from convcheck.cli.options import SECONDS
 from convcheck.cli.progress import progress_option
 from convcheck.errors import UsageError
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from convcheck.rules.model import Case, Level
     from convcheck.vectors.corpus import Corpus
     from convcheck.vectors.model import Tier
+
+_MOST_SAMPLES = 10**12
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,18 @@ class RunFiles:
     resume: str | None
     #: What was proved.
     certificate: str | None
+
+
+def _samples(context: click.Context, parameter: click.Parameter, text: str) -> int:
+    """Read a count: 268435456, 2^28 or 1e9. Raises UsageError."""
+    match = re.fullmatch(r"([0-9]{1,15})(?:([e^])([0-9]{1,2}))?", text)
+    number, sign, power = match.group(1, 2, 3) if match else ("0", "", "")
+    base, exponent = int(number), int(power or 0)
+    found = int(base**exponent if sign == "^" else base * 10**exponent)
+    if match is None or found > _MOST_SAMPLES:
+        said = f"--samples {text}: not a count from 0 to {_MOST_SAMPLES:,}"
+        raise UsageError(said, hint="--samples 2^20")
+    return found
 
 
 JOBS = click.option(
@@ -115,7 +130,7 @@ _OPTIONS = (
     ),
     click.option(
         "--samples",
-        callback=count_option(0, 10**12),
+        callback=_samples,
         default="0",
         metavar="N",
         help="With --tier boundary, also ask N samples of each source that is too wide to be asked "

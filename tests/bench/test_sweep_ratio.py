@@ -1,45 +1,149 @@
 """What asking and judging costs, as a ratio to what ONNX Runtime's own kernel needs.
 
 Run with: pytest tests/bench -n 0 --benchmark-enable
-They report, and assert nothing about time: machines differ. `convcheck bench` has the whole table.
+They report, and assert nothing about time: machines differ.
 """
 
 from __future__ import annotations
 
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from statistics import median
+from time import perf_counter
 from typing import Any
 
+import numpy as np
 import pytest
 from catalogue import CATALOG
 
-from convcheck.backends.protocol import open_backend
-from convcheck.plan.bench import measure, one_core, spread_spans
+from convcheck.ask.heap import keep_heap
+from convcheck.ask.stream import sweep
+from convcheck.backends.protocol import Outputs, bound, open_backend
+from convcheck.numerics.codes import Codes
 from convcheck.rules.find import find_case
+from convcheck.rules.model import Case
+from convcheck.semantics.program import compile_case
+from convcheck.vectors.form import form_decision
+from convcheck.vectors.span import CHUNK, WHOLE_SPAN, Span
 
-PARTS = spread_spans(1 << 28)[::4]  # as long as a run's
+SPEC = CATALOG.specs["onnx.Cast-21"]
+PARTS = [Span(n * WHOLE_SPAN, WHOLE_SPAN) for n in (0, 68, 136, 204)]  # as long as a run's
+ARRAY = 1 << 23  # inputs of an array that is out of cache
 CASES = [
     "float8e4m3fn/saturate=1", "float8e5m2/saturate=0", "float16", "bfloat16", "int8", "int4",
     "bool", "int32", "uint64", "float64",
 ]  # fmt: skip
 
 
+@pytest.fixture
+def one_core() -> Iterator[None]:
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    yield
+    os.sched_setaffinity(0, cores)
+
+
+class Turns:
+    """The measurements of a case, in seconds by what took them."""
+
+    def __init__(self, case: Case) -> None:
+        keep_heap()  # as a worker does
+        self.case, self.ort, self.theirs = case, open_backend("ort"), open_backend("ml_dtypes")
+        source, target = case.inputs[0].format, case.outputs[0].format
+        self.codes, self.out = np.zeros(CHUNK, source.storage), np.zeros(CHUNK, target.storage)
+        program, form = compile_case(SPEC, case), form_decision(SPEC)
+        self.sweep = partial(sweep, self.ort, case, program, form)
+        self.call = bound(self.ort, case, self.codes, self.out)
+        assert self.call() is None  # what is made for the first call is not measured
+        self.turns: list[Callable[[Span], dict[str, float]]] = [self.alone, self.whole]
+        named = all(t.name_in("ml_dtypes") for t in (*case.inputs, *case.outputs))
+        if named and isinstance(self.theirs.answer(case, [self.codes]), Outputs):
+            self.turns += [self.chunks, self.arrays]
+
+    def measure(self, spans: Sequence[Span]) -> dict[str, list[float]]:
+        """They take turns, every other time backwards, so that a disturbance hits all alike."""
+        found = defaultdict(list)
+        for number, span in enumerate(spans):
+            for turn in self.turns[:: -1 if number % 2 else 1]:
+                for what, seconds in turn(span).items():
+                    found[what].append(seconds)
+        return found
+
+    def alone(self, span: Span) -> dict[str, float]:
+        times = [perf_counter()]
+        for _ in self.inputs(span):
+            times.append(perf_counter())
+            assert self.call() is None
+            times.append(perf_counter())
+        laps = [after - before for before, after in pairwise(times)]
+        return {"inputs": sum(laps[::2]), "backend": sum(laps[1::2])}
+
+    def whole(self, span: Span) -> dict[str, float]:
+        return {"whole": timed(partial(self.sweep, span, lambda where, index: False))}
+
+    def chunks(self, span: Span) -> dict[str, float]:
+        """What one writes by hand, in cache."""
+
+        def by_hand() -> None:
+            for _ in self.inputs(span):
+                self.call()
+                self.compare(self.codes, self.out)
+
+        return {"chunks": timed(by_hand)}
+
+    def arrays(self, span: Span) -> dict[str, float]:
+        """What one writes by hand, out of cache."""
+
+        def by_hand() -> None:
+            length = min(ARRAY, span.count)
+            for at in range(span.first, span.first + span.count, length):
+                codes = np.arange(length, dtype=self.codes.dtype)
+                codes += codes.dtype.type(at)
+                out = np.empty_like(self.out, shape=length)
+                bound(self.ort, self.case, codes, out)()
+                self.compare(codes, out)
+
+        return {"arrays": timed(by_hand)}
+
+    def inputs(self, span: Span) -> Iterator[None]:
+        """Put chunk after chunk into the buffer."""
+        self.codes[:] = np.arange(span.first, span.first + CHUNK)
+        yield
+        for _ in range(1, span.count // CHUNK):
+            self.codes += self.codes.dtype.type(CHUNK)
+            yield
+
+    def compare(self, codes: Codes, out: Codes) -> bool:
+        answer = self.theirs.answer(self.case, [codes])
+        assert isinstance(answer, Outputs)
+        return np.array_equal(answer.arrays[0], out)
+
+
+def timed(what: Callable[[], object]) -> float:
+    begun = perf_counter()
+    what()
+    return perf_counter() - begun
+
+
+@pytest.mark.usefixtures("one_core")
 @pytest.mark.parametrize("name", CASES)
 def test_sweep(benchmark: Any, name: str) -> None:
-    spec = CATALOG.specs["onnx.Cast-21"]
-    case = find_case(CATALOG, f"{spec.id}/float32-to-{name}", None, None, ())
-    spans = PARTS if benchmark.enabled else spread_spans(1)
-    with one_core():
-        backend, by_hand = open_backend("ort"), open_backend("ml_dtypes")
-        found = benchmark.pedantic(
-            measure, (backend, spec, case, spans, by_hand, lambda: None), rounds=1
-        )
-    assert not found.why_not
-    chunks, arrays = found.by_hand
+    case = find_case(CATALOG, f"{SPEC.id}/float32-to-{name}", None, None, ())
+    spans = PARTS if benchmark.enabled else [Span(0, CHUNK)]
+    found = benchmark.pedantic(Turns(case).measure, (spans,), rounds=1)
+    total = {what: sum(seconds) for what, seconds in found.items()}
+    inputs, backend, whole = (total[what] for what in ("inputs", "backend", "whole"))
+    ns = 1e9 / sum(span.count for span in spans)
+    ratios = [w / b for w, b in zip(found["whole"], found["backend"], strict=True)]
     benchmark.extra_info |= {
-        "ns a value, inputs": round(found.inputs, 3),
-        "ns a value, backend": round(found.backend, 3),
-        "ns a value, judging": round(found.judging, 3),
-        "times the backend": round(found.ratio, 3),
-        "times the backend, median": round(found.median_ratio, 3),
-        "times by hand, in chunks": round(found.whole / chunks, 3) if chunks else None,
-        "times by hand, in arrays": round(found.whole / arrays, 3) if arrays else None,
+        "ns a value, inputs": round(inputs * ns, 3),
+        "ns a value, backend": round(backend * ns, 3),
+        "ns a value, judging": round((whole - backend - inputs) * ns, 3),
+        "times the backend": round(whole / backend, 3),
+        "times the backend, median": round(median(ratios), 3),
     }
+    for what in [what for what in ("chunks", "arrays") if what in total]:
+        benchmark.extra_info[f"times by hand, in {what}"] = round(whole / total[what], 3)

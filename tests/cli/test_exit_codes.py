@@ -51,6 +51,8 @@ TABLE = [
     ("nothing selected", ("run", "--backend", RIGHT, *ONE, "--to", "int3"), 2, "unknown type"),
     ("no such case", ("run", "--backend", RIGHT, "--case", "no-*"), 2, "matches no case"),
     ("no such spec", ("run", "--backend", RIGHT, "onnx.Caste-21"), 2, "no spec matches"),
+    ("a command that is gone", ("bench", "--backend", RIGHT), 2,
+     "unknown command 'bench'\n  hint: benchmarks live in tests/bench of the checkout\n"),
     ("no backend", ("run", *ONE), 2, "which backend?"),
     ("backend missing", ("run", "--backend", "nobody", *ONE), 2, "unknown backend"),
     ("module missing", ("run", "--backend", "no.such:Thing", *ONE), 4, "module 'no.such' cannot"),

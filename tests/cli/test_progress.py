@@ -15,7 +15,7 @@ import convcheck as convcheck_package
 from convcheck.cli.progress import Work, announce, duration, progress, progress_option
 
 LONG = (
-    "run", "survey", "generate", "verify", "bench", "baseline", "export", "probe", "repro",
+    "run", "survey", "generate", "verify", "baseline", "export", "probe", "repro",
     "diagnose", "merge", "lint", "score", "chain", "history", "emit", "site", "model",
 )  # fmt: skip
 

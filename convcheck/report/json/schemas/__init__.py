@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from convcheck.report.json import (
-    bench,
     certificate,
     chain,
     diagnosis,
@@ -42,7 +41,6 @@ FORMATS: dict[str, type[Shape]] = {
     "chains": chain.ChainsJson,
     "graphs": graphs.GraphsJson,
     "model": model.ModelJson,
-    "bench": bench.BenchJson,
     "certificate": certificate.CertificateJson,
     "journal-line": journal.LineJson,
 }
