@@ -50,7 +50,6 @@ _FORMATS = (
         whole=True,
     ),
     ReportFormat("junit", "Write a JUnit XML report.", "convcheck.report.draw.junit"),
-    ReportFormat("sarif", "Write SARIF 2.1.0, for code scanning.", "convcheck.report.draw.sarif"),
     ReportFormat(
         "markdown", 'Write Markdown, for "$GITHUB_STEP_SUMMARY".', "convcheck.report.draw.markdown"
     ),
