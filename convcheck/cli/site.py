@@ -16,9 +16,8 @@ from convcheck.streams import say
 from convcheck.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from convcheck.report.site.folder import EarlierSite
     from convcheck.report.site.model import Site
     from convcheck.report.site.pages import Pages
     from convcheck.report.site.runs import SiteRun
@@ -39,13 +38,13 @@ Examples:
 def command(folder: str, reports: Sequence[str], specs: tuple[str, ...]) -> int:
     """Write static pages of what runtimes do, from JSON reports of any number of releases.
 
-    They need no server and no network: a page for each rule, runtime, cause and finding, questions
-    that compare runtimes, badges, and a feed of what changed. A report is what `convcheck run
-    --json` writes, of one backend or several, or what `convcheck history` keeps; of each runtime,
-    release and spec there is one. DIR must be new, be empty, or hold an earlier site, which is
-    replaced as a whole. Exit codes: 0, or 2 for bad input.
+    They need no server and no network: a page for each rule, runtime, cause and finding, what
+    changed from release to release, and badges. A report is what `convcheck run --json` writes, of
+    one backend or several, or what `convcheck history` keeps; of each runtime, release and spec
+    there is one. DIR must be new, be empty, or hold an earlier site, which is replaced as a whole.
+    Exit codes: 0, or 2 for bad input.
     """
-    from convcheck.report.site.folder import earlier_site, write_site
+    from convcheck.report.site.folder import check_folder, write_site
     from convcheck.report.site.pages import Pages
 
     if not reports:
@@ -53,10 +52,9 @@ def command(folder: str, reports: Sequence[str], specs: tuple[str, ...]) -> int:
         raise UsageError("no report is named", hint=hint)
     gc.disable()  # a report has no cycles, and to look for them takes half of the time
     target = Path(folder)
-    earlier = earlier_site(target)
-    site = _site(catalog(specs), reports)
-    pages = Pages(site, _dates(site, earlier))
-    count, size = write_site(_drawn(pages), target, pages.dates)
+    check_folder(target)
+    pages = Pages(_site(catalog(specs), reports))
+    count, size = write_site(_drawn(pages), target)
     said = f"{plural(count, 'file')}, {size / 1e6:,.1f} MB"
     say(f"{target / 'index.html'}: {pages.made_from}, {said}", err=True)
     return 0
@@ -75,19 +73,6 @@ def _site(loaded: Catalog, reports: Sequence[str]) -> Site:
                 advance()
 
     return site_of(gathered_runs(runs()))
-
-
-def _dates(site: Site, earlier: EarlierSite) -> Mapping[str, str]:
-    """Return since when each entry of the feed is in it: those of the site before keep theirs."""
-    from datetime import UTC, datetime
-
-    from convcheck.cli.reports import source_date
-    from convcheck.judge.words import timestamp
-    from convcheck.report.site.changes import changes_of
-
-    now = timestamp(source_date() or datetime.now(UTC))
-    ids = [change.id for one in site.runtimes for change in changes_of(one)]
-    return {one: (earlier.dates or {}).get(one, now) for one in ids}
 
 
 def _drawn(pages: Pages) -> Iterator[tuple[str, bytes]]:

@@ -1,18 +1,16 @@
-"""What changed from release to release, as pages and the feed tell it."""
+"""What changed from release to release, as pages tell it."""
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from convcheck.report.site.model import RuleTurn, Site, SiteRuntime
+from convcheck.report.site.model import RuleTurn, SiteRuntime
 from convcheck.report.site.names import RunName, page_of_finding, page_of_rule, page_of_runtime
 from convcheck.wording import plural
 
 Way = Literal["broken", "new", "fixed", "gone"]
-_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "convcheck site")
 
 
 @dataclass(frozen=True)
@@ -42,23 +40,6 @@ class ReleaseChanges:
     url: str
     #: The broken ones first.
     entries: tuple[RuleChange, ...]
-
-    @property
-    def id(self) -> str:
-        """What names it in a feed, for good."""
-        return str(uuid.uuid5(_NAMESPACE, f"{self.name.runtime}\n{self.name.release}"))
-
-    @property
-    def summary(self) -> str:
-        """How many rules went which way: 2 rules broken, 1 rule fixed."""
-        ways = [one.way for one in self.entries]
-        told = {way: ways.count(way) for way in dict.fromkeys(ways)}
-        return ", ".join(f"{plural(count, 'rule')} {way}" for way, count in told.items())
-
-
-def feed_id(site: Site) -> str:
-    """Return what names the feed of a site of these runtimes."""
-    return str(uuid.uuid5(_NAMESPACE, "\n".join(one.name for one in site.runtimes)))
 
 
 def changes_of(one: SiteRuntime) -> list[ReleaseChanges]:

@@ -1,7 +1,7 @@
 """The folder of a site: made anew beside itself, and then put in its place.
 
-`convcheck-site.json` in it says what was written, and since when the feed has its entries. Only a
-folder that is new, empty, or has that file and nothing but what it lists is replaced.
+`convcheck-site.json` in it says what was written. Only a folder that is new, empty, or has that
+file and nothing but what it lists is replaced.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from convcheck.errors import ConvcheckError, SystemLimitError, UsageError
@@ -21,22 +20,10 @@ MARK = "convcheck-site.json"
 _HINT = "give a new or an empty folder, or that of an earlier site"
 
 
-@dataclass(frozen=True)
-class EarlierSite:
-    """What is in a folder already."""
-
-    #: The names of its files, with slashes.
-    files: frozenset[str] = frozenset()
-    #: Of each entry of its feed, by its id, since when it is there, in UTC.
-    dates: Mapping[str, str] | None = None
-
-
-def earlier_site(folder: Path) -> EarlierSite:
-    """Return what an earlier site left in a folder. Raises UsageError where there is anything else,
-    and for what is no folder.
-    """
+def check_folder(folder: Path) -> None:
+    """Raise UsageError for a folder with anything but an earlier site, and for what is none."""
     if not folder.exists() and not folder.is_symlink():
-        return EarlierSite()
+        return
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder", hint=_HINT)
     inside = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if not one.is_dir()}
@@ -44,32 +31,28 @@ def earlier_site(folder: Path) -> EarlierSite:
         if any(folder.iterdir()):
             said = f"{folder} is not empty, and holds no earlier site"
             raise UsageError(said, hint=_HINT)
-        return EarlierSite()
-    earlier = _listed(folder)
-    if others := sorted(inside - earlier.files - {MARK}):
+        return
+    if others := sorted(inside - _listed(folder) - {MARK}):
         more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
         said = f"{folder} holds a file that is of no site of convcheck's: {others[0]}{more}"
         raise UsageError(said, hint="move it, or give another folder")
-    return earlier
 
 
-def _listed(folder: Path) -> EarlierSite:
+def _listed(folder: Path) -> set[str]:
+    """Return the names of the files of an earlier site, with slashes."""
     try:
         said = json.loads(read_text(folder / MARK, MOST_OF_REPORT))
-        dates = {str(key): str(date) for key, date in said["dates"].items()}
-        return EarlierSite(frozenset(map(str, said["files"])), dates)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return set(map(str, said["files"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         hint = "remove the folder, or give another"
         raise UsageError(f"{folder / MARK} is damaged", hint=hint) from None
 
 
-def write_site(
-    files: Iterable[tuple[str, bytes]], folder: Path, dates: Mapping[str, str]
-) -> tuple[int, int]:
+def write_site(files: Iterable[tuple[str, bytes]], folder: Path) -> tuple[int, int]:
     """Write files, given as (name with slashes, content), whole or not at all. Return how many, and
     their bytes.
 
-    Raises UsageError where the folder cannot be written, and where `earlier_site` does.
+    Raises UsageError where the folder cannot be written, and where `check_folder` does.
     """
     target = folder.resolve()
     try:
@@ -77,8 +60,8 @@ def write_site(
         made = target.with_name(f".{target.name}-{secrets.token_hex(6)}")
         made.mkdir()
         try:
-            sizes = _fill(made, files, dates)
-            earlier_site(target)  # it may have changed meanwhile
+            sizes = _fill(made, files)
+            check_folder(target)  # it may have changed meanwhile
             _put(made, target)
             return len(sizes), sum(sizes)
         finally:
@@ -87,14 +70,14 @@ def write_site(
         raise _unwritten(folder, error) from error
 
 
-def _fill(made: Path, files: Iterable[tuple[str, bytes]], dates: Mapping[str, str]) -> list[int]:
+def _fill(made: Path, files: Iterable[tuple[str, bytes]]) -> list[int]:
     sizes: dict[str, int] = {}
     for name, content in files:
         path = made / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         sizes[name] = len(content)
-    head = {"convcheck-site": 1, "files": sorted(sizes), "dates": dict(sorted(dates.items()))}
+    head = {"convcheck-site": 1, "files": sorted(sizes)}
     (made / MARK).write_text(json.dumps(head, indent=1) + "\n", "utf-8")
     return [*sizes.values()]
 

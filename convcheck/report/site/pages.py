@@ -35,7 +35,7 @@ from convcheck.report.site.cells import (
     heat_cells,
     with_mark,
 )
-from convcheck.report.site.changes import ReleaseChanges, changes_of, feed_id
+from convcheck.report.site.changes import ReleaseChanges, changes_of
 from convcheck.report.site.model import Site, SiteRuntime
 from convcheck.report.site.names import (
     file_name,
@@ -45,11 +45,12 @@ from convcheck.report.site.names import (
     page_of_runtime,
     rule_of_row,
 )
-from convcheck.report.site.queries import Query, queries_of
 from convcheck.report.site.runs import CASES, RuleFacts, SiteRun, all_statuses
 from convcheck.wording import number, plural
 
 TEMPLATES = Path(__file__).with_name("templates")
+_MENU = (("Overview", "index.html"), ("Rules", "rules.html"), ("Causes", "causes.html"),
+         ("Changes", "changes.html"))  # fmt: skip
 _FEW = 6  # causes and changes on the first page
 _UNEXPLAINED = "no cause is known"
 
@@ -61,13 +62,6 @@ class Pages:
     """The pages of a site."""
 
     site: Site
-    #: Of the entries of the feed, by their ids: when they first were in it, in UTC.
-    dates: Mapping[str, str]
-
-    @cached_property
-    def queries(self) -> list[Query]:
-        """The questions with their answers."""
-        return queries_of(self.site)
 
     @cached_property
     def changes(self) -> list[ReleaseChanges]:
@@ -96,12 +90,6 @@ class Pages:
             trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
         )  # fmt: skip
 
-    @cached_property
-    def _menu(self) -> list[tuple[str, str]]:
-        fixed = [("Overview", "index.html"), ("Rules", "rules.html"), ("Causes", "causes.html")]
-        asked = [(one.short, one.url) for one in self.queries]
-        return [*fixed, *asked, ("Changes", "changes.html")]
-
     def files(self) -> Iterator[SiteFile]:
         """Yield every file."""
         yield from self._first_pages()
@@ -110,13 +98,12 @@ class Pages:
             for run in one.runs:
                 yield from (self._finding(one, run, rule) for rule in run.findings)
             for badge in badges(one):
-                yield badge.url, self._filled("badge.svg", **_fields(badge))
+                yield badge.url, self._filled("badge.svg", badge=badge)
         for rule in self.site.rules:
             yield self._rule(rule)
         for names in self.site.causes:
             yield self._cause(names)
-        yield "feed.xml", self._filled("feed.xml", **self._feed())
-        yield "search.js", _search(self.site, self._menu)
+        yield "search.js", _search(self.site)
         yield "site.js", (TEMPLATES / "site.js").read_bytes()
         yield "site.css", with_colours((TEMPLATES / "site.css").read_text("utf-8")).encode()
 
@@ -132,7 +119,7 @@ class Pages:
 
     def _page(self, url: str, template: str, title: str, /, **content: Any) -> SiteFile:
         given = {"trail": (), "root": "../" * url.count("/"), "here": url, "title": title}
-        every = {"menu": self._menu, "made_from": self.made_from}
+        every = {"menu": _MENU, "made_from": self.made_from}
         return url, self._filled(template, **(given | every | content))
 
     # The first pages -------------------------------------------------------------------------
@@ -146,8 +133,7 @@ class Pages:
         yield self._page(
             "index.html", "index.html", "convcheck",
             standards=self.site.standards, runtimes=[self._overview(r) for r in self.site.runtimes],
-            queries=self.queries, causes=now[:_FEW], causes_count=len(causes),
-            changes=[*newest.values()][:_FEW],
+            causes=now[:_FEW], causes_count=len(causes), changes=[*newest.values()][:_FEW],
         )  # fmt: skip
         homes = [(home, [self._rule_line(rule) for rule in rules])
                  for home, rules in groupby(self.site.rules, lambda rule: rule.place)]  # fmt: skip
@@ -155,12 +141,6 @@ class Pages:
         yield self._page("rules.html", "rules.html", "Rules", homes=homes, runtimes=runtimes)
         yield self._page("causes.html", "causes.html", "Causes", causes=causes)
         yield self._page("changes.html", "changes.html", "Changes", changes=self.changes)
-        for one in self.queries:
-            name = one.name.capitalize()
-            yield self._page(
-                one.url, "query.html", name, name=name, lead=one.says, heads=one.heads,
-                rows=one.rows,
-            )  # fmt: skip
 
     def _overview(self, one: SiteRuntime) -> dict[str, Any]:
         cells = []
@@ -260,22 +240,6 @@ class Pages:
             says=_said(sides), names=" + ".join(names),
             sides=[_side(self.site.runtime(name), cause) for name, cause in sides.items()],
         )  # fmt: skip
-
-    # The feed --------------------------------------------------------------------------------
-
-    def _feed(self) -> dict[str, Any]:
-        entries = [
-            _fields(one) | {"name": str(one.name), "id": one.id, "summary": one.summary,
-                            "updated": self.dates[one.id]}
-            for one in self.changes
-        ]  # fmt: skip
-        updated = max(self.dates.values(), default="1970-01-01T00:00:00Z")
-        return {"id": feed_id(self.site), "updated": updated, "changes": entries}
-
-
-def _fields(one: Any) -> dict[str, Any]:
-    names = ("url", "left", "right", "colour", "split", "width", "before", "entries")
-    return {name: getattr(one, name) for name in names if hasattr(one, name)}
 
 
 def cause_url(names: Names) -> str:
@@ -456,10 +420,10 @@ def _story(lines: tuple[str, ...], rows: list[RowHistory]) -> dict[str, Any]:
 # Search --------------------------------------------------------------------------------------
 
 
-def _search(site: Site, menu: Iterable[tuple[str, str]]) -> bytes:
+def _search(site: Site) -> bytes:
     """Return the index as a script: [kind, title, page, more words] of each page."""
     kinds = ("page", "runtime", "rule", "cause", "finding")
-    entries: list[list[object]] = [[0, name, url, ""] for name, url in menu]
+    entries: list[list[object]] = [[0, name, url, ""] for name, url in _MENU]
     for one in site.runtimes:
         releases = " ".join(run.name.release for run in one.runs)
         entries.append([1, one.name, page_of_runtime(one.name), releases])

@@ -107,8 +107,6 @@ class SiteRun:
     results: dict[str, CaseResult]
     #: The rules that each failing case breaks.
     broken: dict[str, tuple[RuleKey, ...]]
-    #: Where nothing is due: rule and row -> case -> a hash of the inputs and answers.
-    free: dict[tuple[RuleKey, str], dict[str, str]]
     #: The causes that results name.
     causes: dict[str, CauseInWords]
     #: What there is to say of the run as a whole.
@@ -121,10 +119,6 @@ class SiteRun:
         if rule not in self.rules:
             self.rules[rule] = RuleFacts()
         return self.rules[rule]
-
-    def vectors_of(self, case: str) -> tuple[str, str]:
-        """Return the tier, and a hash of the vectors, that a case was asked with."""
-        return self.specs[case.partition("/")[0]].vectors
 
 
 def read_runs(path: str, types: Types) -> Iterator[SiteRun]:
@@ -142,7 +136,7 @@ def _run_of(path: str, result: RunResult) -> SiteRun:
     name = run_name(result.backend)
     own = list(dict.fromkeys(map(clean, _remarks(result))))
     run = SiteRun(
-        name, [path], _specs(result), {}, _findings(result), {}, {}, {},
+        name, [path], _specs(result), {}, _findings(result), {}, {},
         {cause.name: cause for cause in result.causes}, own, clean(result.backend.version),
     )  # fmt: skip
     for case in result.cases:
@@ -181,11 +175,6 @@ def _take(run: SiteRun, case: CaseResult) -> None:
         _count(run.facts(rule), name, group)
         if group.verdict in ACCUSED:
             broken[rule] = None
-        if group.verdict == "undefined" and not group.placement:
-            said = run.free.setdefault((rule, group.decision.row), {})
-            said[name] = "-".join(
-                sorted(filter(None, (*said.get(name, "").split("-"), group.digest)))
-            )
     if fails_whole(case) and case.verdict in ACCUSED:
         whole = rule_of_whole(case)
         run.facts(whole).failing.add(name)
@@ -300,8 +289,6 @@ def _add(run: SiteRun, more: SiteRun) -> None:
             own.broken.setdefault(row, set()).update(cases)
     for rule, findings in more.findings.items():
         run.findings.setdefault(rule, []).extend(findings)
-    for key, answers in more.free.items():
-        run.free.setdefault(key, {}).update(answers)
     run.files += more.files
     run.remarks += more.remarks
     for part in ("specs", "results", "broken", "causes"):
