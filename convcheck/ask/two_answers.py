@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.judge.calls import ELEMENTS_BEFORE, arguments_of, returned_strips, strip
+from convcheck.judge.calls import ELEMENTS_BEFORE, returned_strips, shown_inputs
 from convcheck.judge.digest import digest_of_bytes
 from convcheck.judge.matching_calls import Returned, shapes_of
 from convcheck.judge.result import CallExample
@@ -85,19 +85,15 @@ def call_with_both(
     off = None if isinstance(got, str) else difference_of(due, got)
     where = off.where if off else None
     first = max(0, max(where[1] if where else 0, 0) - ELEMENTS_BEFORE)
-    shapes = set(shapes_of(due))
-    inputs = (
-        strip(t.name, t.format, bits, first if bits.shape in shapes else 0)
-        for t, bits in zip(calls.case.inputs, calls.calls[i], strict=True)
-    )
+    inputs, arguments = shown_inputs(calls, i, shapes_of(due), where)
     return CallExample(
-        tuple(inputs),
+        inputs,
         returned_strips(calls, i, due, first),
         None if isinstance(got, str) else returned_strips(calls, i, got, first),
         difference=where,
         wrong=off.wrong if off else 0,
         message=_message(words, due, got, off),
-        arguments=arguments_of(calls.calls[i], shapes_of(due), where),
+        arguments=arguments,
     )
 
 

@@ -50,6 +50,7 @@ from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
 from convcheck.rules.model import LEVELS
 from convcheck.semantics import expected as pattern
+from convcheck.semantics.body.meetings import met
 from convcheck.semantics.expected import PATTERNS, Decision
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall
 from convcheck.vectors.model import CallSet
@@ -262,11 +263,7 @@ def _example(
     """Show the inputs, what was due and what came back, around the first difference."""
     at = max(where[1] if where else 0, 0)
     first = max(0, at - ELEMENTS_BEFORE)
-    shapes = tuple(due.shape for due in reading.outputs)
-    inputs = tuple(
-        strip(t.name, t.format, bits, first if bits.shape in shapes else 0)
-        for t, bits in zip(calls.case.inputs, calls.calls[i], strict=True)
-    )
+    inputs, arguments = shown_inputs(calls, i, [due.shape for due in reading.outputs], where)
     return CallExample(
         inputs,
         _due(reading, first),
@@ -275,25 +272,51 @@ def _example(
         where,
         wrong,
         message,
-        arguments_of(calls.calls[i], shapes, where),
+        arguments,
     )
 
 
-def arguments_of(
-    call: Call, shapes: Sequence[tuple[int, ...]], where: tuple[int, int] | None
-) -> tuple[Word, ...]:
-    """Return the word of each input that meets the element of an output, () where they do not meet.
+def shown_inputs(
+    calls: CallSet, i: int, shapes: Sequence[tuple[int, ...]], where: tuple[int, int] | None
+) -> tuple[tuple[Strip, ...], tuple[Word, ...]]:
+    """Show the inputs of call `i` about what meets an element of an output, and return the word of
+    each that does, () where they do not meet.
 
     `shapes` are those of the outputs; `where` is (output, element), None for the first of all.
     """
-    output, element = where or (0, 0)
+    call, (output, element) = calls.calls[i], where or (0, 0)
+    element = max(element, 0)
+    places = _places_of(call, shapes, output, element, calls.along)
+    # a tensor with the shape of an output stands beside it; of a short one all is shown
+    about = [
+        element if bits.shape in shapes else at if bits.size > _SHOWN else 0
+        for bits, at in zip(call, places or [0] * len(call), strict=True)
+    ]
+    strips = (
+        strip(t.name, t.format, bits, max(0, at - ELEMENTS_BEFORE))
+        for t, bits, at in zip(calls.case.inputs, call, about, strict=True)
+    )
+    words = (int(bits.reshape(-1)[at]) for bits, at in zip(call, places, strict=False))
+    return tuple(strips), tuple(words)
+
+
+def _places_of(
+    call: Call,
+    shapes: Sequence[tuple[int, ...]],
+    output: int,
+    element: int,
+    along: tuple[int, int] | None,
+) -> list[int]:
+    """Return the place in each input of what meets an element of an output, [] where they do not
+    meet.
+    """
     if all(tensor.shape == () for tensor in call):
-        return tuple(int(tensor[()]) for tensor in call)
+        return [0] * len(call)
     try:
-        met = [np.broadcast_to(tensor, shapes[output]).reshape(-1) for tensor in call]
-        return tuple(int(tensor[max(element, 0)]) for tensor in met)
+        places = [np.arange(tensor.size).reshape(tensor.shape) for tensor in call]
+        return [int(met(one, shapes[output], along).reshape(-1)[element]) for one in places]
     except (ValueError, IndexError):
-        return ()
+        return []
 
 
 def _due(reading: CallReading, first: int) -> tuple[Strip, ...] | str:

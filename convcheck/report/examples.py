@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import zip_longest
 from math import prod
 
 from convcheck.judge.result import FAILURES, CallExample, Example, Strip, Verdict, Word
@@ -150,8 +151,8 @@ def call_in_words(
     """
     several = len(example.inputs) > 1
     lines = [
-        Labelled(f"input {i}" if several else "input", f"{type_and_shape(strip)}  {few(strip)}")
-        for i, strip in enumerate(example.inputs if inputs else (), 1)
+        Labelled(f"input {i}" if several else "input", "  ".join(said))
+        for i, said in enumerate(inputs_in_words(example) if inputs else (), 1)
     ]
     due, got, heads = example.expected, example.got, labels(verdict)
     if got is None or isinstance(due, str):
@@ -178,6 +179,16 @@ def _form_differs(example: CallExample) -> bool:
 def forms(strips: tuple[Strip, ...]) -> str:
     """Return types and shapes."""
     return "; ".join(map(type_and_shape, strips))
+
+
+def inputs_in_words(example: CallExample) -> Iterator[tuple[str, str]]:
+    """Yield type and shape of each input, and its first elements: or, where an element of an output
+    differs, the one that meets it.
+    """
+    differs = example.difference is not None and example.difference[1] >= 0
+    for strip, word in zip_longest(example.inputs, example.arguments if differs else ()):
+        several = word is not None and prod(strip.shape) > 1
+        yield type_and_shape(strip), f"…, {spelled(strip, word)}, …" if several else few(strip)
 
 
 def few(strip: Strip) -> str:

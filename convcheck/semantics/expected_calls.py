@@ -136,6 +136,13 @@ class CompiledCalls(Protocol):
         """What elements have to be one of besides, None for nothing."""
         ...
 
+    @property
+    def along(self) -> tuple[int, int] | None:
+        """The axis along which other inputs meet the first, and the size of their blocks, 0 for
+        none; None where they broadcast.
+        """
+        ...
+
     def size(self, inputs: Sequence[Bits]) -> int:
         """Return how many elements the largest output has under any reading, without making it."""
         ...

@@ -28,4 +28,5 @@ def expecting(spec: Spec, case: Case, calls: Iterable[Call], coverage: Coverage)
     found = compiled.expect_all(asked)
     expected = tuple(replace(e, row=rows[rule_key(compiled.decisions[e.row])]) for e in found)
     decisions, form = compiled.decisions, form_decision(spec)
-    return CallSet(case, asked, expected, decisions, coverage, form, compiled.among)
+    among, along = compiled.among, compiled.along
+    return CallSet(case, asked, expected, decisions, coverage, form, among, along)

@@ -50,6 +50,8 @@ class CallSet:
     form: Decision
     #: What elements have to be one of besides, None for nothing.
     among: Among | None = None
+    #: The axis and the size of blocks by which other inputs meet the first, None for neither.
+    along: tuple[int, int] | None = None
 
     def __len__(self) -> int:
         return len(self.calls)

@@ -106,6 +106,25 @@ def test_the_closest_reading_is_shown() -> None:
     assert (example.reading, example.difference, example.wrong) == ("long", (0, 1), 1)
 
 
+def test_inputs_are_shown_about_what_meets_the_wrong_element() -> None:
+    """In blocks of 3, element 40 of [2, 7, 3] is in [1, 6, 1], and meets [1, 2, 1]: element 16."""
+    scales = np.arange(1, 19, dtype=F16.format.storage).reshape(2, 3, 3)
+    data = np.full((2, 7, 3), ONE, F16.format.storage)
+    expected = ExpectedOutput(F16, data.shape, data.ravel(), np.zeros(42, np.uint8))
+    case = Case("x.Op-1", "x.Op", 1, (F16, F16), (F16,), (), ranks=(3, 3))
+    one = (ExpectedCall(0, (reading(expected),)),)
+    calls = CallSet(case, ((data, scales),), one, (RULE,), "edge", FORM, along=(1, 3))
+    wrong = data.copy()
+    wrong[1, 6, 1] = TWO
+    [example] = judged(calls, outputs(wrong)).examples
+    assert isinstance(example, CallExample)
+    assert example.difference == (0, 40)
+    assert example.arguments == (ONE, 17)
+    first, second = example.inputs
+    assert (first.first, second.first) == (37, 13)
+    assert second.words == (14, 15, 16, 17, 18)
+
+
 def test_between_readings_is_tolerated_where_the_rule_says_so() -> None:
     low, high = reading(due(ONE, ONE), name="low"), reading(due(ONE, ONE + 4), name="high")
     for step, verdict in ((2, "tolerated"), (5, "tolerated"), (-1, "tolerated"), (6, "fail")):

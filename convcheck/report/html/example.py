@@ -13,7 +13,6 @@ from convcheck.judge.words import (
     explain_arguments,
     pattern,
     quote,
-    type_and_shape,
     value,
 )
 from convcheck.numerics.format import Bool, Float, Format, Text
@@ -21,8 +20,8 @@ from convcheck.report.document import Elements
 from convcheck.report.examples import (
     LONG,
     elements_of,
-    few,
     forms,
+    inputs_in_words,
     labels,
     shorten,
     with_deciding_words,
@@ -100,7 +99,7 @@ def word_data(fmt: Format, given: Word) -> list[str | None] | str:
 def _call(case: Case, shown: CallExample) -> dict[str, Any]:
     due, got = shown.expected, shown.got
     made: dict[str, Any] = {
-        "tensors": [[type_and_shape(strip), few(strip)] for strip in shown.inputs],
+        "tensors": [list(said) for said in inputs_in_words(shown)],
         "due": pattern(due) or due if isinstance(due, str) else forms(due),
         "got": None if got is None else forms(got),
     }

@@ -104,6 +104,8 @@ class FormulaCalls:
 
     #: Nothing besides is said of elements.
     among: ClassVar[Among | None] = None
+    #: Nor of inputs that meet along an axis.
+    along: ClassVar[tuple[int, int] | None] = None
 
     formula: Formula
     rule: FormulaRule

@@ -169,6 +169,8 @@ class CompiledMatrix:
 
     #: Nothing besides is said of elements.
     among: ClassVar[Among | None] = None
+    #: Nor of inputs that meet along an axis.
+    along: ClassVar[tuple[int, int] | None] = None
 
     #: The cell that decides the types.
     found: FoundCell

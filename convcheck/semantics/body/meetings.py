@@ -1,7 +1,8 @@
-"""Word -> what elements of a tensor the elements of the first input meet by mistake.
+"""What elements of a tensor the elements of the first input meet; word -> what they do by mistake.
 
-Each takes the places of the tensor's elements, the shape of the first input, the axis and how often
-an element is repeated along it, 0 for a vector; and gives a place for each element of that shape.
+A mistake takes the places of the tensor's elements, the shape of the first input, the axis and how
+often an element is repeated along it, 0 for a vector; and gives a place for each element of that
+shape.
 """
 
 from __future__ import annotations
@@ -16,6 +17,36 @@ from convcheck.rules.call_edits import MEETINGS
 NONE = -1  # the place of what is not there, which is read as 0
 Places = NDArray[np.intp]
 Meeting = Callable[[Places, tuple[int, ...], int, int], Places]
+
+
+def met(places: Places, shape: tuple[int, ...], along: tuple[int, int] | None = None) -> Places:
+    """Return what each element of a tensor of a shape meets of another: along an axis and in blocks
+    of a size where these are given, else as numpy broadcasts. Raises ValueError where they do not
+    meet.
+    """
+    if along and places.ndim and places.shape != shape:
+        return met_along(places, shape, *along)
+    return np.broadcast_to(places, shape)
+
+
+def met_along(index: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
+    """Return what each element of a tensor of a shape meets of a vector that goes along an axis,
+    or of a tensor each element of which is there `block` times. Raises ValueError where they do
+    not meet.
+    """
+    if not -len(shape) <= axis < len(shape):
+        raise ValueError("no such axis")
+    if index.ndim == 1 and not block:
+        ends = [1] * len(shape)
+        ends[axis] = index.size
+        return np.broadcast_to(index.reshape(ends), shape)
+    if not block or index.ndim != len(shape):
+        raise ValueError("neither one nor all dimensions")
+    several = np.repeat(index, block, axis)
+    if not 0 <= several.shape[axis] - shape[axis] < block:
+        raise ValueError("too few blocks, or too many")
+    several = several.take(np.arange(shape[axis]), axis)
+    return np.broadcast_to(several, shape)
 
 
 def _first(places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:

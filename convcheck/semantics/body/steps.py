@@ -38,7 +38,7 @@ from convcheck.rules.hop import Hop
 from convcheck.rules.model import LEVELS, Case, Cite, DType, Layout, Level, Spec
 from convcheck.semantics.alike import Meaning
 from convcheck.semantics.body.fractions import by_fractions
-from convcheck.semantics.body.meetings import NONE, WRONGLY
+from convcheck.semantics.body.meetings import NONE, WRONGLY, met
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import (
     ANY_NAN,
@@ -148,6 +148,11 @@ class CompiledSteps:
         }
         codes = rounded_codes(decode(kind.format, every), cast(Float, self.output.format))
         return Among(VALUES, f"no value of {kind}", given, codes)
+
+    @property
+    def along(self) -> tuple[int, int] | None:
+        """The axis along which other inputs meet the first, and the size of their blocks."""
+        return self.steps.along.of(self.case.attributes) if self.steps.along else None
 
     @cached_property
     def lines(self) -> tuple[StepsLine, ...]:
@@ -466,12 +471,10 @@ class CompiledSteps:
         self, index: NDArray[np.intp], shape: tuple[int, ...], name: str = ""
     ) -> NDArray[np.intp]:
         """Return what an element of the first input, of a shape, meets of another tensor."""
-        if self.steps.along and index.ndim and index.shape != shape:
-            along = self.steps.along.of(self.case.attributes)
-            if self.meets and self.meeting in ("", name):
-                return WRONGLY[self.meets](index, shape, *along)
-            return met_along(index, shape, *along)
-        return np.broadcast_to(index, shape)
+        along, wrongly = self.along, self.meets and self.meeting in ("", name)
+        if along and wrongly and index.ndim and index.shape != shape:
+            return WRONGLY[self.meets](index, shape, *along)
+        return met(index, shape, along)
 
     def open_at(self, inputs: Sequence[Bits]) -> Mask:
         """Return of which elements of a call the spec leaves open what they become."""
@@ -908,28 +911,6 @@ def lines_for(steps: Steps, case: Case, names: Sequence[str]) -> tuple[StepsLine
     """Return the lines as they are for a case; `names` are those of the inputs in the question."""
     given = {line.name: not line.needs or line.needs in names for line in steps.lines}
     return tuple(x.for_output(case.outputs[0], given=given[x.name]) for x in steps.lines)
-
-
-def met_along(
-    index: NDArray[np.intp], shape: tuple[int, ...], axis: int, block: int
-) -> NDArray[np.intp]:
-    """Return what each element of a tensor of a shape meets of a vector that goes along an axis,
-    or of a tensor each element of which is there `block` times. Raises ValueError where they do
-    not meet.
-    """
-    if not -len(shape) <= axis < len(shape):
-        raise ValueError("no such axis")
-    if index.ndim == 1 and not block:
-        ends = [1] * len(shape)
-        ends[axis] = index.size
-        return np.broadcast_to(index.reshape(ends), shape)
-    if not block or index.ndim != len(shape):
-        raise ValueError("neither one nor all dimensions")
-    several = np.repeat(index, block, axis)
-    if not 0 <= several.shape[axis] - shape[axis] < block:
-        raise ValueError("too few blocks, or too many")
-    several = several.take(np.arange(shape[axis]), axis)
-    return np.broadcast_to(several, shape)
 
 
 def asked_by_rules(spec: Spec, case: Case) -> tuple[tuple[str, str], ...]:

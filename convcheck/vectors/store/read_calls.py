@@ -80,8 +80,8 @@ def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> 
         of_each = tuple(_rows(text, known, due) for text, due in pairs)
         expected.append(ExpectedCall(known[rule], said, bool(flags), of_each))
     _check(coverage in get_args(Coverage), f"coverage {coverage!r}")
-    due = tuple(expected)
-    return CallSet(case, tuple(calls), due, decisions, coverage, form, compiled.among)
+    due, among, along = tuple(expected), compiled.among, compiled.along
+    return CallSet(case, tuple(calls), due, decisions, coverage, form, among, along)
 
 
 def _entry(data: Mapping[str, Any], case: Case) -> tuple[Any, Any]:
