@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from convcheck.gate.claims import Claims
     from convcheck.gate.known import KnownList
     from convcheck.judge.result import BackendInfo, CaseResult, Excuse, Problem, RunResult
     from convcheck.pool.standing import Standing
@@ -53,14 +52,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Known failures and waivers, as --known of `convcheck run`: a test whose failures are "
         "all listed is expected to fail.",
     )  # fmt: skip
-    group.addoption(
-        "--convcheck-claims", metavar="FILE",
-        help="What the backend claims to support, as --capabilities of `convcheck run`: only that "
-        "is asked, and a test fails if its case is declined.",
-    )  # fmt: skip
 
 
-OF_A_BACKEND = ("spec", "known", "claims")
+OF_A_BACKEND = ("spec", "known")
 LONGEST_TIMEOUT = 86_400.0  # seconds: a day
 
 
@@ -174,22 +168,15 @@ class Gate:
 
     #: The list of known failures, None for none.
     known: KnownList | None
-    #: What the backend claims to support, None where it claims nothing.
-    claims: Claims | None
     #: Returns the ids of all cases that begin with one of some texts.
     every: Callable[[tuple[str, ...]], Iterable[str]]
 
     def held(self, run: RunResult) -> RunResult:
-        """Return a run with what is excused, what is wrong with the list, and as failures what is
-        claimed and was declined.
-        """
+        """Return a run with what is excused, and what is wrong with the list."""
         from datetime import date
 
-        from convcheck.gate.claims import held_to
         from convcheck.gate.known import hold
 
-        if self.claims:
-            run = held_to(self.claims, run, len(run.cases))
         return hold(run, self.known, self.every, date.today()) if self.known else run
 
 
@@ -198,8 +185,6 @@ def _select(config: pytest.Config, address: str) -> tuple[list[Case], Corpus, Ga
     from convcheck.cli.options import catalog
     from convcheck.cli.reports import every_id
     from convcheck.cli.turns import selected
-    from convcheck.errors import UsageError
-    from convcheck.gate.claims import claimed, read_claims
     from convcheck.gate.known import read_known
     from convcheck.plan.selection import Selection
     from convcheck.rules.load import data_dir
@@ -208,13 +193,10 @@ def _select(config: pytest.Config, address: str) -> tuple[list[Case], Corpus, Ga
     given = {name: config.getoption(f"convcheck_{name}") for name in (*OF_A_BACKEND, "tier")}
     loaded = catalog(())
     known = read_known(given["known"], loaded) if given["known"] else None
-    claims = read_claims(given["claims"], loaded) if given["claims"] else None
     cases = selected(loaded, Selection(tuple(given["spec"])), [address])
-    if claims and not (cases := claimed(claims, cases)):
-        raise UsageError(f"no selected case is claimed in {given['claims']}")
     corpus = open_corpus(loaded, given["tier"], 0, data_dir("vectors"))
     every = every_id(loaded)
-    return cases, corpus, Gate(known, claims, cache(lambda starts: tuple(every(starts))))
+    return cases, corpus, Gate(known, cache(lambda starts: tuple(every(starts))))
 
 
 class Asker:

@@ -85,16 +85,16 @@ OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.c
 OTHER_TESTS = {"abuse", "proof", "bench", "docs"}
 # the lines of Python that a room may have; "" are the files beside the rooms
 BUDGET = {
-    "": 956,
+    "": 938,
     "ask": 2237,
-    "backends": 7062,
+    "backends": 7061,
     "causes": 2993,
     "chains": 1683,
     "cli": 6078,
     "emit": 550,
-    "gate": 2008,
+    "gate": 1765,
     "history": 700,
-    "judge": 3733,
+    "judge": 3731,
     "models": 1416,
     "numerics": 1592,
     "plan": 1683,

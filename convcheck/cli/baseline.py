@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from convcheck.rules.load import Catalog
 
 NOTHING_JUDGED, INTERRUPTED = 3, 130
-_OF_NO_RUN = ("report", "out", "update", "prune", "claims", "specs", "no_progress")
+_OF_NO_RUN = ("report", "out", "update", "prune", "specs", "no_progress")
 EXAMPLE = """\b
 Examples:
   convcheck baseline --backend ort --out known.toml
@@ -44,8 +44,6 @@ Examples:
 )
 @click.option("--out", metavar="FILE", required=True, help="The list to write; - for stdout.")
 @click.option("--update", is_flag=True, help="Update the existing list.")
-@click.option("--claims", metavar="FILE", help="Write what was judged as claims, for a run with "
-              "--capabilities, too.")  # fmt: skip
 @click.option("--prune", is_flag=True, help="Only remove what no longer holds.")
 @selection_options
 @run_options
@@ -56,7 +54,6 @@ def command(
     report: str | None,
     out: str,
     update: bool,
-    claims: str | None,
     prune: bool,
     options: RunOptions,
     specs: tuple[str, ...],
@@ -73,7 +70,7 @@ def command(
     loaded = catalog(specs)
     _check(backend, report, options)
     _check_out(loaded, out, update, prune)
-    check_outputs({"--out": out, "--claims": claims}, {"--report": report})
+    check_outputs({"--out": out}, {"--report": report})
     result = _result(loaded, selection, backend, report, options)
     if result.interrupted:
         say("interrupted: nothing was written", err=True)
@@ -82,8 +79,6 @@ def command(
         say("nothing was judged, and nothing was written", err=True)
         return NOTHING_JUDGED
     _write(result, loaded, out, update, prune)
-    if claims is not None:
-        _write_claims(result, claims)
     return 0
 
 
@@ -162,16 +157,6 @@ def _write(result: RunResult, loaded: Catalog, out: str, update: bool, prune: bo
     write_text(written.text, out)
     for line in _said(written):
         say(line, err=out == "-")
-
-
-def _write_claims(result: RunResult, path: str) -> None:
-    """Write what was judged as what the backend claims to support."""
-    from convcheck.files import write_text
-    from convcheck.gate.claims import claims_text
-    from convcheck.gate.judged import is_judged
-
-    judged = [case.case.id for case in result.cases if is_judged(case)]
-    write_text(claims_text(judged, result.backend.name), path)
 
 
 def _said(written: Written) -> list[str]:

@@ -9,10 +9,8 @@ import click
 
 from convcheck.cli.options import catalog, selection_options
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.outputs import check_outputs
 from convcheck.cli.progress import progress, progress_option
 from convcheck.errors import UnavailableError, UsageError
-from convcheck.files import write_text
 
 if TYPE_CHECKING:
     from convcheck.backends.process.probe import Probe
@@ -26,7 +24,7 @@ EXAMPLE = """\b
 Examples:
   convcheck probe --backend process:./mine
   convcheck probe --backend 'process:python mine.py --fast' onnx.Cast-21
-  convcheck probe --backend process:./mine onnx.Cast-21 --from float32 --claims mine.toml
+  convcheck probe --backend process:./mine onnx.Cast-21 --from float32
 """
 
 
@@ -34,12 +32,9 @@ Examples:
 @selection_options
 @click.option("--backend", "address", metavar="process:COMMAND", required=True,
               help="The program, as `convcheck run --backend` takes it.")  # fmt: skip
-@click.option("--claims", metavar="FILE",
-              help="Ask every case, and write those that it answers as claims, for a run with "
-              "--capabilities.")  # fmt: skip
 @progress_option
 @specs
-def command(selection: Selection, address: str, claims: str | None, specs: tuple[str, ...]) -> int:
+def command(selection: Selection, address: str, specs: tuple[str, ...]) -> int:
     """Check, step by step, that a program speaks the process protocol.
 
     Stops at the first thing wrong, says what came, and which line of the protocol has it. Values
@@ -57,10 +52,8 @@ def command(selection: Selection, address: str, claims: str | None, specs: tuple
     if not address.startswith(SCHEME) or not address.removeprefix(SCHEME).strip():
         hint = "--backend 'process:./mine --flag'; other backends need no probe"
         raise UsageError(f"{address!r} is not a program", hint=hint)
-    check_outputs({"--claims": claims})
     loaded = catalog(specs)
-    chosen = select(loaded, selection)
-    asked = [[case] for case in chosen] if claims is not None else questions(chosen)
+    asked = questions(select(loaded, selection))
     console = Console()
     width = width_of(console)
     probe = Probe(address.removeprefix(SCHEME), loaded, asked)
@@ -73,17 +66,9 @@ def command(selection: Selection, address: str, claims: str | None, specs: tuple
             wrong = wrong or bool(step.wrong)
             missing = missing or (step.name == STARTS and wrong)
     put(_end(probe, wrong, width), console)
-    if claims is not None and not wrong:
-        _write_claims(probe, claims)
     if missing:
         return UnavailableError.exit_code
     return FAILED if wrong else 0
-
-
-def _write_claims(probe: Probe, path: str) -> None:
-    from convcheck.gate.claims import claims_text
-
-    write_text(claims_text([case.id for case in probe.supported], probe.name), path)
 
 
 def _end(probe: Probe, wrong: bool, width: int) -> list[StyledText]:

@@ -39,7 +39,6 @@ from convcheck.streams import say
 from convcheck.wording import plural
 
 if TYPE_CHECKING:
-    from convcheck.gate.claims import Claims
     from convcheck.gate.known import KnownList
     from convcheck.judge.result import RunResult
     from convcheck.plan.selection import Selection
@@ -50,9 +49,6 @@ if TYPE_CHECKING:
     from convcheck.vectors.corpus import Corpus
 
 _FILES = (
-    click.option(
-        "--capabilities", metavar="FILE", help="A TOML file of what the backend claims to support."
-    ),
     click.option(
         "--resume",
         metavar="FILE",
@@ -117,8 +113,7 @@ def command(
     _check_files(reports, files, options)
     _start_early(() if dry_run else backends, options)
     loaded = catalog(specs)
-    claims = _claims(files.capabilities, loaded)
-    cases, corpus, chosen = _asked_of(loaded, selection, backends, options, claims, chains)
+    cases, corpus = _asked_of(loaded, selection, backends, options, chains)
     _start_others(() if dry_run else backends, options, len(cases) // (part[1] if part else 1))
     most = 1 if fail_fast else max_failures
     if dry_run:
@@ -132,21 +127,19 @@ def command(
     certified = begin_certificate(files, backends[0], corpus, cases, options)
     journal = _journal(files.resume, backends[0], cases, corpus, options, part, loaded)
     result = ask_run(backends[0], cases, corpus, options, most=most, part=part, journal=journal)
-    code = _report(_claimed(claims, result, chosen), loaded, reports, known, certified)
+    code = _report(result, loaded, reports, known, certified)
     return kept_until_done([journal] if journal else [], code, [INTERRUPTED])
 
 
 def _asked_of(
     loaded: Catalog, selection: Selection, backends: Sequence[str], options: RunOptions,
-    claims: Claims | None, chains: bool,
-) -> tuple[list[Case], Corpus, int]:  # fmt: skip
-    """Return the cases that are asked, their vectors, and how many were selected."""
+    chains: bool,
+) -> tuple[list[Case], Corpus]:  # fmt: skip
+    """Return the cases that are asked, and their vectors."""
     if chains:
-        graphs, of_chains = chains_of_run(loaded, selection, backends, options)
-        return _applying(claims, graphs), of_chains, len(graphs)
-    found = selected(loaded, selection, backends, options.tier)
-    cases = _applying(claims, found)
-    return cases, corpus_of_run(loaded, options, cases), len(found)
+        return chains_of_run(loaded, selection, backends, options)
+    cases = selected(loaded, selection, backends, options.tier)
+    return cases, corpus_of_run(loaded, options, cases)
 
 
 def _start_early(backends: Sequence[str], options: RunOptions) -> None:
@@ -174,8 +167,7 @@ def _start_others(backends: Sequence[str], options: RunOptions, cases: int) -> N
 
 
 def _check_files(reports: Reports, files: RunFiles, options: RunOptions) -> None:
-    inputs = {"--known": reports.known, "--inputs": options.inputs,
-              "--capabilities": files.capabilities}  # fmt: skip
+    inputs = {"--known": reports.known, "--inputs": options.inputs}
     written = {"--resume": files.resume, "--certificate": files.certificate}
     check_outputs({**reports.outputs, **written}, inputs)
 
@@ -198,35 +190,6 @@ def _known(
     if options.causes == "none":
         refuse_causes(known, options.tier)
     return known
-
-
-def _claims(path: str | None, loaded: Catalog) -> Claims | None:
-    if path is None:
-        return None
-    from convcheck.gate.claims import read_claims
-
-    return read_claims(path, loaded)
-
-
-def _applying(claims: Claims | None, cases: list[Case]) -> list[Case]:
-    """Return the cases that the backend claims to support. Raises UsageError where none is."""
-    if claims is None:
-        return cases
-    from convcheck.gate.claims import claimed
-
-    applying = claimed(claims, cases)
-    if not applying:
-        hint = "see `convcheck list cases`"
-        raise UsageError(f"none of {plural(len(cases), 'selected case')} is claimed", hint=hint)
-    return applying
-
-
-def _claimed(claims: Claims | None, result: RunResult, chosen: int) -> RunResult:
-    if claims is None:
-        return result
-    from convcheck.gate.claims import held_to
-
-    return held_to(claims, result, chosen)
 
 
 def _journal(

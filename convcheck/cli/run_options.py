@@ -53,8 +53,6 @@ class RunOptions:
 class RunFiles:
     """The files of `run` that are no reports, None for none."""
 
-    #: What the backend claims to support.
-    capabilities: str | None
     #: Where results are kept as they come.
     resume: str | None
     #: What was proved.

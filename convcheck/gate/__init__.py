@@ -1,1 +1,1 @@
-"""WHAT MAY FAIL: known failures, waivers, and what a backend claims."""
+"""WHAT MAY FAIL: known failures, waivers, and what was judged."""

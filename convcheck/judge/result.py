@@ -300,12 +300,11 @@ class RunResult:
 
     `corpora` has a sha256 of the vectors of each spec that the plan asks. `environment` is where
     it ran, None for here. `known` is the list of known failures that was held against it, ''
-    for none, and `problems` what is wrong with that. `selected` counts the cases of which those
-    asked are what the backend claims to support; None where it claims nothing. `own_inputs` tells
-    whether a user's own inputs were asked, not the tier's. `parts` are what there is of cases that
-    are not done, of which `cases` have the result so far. `ended_early` tells whether a number of
-    failures ended the run, and `consistency` whether answers were held against others. `timing` is
-    None where it is not known, as of a report that was read.
+    for none, and `problems` what is wrong with that. `own_inputs` tells whether a user's own inputs
+    were asked, not the tier's. `parts` are what there is of cases that are not done, of which
+    `cases` have the result so far. `ended_early` tells whether a number of failures ended the run,
+    and `consistency` whether answers were held against others. `timing` is None where it is not
+    known, as of a report that was read.
     """
 
     backend: BackendInfo
@@ -323,7 +322,6 @@ class RunResult:
     environment: Mapping[str, Any] | None = field(default=None, compare=False)
     known: str = ""
     problems: tuple[Problem, ...] = ()
-    selected: int | None = None
     own_inputs: bool = False
     parts: tuple[Part, ...] = ()
     ended_early: bool = False

@@ -39,7 +39,6 @@ _COMMON: tuple[tuple[str, Callable[[RunResult], object]], ...] = (
     ("tier", lambda r: r.tier),
     ("gate", lambda r: r.level),
     ("--consistency", lambda r: r.consistency),
-    ("number of selected cases", lambda r: r.selected),
 )
 
 

@@ -272,10 +272,6 @@ def _counted(result: RunResult) -> str:
 def _setting(result: RunResult, coverage: Sequence[CoveredCases]) -> Iterator[str]:
     shard = f", shard {result.shard.index} of {result.shard.of}" if result.shard else ""
     yield f"{result.tier} tier, gate: {result.level}{shard}"
-    if result.selected is not None:
-        asked, chosen = number(len(result.cases)), plural(result.selected, "case")
-        # where it was stopped, those that were asked are not all that apply
-        yield f"{asked} of {chosen} {'asked' if result.interrupted else 'apply'}"
     if coverage:
         yield coverage_line(coverage)
 
@@ -344,6 +340,5 @@ def _other_counts(result: RunResult, counts: CaseCounts) -> Iterator[str]:
     if counts.verdicts["undefined"]:
         yield f"{number(counts.verdicts['undefined'])} undefined"
     if counts.verdicts["unsupported"]:
-        held = result.known or result.selected is not None
-        free = "" if held else " (nothing holds the backend to them)"
+        free = "" if result.known else " (nothing holds the backend to them)"
         yield f"{number(counts.verdicts['unsupported'])} unsupported{free}"

@@ -25,7 +25,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):  # fmt: skip
         assert convcheck(*words, cwd=folder).returncode in (0, 1)
     (folder / "inputs").write_text("0x01\n")
-    (folder / "claims.toml").write_text('[[claim]]\ncase = "*"\n')
     (folder / "answers").write_text("00000000\n3f800000\n")
     (folder / "link.json").symlink_to("r.json")
     (folder / "hard.json").hardlink_to(folder / "r.json")

@@ -24,7 +24,6 @@ CASE = "onnx.Cast-21/bool-to-float32"
 
 READING = (
     (f"{RUN} --known {{}}", 256),
-    (f"{RUN} --capabilities {{}}", 256),
     (f"{RUN} --inputs {{}}", 256),
     ("report {}", 1024),
     ("report r.json --known {}", 256),

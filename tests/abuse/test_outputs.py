@@ -23,7 +23,6 @@ REFUSED = [
     Abuse(f"{RUN} --known k.toml --json k.toml", 2, "--json would overwrite --known, k.toml"),
     Abuse(f"{RUN} --known k.toml --json ./full/../k.toml", 2, "--json would overwrite --known"),
     Abuse(f"{RUN} --inputs inputs --html inputs", 2, "--html would overwrite --inputs"),
-    Abuse(f"{RUN} --capabilities claims.toml --junit claims.toml", 2, "would overwrite --capa"),
     Abuse(f"{RUN} --resume x --json x", 2, "--json and --resume go to one file"),
     Abuse(f"{RUN} --resume k.toml --known k.toml", 2, "--resume would overwrite --known"),
     Abuse(f"{RUN} --json x --html ./x", 2, "--json and --html go to one file"),

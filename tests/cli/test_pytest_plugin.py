@@ -262,14 +262,15 @@ def test_a_list_that_is_not_true_of_several_cases_fails_the_session(project: Pat
     assert part.returncode == 0, part.stdout
 
 
-def test_what_is_claimed_and_declined_fails_and_nothing_else_is_asked(project: Path) -> None:
-    (project / "claims.toml").write_text(
-        '[[claim]]\nspec = "onnx.Cast-21"\nfrom = ["int8"]\nto = ["int16", "uint8"]\n'
+def test_what_was_judged_and_is_declined_fails(project: Path) -> None:
+    (project / "known.toml").write_text(
+        '[[judged]]\ncase = ["onnx.Cast-21/int8-to-{int16,uint8}"]\n'
     )
-    found, shown = verdicts(project, *MINE, "--convcheck-claims", "claims.toml")
+    asked = ("-k", "Cast-21/int8-to-int16 or Cast-21/int8-to-uint8")
+    found, shown = verdicts(project, *MINE, *asked, "--convcheck-known", "known.toml")
     assert found == {f"{LINE}int16": "passed", f"{LINE}uint8": "failure"}
     assert f"FAILED {LINE}uint8 - " in shown
-    assert "claimed in claims.toml:1, and declined" in " ".join(shown.split())
+    assert "VANISHED known.toml:2: 1 case was judged and is not any more" in shown
 
 
 def test_the_tier_is_asked(project: Path) -> None:
@@ -281,7 +282,6 @@ def test_the_tier_is_asked(project: Path) -> None:
 ERRORS = [
     (("--convcheck-known", "known.toml"), "needs --convcheck-backend"),
     ((*MINE, "--convcheck-known", "none.toml"), "none.toml"),
-    ((*MINE, "--convcheck-claims", "none.toml"), "none.toml"),
     ((*MINE, "--convcheck-tier", "exhaustive"), "invalid choice: 'exhaustive'"),
     (("--convcheck-backend", "orrt", "-n", "1"), "unknown backend 'orrt'"),
     (("--convcheck-backend", "reference", "--convcheck-spec", "onnx.Cost-*"), "onnx.Cost-*"),

@@ -1,4 +1,4 @@
-"""The terminal's report of known failures, capabilities and shards; quiet; plain terminals."""
+"""The terminal's report of known failures and shards; quiet; plain terminals."""
 
 from __future__ import annotations
 

@@ -109,15 +109,17 @@ def test_a_single_shard_is_merged(tmp_path: Path) -> None:
     assert out.read_bytes() == whole.read_bytes()
 
 
-def test_a_claim_that_is_declined_fails_the_merged_run_too(tmp_path: Path) -> None:
-    claims = tmp_path / "claims.toml"
-    claims.write_text('[[claim]]\nspec = "*"\n')
-    backend = "tests.planted.sweeping:Unsupported"
-    options = ("--backend", backend, *ARGUMENTS[2:], "--capabilities", claims)
-    assert convcheck("run", *options).returncode == 1
-    paths = shards(tmp_path, *options)
-    done = convcheck("merge", *paths)
-    assert (done.returncode, "claimed in" in done.stdout) == (1, True), done.stdout
+def test_what_was_judged_and_is_declined_fails_the_merged_run_too(tmp_path: Path) -> None:
+    known = tmp_path / "known.toml"
+    known.write_text('[[judged]]\ncase = ["onnx.Cast-21/float64-to-int8"]\n')
+    options = ("--backend", "tests.planted.sweeping:Unsupported", *ARGUMENTS[2:])
+    assert convcheck("run", *options, "--known", known).returncode == 1
+    paths = [tmp_path / f"{k}.json" for k in (1, 2)]
+    for k, path in enumerate(paths, 1):  # nothing is judged
+        done = convcheck("run", *options, "--shard", f"{k}/2", "--json", path)
+        assert done.returncode == 3, done.stderr
+    done = convcheck("merge", *paths, "--known", known)
+    assert (done.returncode, "VANISHED" in done.stdout) == (1, True), done.stdout
 
 
 def test_what_does_not_fail_the_run_does_not_end_it(tmp_path: Path) -> None:

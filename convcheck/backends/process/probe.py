@@ -82,7 +82,6 @@ class Probe:
     #: Called once for every question put.
     advance: Callable[[], None] = lambda: None
     supported: list[Case] = field(default_factory=list)
-    name: str = ""
     #: Its last lines on stderr.
     printed: list[str] = field(default_factory=list)
 
@@ -123,8 +122,8 @@ class Probe:
 
     def _hello(self) -> str:
         welcome = greet(self._program)
-        self.name, self._native = bounded(str(welcome), LONGEST_NAME), native_of(welcome.native)
-        return self.name
+        self._native = native_of(welcome.native)
+        return bounded(str(welcome), LONGEST_NAME)
 
     def _nobodys(self) -> str:
         dtype = next(iter(self.catalog.types.types.values()))

@@ -192,7 +192,6 @@ def _run(report: form.ReportJson, types: Types) -> RunResult:
             judged.Problem(p.kind, place_of(p.place), p.message, p.repair)
             for p in report.known.problems
         ),
-        report.selected,
         report.own_inputs,
         ended_early=report.ended_early,
         consistency=report.consistency,

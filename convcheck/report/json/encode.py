@@ -52,7 +52,6 @@ def report(result: RunResult) -> form.ReportJson:
         consistency=result.consistency,
         restarts=result.restarts,
         notes=result.notes,
-        selected=result.selected,
         own_inputs=result.own_inputs,
         known=form.KnownJson(file=result.known, problems=tuple(map(_problem, result.problems))),
         summary=summary(result),

@@ -501,9 +501,8 @@ class ReportJson(Shape, frozen=True, kw_only=True):
     restarts: Count
     #: Remarks on the run as a whole.
     notes: tuple[str, ...]
-    #: How many cases were chosen, of which those here are claimed to be supported; null where
-    #: nothing is claimed.
-    selected: Count | None
+    #: Of reports of earlier versions: read, and not written any more.
+    selected: Count | None = None
     #: Whether the inputs asked are a user's own (--inputs), not the tier's.
     own_inputs: bool
     known: KnownJson
