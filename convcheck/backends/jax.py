@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.calls import cannot_call, function_of, numbers_of
 from convcheck.backends.installed import release_of
 from convcheck.backends.packing import too_large
@@ -83,11 +81,6 @@ class Jax:
     def available() -> str:
         """Say which release there is. Raises UnavailableError where there is none."""
         return release_of(RUNTIME)
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("jax", "jaxlib", "ml_dtypes")
 
     def support(self, case: Case) -> Declined | None:
         """Decline types that XLA has not, and what its function cannot be asked."""

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.calls import cannot_call
 from convcheck.backends.installed import release_of
 from convcheck.backends.packing import is_packed
@@ -71,11 +69,6 @@ class Litert:
     def available() -> str:
         """Say which release there is. Raises UnavailableError where there is none."""
         return release_of(RUNTIME, module="ai_edge_litert", package="ai-edge-litert")
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("ai_edge_litert")
 
     def support(self, case: Case) -> Declined | None:
         """Decline types that LiteRT has not, and what its operator cannot be asked."""

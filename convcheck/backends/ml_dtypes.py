@@ -7,13 +7,11 @@ on a value: what it warns of is in what comes out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.calls import cannot_call
 from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.errors import UsageError
@@ -46,11 +44,6 @@ class MlDtypes:
     def takes(spec: Spec) -> bool:
         """Return whether a run without a choice of specs asks this one."""
         return RUNTIME in spec.calls
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("ml_dtypes", "numpy")
 
     def support(self, case: Case) -> Declined | None:
         """Decline types that numpy has not, and what its function cannot be asked."""

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.calls import cannot_call, function_of, numbers_of
 from convcheck.backends.installed import release_of
 from convcheck.backends.packing import too_large
@@ -76,11 +74,6 @@ class Mlx:
     def available() -> str:
         """Say which release there is. Raises UnavailableError where there is none."""
         return release_of(RUNTIME)
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("mlx")
 
     def support(self, case: Case) -> Declined | None:
         """Decline types that MLX has not, and what its function cannot be asked."""

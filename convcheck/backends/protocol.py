@@ -52,12 +52,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
-from convcheck.backends.binaries import module_paths
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError, install_hint
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.rules.fixed import fixed_tensors
@@ -334,19 +332,6 @@ def takes(address: str, spec: Spec) -> bool:
         return takes(str(stands_for(address.partition(":")[2])), spec)
     choice = _of_class(address, "takes")
     return choice is None or bool(choice(spec))
-
-
-def code_of_backend(address: str) -> list[Path]:
-    """Return the files and folders of the code that answers; none if they are not known.
-
-    An installed backend's class may have `code`, a static method that is given the variant.
-    Without it, the code is the package of the class. Imports no runtime.
-    """
-    name, _, variant = address.partition(":")
-    if (code := _of_class(address, "code")) is not None:
-        return [*cast(Iterable[Path], code(variant))]
-    point = _installed().get(name)
-    return module_paths(point.module if point else name) if point or is_class(address) else []
 
 
 def graph_options(address: str) -> Mapping[str, tuple[str, ...]] | None:

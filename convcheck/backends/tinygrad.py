@@ -14,12 +14,10 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.calls import cannot_call, function_of, numbers_of
 from convcheck.backends.installed import release_of
 from convcheck.backends.packing import too_large
@@ -79,11 +77,6 @@ class Tinygrad:
     def available() -> str:
         """Say which release there is. Raises UnavailableError where there is none."""
         return release_of(RUNTIME)
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("tinygrad")
 
     def support(self, case: Case) -> Declined | None:
         """Decline types that tinygrad has not, and what its function cannot be asked."""

@@ -11,12 +11,10 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.calls import cannot_call
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
@@ -69,11 +67,6 @@ class Torch:
     def takes(spec: Spec) -> bool:
         """Return whether a run without a choice of specs asks this one."""
         return RUNTIME in spec.calls
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("torch")
 
     def support(self, case: Case) -> Declined | None:
         """Decline types that torch has not, and what its function cannot be asked."""

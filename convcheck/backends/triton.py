@@ -9,12 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.calls import cannot_call
 from convcheck.backends.installed import release_of
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
@@ -71,11 +69,6 @@ class Triton:
     def available() -> str:
         """Say which release there is. Raises UnavailableError where there is none."""
         return release_of(RUNTIME)
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("triton", "numpy")
 
     def support(self, case: Case) -> Declined | None:
         """Decline types that torch has not, and what Triton's function cannot be asked."""

@@ -81,10 +81,6 @@ class ChainCorpus(Corpus):
         """Return that no file has it."""
         return False
 
-    def manifests_of(self, cases: Iterable[Case]) -> tuple[()]:
-        """Return no manifests."""
-        return ()
-
     def _digest(self, name: str) -> str:
         content = hashlib.sha256(super()._digest(name).encode())
         for chain, codes in sorted(self.codes.items()):

@@ -21,7 +21,6 @@ from convcheck.streams import put_out
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from convcheck.cli.certificate import Certificate
     from convcheck.gate.known import KnownList
     from convcheck.judge.result import RunResult
     from convcheck.report.document import Document
@@ -116,7 +115,6 @@ def write_reports(
     reports: Reports,
     types: Types,
     command: str = "",
-    certificate: Certificate | None = None,
     source: str = "",
 ) -> int:
     """Print the report, write the files, and return the run's exit code. `source` is the file of
@@ -135,8 +133,6 @@ def write_reports(
         (path, partial(FORMATS[name].draw, result, made, command))
         for name, path in reports.files.items()
     ]
-    if certificate:
-        texts.append((certificate.path, partial(certificate.text, result, command)))
     # With a file on stdout, the report for people goes to stderr.
     console = Console(stderr="-" in dict(texts))
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from convcheck.cli.ask_run import ask_run, kept_until_done, opened_journal, shared
-from convcheck.cli.certificate import Certificate, begin_certificate
 from convcheck.cli.chain_run import chains_of_run
 from convcheck.cli.options import backends_option, catalog, selection_options, shard_option
 from convcheck.cli.options import specs_option as specs
@@ -24,13 +22,7 @@ from convcheck.cli.reports import (
     report_options,
     write_reports,
 )
-from convcheck.cli.run_options import (
-    RunFiles,
-    RunOptions,
-    corpus_of_run,
-    packed_options,
-    run_options,
-)
+from convcheck.cli.run_options import RunOptions, corpus_of_run, run_options
 from convcheck.cli.several import refuse_what_is_of_one, show_side_by_side
 from convcheck.cli.turns import each, selected
 from convcheck.errors import UsageError
@@ -48,18 +40,6 @@ if TYPE_CHECKING:
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
 
-_FILES = (
-    click.option(
-        "--resume",
-        metavar="FILE",
-        help="Keep results in FILE as they come; resume from it after an interruption.",
-    ),
-    click.option(
-        "--certificate",
-        metavar="FILE",
-        help="Write what was proved of each case, and by which code, command and vectors, as JSON.",
-    ),
-)
 EXAMPLE = """\b
 Examples:
   convcheck run --backend ort
@@ -77,7 +57,10 @@ Examples:
 @selection_options
 @run_options
 @shard_option
-@packed_options(RunFiles, [field.name for field in fields(RunFiles)], _FILES, "files")
+@click.option(
+    "--resume", metavar="FILE",
+    help="Keep results in FILE as they come; resume from it after an interruption.",
+)  # fmt: skip
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failing case.")
 @click.option(
     "--max-failures", type=click.IntRange(1), metavar="N", help="Stop when N cases have failed."
@@ -95,7 +78,7 @@ def command(
     backends: tuple[str, ...],
     options: RunOptions,
     part: tuple[int, int] | None,
-    files: RunFiles,
+    resume: str | None,
     fail_fast: bool,
     max_failures: int | None,
     chains: bool,
@@ -110,7 +93,8 @@ def command(
     (or is a known failure, unchanged), 1 a failure, 2 bad input, 3 nothing was judged, 4 the
     backend could not be started. Of several backends, the gravest counts: 1 before 4 before 3.
     """
-    _check_files(reports, files, options)
+    inputs = {"--known": reports.known, "--inputs": options.inputs}
+    check_outputs({**reports.outputs, "--resume": resume}, inputs)
     _start_early(() if dry_run else backends, options)
     loaded = catalog(specs)
     cases, corpus = _asked_of(loaded, selection, backends, options, chains)
@@ -121,13 +105,12 @@ def command(
     if not backends:
         raise UsageError("which backend?", hint="--backend ort; see `convcheck list backends`")
     if len(set(backends)) > 1:
-        refuse_what_is_of_one(reports, _flags(files), "--backend")
+        refuse_what_is_of_one(reports, {"--resume": resume}, "--backend")
         return _side_by_side(backends, cases, corpus, options, most, part, reports)
     known = _known(reports.known, loaded, options, fail_fast, max_failures)
-    certified = begin_certificate(files, backends[0], corpus, cases, options)
-    journal = _journal(files.resume, backends[0], cases, corpus, options, part, loaded)
+    journal = _journal(resume, backends[0], cases, corpus, options, part, loaded)
     result = ask_run(backends[0], cases, corpus, options, most=most, part=part, journal=journal)
-    code = _report(result, loaded, reports, known, certified)
+    code = _report(result, loaded, reports, known)
     return kept_until_done([journal] if journal else [], code, [INTERRUPTED])
 
 
@@ -164,12 +147,6 @@ def _start_others(backends: Sequence[str], options: RunOptions, cases: int) -> N
 
         for _ in range(1, min(options.jobs or os.cpu_count() or 1, worth_workers(cases))):
             start_ahead(backends[0])
-
-
-def _check_files(reports: Reports, files: RunFiles, options: RunOptions) -> None:
-    inputs = {"--known": reports.known, "--inputs": options.inputs}
-    written = {"--resume": files.resume, "--certificate": files.certificate}
-    check_outputs({**reports.outputs, **written}, inputs)
 
 
 def _known(
@@ -242,19 +219,11 @@ def _asked(plan: Sequence[Unit], corpus: Corpus) -> list[tuple[Case, int]]:
     return [(case, counts[name]) for name, case in cases.items()]
 
 
-def _report(
-    result: RunResult, loaded: Catalog, reports: Reports, known: KnownList | None,
-    certificate: Certificate | None,
-) -> int:  # fmt: skip
+def _report(result: RunResult, loaded: Catalog, reports: Reports, known: KnownList | None) -> int:
     # a shard is held against the list as a part; `merge` does it with the whole
     held = hold_to_known(result, loaded, known)
     command = shlex.join(["convcheck", *sys.argv[1:]])
-    return write_reports(held, reports, loaded.types, command, certificate)
-
-
-def _flags(files: RunFiles) -> Mapping[str, str | None]:
-    """Return files by their options."""
-    return {f"--{name}": path for name, path in vars(files).items()}
+    return write_reports(held, reports, loaded.types, command)
 
 
 def _side_by_side(

@@ -49,16 +49,6 @@ class RunOptions:
     causes: str
 
 
-@dataclass(frozen=True)
-class RunFiles:
-    """The files of `run` that are no reports, None for none."""
-
-    #: Where results are kept as they come.
-    resume: str | None
-    #: What was proved.
-    certificate: str | None
-
-
 def _samples(context: click.Context, parameter: click.Parameter, text: str) -> int:
     """Read a count: 268435456, 2^28 or 1e9. Raises UsageError."""
     match = re.fullmatch(r"([0-9]{1,15})(?:([e^])([0-9]{1,2}))?", text)
@@ -153,18 +143,17 @@ _OPTIONS = (
 
 
 def packed_options(
-    kind: Callable[..., object], names: Sequence[str], options: Sequence[Callable[..., Any]],
-    called: str = "options",
-) -> Callable[[Callable[..., int]], Callable[..., int]]:  # fmt: skip
+    kind: Callable[..., object], names: Sequence[str], options: Sequence[Callable[..., Any]]
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Return a decorator that adds options; the command gets those of the names in one object, as
-    `called`.
+    `options`.
     """
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(function)
         def packed(**given: Any) -> int:
             packed_ones = kind(**{name: given.pop(name) for name in names})
-            return function(**{called: packed_ones}, **given)
+            return function(options=packed_ones, **given)
 
         for option in reversed(options):
             packed = option(packed)

@@ -112,11 +112,6 @@ class Corpus:
         """Return whether the files have the case as the spec stands now."""
         return self._stored_in(case.spec) is not None
 
-    def manifests_of(self, cases: Iterable[Case]) -> tuple[Manifest, ...]:
-        """Return the manifests that have vectors of cases as their specs stand now."""
-        found = [self._stored_in(name) for name in dict.fromkeys(case.spec for case in cases)]
-        return tuple(manifest for manifest in self.manifests if manifest in found)
-
     def _stored_in(self, name: str) -> Manifest | None:
         """Return the manifest of the first folder that has a spec as it stands now."""
         if name not in self._stored:

@@ -11,7 +11,7 @@ from command import convcheck
 from convcheck.streams import no_commands, visible
 
 BACKEND = "planted.shouting:Shouting"
-FORMATS = ("json", "junit", "markdown", "html", "certificate")
+FORMATS = ("json", "junit", "markdown", "html")
 # what a CI system takes for a command, and what a terminal obeys
 OBEYED = re.compile(r"^\s*::(?!error |warning )|##\[|##vso\[|[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]",
                     re.MULTILINE)  # fmt: skip

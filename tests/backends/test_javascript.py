@@ -15,7 +15,6 @@ from convcheck.backends.protocol import (
     LIMIT_VARIABLE,
     Declined,
     Oversized,
-    code_of_backend,
     open_backend,
     takes,
 )
@@ -81,7 +80,6 @@ def test_names_and_versions(address: str) -> None:
     backend = open_backend(address, CATALOG)
     assert backend.name == address
     assert "graph inputs, optimisation off, 1 thread, Node " in backend.version
-    assert code_of_backend(address)[0].name == "javascript.mjs"
     assert takes(address, CATALOG.specs["onnx.Cast-21"])
     assert not takes(address, CATALOG.specs["openvino.Convert-1"])
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.installed import release_of
 from convcheck.backends.onnx.arrays import to_answer, to_array
 from convcheck.backends.onnx.importer import MadeByRanks, cannot_import
@@ -65,11 +63,6 @@ class Iree:
     def available() -> str:
         """Say which release there is. Raises UnavailableError where there is none."""
         return release_of(RUNTIME, package="iree-base-compiler")
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("iree")
 
     def support(self, case: Case) -> Declined | None:
         """Decline what no ONNX model can say, and texts."""

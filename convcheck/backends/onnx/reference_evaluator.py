@@ -7,13 +7,11 @@ string inputs as object arrays, string outputs as whatever numpy makes of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.onnx.arrays import plain_bits, to_array, to_codes
 from convcheck.backends.onnx.model import build, cannot_ask, input_names, is_of_onnx
 from convcheck.backends.packing import too_large
@@ -40,11 +38,6 @@ class OnnxReference:
         self._evaluator: ReferenceEvaluator | Declined = Declined("no case yet")
 
     takes = staticmethod(is_of_onnx)
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("onnx", "ml_dtypes", "numpy")
 
     def support(self, case: Case) -> Declined | None:
         """Decline what no ONNX model can say."""

@@ -15,13 +15,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.onnx import runtime_options as ort_options
 from convcheck.backends.onnx.model import (
     TEXT_NAME,
@@ -117,11 +115,6 @@ class OnnxRuntime:
         )
 
     takes = staticmethod(is_of_onnx)
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("onnxruntime")
 
     def configured(self, choice: Mapping[str, str]) -> OnnxRuntime:
         """Return the same backend with other values of some options; inputs stay graph inputs.

@@ -12,7 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.installed import release_of
 from convcheck.backends.onnx.arrays import to_answer, to_array
 from convcheck.backends.onnx.importer import MadeByRanks, cannot_import
@@ -53,11 +52,6 @@ class Tract:
     def available() -> str:
         """Say which release there is. Raises UnavailableError where there is none."""
         return release_of(RUNTIME)
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("tract")
 
     def support(self, case: Case) -> Declined | None:
         """Decline what no ONNX model can say, and texts."""

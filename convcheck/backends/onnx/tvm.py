@@ -7,12 +7,10 @@ combination of ranks, with dimensions that it learns when it is called.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.installed import release_of
 from convcheck.backends.onnx.arrays import plain_bits, to_answer, to_array
 from convcheck.backends.onnx.importer import MadeByRanks, cannot_import
@@ -52,11 +50,6 @@ class Tvm:
     def available() -> str:
         """Say which release there is. Raises UnavailableError where there is none."""
         return release_of(RUNTIME, package="apache-tvm")
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("tvm")
 
     def support(self, case: Case) -> Declined | None:
         """Decline what no ONNX model can say, and texts."""

@@ -16,10 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.onnx.model import WORLD as ONNX
 from convcheck.backends.onnx.model import cannot_ask
 from convcheck.backends.openvino.graph import (
@@ -121,11 +119,6 @@ class OpenVino:
     def takes(spec: Spec) -> bool:
         """Return whether a run without a choice of specs asks this one: those of ONNX are not."""
         return spec.op.partition(".")[0] == WORLD
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the folders of packages."""
-        return module_paths("openvino")
 
     def support(self, case: Case) -> Declined | None:
         """Decline what is neither OpenVINO's nor ONNX's, and types that OpenVINO does not have."""

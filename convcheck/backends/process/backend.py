@@ -11,7 +11,6 @@ import atexit
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from convcheck.backends.packing import too_large
 from convcheck.backends.process import headers, wire
@@ -19,7 +18,6 @@ from convcheck.backends.process.native import Native, native_of
 from convcheck.backends.process.program import (
     Deadline,
     RunningProgram,
-    files_of,
     within,
     within_call,
 )
@@ -96,11 +94,6 @@ class Process:
     def available() -> str:
         """Say what there is."""
         return "any program that speaks the protocol: 'process:./mine --flag'"
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return the program, and the files among its arguments: what an interpreter runs."""
-        return files_of(variant)
 
     def support(self, case: Case) -> Declined | None:
         """Ask everything: a program declines what it does not do. A runtime that wants its own

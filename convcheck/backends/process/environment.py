@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 from convcheck.backends.process.backend import Process
@@ -54,12 +53,6 @@ class Environment(Process):
         """Return the backend that asks the same of this environment."""
         return split_address(variant)[1]
 
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return the server, the Python, and the runtime's package where it is found."""
-        python, runtime = split_address(variant)
-        return [SERVER, Path(python), *_packages(Path(python), package_of(runtime))]
-
 
 def split_address(address: str) -> tuple[str, str]:
     """Split PATH/TO/PYTHON:RUNTIME[:VARIANT]. Raises UsageError, also where nothing can be run."""
@@ -82,8 +75,3 @@ def package_of(runtime: str) -> str:
     """Return the name of the package that a runtime, or a variant of it, is imported from."""
     name = runtime.partition(":")[0]
     return PACKAGES.get(name, name)
-
-
-def _packages(python: Path, package: str) -> Iterator[Path]:
-    """Find a package as an environment has it on this system."""
-    yield from sorted(python.parent.parent.glob(f"lib/python3*/site-packages/{package}"))

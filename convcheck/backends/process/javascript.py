@@ -52,12 +52,6 @@ class OrtNode(Process):
         """Say what there is."""
         return f"{cls.package} of npm, under Node: {cls.scheme}:FOLDER, in which npm installed it"
 
-    @classmethod
-    def code(cls, variant: str) -> list[Path]:
-        """Return the server, and the package."""
-        package = Path(variant or ".", "node_modules", cls.package)
-        return [_SERVER, *([package] if package.is_dir() else [])]
-
 
 class OrtWeb(OrtNode):
     """ONNX Runtime as WebAssembly."""

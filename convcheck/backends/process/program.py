@@ -19,7 +19,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fcntl import fcntl
-from pathlib import Path
 from typing import IO
 
 import numpy as np
@@ -302,13 +301,6 @@ def _words(command: str) -> list[str]:
     if not words:
         raise UsageError("process: which program?", hint="--backend 'process:./mine --flag'")
     return words
-
-
-def files_of(command: str) -> list[Path]:
-    """Return the program of a command, where it is found, and the files among its arguments."""
-    program, *arguments = _words(command)
-    found = shutil.which(program)
-    return [*([Path(found)] if found else []), *(p for p in map(Path, arguments) if p.is_file())]
 
 
 def _cannot_start(word: str, error: OSError) -> UnavailableError:

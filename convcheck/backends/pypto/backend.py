@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from convcheck.backends.binaries import module_paths
 from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.backends.pypto import calculator as pypto_build
 from convcheck.numerics.codes import Bits, Codes
@@ -83,11 +82,6 @@ class Pypto:
         """Return whether a run without a choice of specs asks this one: of its release's only."""
         op, version = op_and_version(spec.id)
         return op.partition(".")[0] == WORLD and version == RELEASE
-
-    @staticmethod
-    def code(variant: str) -> list[Path]:
-        """Return what answers: the calculator that was built, and what it is made of."""
-        return [pypto_build.installed().library, *module_paths(*pypto_build.PACKAGES)]
 
     def support(self, case: Case) -> Declined | None:
         """Decline other standards' operators, and types that do not go through unchanged."""

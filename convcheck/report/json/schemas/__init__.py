@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from convcheck.report.json import (
-    certificate,
     chain,
     diagnosis,
     diff,
@@ -41,7 +40,6 @@ FORMATS: dict[str, type[Shape]] = {
     "chains": chain.ChainsJson,
     "graphs": graphs.GraphsJson,
     "model": model.ModelJson,
-    "certificate": certificate.CertificateJson,
     "journal-line": journal.LineJson,
 }
 FOLDER = Path(__file__).parent
