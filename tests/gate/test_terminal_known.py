@@ -191,11 +191,6 @@ def test_quiet_is_a_line_where_all_is_well() -> None:
     assert shown(asked, 200, quiet=True).count("\n") == 1
 
 
-def test_the_title_of_what_was_stopped() -> None:
-    stopped = shown(replace(listed(), interrupted=True)).splitlines()[2]
-    assert stopped == "11 of 97 cases asked"
-
-
 # Terminals -----------------------------------------------------------------------------------
 
 
