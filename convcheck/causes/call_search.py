@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.call_apart import unseen_calls
+from convcheck.causes.trial import fitting
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers
 from convcheck.judge.calls import first_refused, judged_call
 from convcheck.judge.matching import Mask, matching
@@ -25,7 +26,7 @@ from convcheck.judge.result import CaseDiagnosis, Names, Near
 from convcheck.judge.tally import RIGHT
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
-from convcheck.rules.causes import Cause, stages_of
+from convcheck.rules.causes import Cause, found_together
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
 from convcheck.semantics import expected as pattern
@@ -347,9 +348,9 @@ def search_calls(
     """Return what gives all answers of a trial, the plainest first; where nothing does, what comes
     closest with the vectors that it has seen.
     """
-    for stage in stages_of(causes):
-        if fits := [each for each in stage if _explained(trial, each)]:
-            return tuple(tuple(cause.name for cause in each) for each in fits), ()
+    pairs = found_together(causes)
+    if fits := fitting(causes, pairs, lambda some: _explained(trial, some)):
+        return tuple(tuple(cause.name for cause in each) for each in fits), ()
     tried = [one for cause in causes for one in _probed(seen, cause)]
     closest = _closest(seen, tried)
     if pair := next(_together(trial, closest, causes), None):

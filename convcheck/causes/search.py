@@ -17,12 +17,12 @@ import numpy as np
 from convcheck.causes.apart import telling_inputs, unseen_inputs
 from convcheck.causes.call_search import AskCalls, diagnose_calls
 from convcheck.causes.judged import LANES, judged_ones, with_elsewhere, without_tail
-from convcheck.causes.trial import Trial, Tried, applies, tried
+from convcheck.causes.trial import Trial, Tried, applies, fitting, tried
 from convcheck.judge.answers import Answers, CallAnswers
 from convcheck.judge.result import CaseDiagnosis, Fit, Names, Near
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
-from convcheck.rules.causes import Cause, stages_of
+from convcheck.rules.causes import Cause, found_together
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.semantics.wrong import compile_wrong
@@ -59,14 +59,13 @@ class Search:
         return tuple(self._by_name[name] for name in names)
 
     @cached_property
-    def stages(self) -> tuple[Sequence[tuple[Cause, ...]], ...]:
-        """What is tried until something fits: the causes that were found somewhere, those that were
-        found together or have an attribute ignored beside, and all others.
+    def pairs(self) -> tuple[Pair, ...]:
+        """The causes that were found together, and those found alone with those that have an
+        attribute ignored.
         """
-        alone, together, others = stages_of(self.causes)
+        common = [cause for cause in self.causes if cause.common]
         ignoring = [cause for cause in self.causes if cause.under and not cause.rules]
-        beside = product((cause for (cause,) in alone), ignoring)
-        return alone, tuple(dict.fromkeys([*together, *beside])), others
+        return tuple(dict.fromkeys([*found_together(self.causes), *product(common, ignoring)]))
 
 
 def diagnose(
@@ -145,13 +144,11 @@ def _found(search: Search, trials: Sequence[Trial]) -> CaseDiagnosis:
     """
     first = trials[0]
     asked = [first.few_wrong(), *trials]
-    fits: list[tuple[Cause, ...]] = []
-    for stage in search.stages:
-        fits = [
-            causes for causes in stage if _apply(causes, first.case) and _explains(asked, causes)
-        ]
-        if fits:
-            break
+    fits = fitting(
+        [cause for cause in search.causes if applies(cause, first.case)],
+        [pair for pair in search.pairs if _apply(pair, first.case)],
+        lambda some: _explains(asked, some),
+    )
     near: list[Near] = []
     if search.every or not fits:
         every = list(tried(first, search.causes))
@@ -168,14 +165,14 @@ def _explains(trials: Sequence[Trial], causes: Sequence[Cause]) -> bool:
     return program is not None and all(trial.is_given_by(program) for trial in trials)
 
 
-def _apply(causes: Sequence[Cause], case: Case) -> bool:
-    """Return whether causes apply to a case, whose attributes have other values than theirs."""
+def _apply(pair: Pair, case: Case) -> bool:
+    """Return whether two causes apply to a case, whose attributes have other values than these."""
     given = dict(case.attributes)
-    other = all(given.get(name, value) != value for cause in causes for name, value in cause.under)
-    return other and all(applies(cause, case) for cause in causes)
+    other = all(given.get(name, value) != value for cause in pair for name, value in cause.under)
+    return other and all(applies(cause, case) for cause in pair)
 
 
-def _together(trials: Sequence[Trial], every: Sequence[Tried]) -> list[tuple[Cause, ...]]:
+def _together(trials: Sequence[Trial], every: Sequence[Tried]) -> list[Sequence[Cause]]:
     """Return the first few pairs of causes that give all answers together, of all trials.
 
     First those are tried that miss no answer both; then, since one may change what the other does,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -136,6 +136,27 @@ class Trial:
         loose = ~self.right & np.isin(reading.patterns, (pattern.PLAIN, pattern.PARSES))
         patterns = np.where(loose, np.uint8(pattern.UNDEFINED), reading.patterns)
         return Reading(reading.codes, patterns)
+
+
+def fitting(
+    causes: Sequence[Cause],
+    pairs: Iterable[tuple[Cause, Cause]],
+    explains: Callable[[Sequence[Cause]], bool],
+) -> list[Sequence[Cause]]:
+    """Return what explains all answers: causes that were found somewhere, with those of an
+    attribute or a version that explain them, too; else pairs that were found together, unless one
+    of the two explains them alone; else any other cause.
+    """
+    found = [cause for cause in causes if cause.common and explains((cause,))]
+    rest = [cause for cause in causes if not cause.common]
+    if found:
+        rest = [cause for cause in rest if cause.under or cause.version]
+    else:
+        fits = [pair for pair in pairs if explains(pair)]
+        if fits := [pair for pair in fits if not any(explains((one,)) for one in pair)]:
+            return list(fits)
+    both = {*found, *(cause for cause in rest if explains((cause,)))}
+    return [(cause,) for cause in causes if cause in both]
 
 
 def tried(trial: Trial, causes: Iterable[Cause]) -> Iterator[Tried]:

@@ -104,19 +104,11 @@ class Cause:
         return _hops_of(self.rules)
 
 
-Stage = Sequence[tuple[Cause, ...]]  # what is tried on a case, each by itself
-
-
-def stages_of(causes: Sequence[Cause]) -> tuple[Stage, Stage, Stage]:
-    """Return the causes that were found somewhere and those of an attribute or a version, the pairs
-    that were found together, and all other causes.
-    """
+def found_together(causes: Sequence[Cause]) -> list[tuple[Cause, Cause]]:
+    """Return the pairs of some causes that were found together."""
     known = {cause.name: cause for cause in causes}
     pairs = [(one, known.get(name)) for one in causes for name in one.found_with]
-    first = [cause.common or bool(cause.under or cause.version) for cause in causes]
-    found = [(cause,) for cause, is_first in zip(causes, first, strict=True) if is_first]
-    others = [(cause,) for cause, is_first in zip(causes, first, strict=True) if not is_first]
-    return found, [(one, other) for one, other in pairs if other], others
+    return [(one, other) for one, other in pairs if other]
 
 
 def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
