@@ -12,6 +12,7 @@ from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.steps import layout_of, outside_of
+from convcheck.semantics.expected import EXACT
 
 SCALED = [s for s in CATALOG.specs.values() if isinstance(s.body, Steps)]
 QUANTIZING = [s for s in SCALED if s.op in ("onnx.QuantizeLinear", "onnx.DequantizeLinear")]
@@ -51,6 +52,20 @@ def test_the_ends_of_the_codes_of_scales_and_zero_points_are_asked(spec: Spec) -
         "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
     }  # fmt: skip
     assert not {key: missing for key in asked if (missing := ENDS[key[1]] - found[key])}
+
+
+@pytest.mark.parametrize("name", ["openvino.FakeConvert-13", "openvino.FakeQuantize-1"])
+def test_the_ends_of_the_codes_of_every_other_input_are_asked(name: str) -> None:
+    """Only where something is expected: so of scales, those that are finite and not 0."""
+    found: dict[tuple[int, str], set[int]] = defaultdict(set)
+    for case in inside(CATALOG.specs[name]):
+        calls = calls_asked(case)
+        for call, due in zip(calls.calls, calls.expected, strict=True):
+            if due.readings[0].pattern == EXACT:
+                for place, codes in enumerate(call[1:]):
+                    found[place, case.inputs[0].name].update(codes.reshape(-1).tolist())
+    assert len(found) == {"openvino.FakeConvert-13": 2, "openvino.FakeQuantize-1": 4}[name] * 3
+    assert not {key: missing for key in found if (missing := ENDS[key[1]] - found[key])}
 
 
 @pytest.mark.parametrize("spec", QUANTIZING, ids=lambda spec: spec.id)

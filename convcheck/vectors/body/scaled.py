@@ -194,19 +194,21 @@ def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
 def _extremes(asking: _Asking, names: Sequence[str], sets: Sequence[Set]) -> list[Set]:
     """Return the first set with other codes of some inputs: the ends of each one's type."""
     codes = {
-        name: [c for c in _end_codes(asking.format_of(name))
+        name: [c for c in end_codes(asking.format_of(name))
                if not _is_open(asking, {**sets[0], name: c})]
         for name in names if name in sets[0]
     }  # fmt: skip
     turns = max((len(some) for some in codes.values()), default=0)
+    # two by two: four limits that are equal tell little
+    offsets = {name: i // 2 for i, (name, some) in enumerate(codes.items()) if some}
     found = [
-        {**sets[0], **{name: some[k % len(some)] for name, some in codes.items() if some}}
+        {**sets[0], **{n: codes[n][(k + off) % len(codes[n])] for n, off in offsets.items()}}
         for k in range(turns)
     ]
     return [one for one in found if one not in sets]
 
 
-def _end_codes(fmt: Numeric) -> list[int]:
+def end_codes(fmt: Numeric) -> list[int]:
     """Return the two least codes of a type that are not negative, or the least, the greatest, and
     one in which no byte is like another.
     """

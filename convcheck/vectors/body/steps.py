@@ -35,7 +35,7 @@ from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.binades import boundaries_of
 from convcheck.vectors.body.ranged import ranged_calls
-from convcheck.vectors.body.scaled import scaled_calls
+from convcheck.vectors.body.scaled import end_codes, scaled_calls
 from convcheck.vectors.inputs import in_order, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
@@ -52,6 +52,7 @@ _EDGE: Mapping[int, tuple[Sizes, ...]] = {
     4: ((1, 7, 3, 7), (2, 4, 4, 4), (2, 1, 9, 1)),
 }
 _BOUNDARY = {**_EDGE, 3: ((1, 14, 4681), (6, 6, 6)), 4: ((1, 7, 96, 97), (2, 4, 4, 4))}
+_FEW = 9  # values asked under codes at the ends of a type
 _LITTLE = 5  # values asked where little is defined
 _OPEN = 12  # and of those that a set leaves undefined
 _ROUND = 64  # what is taken modulo 32 or 64 shows where a count is this, or a little more
@@ -103,7 +104,8 @@ def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
     calls = [_call(asking, much, pools, k, sizes, used) for k, sizes in enumerate(chosen)]
     if tier != "edge" and chosen[0] == (WHOLE,):
         calls = [_call(asking, much, pools, k, (WHOLE,)) for k in range(len(much))] + calls[1:]
-    return [*calls, *_exact(asking, much), *_little(asking, little, pools[0])]
+    ends = _at_ends(asking, steps.extremes, much[0])
+    return [*calls, *_exact(asking, much), *ends, *_little(asking, little, pools[0])]
 
 
 def _sizes(asking: _Asking, tier: Tier) -> tuple[Sizes, ...]:
@@ -344,6 +346,24 @@ def _is_vector(asking: _Asking) -> bool:
     _, *others = asking.layout.shapes
     one = all(dim == "1" for _, dims in others for dim in dims)
     return one and len(_letters(asking.layout)) == 1
+
+
+def _at_ends(asking: _Asking, names: Sequence[str], first: Mapping[str, int]) -> list[Call]:
+    """Ask vectors of a few values, of which something is expected, where other inputs have codes at
+    the ends of their type.
+    """
+    if not _is_vector(asking):
+        return []
+    calls = []
+    for code in end_codes(asking.data):
+        one = {name: code if name in names else other for name, other in first.items()}
+        pool = _pool(asking, tuple(one.items()))
+        codes = np.concatenate([pool.sharp, pool.rest])
+        due = asking.compiled.answer(asking.compiled.steps.readings[0], _inputs(codes, one))
+        kept = codes[due.patterns != UNDEFINED][:_FEW]
+        if len(kept):
+            calls.append(_call(asking, [one], [_Pool(kept, kept[:0])], 0, (len(kept),)))
+    return calls
 
 
 def _little(asking: _Asking, sets: Sequence[Mapping[str, int]], pool: _Pool) -> list[Call]:
