@@ -146,7 +146,7 @@ def _found(search: Search, trials: Sequence[Trial]) -> CaseDiagnosis:
     asked = [first.few_wrong(), *trials]
     fits = fitting(
         [cause for cause in search.causes if applies(cause, first.case)],
-        [pair for pair in search.pairs if _apply(pair, first.case)],
+        (pair for pair in search.pairs if _apply(pair, first.case)),
         lambda some: _explains(asked, some),
     )
     near: list[Near] = []
