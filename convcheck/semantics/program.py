@@ -233,22 +233,6 @@ def compile_untold(
     return _program(subject, spec.rules) if below else _going_on(subject)
 
 
-def compile_through(
-    spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...], hop: Hop
-) -> CompiledOutcome:
-    """Return what becomes of numbers that go through something before rules decide, of which none
-    is told. Raises SpecError as `compile_case` does.
-    """
-    return _gone_through(_untold(spec, source, target, attributes), hop, _going_on)
-
-
-@lru_cache(_KEPT)
-def _untold(
-    spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...]
-) -> Subject:
-    return _subject(spec, source, target, attributes, told=False)
-
-
 Named = tuple[str, str, str]
 ON = " > "  # between the names of a rule, or a row, and of that to which it hands on
 

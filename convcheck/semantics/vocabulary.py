@@ -74,15 +74,6 @@ class Points:
         bits, x, part = self.bits[index], take(self.x, index), (self, index)
         return Points(self.source, self.target, bits, x, _kept={}, part_of=part)
 
-    def keep(self, key: Hashable, made: object) -> None:
-        """Keep what is made of the points, if anything is kept."""
-        if self._kept is not None:
-            self._kept[key] = made
-
-    def keeps(self, key: Hashable) -> bool:
-        """Return whether something is kept by a key."""
-        return self._kept is not None and key in self._kept
-
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what is made of the points: only once, if many programs are asked of them."""
         if self._kept is None:

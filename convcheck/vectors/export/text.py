@@ -16,17 +16,12 @@ from numpy.typing import NDArray
 from convcheck.errors import Place, UsageError
 from convcheck.numerics.codes import Bits, Codes, Texts
 from convcheck.numerics.format import Format, Text
-from convcheck.vectors.model import Vectors, VectorSet
+from convcheck.vectors.model import VectorSet
 from convcheck.vectors.store.hex_words import hex_width
 from convcheck.wording import plural
 
 REFUSED = "refused"
 _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]+")
-
-
-def has_lines(vectors: Vectors) -> bool:
-    """Return whether a case has a text form: one whose question is a whole call has none."""
-    return isinstance(vectors, VectorSet)
 
 
 def lines(vectors: VectorSet) -> Iterator[str]:
