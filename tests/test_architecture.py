@@ -88,7 +88,7 @@ BUDGET = {
     "": 938,
     "ask": 2233,
     "backends": 6846,
-    "causes": 3008,
+    "causes": 3040,
     "chains": 1679,
     "cli": 5871,
     "emit": 550,

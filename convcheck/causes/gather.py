@@ -10,13 +10,13 @@ alone, and right answers under one of its values show that it is ignored, that i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, TypeVar
 
 from convcheck.judge.part import Part
-from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names
+from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, Names
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
@@ -133,6 +133,7 @@ def _by_neighbours(
 ) -> Mapping[str, Sequence[Names]]:
     """Return what fits each case. If its neighbours show that an attribute is ignored, that is all;
     what has an attribute ignored, which none show in any case, is left out if anything else fits.
+    More cases of the operator in which the attribute is obeyed outweigh those that show it.
     """
     neighbours = _neighbours(results, {name for one in causes.values() for name, _ in one.under})
     shown = {
@@ -143,6 +144,7 @@ def _by_neighbours(
         for attribute, value in causes[name].under
         if _shows(name, names, value, attribute, result.case, neighbours)
     }
+    shown -= _outweighed(shown, explained, neighbours, causes)
     ever = {names for _, names in shown}
     found = {}
     for key, result in explained.items():
@@ -150,6 +152,36 @@ def _by_neighbours(
         likely = [n for n in fits if n in ever or not any(causes[name].under for name in n)]
         found[key] = [names for names in fits if (key, names) in shown] or likely or fits
     return found
+
+
+Shown = tuple[str, Names]  # a case, and what has an attribute ignored there
+
+
+def _outweighed(
+    shown: Set[Shown],
+    explained: Mapping[str, CaseResult],
+    neighbours: Neighbours,
+    causes: Mapping[str, CauseInWords],
+) -> set[Shown]:
+    """Return what is shown in fewer cases of a spec than there are neighbours of which each value
+    of the attribute is obeyed: all are right, and other rows decide them.
+    """
+    obeyed: Counter[tuple[str, str]] = Counter()
+    for (attribute, _), alike in neighbours.items():
+        rows = {frozenset(map(_row, one.groups)) for one in alike}
+        right = all(one.verdict == "pass" for one in alike)
+        obeyed[attribute, alike[0].case.spec] += right and len(rows) > 1
+    found: dict[tuple[str, str, Names], set[Shown]] = {}
+    for key, names in shown:
+        for attribute in {attribute for name in names for attribute, _ in causes[name].under}:
+            spec = explained[key].case.spec
+            found.setdefault((attribute, spec, names), set()).add((key, names))
+    few = [some for (at, spec, _), some in found.items() if len(some) < obeyed[at, spec]]
+    return set().union(*few)
+
+
+def _row(group: Group) -> tuple[str, str]:
+    return group.decision.rule, group.decision.row
 
 
 def _shows(

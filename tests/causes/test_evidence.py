@@ -99,6 +99,32 @@ def test_an_attribute_is_not_ignored_where_two_of_its_values_are_right() -> None
     assert told(results) == [(("truncates",), names[2:])]
 
 
+def test_an_attribute_that_other_types_obey_is_not_ignored() -> None:
+    """OpenVINO 2026.4.1: some promotions of i8 and u16 are accepted as with promote_unsafe, and
+    all others are refused without it.
+    """
+
+    def right(source: str) -> list[CaseResult]:
+        modes = ("up", "down", "nearest")
+        found = [result(n, as_in(n)) for n in (ROUNDED.format(source, mode) for mode in modes)]
+        group, *groups = found[0].groups
+        other = replace(group, decision=replace(group.decision, row="another row"))
+        return [replace(found[0], groups=(other, *groups)), *found[1:]]
+
+    names = [ROUNDED.format("float16", mode) for mode in ("up", "down", "nearest")]
+    fits = (("round-mode-is-up",), ("rounds-away",))
+    results = [result(name, as_in(names[0])) for name in names]
+    results[1:] = [
+        replace(one, diagnosis=replace(one.diagnosis, fits=fits))
+        for one in results[1:]
+        if one.diagnosis
+    ]
+    for source in ("float32", "bfloat16", "float64"):  # the third is one more than are wrong
+        assert told(results) == [(("round-mode-is-up",), names[1:])]
+        results += right(source)
+    assert told(results) == [(("rounds-away",), names[1:])]
+
+
 def test_a_mode_that_leaves_an_input_open_is_not_refuted_by_a_right_answer() -> None:
     """With saturate=0, nothing is said of 0 and infinity but with `nearest`."""
     names = [f"onnx.Cast-24/float16-to-float8e8m0/saturate=0/round_mode={mode}"
