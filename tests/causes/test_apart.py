@@ -78,18 +78,30 @@ def test_a_cause_that_misses_a_further_answer_is_none(false: bool, left: str) ->
     assert diagnose(search, vectors, answers, lambda codes: None) == alike
 
 
-@pytest.mark.parametrize("backend", ["ThroughInt32", "Dies", "Raises"])
-def test_a_run_asks_further_and_goes_on_where_that_is_deadly(
-    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+MINE = """causes:
+  - {name: mine, says: goes through int32, through: {type: int32, beyond: wrap}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "causes"),
+    [("ThroughInt32", 1), ("Dies", 2), ("Raises", 2)],
+)
+def test_a_run_tells_causes_apart_and_goes_on_where_that_is_deadly(
+    backend: str, causes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """One's own causes are tried with those that were found somewhere."""
+    (tmp_path / "causes").mkdir()
+    (tmp_path / "causes" / "mine.yaml").write_text(MINE)
     monkeypatch.chdir(ROOT)
     out = tmp_path / "r.json"
     address = f"tests.planted.told_apart:{backend}"
-    done = convcheck("diagnose", "--backend", address, "--case", TO_BOOL, "--json", out)
+    asked = ("--backend", address, "--case", TO_BOOL, "--specs", tmp_path)
+    done = convcheck("diagnose", *asked, "--json", out)
     assert done.returncode == 0, done.stderr
     [cause] = json.loads(out.read_text())["causes"]
     told = [each["name"] for one in (cause["together"], *cause["others"]) for each in one]
-    assert (ALIKE[0] in told, ALIKE[1] in told) == (False, True)
+    assert ("mine" in told, ALIKE[1] in told) == (causes == 2, True)
 
 
 # Texts, pairs, and what else is said ------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -93,8 +94,10 @@ def answered(vectors: VectorSet, *causes: Cause) -> Answers:
     return Answers(reading.codes, np.where(refused, REFUSED, ANSWERED).astype(np.uint8), messages)
 
 
-def told(vectors: VectorSet, answers: Answers) -> CaseDiagnosis:
-    search = Search(tuple(CAUSES.values()), CATALOG)
+def told(
+    vectors: VectorSet, answers: Answers, others: Mapping[str, Cause] | None = None
+) -> CaseDiagnosis:
+    search = Search(tuple({**CAUSES, **(others or {})}.values()), CATALOG)
     return diagnose(search, vectors, answers) or CaseDiagnosis(0, 0)
 
 
@@ -143,10 +146,10 @@ def test_each_cause_is_found_in_the_answers_that_it_gives(name: str) -> None:
         vectors = vectors_of(case)
         if not decides(vectors, cause):
             continue
-        found = told(vectors, answered(vectors, cause))
+        # as if it had been found somewhere: what was is tried first, and hides what gives the same
+        found = told(vectors, answered(vectors, cause), {name: replace(cause, common=True)})
         if found.wrong:
-            # what was found somewhere is tried first, and hides what gives the same
-            assert (name,) in found.fits or (found.fits and not cause.common)
+            assert (name,) in found.fits
             return
     assert cause.says in surveyed(cause), f"nothing asked here shows {name}"
 

@@ -281,6 +281,13 @@ def test_writing_again_changes_nothing_and_what_is_left_over_goes(
     assert contents(folder) == {n: t.encode() for n, t in files_of(few[1:])}
 
 
+def test_a_manifest_of_another_shape_is_written_anew(folder: Path, few: list[VectorSet]) -> None:
+    """One of format 2, or damaged, lists no file that is ours to remove."""
+    (folder / MANIFEST).write_text('{"convcheck-manifest": 2, "files": {"a": 1, "b": ["c"]}}')
+    assert write_folder(files_of(few), folder) == 1
+    assert read_manifest(folder).files.keys() == contents(folder).keys() - {MANIFEST}
+
+
 @pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 @pytest.mark.parametrize("working", [0, 2])
 def test_a_write_that_fails_leaves_whole_files(

@@ -15,7 +15,7 @@ _FEW = 3  # so many causes are shown bit by bit
 _LINES = 4  # of the names of cases
 _MINOR = 10  # a cause of fewer cases than one in so many of the first has no command
 _VALUES = re.compile(r" \([^()]*\)")  # behind the codes of an answer
-_NOT_TRIED = "Causes found in a runtime are tried first; where one fits, others are not."
+NOT_TRIED = "Causes found in a runtime are tried first; where one fits, others are not."
 
 
 def summary_line(failing: int, asked: int, causes: Sequence[ToldCause]) -> str:
@@ -67,14 +67,14 @@ def cause_lines(
         for i, one in enumerate(causes):
             yield from (StyledText(),) if i else ()
             yield from _weighed(one, _at_length(one, width, verbose, whole))
-        yield from paragraph(_NOT_TRIED, width, hang=2, style="dim") if causes else ()
+        yield from paragraph(NOT_TRIED, width, hang=2, style="dim") if causes else ()
         return
     most = max(len(one.cases) for one in causes)
     for one in causes:
         if one.says:
             yield from _weighed(one, _in_short(one, width, len(one.cases) * _MINOR < most))
     yield from _together([one for one in causes if not one.says], width)
-    yield from paragraph(_NOT_TRIED, width, hang=2, style="dim")
+    yield from paragraph(NOT_TRIED, width, hang=2, style="dim")
 
 
 def cause_per_line(causes: Sequence[ToldCause], width: int) -> Iterator[StyledText]:

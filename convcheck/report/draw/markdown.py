@@ -13,7 +13,7 @@ from textwrap import dedent
 
 from convcheck.judge.words import clean
 from convcheck.report.document import Document, Finding, Listed, ProblemInWords, ToldCause
-from convcheck.report.draw.causes import causes_summary, unexplained_summary
+from convcheck.report.draw.causes import NOT_TRIED, causes_summary, unexplained_summary
 from convcheck.report.draw.finding import command_lines, example_lines
 from convcheck.report.draw.layout import cut
 from convcheck.report.draw.matrix import LETTERS
@@ -98,6 +98,7 @@ def _causes(document: Document) -> Iterator[str]:
     yield table(heads, map(_row, causes[:_ROWS]), words=(0, 1, 4))
     if left := causes[_ROWS:]:
         yield f"… and {plural(len(left), 'more cause')}."
+    yield NOT_TRIED
     pieces = [_cause(one) for one in causes]
     shown = _fit(pieces, _SHARES["causes"], "more cause", "more causes")
     yield folded("The causes: where, by which rule, and how to see it", shown)

@@ -347,6 +347,7 @@ def _listed(folder: Path) -> set[str]:
     inside, said = folder.resolve(), _manifest_of(folder) or {}
     files = said.get("files")
     places = files.items() if isinstance(files, dict) else ()
-    names = [f"{place}/{name}.json" for place, found in places for name in found]
+    listed = ((place, found) for place, found in places if isinstance(found, dict))
+    names = [f"{place}/{name}.json" for place, found in listed for name in found]
     paths = {name: (folder / name).resolve() for name in names}
     return {n for n, path in paths.items() if path.is_relative_to(inside) and path.is_file()}
