@@ -13,6 +13,7 @@ from convcheck.chains.cast import Cast, Chain
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Numeric, Text
 from convcheck.rules.cases import defaults
+from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType, Spec
@@ -120,7 +121,7 @@ def rules_name(spec: Spec, attributes: Sequence[str]) -> str:
 
 def rules_digest(spec: Spec, attributes: Sequence[str]) -> str:
     """Return the SHA-256 of a spec's rules and of attribute values, as hexadecimal digits."""
-    return hashlib.sha256(json.dumps([spec.digest, *attributes]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([digest_of_spec(spec), *attributes]).encode()).hexdigest()
 
 
 def latest(catalog: Catalog) -> Spec:

@@ -12,6 +12,7 @@ from convcheck import __version__
 from convcheck.emit.series import Series, series_of
 from convcheck.judge.words import cited, clean, translated
 from convcheck.numerics.format import Format, Numeric, Text
+from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.model import DEFAULT, Case, Spec
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
 from convcheck.vectors.corpus import Corpus
@@ -76,6 +77,11 @@ class Suite:
         return tuple((rule, names) for rule, names in found.items() if len(names) > 1)
 
     @property
+    def digest(self) -> str:
+        """The digest of the spec."""
+        return digest_of_spec(self.spec)
+
+    @property
     def source(self) -> Numeric:
         """The format of an input."""
         return _numeric(self.case.inputs[0].format)
@@ -93,7 +99,7 @@ def identifier(name: str) -> str:
 
 def made_by(suite: Suite) -> str:
     """Return what stands at the head of a suite: what made it, from which rules."""
-    return f"By convcheck {__version__} from the rules {suite.spec.digest}."
+    return f"By convcheck {__version__} from the rules {suite.digest}."
 
 
 def why_left_out(case: Case) -> str:

@@ -18,11 +18,6 @@ Texts = NDArray[np.object_]
 Bits = Codes | Texts
 
 
-def storage_for(bits: int) -> np.dtype[Any]:
-    """Return the smallest unsigned numpy type that holds `bits` bits (8, 16, 32 or 64)."""
-    return np.dtype(f"u{next(size for size in (1, 2, 4, 8) if size * 8 >= bits)}")
-
-
 def is_nan(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
     """Return which codes are NaN."""
     kind = codes.dtype.type

@@ -213,6 +213,7 @@ _SPELLED: Mapping[type[Format], str] = {
 
 
 def _storage_for(bits: int) -> np.dtype[Any]:
-    from convcheck.numerics.codes import storage_for
+    """Return the smallest unsigned numpy type that holds so many bits (8, 16, 32 or 64)."""
+    import numpy as np
 
-    return storage_for(bits)
+    return np.dtype(f"u{next(size for size in (1, 2, 4, 8) if size * 8 >= bits)}")

@@ -6,13 +6,14 @@ convcheck's in the middle of a run. That the rules are complete and reachable is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from convcheck.rules.cases import OUTPUT
-from convcheck.rules.model import Spec
+from convcheck.rules.model import DType, Spec
 from convcheck.rules.source import Node
-from convcheck.rules.types import Types
 
 
-def check_spec(spec: Spec, node: Node, types: Types) -> None:
+def check_spec(spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
     """Check a spec against its file's root node. Raises SpecError with file and line."""
     _types(spec, node)
     if spec.combinations or node.get("combinations"):

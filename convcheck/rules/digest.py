@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Set
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import NoneType
 from typing import Any
 
@@ -36,6 +36,7 @@ _PLAIN = (str, int, NoneType)
 Key = dict[str, "Key"] | list["Key"] | str | int | None
 
 
+@lru_cache(256)  # asked for with each case
 def digest_of_spec(spec: Spec) -> str:
     """Return the SHA-256 of what decides a spec's vectors, as hexadecimal digits."""
     parts = {name: getattr(spec, name) for name in _DECIDES} | dict.fromkeys(_BODIES)

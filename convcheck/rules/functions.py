@@ -17,55 +17,9 @@ that the row names; a case without attributes needs a row without any. No `where
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
+from convcheck.rules.context import Context
+from convcheck.rules.model import ANY, Calling, Case, FunctionRow, Spec
 from convcheck.rules.source import Node
-
-if TYPE_CHECKING:
-    from convcheck.rules.context import Context
-    from convcheck.rules.model import Case, DType, Spec
-
-ANY = "any"
-
-
-@dataclass(frozen=True)
-class FunctionRow:
-    """A row of `where`: source and destination types (None: all), and attribute values by name.
-
-    An attribute's values are as written; None for any.
-    """
-
-    #: Names of source types, None for all.
-    sources: frozenset[str] | None = None
-    #: Names of destination types, None for all.
-    targets: frozenset[str] | None = None
-    #: Attribute -> its values as written, None for any.
-    attributes: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
-
-    def of_types(self, case: Case) -> bool:
-        """Return whether all of a case's types are the row's."""
-        return _among(case.inputs, self.sources) and _among(case.outputs, self.targets)
-
-    def holds(self, case: Case) -> bool:
-        """Return whether the row answers for a case."""
-        known = dict(self.attributes)
-        return self.of_types(case) and all(
-            name in known and ((allowed := known[name]) is None or str(value) in allowed)
-            for name, value in case.attributes
-        )
-
-    def __str__(self) -> str:
-        return ", ".join(f"{n}={'|'.join(v) if v else ANY}" for n, v in self.attributes)
-
-
-@dataclass(frozen=True)
-class Calling:
-    """The function of a runtime that is the operator, and the questions that it answers."""
-
-    function: str
-    #: The questions that it answers: what any of the rows holds of.
-    rows: tuple[FunctionRow, ...] = (FunctionRow(),)
 
 
 def read_functions(node: Node | None, context: Context) -> dict[str, Calling]:
@@ -122,7 +76,3 @@ def _types_of(node: Node) -> list[str]:
 def _values(node: Node, known: tuple[str, ...]) -> tuple[str, ...] | None:
     words = tuple(element.word(known, "value of an attribute") for element in node.elements())
     return None if ANY in words else words
-
-
-def _among(types: tuple[DType, ...], allowed: frozenset[str] | None) -> bool:
-    return allowed is None or all(dtype.name in allowed for dtype in types)

@@ -327,7 +327,7 @@ def _spec(node: Node, types: Types, parent: Spec | None) -> Spec:
 
 def _checked(spec: Spec, node: Node, types: Types) -> Spec:
     _check_rule_names(spec)
-    check_spec(spec, node, types)
+    check_spec(spec, node, types.types)
     return spec
 
 

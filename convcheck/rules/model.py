@@ -7,15 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Format
-
-if TYPE_CHECKING:
-    from convcheck.rules.functions import Calling
-    from convcheck.rules.source import Node
-    from convcheck.rules.types import Types
+from convcheck.rules.source import Node
 
 
 class TypeNames(frozenset[str]):
@@ -33,6 +29,7 @@ PARAPHRASE = "in our words: "  # how a sentence that is no quotation begins
 DEFAULT = "default"  # the value of an attribute that is left out
 _VERSIONED = re.compile(r"(.+)-([0-9]+(?:\.[0-9]+)*)")  # a spec's id
 LATER = {"later": True}  # of a field that few specs have: not in the digest of the others
+ANY = "any"  # any value of an attribute of a function
 REAL = "real"  # the pseudo-type of a text or bool that goes on as the number it denotes
 
 
@@ -436,6 +433,49 @@ class Case:
         return tuple((name, value) for name, value in self.attributes if value != DEFAULT)
 
 
+@dataclass(frozen=True)
+class FunctionRow:
+    """A row of `where`: source and destination types (None: all), and attribute values by name.
+
+    An attribute's values are as written; None for any.
+    """
+
+    #: Names of source types, None for all.
+    sources: frozenset[str] | None = None
+    #: Names of destination types, None for all.
+    targets: frozenset[str] | None = None
+    #: Attribute -> its values as written, None for any.
+    attributes: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
+
+    def of_types(self, case: Case) -> bool:
+        """Return whether all of a case's types are the row's."""
+        return _among(case.inputs, self.sources) and _among(case.outputs, self.targets)
+
+    def holds(self, case: Case) -> bool:
+        """Return whether the row answers for a case."""
+        known = dict(self.attributes)
+        return self.of_types(case) and all(
+            name in known and ((allowed := known[name]) is None or str(value) in allowed)
+            for name, value in case.attributes
+        )
+
+    def __str__(self) -> str:
+        return ", ".join(f"{n}={'|'.join(v) if v else ANY}" for n, v in self.attributes)
+
+
+@dataclass(frozen=True)
+class Calling:
+    """The function of a runtime that is the operator, and the questions that it answers."""
+
+    function: str
+    #: The questions that it answers: what any of the rows holds of.
+    rows: tuple[FunctionRow, ...] = (FunctionRow(),)
+
+
+def _among(types: tuple[DType, ...], allowed: frozenset[str] | None) -> bool:
+    return allowed is None or all(dtype.name in allowed for dtype in types)
+
+
 def op_and_version(spec: str) -> tuple[str, str]:
     """Return the operator and the version in a spec's id: onnx.Cast and 21; '' for no version."""
     match = _VERSIONED.fullmatch(spec)
@@ -458,7 +498,7 @@ class Body(ABC):
     gives_types: ClassVar[bool] = False
 
     @abstractmethod
-    def check(self, spec: Spec, node: Node, types: Types) -> None:
+    def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
         """Check the rest of a spec, read from a file's root node, against what the body needs.
 
         Raises SpecError with file and line.
@@ -527,13 +567,6 @@ class Spec:
         while above and above.id != f"{above.op}-{version}":
             above = above.parent
         return above
-
-    @cached_property
-    def digest(self) -> str:
-        """The hash of what decides the spec's vectors, as hexadecimal digits."""
-        from convcheck.rules.digest import digest_of_spec
-
-        return digest_of_spec(self)
 
     def in_force(self, attributes: Attributes) -> Attributes:
         """Return attributes with the value that holds of each one that is left out."""

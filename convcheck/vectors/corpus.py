@@ -17,25 +17,21 @@ from typing import Any
 from convcheck.errors import Place, UsageError
 from convcheck.files import MOST_OF_LIST, read_text
 from convcheck.numerics.format import Format, Text
+from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program, compile_case
 from convcheck.vectors.form import form_decision
-from convcheck.vectors.generate import GENERATOR, count_vectors, vectors_of
-from convcheck.vectors.model import Tier, Vectors, VectorSet
+from convcheck.vectors.generate import count_vectors, vectors_of
+from convcheck.vectors.model import GENERATOR, Tier, Vectors, VectorSet
 from convcheck.vectors.samples import SEQUENCE
 from convcheck.vectors.span import Span, is_sampled, is_swept, sample_spans, spans
 from convcheck.vectors.store.hex_words import bits_of_words
-from convcheck.vectors.store.read import (
-    Manifest,
-    read_manifest,
-    read_vectors,
-    verify_files,
-)
+from convcheck.vectors.store.manifest import MANIFEST, Manifest, read_manifest
+from convcheck.vectors.store.read import read_vectors, verify_files
 from convcheck.vectors.store.read_calls import count_stored, read_calls
-from convcheck.vectors.store.write import MANIFEST
 from convcheck.wording import plural
 
 
@@ -124,7 +120,7 @@ class Corpus:
         return {}
 
     def _found(self, name: str) -> Manifest | None:
-        digest = self.catalog.specs[name].digest
+        digest = digest_of_spec(self.catalog.specs[name])
         named = (manifest for manifest in self._fitting() if name in manifest.specs)
         return next((m for m in named if m.specs[name]["spec_sha256"] == digest), None)
 
@@ -156,7 +152,7 @@ class Corpus:
 
     def _digest(self, name: str) -> str:
         spec = self.catalog.specs[name]
-        content: list[Any] = [GENERATOR, self.tier, self.seed, spec.digest, self.words]
+        content: list[Any] = [GENERATOR, self.tier, self.seed, digest_of_spec(spec), self.words]
         if self.sweeps and self.tier == "exhaustive":
             content.append("swept")
         if self.samples:

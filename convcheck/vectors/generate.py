@@ -17,8 +17,6 @@ from convcheck.vectors.inputs import carried_inputs, few_inputs, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier, Vectors, VectorSet
 from convcheck.vectors.texts import few_texts, text_inputs
 
-GENERATOR = 11  # raise it when the selection of inputs changes
-
 
 def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
     """Return a case's vectors. A source too wide to be asked whole gets the boundary tier instead

@@ -23,9 +23,8 @@ from convcheck.backends.protocol import (
 )
 from convcheck.backends.torch import Torch
 from convcheck.errors import UsageError
-from convcheck.rules.functions import Calling, FunctionRow
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Attributes, Case
+from convcheck.rules.model import Attributes, Calling, Case, FunctionRow
 
 # torch is found, not imported: collecting the tests would take as long again.
 pytestmark = pytest.mark.skipif(

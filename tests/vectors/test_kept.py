@@ -10,7 +10,7 @@ from command import convcheck, report_at
 
 from convcheck.rules.load import load
 from convcheck.vectors.corpus import open_corpus
-from convcheck.vectors.store.write import MANIFEST
+from convcheck.vectors.store.manifest import MANIFEST
 from specs import GOOD, write_spec
 
 FIRST = GOOD.replace("[float32, int8]", "[float16, int8]").replace("from: float32", "from: float16")

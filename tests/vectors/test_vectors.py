@@ -24,8 +24,9 @@ from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.generate import vector_set, vector_sets
 from convcheck.vectors.inputs import chosen_inputs, numeric_inputs
 from convcheck.vectors.model import VectorSet
-from convcheck.vectors.store.read import read_manifest, read_vectors, verify_files
-from convcheck.vectors.store.write import MANIFEST, Files, body, differing, write_folder
+from convcheck.vectors.store.manifest import MANIFEST, read_manifest
+from convcheck.vectors.store.read import read_vectors, verify_files
+from convcheck.vectors.store.write import Files, body, differing, write_folder
 
 FOLDER = data_dir("vectors")
 MOST = 900  # vectors of a case

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from math import prod
 
 from convcheck.errors import SpecError
@@ -10,7 +10,6 @@ from convcheck.numerics.format import Text
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.model import DType, Layout, Spec
 from convcheck.rules.source import Node
-from convcheck.rules.types import Types
 from convcheck.wording import plural
 
 LARGEST = 1 << 16  # elements of a tensor, by the numbers in its layout
@@ -53,9 +52,9 @@ def wrong_type(node: Node, variable: str, dtype: DType, said: str) -> SpecError:
     return at.error(f"{said}, {dtype} is none", f"leave {dtype} out of {variable}")
 
 
-def check_numbers(words: Iterable[Node], types: Types) -> None:
+def check_numbers(words: Iterable[Node], types: Mapping[str, DType]) -> None:
     """Refuse what is no number; one that some type cannot hold is not asked of that type."""
-    wide = types.types["float64"].format
+    wide = types["float64"].format
     assert not isinstance(wide, Text)  # noqa: S101
     for at in words:
         try:

@@ -29,7 +29,7 @@ converted to the output's type. `is` states another expression in place of the f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -56,7 +56,6 @@ from convcheck.rules.context import Context, read_cite, read_level
 from convcheck.rules.expression import Expression, conversions_in, parse_expression
 from convcheck.rules.model import Body, Cite, DType, Level, Spec
 from convcheck.rules.source import Node
-from convcheck.rules.types import Types
 from convcheck.wording import meant
 
 INDEX, LAST = "i", "last"
@@ -184,7 +183,7 @@ class Formula(Body):
     examples: tuple[FormulaExample, ...]
     place: Place
 
-    def check(self, spec: Spec, node: Node, types: Types) -> None:
+    def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
         """Check that scalars of numbers make one output, and that the calls asked are numbers."""
         check_layouts(spec, node)
         if at := node.get("rules"):

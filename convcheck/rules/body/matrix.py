@@ -27,7 +27,7 @@ from convcheck.rules.body.call_checks import check_layouts
 from convcheck.rules.context import Context, read_cite, read_level
 from convcheck.rules.model import Attributes, Body, Cite, DType, Level, Spec, Value
 from convcheck.rules.source import Node
-from convcheck.rules.types import RUNTIMES, Types
+from convcheck.rules.types import RUNTIMES
 from convcheck.wording import meant, plural
 
 RANKS = ("dimensioned", "scalar")  # a rank other than 0, and rank 0
@@ -123,7 +123,7 @@ class Matrix(Body):
     #: The text's own examples.
     examples: tuple[MatrixExample, ...]
 
-    def check(self, spec: Spec, node: Node, types: Types) -> None:
+    def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
         """Check that there are two inputs and two outputs, and layouts with both inputs."""
         check_layouts(spec, node)
         for key, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):

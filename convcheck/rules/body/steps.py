@@ -72,7 +72,6 @@ from convcheck.rules.model import (
     Value,
 )
 from convcheck.rules.source import Node
-from convcheck.rules.types import Types
 from convcheck.wording import plural
 
 NEAREST = "nearest-even"
@@ -337,7 +336,7 @@ class Steps(Body):
     #: Of what the output has to be one of the values, None where nothing is said of it.
     values: ValuesOf | None = field(default=None, metadata=LATER)
 
-    def check(self, spec: Spec, node: Node, types: Types) -> None:
+    def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
         """Check that lines of floats lead to one output, in layouts that broadcast."""
         check_layouts(spec, node, {line.needs for line in self.lines})
         body = node.need("steps")

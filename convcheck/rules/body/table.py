@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from convcheck.rules.context import Context
-from convcheck.rules.model import Attributes, Body, Spec, TableExample
+from convcheck.rules.model import Attributes, Body, DType, Spec, TableExample
 from convcheck.rules.source import Node
-from convcheck.rules.types import Types
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Tables(Body):
     #: The text's own examples.
     examples: tuple[TableExample, ...]
 
-    def check(self, spec: Spec, node: Node, types: Types) -> None:
+    def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
         """Check that one input is converted; another may be there to give the output its type."""
         if at := node.get("layouts"):
             raise at.error("a table converts elements, in any shape", "layouts are for whole calls")

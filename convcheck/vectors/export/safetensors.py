@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.format import Text
+from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import PATTERNS, Decision
-from convcheck.vectors.generate import GENERATOR
-from convcheck.vectors.model import CallSet, Vectors, VectorSet
+from convcheck.vectors.model import GENERATOR, CallSet, Vectors, VectorSet
 
 FORMAT = "convcheck-vectors/1"
 Tensors = dict[str, NDArray[Any]]
@@ -50,7 +50,7 @@ def content(spec: Spec, vectors: Vectors, tier: str, seed: int) -> bytes:
         "seed": str(seed),
         "generator": str(GENERATOR),
         "spec": spec.id,
-        "spec_sha256": spec.digest,
+        "spec_sha256": digest_of_spec(spec),
         "patterns": json.dumps(PATTERNS),
         "rules": json.dumps([[d.rule, d.row, d.level] for d in decisions]),
         "readings": json.dumps([list(filter(None, d.readings)) for d in decisions]),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from convcheck.errors import UsageError
 from convcheck.rules.model import Spec
-from convcheck.vectors.store.read import Manifest, read_manifest
-from convcheck.vectors.store.write import MANIFEST, may_share
+from convcheck.vectors.store.manifest import MANIFEST, Manifest, read_manifest
+from convcheck.vectors.store.write import may_share
 
 _HINT = "--out with another folder"
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.errors import Place, VectorError
-from convcheck.files import MOST_OF_REPORT, read_file, read_text
+from convcheck.files import MOST_OF_REPORT, read_file
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format, Text
 from convcheck.rules.model import Case, Spec
@@ -23,100 +21,16 @@ from convcheck.semantics.program import decisions_named
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.store.hex_words import bits_of_words
-from convcheck.vectors.store.write import (
-    FORMAT,
+from convcheck.vectors.store.manifest import (
     MANIFEST,
-    MANIFEST_FORMAT,
-    ListedFile,
+    Manifest,
+    check_version,
+    damaged_file,
+    read_json,
     sha256,
 )
+from convcheck.vectors.store.write import FORMAT
 from convcheck.vectors.store.write_calls import file_key
-
-_REGENERATE = "run `convcheck generate`, or get the file again from its source"
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """A vectors folder's table of contents."""
-
-    folder: Path
-    #: Of the random part of the inputs.
-    seed: int
-    #: The tier of all files.
-    tier: str
-    #: Spec id -> the spec's hash, and the file of each case.
-    specs: Mapping[str, Any]
-    #: By their names.
-    files: Mapping[str, ListedFile]
-    #: The hash of the manifest itself.
-    digest: str
-
-    def sha256(self, name: str) -> str | None:
-        """Return the hash of a file; None if the manifest does not list it."""
-        return self.files[name].sha256 if name in self.files else None
-
-    def only(self, ids: Iterable[str]) -> Manifest:
-        """Return the manifest of these specs' files alone."""
-        specs = {name: self.specs[name] for name in ids if name in self.specs}
-        names = {name for spec in specs.values() for name in spec["cases"].values()}
-        return replace(
-            self, specs=specs, files={n: self.files[n] for n in names if n in self.files}
-        )
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """Read a folder's manifest. Raises VectorError."""
-    data, text = _read(folder / MANIFEST)
-    _check_version(data, "convcheck-manifest", MANIFEST_FORMAT, folder / MANIFEST)
-    try:
-        specs = {name: _spec_entry(entry) for name, entry in data["specs"].items()}
-        files = {
-            f"{place}/{name}.json": ListedFile(*entry)
-            for place, entries in data["files"].items()
-            for name, entry in entries.items()
-        }
-        return Manifest(folder, data["seed"], data["tier"], specs, files, sha256(text))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise damaged_file(folder / MANIFEST, f"truncated or edited, {error!r} in it") from None
-
-
-def _spec_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the hash of a spec and the file of each of its cases."""
-    listed = {
-        name: f"{folder}/{name}.json" for folder, names in entry["cases"].items() for name in names
-    }
-    return {"spec_sha256": entry["spec_sha256"], "cases": {**listed, **entry["shared"]}}
-
-
-def _read(path: Path) -> tuple[dict[str, Any], str]:
-    try:
-        text = read_text(path, MOST_OF_REPORT)
-        data = json.loads(text)
-    except OSError as error:
-        raise damaged_file(path, f"cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", 0)
-        raise damaged_file(path, f"truncated or edited, not JSON: {error}", line) from None
-    if not isinstance(data, dict):
-        raise damaged_file(path, "not a JSON object")
-    return data, text
-
-
-def damaged_file(path: Path, what: str, line: int = 0) -> VectorError:
-    """Return the error for a damaged file."""
-    return VectorError(f"vector file: {what}", place=Place(str(path), line), hint=_REGENERATE)
-
-
-def _check_version(data: Mapping[str, Any], key: str, known: int, path: Path) -> None:
-    version = data.get(key)
-    if not isinstance(version, int):
-        raise damaged_file(path, f"not a convcheck file: no {key!r}")
-    if version != known:
-        raise VectorError(
-            f"vector file of format {version}; this convcheck reads format {known}",
-            place=Place(str(path), 1),
-            hint="upgrade convcheck" if version > known else "run `convcheck generate`",
-        )
 
 
 def read_vectors(manifest: Manifest, spec: Spec, case: Case) -> VectorSet:
@@ -143,8 +57,8 @@ def read_vectors(manifest: Manifest, spec: Spec, case: Case) -> VectorSet:
 def verified(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
     """Read a vector file and hold it against its hash. Raises VectorError."""
     path = folder / name
-    data, text = _read(path)
-    _check_version(data, "convcheck-vectors", FORMAT, path)
+    data, text = read_json(path)
+    check_version(data, "convcheck-vectors", FORMAT, path)
     if sha256(text) != sha:
         raise damaged_file(path, "its hash is not the one in the manifest: truncated or edited")
     return data

@@ -16,8 +16,8 @@ from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, 
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import CallSet, Coverage
 from convcheck.vectors.store.hex_words import bits_of_words, without_runs
-from convcheck.vectors.store.read import Manifest, damaged_file, shared_file
-from convcheck.vectors.store.write import MANIFEST
+from convcheck.vectors.store.manifest import MANIFEST, Manifest, damaged_file
+from convcheck.vectors.store.read import shared_file
 from convcheck.vectors.store.write_calls import BETWEEN, SAME, case_row, file_key, rows_of
 from convcheck.wording import plural
 

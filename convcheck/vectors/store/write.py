@@ -9,29 +9,31 @@ The manifest says which file each case has.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, cast
 
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_REPORT, read_text, write_whole
 from convcheck.numerics.codes import Bits, Codes, Texts
 from convcheck.numerics.format import Format, Text
+from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.model import Case, Spec, op_and_version, version_key
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Expected, Reading
-from convcheck.vectors.generate import GENERATOR
-from convcheck.vectors.model import CallSet, Vectors, VectorSet
+from convcheck.vectors.model import GENERATOR, CallSet, Vectors, VectorSet
 from convcheck.vectors.store.hex_words import hex_width
+from convcheck.vectors.store.manifest import (
+    MANIFEST,
+    ListedFile,
+    Manifest,
+    canonical,
+    manifest_text,
+    sha256,
+)
 from convcheck.vectors.store.write_calls import body_of_calls, file_key
 
-if TYPE_CHECKING:
-    from convcheck.vectors.store.read import Manifest
-
 FORMAT = 2
-MANIFEST_FORMAT = 3
-MANIFEST = "MANIFEST.json"
 _REGENERATE = "run `convcheck generate`, or get the file again from its source"
 
 
@@ -54,8 +56,8 @@ def body(vectors: VectorSet) -> str:
     rules = [_rule(vectors.expected.decisions[i]) for i in used]
     lines = ",\n".join(_lines(vectors, {row: i for i, row in enumerate(used)}))
     return (
-        f'{_json(types)[1:-1]},\n"coverage": {_json(vectors.coverage)},\n"rules": [\n'
-        + ",\n".join(_json(rule) for rule in rules)
+        f'{canonical(types)[1:-1]},\n"coverage": {canonical(vectors.coverage)},\n"rules": [\n'
+        + ",\n".join(canonical(rule) for rule in rules)
         + f'\n],\n"vectors": [\n{lines}\n]}}\n'
     )
 
@@ -64,10 +66,6 @@ def _rule(decision: Decision) -> list[object]:
     readings = [name for name in decision.readings if name]
     rule: list[object] = [decision.rule, decision.row, decision.level]
     return [*rule, readings] if readings else rule
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _lines(vectors: VectorSet, rules: Mapping[int, int]) -> list[str]:
@@ -92,7 +90,7 @@ def _said(fmt: Format, expected: Expected, rows: Sequence[int]) -> list[str]:
 def _words(fmt: Format, bits: Bits) -> list[str]:
     """Spell codes as JSON strings of fixed-width hex; texts as JSON strings."""
     if isinstance(fmt, Text):
-        return [_json(text) for text in cast(Texts, bits)]
+        return [canonical(text) for text in cast(Texts, bits)]
     width = hex_width(fmt)
     return [f'"{code:0{width}x}"' for code in cast(Codes, bits).tolist()]
 
@@ -101,7 +99,7 @@ def _due(fmt: Format, reading: Reading) -> list[str]:
     """Spell expectations: codes, or pattern words; a text is marked by an equals sign."""
     exact = _words(fmt, reading.codes)
     if isinstance(fmt, Text):
-        exact = [_json(f"={text}") for text in cast(Texts, reading.codes)]
+        exact = [canonical(f"={text}") for text in cast(Texts, reading.codes)]
     patterns = reading.patterns.tolist()
     return [
         word if p == EXACT else f'"{PATTERNS[p]}"' for word, p in zip(exact, patterns, strict=True)
@@ -115,10 +113,10 @@ def header(spec: Spec, seed: int, vectors: Vectors) -> str:
         "generator": GENERATOR,
         "seed": seed,
         "spec": spec.id,
-        "spec_sha256": spec.digest,
+        "spec_sha256": digest_of_spec(spec),
     }
-    said = "" if isinstance(vectors, CallSet) else _json(dict(vectors.case.attributes))
-    return _json(head)[:-1] + ",\n" + (said and f'"attributes": {said},\n')
+    said = "" if isinstance(vectors, CallSet) else canonical(dict(vectors.case.attributes))
+    return canonical(head)[:-1] + ",\n" + (said and f'"attributes": {said},\n')
 
 
 class Files:
@@ -148,13 +146,13 @@ class Files:
         """Make the files, parents before their children."""
         for spec, vector_sets in self._sets:
             cases: dict[str, str] = {}
-            self._specs[spec.id] = {"spec_sha256": spec.digest, "cases": cases}
+            self._specs[spec.id] = {"spec_sha256": digest_of_spec(spec), "cases": cases}
             for name, text, vectors in _bodies(vector_sets):
                 path, content = self._file(spec, name, text, vectors)
                 cases[name] = path
                 if content is not None:
                     yield path, content
-        content = _manifest(self.tier, self.seed, *self._entries())
+        content = manifest_text(self.tier, self.seed, *self._entries())
         self.size += len(content.encode())
         yield MANIFEST, content
 
@@ -214,71 +212,6 @@ def _bodies(sets: Iterable[Vectors]) -> Iterator[tuple[str, str, tuple[Vectors, 
             yield file_key(vectors.case), body(vectors), (vectors,)
     for name, calls in shared.items():
         yield name, body_of_calls(calls), tuple(calls)
-
-
-def sha256(text: str) -> str:
-    """Hash a file's content."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-class ListedFile(NamedTuple):
-    """A file's line in the manifest."""
-
-    #: The hash of its bytes.
-    sha256: str
-    #: How many elements, or whole calls, it has.
-    vectors: int
-
-
-def _manifest(
-    tier: str, seed: int, specs: Mapping[str, Any], files: Mapping[str, ListedFile]
-) -> str:
-    head = {
-        "convcheck-manifest": MANIFEST_FORMAT,
-        "generator": GENERATOR,
-        "seed": seed,
-        "tier": tier,
-    }
-    parts = [_json(head)[:-1]]
-    folders: dict[str, dict[str, ListedFile]] = {}
-    for path, entry in files.items():
-        folder, name = path.removesuffix(".json").rsplit("/", 1)
-        folders.setdefault(folder, {})[name] = entry
-    found = ",\n".join(f"{_json(name)}: {_entries(entry)}" for name, entry in folders.items())
-    parts.append(f'"files": {{\n{found}\n}}')
-    listed = ",\n".join(f"{_json(name)}: {_spec_entry(entry)}" for name, entry in specs.items())
-    parts.append(f'"specs": {{\n{listed}\n}}')
-    return ",\n".join(parts) + "}\n"
-
-
-def _spec_entry(entry: Mapping[str, Any]) -> str:
-    """Write which files the cases of a spec have: in each folder, the names of those that have the
-    file of their name there; and the file of each case that shares another one's.
-    """
-    folders: dict[str, list[str]] = {}
-    shared: dict[str, str] = {}
-    for name, path in entry["cases"].items():
-        folder = path.removesuffix(f"/{name}.json")
-        if folder == path:
-            shared[name] = path
-        else:
-            folders.setdefault(folder, []).append(name)
-    listed = (
-        f"{_json(folder)}: [\n" + ",\n".join(map(_json, names)) + "\n]"
-        for folder, names in folders.items()
-    )
-    return (
-        f'{{"spec_sha256": {_json(entry["spec_sha256"])},\n"cases": {{\n'
-        + ",\n".join(listed)
-        + '\n},\n"shared": '
-        + _entries(shared)
-        + "}"
-    )
-
-
-def _entries(mapping: Mapping[str, Any]) -> str:
-    """One entry a line, in the order given."""
-    return "{\n" + ",\n".join(f"{_json(k)}: {_json(v)}" for k, v in mapping.items()) + "\n}"
 
 
 def differing(files: Files, folder: Path) -> list[str]:

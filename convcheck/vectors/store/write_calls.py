@@ -22,6 +22,7 @@ from convcheck.semantics.expected import EXACT, PATTERNS, Decision
 from convcheck.semantics.expected_calls import CallReading, ExpectedOutput
 from convcheck.vectors.model import CallSet
 from convcheck.vectors.store.hex_words import hex_width, with_runs
+from convcheck.vectors.store.manifest import canonical
 
 Rule = tuple[str, str, str]
 BETWEEN = "between"
@@ -73,18 +74,15 @@ def body_of_calls(sets: Sequence[CallSet]) -> str:
         cases.append(_packed([*case_row(one.case, names), one.coverage, number]))
     inputs = [t.name for t in sets[0].case.inputs]
     return (
-        f'"inputs": {_json(inputs)},\n"rules": [\n'
-        + ",\n".join(_json(rule) for rule in rules)
-        + f'\n],\n"readings": {_json(list(readings))},\n"attributes": {_json(names)},\n"cases": [\n'
+        f'"inputs": {canonical(inputs)},\n"rules": [\n'
+        + ",\n".join(canonical(rule) for rule in rules)
+        + f'\n],\n"readings": {canonical(list(readings))},\n"attributes": {canonical(names)}'
+        + ',\n"cases": [\n'
         + ",\n".join(cases)
         + '\n],\n"sets": [\n'
         + ",\n".join(f"[\n{text}\n]" for text in bodies)
         + "\n]}\n"
     )
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _packed(value: object) -> str:
