@@ -99,7 +99,7 @@ BUDGET = {
     "numerics": 1588,
     "plan": 1682,
     "pool": 3142,
-    "report": 13721,
+    "report": 13682,
     "reproduce": 1692,
     "rules": 5813,
     "semantics": 8061,

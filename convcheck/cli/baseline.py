@@ -115,7 +115,7 @@ def _check_out(loaded: Catalog, out: str, update: bool, prune: bool) -> None:
         hint = "--update includes what --prune does"
         raise UsageError("--update and --prune", hint=hint)
     if update or prune:
-        read_known(out, loaded)
+        read_known(out, loaded, outdated=True)
     elif out != "-" and os.path.isfile(out):  # no error of a name too long
         hint = "--update brings it up to date; --prune removes what no longer holds"
         raise UsageError(f"{out} already exists", hint=hint)
@@ -151,9 +151,10 @@ def _write(result: RunResult, loaded: Catalog, out: str, update: bool, prune: bo
     from convcheck.gate.known_file import read_known
 
     if update or prune:
-        written = updated(result, read_known(out, loaded), every_id(loaded), date.today(), prune)
+        known = read_known(out, loaded, outdated=True)
+        written = updated(result, known, every_id(loaded), date.today(), prune)
     else:
-        written = baseline(result, every_id(loaded))
+        written = baseline(result)
     write_text(written.text, out)
     for line in _said(written):
         say(line, err=out == "-")
@@ -177,8 +178,7 @@ def _said(written: Written) -> list[str]:
         entries = plural(len(written.late), "entry", "entries")
         lines.append(f"{entries} {are} past {whose} date: {places}")
     if written.partly:
-        were = "was" if written.partly == 1 else "were"
-        which = "its" if written.partly == 1 else "their"
+        were, which = ("was", "its") if written.partly == 1 else ("were", "their")
         entries = plural(written.partly, "entry", "entries")
         lines.append(f"{entries} {were} left alone: the run has only some of {which} cases")
     return lines

@@ -2,50 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from convcheck.causes.gather import gathered
 from convcheck.errors import Place
-from convcheck.gate.compare import CheckedEntry, Comparison, compare
-from convcheck.gate.entry_text import fresh, fresh_of_cause
-from convcheck.gate.failures import Every, Key, predicted_by
-from convcheck.gate.glob_match import Index
-from convcheck.gate.globs import globs_of
-from convcheck.gate.judged import HEAD, judged_now, judged_table
+from convcheck.gate.compare import CheckedEntry, Comparison, Every, cases_of, compare, existing
+from convcheck.gate.entry_text import fresh, fresh_of_cause, judged_table, rewritten
+from convcheck.gate.failures import Key, predicted_by
 from convcheck.gate.known import released
-from convcheck.gate.known_file import KnownList
+from convcheck.gate.known_file import KnownEntry, KnownList
+from convcheck.gate.problems import is_judged, repaired
 from convcheck.gate.toml import Table, lines_of
 from convcheck.judge.result import CauseInWords, RunResult, gates
+from convcheck.rules.case_names import compact_names
+
+HEAD = "# What was judged. A run in which one of these cases is declined fails.\n"
 
 
 @dataclass(frozen=True)
 class Written:
-    """A list's text, and what came of its entries.
-
-    `narrowed` counts entries that name fewer cases than before. `late` are those past their date,
-    which are left as they are; `partly` those of which the run has not all cases, likewise.
-    `judged` counts the cases that the list says were judged.
-    """
+    """A list's text, and how many of its entries are new or were changed."""
 
     text: str
     entries: int
-    #: How many entries were added.
     new: int = 0
-    #: How many entries were brought up to date.
     changed: int = 0
+    #: How many entries name fewer cases than before.
     narrowed: int = 0
     #: How many entries went, since what they name does not fail any more.
     removed: int = 0
+    #: The entries past their date, which are left as they are.
     late: tuple[Place, ...] = ()
+    #: How many entries were left as they are, since the run has only some of their cases.
     partly: int = 0
+    #: How many cases the list says were judged.
     judged: int = 0
 
 
 @dataclass(frozen=True)
 class _Edit:
-    """What becomes of a table: its lines as they are to be, '' for none."""
+    """What happens to a table: its new lines, '' for none."""
 
     table: Table
     text: str
@@ -53,16 +51,15 @@ class _Edit:
     narrows: bool = False
 
 
-def baseline(result: RunResult, every: Every) -> Written:
-    """Write the list of all that fails the run. `every` is as for `compare`."""
+def baseline(result: RunResult) -> Written:
+    """Write the list of all that fails the run."""
     free = released(result)
-    nothing = KnownList("", "", ())
-    new = _new(free, compare(free, nothing, every, date.max), every)
+    new = _new(free, compare(free, KnownList("", "", ()), lambda starts: (), date.max))
     head = (
         f"# Known failures of {result.backend.name}. A run with --known and this file fails on\n"
         "# what is not in it, and on what of it is not true any more.\n"
     )
-    judged = judged_now((), result)
+    judged = [case.case.id for case in result.cases if is_judged(case)]
     text = "\n".join([head, *new, HEAD + judged_table(judged)])
     return Written(text, len(new), len(new), judged=len(judged))
 
@@ -72,17 +69,26 @@ def updated(
 ) -> Written:
     """Bring a list up to date: with `prune`, only take out what is not true any more.
 
-    Reasons, issues, dates, comments and what does not concern the run stay as they are.
+    Reasons, issues, dates, comments and what is not about the run stay as they are.
     """
     free = released(result)
     comparison = compare(free, known, every, today)
-    edits = [e for f in comparison.findings if (e := _edit(f, comparison, prune)) is not None]
-    new = [] if prune else _new(free, comparison, every)
+    findings = comparison.findings
+    edits = [edit for f in findings if (edit := _edit(f, prune)) is not None]
+    compared = {finding.entry.place for finding in findings}
+    edits += _modernised([e for e in known.entries if e.place not in compared], every)
+    new = [] if prune else _new(free, comparison)
     removed = sum(not edit.text for edit in edits)
-    narrowed = sum(bool(edit.text) and edit.narrows for edit in edits)
-    judged = judged_now(known.judged, free, add=not prune)
-    tables = _edits_of_judged(known, judged)
-    first = [] if known.judged or not judged else [HEAD + judged_table(judged)]
+    narrowed = sum(edit.narrows for edit in edits)
+    here = {case.case.id: is_judged(case) for case in free.cases}
+    listed = [name for one in known.judged for name in one.ids]
+    more = [] if prune else [name for name, was in here.items() if was]
+    judged = dict.fromkeys([*(name for name in listed if here.get(name, True)), *more])
+    tables, first = [], []
+    if judged.keys() != set(listed):
+        texts = [judged_table(judged), *[""] * len(known.tables)]
+        tables = [_Edit(*both) for both in zip(known.tables, texts, strict=False)]
+        first = [] if known.tables else [HEAD + texts[0]]
     return Written(
         _joined(known.text, [*edits, *tables], [*new, *first]),
         len(known.entries) - removed + len(new),
@@ -90,38 +96,36 @@ def updated(
         len(edits) - removed - narrowed,
         narrowed,
         removed,
-        tuple(f.entry.place for f in comparison.findings if f.fault == "expired"),
-        sum(f.partly and bool(f.here) for f in comparison.findings),
+        tuple(f.entry.place for f in findings if f.fault == "expired"),
+        sum(bool(f.away and f.here) for f in findings),
         len(judged),
     )
 
 
-def _edits_of_judged(known: KnownList, judged: Mapping[str, None]) -> list[_Edit]:
-    """Return what becomes of the tables that say what was judged: nothing where that is so still,
-    else the first has it all.
-    """
-    if judged.keys() == {name for table in known.judged for name in table.ids}:
-        return []
-    texts = [judged_table(judged), *[""] * len(known.judged)]
-    return [_Edit(one.table, text) for one, text in zip(known.judged, texts, strict=False)]
-
-
-_NARROWER = ("unmatched", "too broad")
-
-
-def _edit(finding: CheckedEntry, comparison: Comparison, prune: bool) -> _Edit | None:
-    """Return what becomes of an entry, None where it stays as it is."""
-    if finding.fault == "stale" or len(finding.unmatched) == len(finding.entry.globs):
-        return _Edit(finding.entry.table, "")
-    if not (finding.now.ids or finding.unmatched or finding.otherwise):
+def _edit(finding: CheckedEntry, prune: bool) -> _Edit | None:
+    """Return what happens to an entry, None if it stays as it is."""
+    entry = finding.entry
+    if finding.fault == "stale" or not (finding.here or finding.away):
+        return _Edit(entry.table, "")
+    narrows = bool(finding.unknown or finding.otherwise or finding.freed)
+    narrows = narrows and (finding.same or bool(finding.away))
+    if prune and not (narrows or entry.outdated):
         return None
-    narrows = finding.fault in _NARROWER or bool(finding.otherwise)
-    if prune and not narrows:
+    text = repaired(finding)
+    if text == "\n".join(entry.table.lines) + "\n":
         return None
-    text = comparison.repaired(finding)
-    table = finding.entry.table
-    same = text == "\n".join(table.lines) + "\n"
-    return None if same else _Edit(table, text, narrows)
+    return _Edit(entry.table, text, narrows)
+
+
+def _modernised(entries: Sequence[KnownEntry], every: Every) -> Iterator[_Edit]:
+    """Rewrite entries of other tiers and versions that an earlier version of convcheck wrote."""
+    for entry in entries:
+        if entry.outdated:
+            names = [name.name for name in entry.names]
+            if not entry.waived:
+                found, _ = cases_of(entry.names, existing(entry.names, (), every))
+                names = compact_names(found) or names
+            yield _Edit(entry.table, rewritten(entry, names, None, "", late=False))
 
 
 def _joined(text: str, edits: Sequence[_Edit], new: Sequence[str]) -> str:
@@ -140,36 +144,29 @@ def _joined(text: str, edits: Sequence[_Edit], new: Sequence[str]) -> str:
     return "\n".join(filter(None, [kept, *new]))
 
 
-def _new(result: RunResult, comparison: Comparison, every: Every) -> list[str]:
-    """Write the entries of what fails the run and is in no entry: by its cause where it has one."""
-    failures, entries = comparison.failures, []
+def _new(result: RunResult, comparison: Comparison) -> list[str]:
+    """Write the entries of what fails the run and is in no entry: by its cause if it has one."""
     explained = _explained(result, comparison)
-    unlisted = list(_unlisted(result, comparison, {n for _, ids in explained for n in ids}))
-    index = Index((*failures.cases, *every(("",))) if explained or unlisted else ())
-    for causes, names in explained:
-        globs = globs_of(names, failures.unsupported.union(names), index)
-        entries.append(fresh_of_cause(causes, globs, result.tier))
-    for key, names in unlisted:
-        globs = globs_of(names, failures.unsupported.union(names), index)
-        matched = frozenset[str]().union(*(index.matches(glob) for glob in globs))
-        corpus = failures.corpus(matched & failures.cases.keys())
-        entries.append(fresh(key, globs, result.tier, corpus, failures.tally(key, names)))
-    return entries
+    done = {name for _, ids in explained for name in ids}
+    return [
+        *(fresh_of_cause(causes, ids, result.tier) for causes, ids in explained),
+        *(fresh(key, result.tier, comparison.failures.tally(key, ids))
+          for key, ids in _unlisted(result, comparison, done)),
+    ]  # fmt: skip
 
 
 def _explained(
     result: RunResult, comparison: Comparison
 ) -> list[tuple[Sequence[CauseInWords], list[str]]]:
     """Return the causes of what is in no entry, each with its cases."""
-    keys = comparison.failures.keys
-    new = (
+    new = [
         case
         for case in result.cases
         if predicted_by(case)
         and case.gates(result.level)
-        and any((case.case.id, key) not in comparison.taken for key in keys[case.case.id])
-    )
-    found = gathered(list(new), result.causes).explanations
+        and comparison.failures.is_left(case.case.id, comparison.taken)
+    ]
+    found = gathered(new, result.causes).explanations
     return [(one.causes, [case.case.id for case in one.cases]) for one in found]
 
 

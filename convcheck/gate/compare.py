@@ -1,57 +1,59 @@
-"""Every entry of a list of known failures, next to what a run found."""
+"""Every entry of a list of known failures, compared with a run."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from fnmatch import filter as matching
 from typing import TYPE_CHECKING
 
 from convcheck.errors import UsageError
-from convcheck.gate.entry_text import rewritten
-from convcheck.gate.failures import Every, FailureCounts, Failures, Key
-from convcheck.gate.glob_match import Index
-from convcheck.gate.globs import globs_of
-from convcheck.gate.known_file import KnownEntry, KnownList
+from convcheck.gate.failures import FailureCounts, Failures, Key
+from convcheck.gate.known_file import CaseName, KnownEntry, KnownList
 from convcheck.judge.result import Fault, RunResult
+from convcheck.rules.case_names import compact_names
 
 if TYPE_CHECKING:
     from packaging.version import Version
 
+# returns the ids of all cases that begin with one of some texts
+Every = Callable[[tuple[str, ...]], Iterable[str]]
 Taken = tuple[str, Key]  # a case, and a failure of it
 _VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*(?:(?:a|b|rc|\.?dev|\.?post)\d+)*)")
 
 
 @dataclass(frozen=True)
 class CheckedEntry:
-    """What became of an entry. Its cases are those that its globs match.
+    """An entry compared with a run.
 
-    `here` are its cases in the run, `corpus` is of their specs, and `now` is what of it failed
-    there. `partly` tells that the run has not all its cases. `unmatched` are globs that match no
-    case at all, `free` the cases that were judged and do not fail so, `otherwise` those that fail
-    and are not as its cause predicts. `by` is an entry before it that takes what it lists.
-    `excused` tells whether its failures are, whatever its `fault`.
+    `here` are its cases in the run, `now` is the part of it that failed there, and `away` are its
+    other cases. `unknown` are ids and globs of no case. `passing` are the cases that were judged
+    and do not fail, `otherwise` those that fail and are not as its cause predicts. `by` is an
+    earlier entry that lists the same.
     """
 
     entry: KnownEntry
     here: tuple[str, ...]
-    corpus: str
     now: FailureCounts
-    partly: bool
-    unmatched: tuple[str, ...]
-    free: tuple[str, ...]
+    away: tuple[str, ...]
+    unknown: tuple[str, ...]
+    passing: tuple[str, ...]
     otherwise: tuple[str, ...]
+    #: The hash of the vectors of its cases' specs.
+    corpus: str
     by: KnownEntry | None
     #: Its failures in the run, each with its case.
     takes: tuple[Taken, ...]
     fault: Fault | None = None
+    #: Whether its failures are excused.
     excused: bool = False
 
     @property
     def over(self) -> bool:
         """Whether some of the cases have more failures than are listed for all."""
-        return self.partly and self.entry.count is not None and self.now.count > self.entry.count
+        return bool(self.away and self.entry.count and self.now.count > self.entry.count)
 
     @property
     def moved(self) -> bool:
@@ -60,74 +62,56 @@ class CheckedEntry:
 
     @property
     def same(self) -> bool:
-        """Whether count and digest, where the entry has them, are those of the run."""
+        """Whether count and digest, if the entry has them, are those of the run."""
         entry, now = self.entry, self.now
         return entry.count in (None, now.count) and entry.digest in ("", now.digest)
+
+    @property
+    def freed(self) -> bool:
+        """Whether it names cases that do not fail like this, which only a waiver may."""
+        return bool(self.passing) and not (self.away or self.entry.waived)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that the entry ought to have: its own if they are right."""
+        own = tuple(name.name for name in self.entry.names)
+        if self.entry.waived:
+            return tuple(name for name in own if name not in self.unknown)
+        part = self.away and not self.otherwise
+        ids = (*(self.here if part else self.now.ids), *self.away)
+        named = {name for one in self.entry.names for name in one.ids}
+        return own if named == set(ids) else tuple(compact_names(ids))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A list next to a run: a finding for each entry that concerns the run, in the file's order.
-
-    `taken` has the entry that lists a failure of a case.
+    """A list compared with a run. `findings` has the entries that are about the run, in the file's
+    order; `taken` the entry that lists a failure of a case.
     """
 
     failures: Failures
-    index: Index
-    #: What became of each entry.
     findings: tuple[CheckedEntry, ...]
     taken: Mapping[Taken, KnownEntry]
-
-    def corpus(self, globs: Iterable[str]) -> str:
-        """Hash the vectors of the specs of the run's cases that globs match."""
-        matched = frozenset[str]().union(*(self.index.matches(glob) for glob in globs))
-        return self.failures.corpus(matched & self.failures.cases.keys())
-
-    def repaired(self, finding: CheckedEntry, late: bool = False) -> str:
-        """Write an entry as it ought to be now; of one with a part of its cases in the run, only
-        without globs that match nothing. `late` marks its date.
-        """
-        globs = self.narrowed(finding)
-        if finding.partly or finding.entry.cause:
-            return rewritten(finding.entry, globs, None, "", late)
-        return rewritten(finding.entry, globs, finding.now, self.corpus(globs), late)
-
-    def narrowed(self, finding: CheckedEntry) -> tuple[str, ...]:
-        """Return the globs that an entry ought to have: of its own those that fit, and others for
-        the cases that these leave.
-        """
-        entry = finding.entry
-        found = {glob: self.index.matches(glob) for glob in entry.globs}
-        if not entry.narrow or (finding.partly and not entry.cause):
-            return tuple(glob for glob, names in found.items() if names)
-        away = sorted(frozenset[str]().union(*found.values()).difference(finding.here))
-        free, ids = self.failures.unsupported, (*finding.now.ids, *away)
-        wanted = frozenset(ids)
-        fitting = [g for g, names in found.items() if names & wanted and names - free <= wanted]
-        covered = frozenset[str]().union(*(found[glob] for glob in fitting))
-        left = [name for name in ids if name not in covered]
-        return (*fitting, *globs_of(left, free | wanted, self.index))
+    #: The ids of all cases of the specs that entries name, and of those of the run.
+    known: Iterable[str]
 
 
 def compare(result: RunResult, known: KnownList, every: Every, today: date) -> Comparison:
-    """Put a list next to a run. `every` gives the ids of all cases that begin with such a text.
-
-    Raises UsageError for a run of other inputs than a tier's: no list is of those.
-    """
+    """Compare a list with a run. Raises UsageError for a run of other inputs than a tier's."""
     if result.own_inputs:
         hint = "run it without --inputs"
         raise UsageError("a list of known failures is for the inputs of a tier", hint=hint)
     version = version_of(result.backend.version)
     entries = [entry for entry in known.entries if entry.concerns(result.tier, version)]
     failures = Failures(result)
-    index = _index(entries, failures, every) if entries else Index(())
+    ids = existing((name for entry in entries for name in entry.names), failures.cases, every)
     taken: dict[Taken, KnownEntry] = {}
-    findings = [_judged(_find(entry, failures, index, taken), today) for entry in entries]
-    return Comparison(failures, index, tuple(findings), taken)
+    findings = [_judged(_find(entry, failures, ids, taken), today) for entry in entries]
+    return Comparison(failures, tuple(findings), taken, ids)
 
 
 def version_of(text: str) -> Version | None:
-    """Return the first version number in a backend's version text, None where there is none."""
+    """Return the first version number in a backend's version text, None if it has none."""
     from packaging.version import InvalidVersion, Version
 
     found = _VERSION.search(text)
@@ -137,49 +121,59 @@ def version_of(text: str) -> Version | None:
         return None
 
 
-def _index(entries: Iterable[KnownEntry], failures: Failures, every: Every) -> Index:
-    """Index the cases of the operators that the entries name, and those of the run."""
-    heads = {re.split(r"[*?\[/-]", glob)[0] for entry in entries for glob in entry.globs}
-    start = tuple(heads)
-    return Index((*failures.cases, *(name for name in every(start) if name.startswith(start))))
+def existing(names: Iterable[CaseName], here: Iterable[str], every: Every) -> dict[str, None]:
+    """Return the ids of the cases of a run, and of all others of the specs that some names have."""
+    starts = {re.split(r"[*?\[/]", text)[0] for name in names for text in name.ids}
+    return dict.fromkeys((*here, *(every(tuple(sorted(starts))) if starts else ())))
+
+
+def cases_of(
+    names: Iterable[CaseName], ids: Mapping[str, None]
+) -> tuple[dict[str, None], list[str]]:
+    """Return the cases that names stand for, and the ids and globs among them of no case."""
+    found: dict[str, None] = {}
+    unknown: list[str] = []
+    for one in (one for name in names for one in name.ids):
+        matched = [one] if one in ids else matching(ids, one)
+        found.update(dict.fromkeys(matched))
+        unknown += [] if matched else [one]
+    return found, unknown
 
 
 def _find(
-    entry: KnownEntry, failures: Failures, index: Index, taken: dict[Taken, KnownEntry]
+    entry: KnownEntry, failures: Failures, ids: Mapping[str, None], taken: dict[Taken, KnownEntry]
 ) -> CheckedEntry:
-    """Find an entry's failures among those that no entry before it has taken."""
-    found = {glob: index.matches(glob) for glob in entry.globs}
-    matched = frozenset[str]().union(*found.values())
-    whole = matched - failures.unfinished if entry.cause else matched
-    here = sorted(whole & failures.order.keys(), key=failures.order.__getitem__)
+    """Find an entry's failures among those that no earlier entry has taken."""
+    matched, unknown = cases_of(entry.names, ids)
+    out = failures.unfinished if entry.cause else ()
+    here = [name for name in matched if name in failures.cases and name not in out]
     key = (entry.rule, entry.verdict)
     having = {name: keys for name in here if (keys := failures.listed(name, key, entry.cause))}
     listed = [(name, each) for name, keys in having.items() for each in keys]
-    takes = tuple(pair for pair in listed if pair not in taken)
+    takes = [pair for pair in listed if pair not in taken]
     by = next((taken[pair] for pair in listed if pair in taken), None)
     taken.update(dict.fromkeys(takes, entry))
-    others = [name for name in here if name not in having and name not in failures.unsupported]
-    otherwise = _otherwise(others, failures, taken) if entry.cause else ()
-    ids = tuple(dict.fromkeys(name for name, _ in takes))
+    others = [name for name in here if name not in having]
+    others = [name for name in others if failures.cases[name].verdict != "unsupported"]
+    otherwise = [name for name in others if entry.cause and failures.is_left(name, taken)]
+    failing = list(dict.fromkeys(name for name, _ in takes))
     return CheckedEntry(
-        entry, tuple(here), failures.corpus(here),
-        FailureCounts(ids, len(ids), "", ()) if entry.cause else failures.tally(key, ids),
-        len(here) < len(matched), tuple(glob for glob, names in found.items() if not names),
-        tuple(name for name in others if name not in otherwise), otherwise, by, takes,
-    )  # fmt: skip
-
-
-def _otherwise(
-    names: Iterable[str], failures: Failures, taken: Mapping[Taken, KnownEntry]
-) -> tuple[str, ...]:
-    """Return which of some cases fail, and not as entries before have it."""
-    keys = failures.keys
-    return tuple(n for n in names if any((n, key) not in taken for key in keys.get(n, ())))
+        entry,
+        tuple(here),
+        FailureCounts(tuple(failing), 0) if entry.cause else failures.tally(key, failing),
+        tuple(name for name in matched if name not in here),
+        tuple(unknown),
+        tuple(name for name in others if name not in otherwise),
+        tuple(otherwise),
+        failures.corpus(here),
+        by,
+        tuple(takes),
+    )
 
 
 def _judged(finding: CheckedEntry, today: date) -> CheckedEntry:
-    """Return what became of an entry with its fault. What its cause predicts is excused, though
-    other cases of it have changed.
+    """Return a finding with its fault. What its cause predicts is excused, though other cases of
+    it have changed.
     """
     fault = _fault(finding, today)
     void = fault == "expired" or (fault == "changed" and not finding.entry.cause)
@@ -188,20 +182,18 @@ def _judged(finding: CheckedEntry, today: date) -> CheckedEntry:
 
 
 def _fault(finding: CheckedEntry, today: date) -> Fault | None:
-    """Return what is wrong with an entry. Of one with a part of its cases in the run, only what
+    """Return what is wrong with an entry. If the run has only some of its cases, it is only what
     the others cannot change.
     """
     entry, now = finding.entry, finding.now
-    if len(finding.unmatched) == len(entry.globs):
+    if not (finding.here or finding.away):
         return "unmatched"
-    if not (finding.partly or now.ids):
+    if not (finding.away or now.ids):
         return "stale"
     if now.ids and entry.until is not None and entry.until < today:
         return "expired"
-    if (finding.otherwise and entry.narrow) or not (finding.partly or finding.same):
+    if finding.freed or not (finding.away or finding.same):
         return "changed"
-    if finding.unmatched:
-        return "unmatched"
-    if finding.free and not finding.partly and entry.narrow:
-        return "too broad"
-    return None
+    if finding.otherwise and not entry.waived:
+        return "changed"
+    return "unmatched" if finding.unknown else None

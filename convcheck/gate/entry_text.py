@@ -3,70 +3,66 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from textwrap import shorten
 from typing import Any
 
 from convcheck.gate.failures import FailureCounts, Key
-from convcheck.gate.inputs import failing_inputs
-from convcheck.gate.known_file import KNOWN, KnownEntry
+from convcheck.gate.known_file import JUDGED, KNOWN, KnownEntry
 from convcheck.judge.result import EVER, CauseInWords
+from convcheck.rules.case_names import compact_names
 
 UNSEEN = "not yet looked into"
 LATE = "this date is past: fix it, or set another"
-_LONGEST = 70  # of what a comment says
+_LONGEST = 70  # of a comment
 
 
-def fresh(key: Key, globs: Sequence[str], tier: str, corpus: str, now: FailureCounts) -> str:
+def fresh(key: Key, tier: str, now: FailureCounts) -> str:
     """Write the entry of a new failure."""
     (rule, verdict), said = key, _ways(now.kinds)
     lines = [
-        f"[[{KNOWN}]]",
-        f"case = {_globs(globs)}",
         f"rule = {_quoted(rule)}",
-        f'verdict = "{verdict}"{f"  # {said}" if said else ""}',
+        f'verdict = "{verdict}"{said and f"  # {said}"}',
         f'tier = "{tier}"',
-        f'corpus = "{corpus}"',
+        f'corpus = "{now.corpus}"',
         f"count = {now.count}",
     ]
     # a crash's message, and so its digest, need not be the same twice, nor what threads do
     if now.digest and verdict not in EVER:
         lines.append(f'digest = "{now.digest}"')
-        if inputs := failing_inputs(now.failing):
-            lines.append(f"inputs = {_globs(inputs)}")
-    return "\n".join([*lines, f'reason = "{UNSEEN}"', ""])
+    return _entry(now.ids, lines)
 
 
-def fresh_of_cause(causes: Sequence[CauseInWords], globs: Sequence[str], tier: str) -> str:
+def fresh_of_cause(causes: Sequence[CauseInWords], ids: Iterable[str], tier: str) -> str:
     """Write the entry of a cause, or of some together."""
     names, said = [cause.name for cause in causes], "; and ".join(cause.says for cause in causes)
-    cause = _quoted(names[0]) if len(names) == 1 else json.dumps(names, ensure_ascii=False)
-    lines = (
-        f"[[{KNOWN}]]",
-        f"case = {_globs(globs)}",
-        f"cause = {cause}  # {_ways([said])}",
-        f'tier = "{tier}"',
-        f'reason = "{UNSEEN}"',
-    )
-    return "\n".join([*lines, ""])
+    cause = json.dumps(names if len(names) > 1 else names[0], ensure_ascii=False)
+    return _entry(ids, [f"cause = {cause}  # {_ways([said])}", f'tier = "{tier}"'])
 
 
-def _ways(kinds: Sequence[str]) -> str:
-    """Return what is wrong, for who reads the list: as many kinds as there is room for."""
-    said = [kind for kind in kinds if kind]
-    shown = said[:1]
-    while len(shown) < len(said) and len(", ".join(said[: len(shown) + 1])) <= _LONGEST:
-        shown = said[: len(shown) + 1]
-    text = ", ".join(shown)
-    text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    more = f", and {len(said) - len(shown)} more" if len(said) > len(shown) else ""
-    return f"{text}{more}"
+def _entry(ids: Iterable[str], lines: Iterable[str]) -> str:
+    head = f"[[{KNOWN}]]", f"case = {_names(compact_names(ids))}"
+    return "\n".join([*head, *lines, f'reason = "{UNSEEN}"', ""])
 
 
-def _globs(globs: Sequence[str]) -> str:
-    if len(globs) == 1:
-        return _quoted(globs[0])
-    return "[\n" + "".join(f"    {_quoted(glob)},\n" for glob in globs) + "]"
+def judged_table(ids: Iterable[str]) -> str:
+    """Write the table that names the cases that were judged, '' for none."""
+    names = name_lines(compact_names(ids))
+    return f"[[{JUDGED}]]\ncase = [\n{names}]\n" if names else ""
+
+
+def name_lines(names: Iterable[str]) -> str:
+    """Write names of cases as the lines of a list."""
+    return "".join(f"    {_quoted(name)},\n" for name in names)
+
+
+def _names(names: Sequence[str]) -> str:
+    return _quoted(names[0]) if len(names) == 1 else f"[\n{name_lines(names)}]"
+
+
+def _ways(kinds: Iterable[str]) -> str:
+    """Return in what ways values are wrong, as a comment."""
+    return shorten(", ".join(filter(None, kinds)), _LONGEST, placeholder=" …")
 
 
 def _quoted(text: str) -> str:
@@ -74,13 +70,13 @@ def _quoted(text: str) -> str:
 
 
 def rewritten(
-    entry: KnownEntry, globs: Sequence[str], now: FailureCounts | None, corpus: str, late: bool
+    entry: KnownEntry, names: Sequence[str], now: FailureCounts | None, corpus: str, late: bool
 ) -> str:
-    """Write an entry with other globs, tally and corpus; what need not change stays as it is,
-    comments too.
+    """Write an entry with other names, tally and corpus; everything else stays as it is, comments
+    too.
 
-    Without a tally, only the globs are new. What the entry leaves out is left out. `late` marks
-    its date.
+    Without a tally, only the names are new. Keys that the entry does not have are not added. `late`
+    marks its date.
     """
     import tomlkit
 
@@ -88,29 +84,23 @@ def rewritten(
     document = tomlkit.parse("\n".join(entry.table.lines) + "\n")
     tables: Any = document[entry.table.name]
     table = tables[0]
-    if tuple(globs) != entry.globs:
-        table["case"] = _item(globs)
-    for key, value in _values(now, corpus).items() if now else ():
+    if tuple(names) != tuple(name.name for name in entry.names):
+        table["case"] = names[0] if len(names) == 1 else _array(names)
+    table.pop("inputs", None)  # earlier versions wrote it
+    for key in ("corpus", "count", "digest") if now else ():
+        value = corpus if key == "corpus" else getattr(now, key)
         if key in table and table[key] != value:
             table[key] = value
-    if now and "inputs" in table and failing_inputs(now.failing) != entry.inputs:
-        table["inputs"] = _item(failing_inputs(now.failing))
     if now and table["verdict"].trivia.comment and (said := _ways(now.kinds)):
         table["verdict"].trivia.comment = f"# {said}"  # it is ours, and may not be true any more
-    if late and not re.search(re.escape(LATE), table["until"].trivia.comment):
+    if late and LATE not in table["until"].trivia.comment:
         table["until"].comment(LATE)
     return tomlkit.dumps(document)
 
 
-def _values(now: FailureCounts, corpus: str) -> Mapping[str, str | int]:
-    return {"corpus": corpus, "count": now.count, "digest": now.digest}
-
-
-def _item(globs: Sequence[str]) -> Any:
+def _array(names: Sequence[str]) -> Any:
     import tomlkit
 
-    if len(globs) == 1:
-        return globs[0]
     array = tomlkit.array()
-    array.extend(globs)
+    array.extend(names)
     return array.multiline(True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from convcheck.gate.inputs import Failing
 from convcheck.judge.digest import added, spell_digest
 from convcheck.judge.failure import fails_whole, failure_key
 from convcheck.judge.result import (
@@ -20,7 +19,6 @@ from convcheck.judge.result import (
     corpus_of,
 )
 
-Every = Callable[[tuple[str, ...]], Iterable[str]]
 # the rule's name, '' for a case that failed as a whole; no verdict in an entry of a cause
 Key = tuple[str, Verdict | None]
 _DIGITS = 16  # of a corpus, in a list
@@ -30,39 +28,29 @@ _DIGITS = 16  # of a corpus, in a list
 class FailureCounts:
     """A failure, merged over cases: how many values (of whole cases: cases), and which.
 
-    `digest` is that of all their values, in 32 hexadecimal digits, '' of whole cases.
+    `digest` is that of all their values, in 32 hexadecimal digits, '' for whole cases. `corpus` is
+    the hash of the vectors of the cases' specs.
     """
 
     #: The ids of the cases that have it.
     ids: tuple[str, ...]
-    #: How many values; of whole cases, how many cases.
     count: int
-    digest: str
-    #: In what ways they are wrong; of refusals and whole cases, the runtime's words.
-    kinds: tuple[str, ...]
-    #: The groups of the cases; none of whole cases.
-    failing: Failing = ()
-
-
-_NONE = FailureCounts((), 0, "", ())
+    digest: str = ""
+    corpus: str = ""
+    #: In what ways they are wrong; for refusals and whole cases, the runtime's words.
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Failures:
     """What failed in a run. `cases` is in the plan's order."""
 
-    #: The run.
     result: RunResult
 
     @cached_property
     def cases(self) -> dict[str, CaseResult]:
         """The results by their id."""
         return {case.case.id: case for case in self.result.cases}
-
-    @cached_property
-    def order(self) -> dict[str, int]:
-        """The position of each case."""
-        return {name: position for position, name in enumerate(self.cases)}
 
     @cached_property
     def by_key(self) -> dict[Key, dict[str, list[Group]]]:
@@ -91,30 +79,27 @@ class Failures:
         """The cases of which the run has a part."""
         return frozenset(part.case.id for part in self.result.parts)
 
-    @cached_property
-    def unsupported(self) -> frozenset[str]:
-        """The cases that were declined: they neither fail nor pass."""
-        return frozenset(i for i, case in self.cases.items() if case.verdict == "unsupported")
-
     def listed(self, name: str, key: Key, causes: Names) -> Sequence[Key]:
         """Return which failures of a case are those of a key, or what some causes predict."""
         if causes:
             return self.keys.get(name, ()) if is_given_by(self.cases[name], causes) else ()
         return (key,) if name in self.by_key.get(key, ()) else ()
 
-    def tally(self, key: Key, ids: Iterable[str]) -> FailureCounts:
+    def is_left(self, name: str, taken: Container[tuple[str, Key]]) -> bool:
+        """Return whether a case has a failure that is in no entry."""
+        return any((name, key) not in taken for key in self.keys.get(name, ()))
+
+    def tally(self, key: Key, ids: Sequence[str]) -> FailureCounts:
         """Merge a failure over some of its cases."""
-        if not (names := tuple(ids)):
-            return _NONE
-        found = [(self.cases[name].case, self.by_key[key][name]) for name in names]
-        failing = [(case, group) for case, here in found for group in here]
-        groups = [group for _, group in failing]
+        groups = [group for name in ids for group in self.by_key[key][name]]
+        said = [_kind(group) for group in groups] or [self.cases[name].message for name in ids]
+        plain = ("".join(c if c.isprintable() else " " for c in text) for text in said)
         return FailureCounts(
-            names,
-            sum(group.count for group in groups) if key[0] else len(names),
-            spell_digest(added(int(group.digest, 16) for group in groups)) if key[0] else "",
-            tuple(dict.fromkeys(self._kinds(names, groups))),
-            tuple(failing),
+            tuple(ids),
+            sum(group.count for group in groups) if key[0] else len(ids),
+            spell_digest(added(int(g.digest, 16) for g in groups)) if groups and key[0] else "",
+            self.corpus(ids),
+            tuple(dict.fromkeys(" ".join(text.split()) for text in plain)),
         )
 
     def corpus(self, ids: Iterable[str]) -> str:
@@ -130,11 +115,6 @@ class Failures:
         """The hashes so far, by specs: most entries of a long list are of the same."""
         return {}
 
-    def _kinds(self, names: Iterable[str], groups: Iterable[Group]) -> list[str]:
-        said = [_kind(group) for group in groups] or [self.cases[name].message for name in names]
-        plain = ("".join(c if c.isprintable() else " " for c in text) for text in said)
-        return [" ".join(text.split()) for text in plain]
-
 
 def _kind(group: Group) -> str:
     said = next((example.message for example in group.examples), "")
@@ -149,7 +129,7 @@ def is_given_by(case: CaseResult, causes: Names) -> bool:
 
 
 def predicted_by(case: CaseResult) -> tuple[Names, ...]:
-    """Return the causes that predict all that fails in a case; () where it depends on a placement
+    """Return the causes that predict all that fails in a case; () if it depends on a placement
     as well.
     """
     failing = [group for group in case.groups if group.verdict in FAILURES]

@@ -1,21 +1,19 @@
-"""Hold a run against a list of known failures: excuse what is listed and unchanged, and say what
+"""Compare a run with a list of known failures: excuse what is listed and unchanged, and say what
 of the list is not true any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 
-from convcheck.gate.compare import compare, version_of
-from convcheck.gate.failures import Every, Key, key_of
-from convcheck.gate.judged import is_judged, vanished
-from convcheck.gate.known_file import KnownEntry, KnownList, read_known
-from convcheck.gate.repairs import ABOUT, notes, problem
+from convcheck.gate.compare import Every, compare, version_of
+from convcheck.gate.failures import Key, key_of
+from convcheck.gate.known_file import KnownList, read_known
+from convcheck.gate.problems import ABOUT, notes, problem, vanished
 from convcheck.judge.failure import fails_whole
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, RunResult
-from convcheck.wording import plural
 
 __all__ = ["KnownList", "hold", "read_known", "released"]
 
@@ -25,8 +23,8 @@ def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunR
 
     `every` gives the ids of all cases that begin with one of some texts: with them, an entry of
     which the run has not all cases is told from one that is not true any more. What an earlier
-    list said of the result is dropped. Raises UsageError for a list that names causes, where none
-    were tried.
+    list said of the result is dropped. Raises UsageError for a list that names causes if none were
+    tried.
     """
     free = released(result)
     if free.without_causes:
@@ -34,20 +32,23 @@ def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunR
     comparison = compare(free, known, every, today)
     excuses: dict[str, dict[Key, Excuse]] = {}
     for finding in comparison.findings:
+        entry = finding.entry
+        excuse = Excuse(entry.tolerance, entry.reason, entry.issue, entry.place)
         for name, key in finding.takes if finding.excused else ():
-            excuses.setdefault(name, {})[key] = _excuse(finding.entry)
+            excuses.setdefault(name, {})[key] = excuse
+    unversioned = 0
+    if not version_of(free.backend.version):
+        unversioned = sum(
+            e.backend is not None and e.tier in ("", free.tier) for e in known.entries
+        )
     return replace(
         free,
-        cases=tuple(_excused(case, excuses.get(case.case.id)) for case in free.cases),
-        notes=(
-            *free.notes,
-            *notes(comparison, known.path, _unversioned(free, known)),
-            *_not_held(free, known),
-        ),
+        cases=tuple(_excused(case, excuses.get(case.case.id, {})) for case in free.cases),
+        notes=(*free.notes, *(ABOUT + note for note in notes(comparison, known, unversioned))),
         known=known.path,
         problems=(
             *(problem(f, f.fault, comparison) for f in comparison.findings if f.fault is not None),
-            *vanished(known.judged, free, every),
+            *vanished(known, free, every),
         ),
     )
 
@@ -61,35 +62,16 @@ def refuse_causes(known: KnownList, tier: str) -> None:
             raise entry.table.wrong("cause", said, hint)
 
 
-def _not_held(result: RunResult, known: KnownList) -> Iterator[str]:
-    """Say of a list that names nothing judged that it holds the backend to nothing."""
-    declined = sum(not is_judged(case) for case in result.cases)
-    if declined and not known.judged:
-        yield (f"{ABOUT}{known.path} does not say what was judged, so nothing holds the backend to "
-               f"{plural(declined, 'case')} not judged here; `convcheck baseline --update` writes "
-               "that down")  # fmt: skip
-
-
 def released(result: RunResult) -> RunResult:
     """Return a result without what a list of known failures said of it."""
-    cases = tuple(_released(case) for case in result.cases)
+    cases = tuple(_excused(case, {}) for case in result.cases)
     said = tuple(note for note in result.notes if not note.startswith(ABOUT))
     return replace(result, cases=cases, notes=said, known="", problems=())
 
 
-def _released(case: CaseResult) -> CaseResult:
-    if case.excuse is None and all(group.excuse is None for group in case.groups):
-        return case
-    groups = tuple(replace(group, excuse=None) for group in case.groups)
-    return replace(case, groups=groups, excuse=None)
-
-
-def _excuse(entry: KnownEntry) -> Excuse:
-    return Excuse(entry.tolerance, entry.reason, entry.issue, entry.place)
-
-
-def _excused(case: CaseResult, excuses: Mapping[Key, Excuse] | None) -> CaseResult:
-    if not excuses:
+def _excused(case: CaseResult, excuses: Mapping[Key, Excuse]) -> CaseResult:
+    """Return a case with these excuses and no other."""
+    if not excuses and case.excuse is None and all(group.excuse is None for group in case.groups):
         return case
     groups = tuple(
         replace(group, excuse=excuses.get(key_of(group.verdict, group)))
@@ -99,10 +81,3 @@ def _excused(case: CaseResult, excuses: Mapping[Key, Excuse] | None) -> CaseResu
     )
     whole = excuses.get(key_of(case.verdict, None)) if fails_whole(case) else None
     return replace(case, groups=groups, excuse=whole)
-
-
-def _unversioned(result: RunResult, known: KnownList) -> int:
-    """Count the entries for some versions, where the backend does not say its own."""
-    if version_of(result.backend.version):
-        return 0
-    return sum(e.backend is not None and e.tier in ("", result.tier) for e in known.entries)

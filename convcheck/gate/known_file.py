@@ -1,19 +1,22 @@
-"""The list of known failures and waivers: what a file says, and reading it."""
+"""The list of known failures and waivers: what a file says, and reading it.
+
+An entry under [[known]] names its cases one by one, in braces. A waiver is written by hand and may
+have globs. [[judged]] names the cases that were judged, in braces.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
-from convcheck.errors import Place
-from convcheck.gate.inputs import WRITTEN
-from convcheck.gate.judged import JUDGED, JudgedTable, read_judged
-from convcheck.gate.toml import Table, check_keys, read_tables, text_of, texts_of
+from convcheck.errors import Place, UsageError
+from convcheck.gate.toml import Table, read_tables
 from convcheck.judge.result import FAILURES, Names, Tolerance, Verdict
-from convcheck.wording import meant, plural
+from convcheck.rules.case_names import ids_of
+from convcheck.wording import meant
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -21,60 +24,79 @@ if TYPE_CHECKING:
 
     from convcheck.rules.load import Catalog
 
-KNOWN, WAIVER = "known", "waiver"
-TIERS = ("edge", "boundary", "exhaustive")
-REQUIRED = ("case", "rule", "verdict", "tier", "corpus", "count", "reason")
-OPTIONAL = ("digest", "inputs", "issue", "until", "backend")
-WAIVER_REQUIRED = ("case", "rule", "verdict", "reason")
-WAIVER_OPTIONAL = ("tier", "corpus", "count", "digest", "inputs", "issue", "backend")
-CAUSE_REQUIRED = ("case", "cause", "reason")
-CAUSE_OPTIONAL = ("tier", "issue", "until", "backend")
-_OF_A_RULE = ("rule", "verdict", "corpus", "count", "digest", "inputs")
+KNOWN, WAIVER, JUDGED = KINDS = "known", "waiver", "judged"
+OF_A_RULE = ("rule", "verdict", "corpus", "count", "digest")
+# the keys that each kind of entry needs, and those that it may have
+_KEYS = {
+    KNOWN: (("case", "rule", "verdict", "tier", "corpus", "count", "reason"),
+            ("digest", "issue", "until", "backend")),
+    WAIVER: (("case", "rule", "verdict", "reason"),
+             ("tier", "corpus", "count", "digest", "issue", "backend")),
+    "cause": (("case", "cause", "reason"), ("tier", "issue", "until", "backend")),
+    JUDGED: (("case",), ()),
+}  # fmt: skip
+_AS_WRITTEN = (*OF_A_RULE, "tier", "reason", "issue", "until")
+_OUTDATED = {
+    "case": "an entry under [[known]] names its cases one by one, without globs",
+    "inputs": "'inputs' is no longer part of an entry",
+}
 _WRITES = "`convcheck baseline` writes it"
-_OWN_CAUSE = "a cause of your own needs its folder: --specs DIR"
-_CORPUS, _DIGEST = re.compile("[0-9a-f]{16}"), re.compile("[0-9a-f]{32}")
+_GLOB, _QUOTED = re.compile(r"[*?\[]"), re.compile(r"'[^']*'|\"[^\"]*\"")
+
+
+@dataclass(frozen=True)
+class CaseName:
+    """A name of cases, as it stands on a line of a list: an id, ids in braces, or a glob."""
+
+    name: str
+    #: The line.
+    place: Place
+    #: The ids and globs in it, whether or not there are such cases.
+    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class KnownEntry:
-    """A listed failure, by its rule or by its cause. What the file leaves out is '' or None.
-
-    `globs` are of case ids. `rule` is rule and row as reports print them, '' for a case that
-    failed as a whole. `corpus` has 16 hexadecimal digits, `digest` 32.
-    """
+    """A listed failure, by its rule or by its cause. What the file leaves out is '' or None."""
 
     table: Table
-    globs: tuple[str, ...]
-    rule: str
-    verdict: Verdict | None
-    #: The tier that it is of; '' for all.
-    tier: str
-    corpus: str
-    #: How many values fail, or cases as a whole.
-    count: int | None
-    digest: str
-    #: Why it is known or waived, in the words of who lists it.
-    reason: str
-    #: Where it is reported: an address.
-    issue: str
-    #: The last day on which it holds.
-    until: date | None
+    names: tuple[CaseName, ...]
+    #: The causes that give every answer of its cases together; () for an entry of a rule.
+    cause: Names
     #: The versions of the backend that it holds for.
     backend: SpecifierSet | None
-    #: Ranges that hold every input that failed when it was written.
-    inputs: tuple[str, ...] = ()
-    #: The causes that give every answer of its cases together; () of what a rule names.
-    cause: Names = ()
+    #: Rule and row as reports print them, '' for a case that failed as a whole.
+    rule: str = ""
+    verdict: Verdict | None = None
+    #: Its tier; '' for all.
+    tier: str = ""
+    #: 16 hexadecimal digits.
+    corpus: str = ""
+    #: How many values fail, or cases as a whole.
+    count: int | None = None
+    #: 32 hexadecimal digits.
+    digest: str = ""
+    reason: str = ""
+    issue: str = ""
+    #: The last day on which it holds.
+    until: date | None = None
 
     @property
-    def narrow(self) -> bool:
-        """Whether it may cover no case that does not fail so."""
-        return self.count is not None or bool(self.cause and self.table.name == KNOWN)
+    def waived(self) -> bool:
+        """Whether it is accepted for good."""
+        return self.table.name == WAIVER
 
     @property
     def tolerance(self) -> Tolerance:
         """Known and to be fixed, or accepted for good."""
-        return "known" if self.table.name == KNOWN else "waived"
+        return "waived" if self.waived else "known"
+
+    @property
+    def outdated(self) -> str:
+        """The key that is written as earlier versions wrote it, '' for none."""
+        if "inputs" in self.table.values:
+            return "inputs"
+        return "case" if not self.waived and any(_GLOB.search(n.name) for n in self.names) else ""
 
     @property
     def place(self) -> Place:
@@ -82,7 +104,7 @@ class KnownEntry:
         return self.table.place
 
     def concerns(self, tier: str, version: Version | None) -> bool:
-        """Return whether a run of this tier, of a backend of this version, is its business."""
+        """Return whether it is about a run of this tier, of a backend of this version."""
         if self.tier not in ("", tier):
             return False
         if self.backend is None:
@@ -92,30 +114,57 @@ class KnownEntry:
 
 @dataclass(frozen=True)
 class KnownList:
-    """The entries of a file, in its order, its text, and which cases it says were judged."""
+    """The entries of a file, in its order, its text, and the cases that were judged."""
 
     #: The file, as it was given.
     path: str
     text: str
     entries: tuple[KnownEntry, ...]
-    judged: tuple[JudgedTable, ...] = ()
+    #: The [[judged]] tables.
+    tables: tuple[Table, ...] = ()
+    #: The names in them.
+    judged: tuple[CaseName, ...] = ()
 
 
-def read_known(path: str, catalog: Catalog) -> KnownList:
+def read_known(path: str, catalog: Catalog, outdated: bool = False) -> KnownList:
     """Read a list of known failures, which may name causes of a catalogue.
 
-    Raises UsageError with file and line; SpecError where the causes themselves cannot be read.
+    `outdated` allows a list that an earlier version wrote. Raises UsageError with file and line;
+    SpecError if the causes themselves cannot be read.
     """
-    kinds = (KNOWN, WAIVER, JUDGED)
-    text, tables = read_tables(path, kinds, "a list of known failures, in TOML")
+    text, tables = read_tables(path, KINDS, "a list of known failures, in TOML")
+    for table in tables:
+        _check(table)
     entries = tuple(_entry(table) for table in tables if table.name != JUDGED)
-    judged = (read_judged(table) for table in tables if table.name == JUDGED)
+    for entry in entries:
+        if not outdated and (key := entry.outdated):
+            hint = f"`convcheck baseline … --out {path} --update` rewrites the list"
+            raise entry.table.wrong(key, _OUTDATED[key], hint)
     _check_causes([entry for entry in entries if entry.cause], catalog)
-    return KnownList(path, text, entries, tuple(judged))
+    judged = tuple(table for table in tables if table.name == JUDGED)
+    return KnownList(path, text, entries, judged, tuple(n for t in judged for n in _names(t)))
+
+
+def _entry(table: Table) -> KnownEntry:
+    values = {key: table.values[key] for key in _AS_WRITTEN if key in table.values}
+    cause = _texts(table.values.get("cause", []))
+    names = tuple(_names(table))
+    return KnownEntry(table, names, cause, _versions(table.values.get("backend")), **values)
+
+
+def _names(table: Table) -> Iterator[CaseName]:
+    """Yield the names of a table's cases, each with its line."""
+    lines: dict[str, int] = {}
+    for number, line in enumerate(table.lines, table.place.line):
+        for quoted in _QUOTED.findall(line):
+            lines.setdefault(quoted[1:-1], number)
+    for name in _texts(table.values["case"]):
+        place = Place(table.place.file, lines.get(name, table.place.line))
+        yield CaseName(name, place, tuple(ids_of(name, place)))
 
 
 def _check_causes(entries: Sequence[KnownEntry], catalog: Catalog) -> None:
-    """Refuse causes that a catalogue does not have, or that are too many. It is read only where
+    """Refuse causes that a catalogue does not have, or that are too many. It is read only if
     entries name causes.
     """
     if not entries:
@@ -129,123 +178,91 @@ def _check_causes(entries: Sequence[KnownEntry], catalog: Catalog) -> None:
             said = f"{len(entry.cause)} causes at once, and {TOGETHER} at most explain a case"
             raise entry.table.wrong("cause", said, "write an entry for each cause, or for two")
         if unknown := next((name for name in entry.cause if name not in known), None):
-            hint = meant(unknown, known, _OWN_CAUSE)
+            hint = meant(unknown, known, "a cause of your own needs its folder: --specs DIR")
             raise entry.table.wrong("cause", f"no cause is named {unknown!r}", hint)
 
 
-def _entry(table: Table) -> KnownEntry:
-    if table.name == WAIVER and "until" in table.values:
-        hint = "a waiver is for good; what is to be fixed is [[known]]"
-        raise table.wrong("until", "a waiver has no 'until'", hint)
-    check_keys(table, *_keys(table))
-    return KnownEntry(
-        table,
-        texts_of(table, "case", "ids or globs of cases, as `convcheck list cases` prints them"),
-        _rule(table),
-        cast(Verdict | None, _one_of(table, "verdict", tuple(sorted(FAILURES))) or None),
-        _one_of(table, "tier", TIERS),
-        _digits(table, "corpus", _CORPUS, 16),
-        _count(table),
-        _digits(table, "digest", _DIGEST, 32),
-        _reason(table),
-        _issue(table),
-        _until(table),
-        _versions(table),
-        _inputs(table),
-        texts_of(table, "cause", "names of causes, as `convcheck baseline` writes them"),
-    )
+# What is in a table --------------------------------------------------------------------------
 
 
-def _keys(table: Table) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the keys that a table needs, and those that it may have."""
-    if "cause" in table.values:
-        if other := next((key for key in _OF_A_RULE if key in table.values), None):
-            hint = "a cause says what fails, and how: leave it out"
-            raise table.wrong(other, f"no {other!r} beside a 'cause'", hint)
-        return CAUSE_REQUIRED, CAUSE_OPTIONAL
-    if table.name == KNOWN:
-        return REQUIRED, OPTIONAL
-    return WAIVER_REQUIRED, WAIVER_OPTIONAL
+def _text(pattern: str) -> Callable[[Any], object]:
+    spelled = re.compile(pattern, re.DOTALL)
+    return lambda value: isinstance(value, str) and spelled.fullmatch(value)
 
 
-def _rule(table: Table) -> str:
-    rule = text_of(table, "rule")
-    if rule and " / " not in rule:
-        hint = "rule and row, as reports print them: 'RULE / ROW'; '' for a case that failed whole"
-        raise table.wrong("rule", f"not a rule and row: {rule!r}", hint)
-    return rule
+def _texts(value: Any) -> tuple[str, ...]:
+    """Return a text or a list of texts as a tuple, () for anything else."""
+    texts = [value] if isinstance(value, str) else value
+    fits = isinstance(texts, list) and all(isinstance(text, str) and text for text in texts)
+    return tuple(texts) if fits else ()
 
 
-def _one_of(table: Table, key: str, allowed: tuple[str, ...]) -> str:
-    word = text_of(table, key)
-    if key in table.values and word not in allowed:
-        hint = meant(word, allowed)
-        raise table.wrong(key, f"{key!r} cannot be {word!r}", hint)
-    return word
+def _is_day(value: Any) -> bool:
+    return isinstance(value, date) and not isinstance(value, datetime)
 
 
-def _digits(table: Table, key: str, spelled: re.Pattern[str], number: int) -> str:
-    digits = text_of(table, key).lower()
-    if key in table.values and not spelled.fullmatch(digits):
-        said = f"{key!r} has {plural(number, 'hexadecimal digit')}, in quotes"
-        raise table.wrong(key, said, _WRITES + (", or leave it out" if key == "digest" else ""))
-    return digits
-
-
-def _count(table: Table) -> int | None:
-    count = table.values.get("count")
-    if count is not None and (type(count) is not int or count < 1):
-        raise table.wrong("count", "'count' is not a whole number from 1", _WRITES)
-    for key, other in (("digest", "count"), ("inputs", "count"), ("count", "tier")):
-        if key in table.values and other not in table.values:
-            raise table.wrong(key, f"a {key!r} goes with a {other!r}", _WRITES)
-    if "digest" in table.values and not table.values["rule"]:
-        hint = "leave it out: a case that failed as a whole has no answers"
-        raise table.wrong("digest", "no 'digest' without a rule", hint)
-    return count
-
-
-def _inputs(table: Table) -> tuple[str, ...]:
-    inputs = texts_of(table, "inputs", _WRITES)
-    for text in inputs:
-        if not WRITTEN.fullmatch(text):
-            said = f"{text!r} is not a range of inputs"
-            raise table.wrong("inputs", said, "such as 'float32 0x43e80001 … 0x43f00009'")
-    return inputs
-
-
-def _reason(table: Table) -> str:
-    reason = text_of(table, "reason").strip()
-    if not reason:
-        raise table.wrong("reason", "'reason' is empty", "say why this may fail")
-    return reason
-
-
-def _issue(table: Table) -> str:
-    issue = text_of(table, "issue")
-    if "issue" in table.values and not re.fullmatch(r"https?://[^\s/]\S*", issue):
-        raise table.wrong("issue", f"'issue' is not a URL: {issue!r}", "https://…")
-    return issue
-
-
-def _until(table: Table) -> date | None:
-    until = table.values.get("until")
-    if until is not None and (not isinstance(until, date) or isinstance(until, datetime)):
-        raise table.wrong("until", "'until' is not a date", "without quotes or time: 2027-01-31")
-    return until
-
-
-def _versions(table: Table) -> SpecifierSet | None:
-    versions = text_of(table, "backend")
-    if "backend" not in table.values:
+def _versions(text: Any) -> SpecifierSet | None:
+    """Return a range of versions, None for anything else."""
+    if not isinstance(text, str):
         return None
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     try:
-        found = SpecifierSet(versions)
+        return SpecifierSet(text) or None
     except InvalidSpecifier:
-        found = SpecifierSet()
-    if not len(found):
-        hint = 'a range of versions of the backend, for example ">=1.20,<1.32"'
-        raise table.wrong("backend", f"not a version range: {versions!r}", hint)
-    return found
+        return None
+
+
+_WORDS = {"verdict": tuple(sorted(FAILURES)), "tier": ("edge", "boundary", "exhaustive")}
+# how to tell a value that fits, what it has to be, and a hint
+_VALUES: dict[str, tuple[Callable[[Any], object], str, str]] = {
+    "case": (_texts, "a name of cases or a list of names", "as `convcheck list cases` prints them"),
+    "cause": (_texts, "the name of a cause or a list of names", _WRITES),
+    "rule": (_text("|.+ / .+"), "a rule and its row",
+             "as reports print them, 'RULE / ROW'; '' for a case that failed as a whole"),
+    "corpus": (_text("[0-9a-f]{16}"), "16 hexadecimal digits, in quotes", _WRITES),
+    "count": (lambda value: type(value) is int and value > 0, "a whole number from 1", _WRITES),
+    "digest": (_text("[0-9a-f]{32}"), "32 hexadecimal digits, in quotes",
+               f"{_WRITES}, or leave it out"),
+    "reason": (_text(r".*\S.*"), "a text", "say why this may fail"),
+    "issue": (_text(r"https?://[^\s/]\S*"), "a URL", "https://…"),
+    "until": (_is_day, "a date", "without quotes or time: 2027-01-31"),
+    "backend": (_versions, "a range of versions", 'of the backend, for example ">=1.20,<1.32"'),
+}  # fmt: skip
+
+
+def _check(table: Table) -> None:
+    """Raise UsageError for an unknown key, a missing one, or a value that does not fit."""
+    values = table.values
+    if table.name == WAIVER and "until" in values:
+        hint = "a waiver is for good; what is to be fixed is [[known]]"
+        raise table.wrong("until", "a waiver has no 'until'", hint)
+    of_cause = "cause" in values and table.name != JUDGED
+    if of_cause and (other := next((key for key in OF_A_RULE if key in values), None)):
+        hint = "a cause says what fails, and how: leave it out"
+        raise table.wrong(other, f"no {other!r} beside a 'cause'", hint)
+    required, optional = _KEYS["cause" if of_cause else table.name]
+    for key, value in values.items():
+        _check_value(table, key, value, (*required, *optional))
+    if missing := [key for key in required if key not in values]:
+        said = f"[[{table.name}]] has no {' and no '.join(map(repr, missing))}"
+        raise UsageError(said, place=table.place)
+    for key, other in (("digest", "count"), ("count", "tier")):
+        if key in values and other not in values:
+            raise table.wrong(key, f"a {key!r} goes with a {other!r}", _WRITES)
+    if "digest" in values and not values["rule"]:
+        hint = "leave it out: a case that failed as a whole has no answers"
+        raise table.wrong("digest", "no 'digest' without a rule", hint)
+
+
+def _check_value(table: Table, key: str, value: Any, known: Sequence[str]) -> None:
+    if key == "inputs" and table.name != JUDGED:  # earlier versions wrote it
+        return
+    if key not in known:
+        hint = meant(key, known, f"[[{table.name}]] has {', '.join(known)}")
+        raise table.wrong(key, f"unknown key {key!r} in [[{table.name}]]", hint)
+    if key in _WORDS and value not in _WORDS[key]:
+        raise table.wrong(key, f"{key!r} cannot be {value!r}", meant(str(value), _WORDS[key]))
+    fits, what, hint = _VALUES.get(key, (bool, "", ""))
+    if not fits(value):
+        raise table.wrong(key, f"{key!r} has to be {what}", hint)

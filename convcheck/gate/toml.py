@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import tomli
 
 from convcheck.errors import Place, UsageError
 from convcheck.files import MOST_OF_LIST, read_file
@@ -17,13 +16,12 @@ from convcheck.wording import meant
 
 @dataclass(frozen=True)
 class Table:
-    """One [[table]] of a file: what it says, and where it stands.
+    """One [[table]] of a file: its values, and where it stands.
 
-    Its lines are cut out of the file's when they are wanted: of a long list, few are.
+    Its lines are cut out of the file's when they are needed.
     """
 
     name: str
-    #: What each key has, as TOML reads it.
     values: Mapping[str, Any]
     place: Place  # of the header
     #: All lines of the file.
@@ -42,7 +40,7 @@ class Table:
 
     @property
     def lead(self) -> int:
-        """How many comment lines stand right above the header."""
+        """The number of comment lines right above the header."""
         first = start = self.place.line - 1
         while first and _is_comment(self.around[first - 1]):
             first -= 1
@@ -60,10 +58,8 @@ class Table:
 
     def wrong(self, key: str, message: str, hint: str = "") -> UsageError:
         """Return the error of a key, with the key's line."""
-        spelled = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]")
-        found = (i for i, line in enumerate(self.lines) if spelled.match(line))
-        place = Place(self.place.file, self.place.line + next(found, 0))
-        return UsageError(message, place=place, hint=hint)
+        line = _line_of(key, self.lines, self.place.line)
+        return UsageError(message, place=Place(self.place.file, line), hint=hint)
 
 
 def read_tables(path: str, names: Sequence[str], what: str) -> tuple[str, list[Table]]:
@@ -77,11 +73,18 @@ def read_tables(path: str, names: Sequence[str], what: str) -> tuple[str, list[T
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot read {path}: {said}", hint=f"{path} should be {what}") from None
+    lines = lines_of(text)
     headers = " and ".join(f"[[{name}]]" for name in names)
-    hint = f"{path} should be {what}: it has {headers} tables"
-    document = _parsed(text, path, hint)
-    _only(document, names, path, text)
-    return text, _tables(document, names, path, lines_of(text))
+    document = _parsed(text, path, f"{path} should be {what}: it has {headers} tables")
+    for key, value in document.items():
+        place = Place(path, _line_of(key, lines))
+        if key not in names:
+            hint = meant(key, names, f"the file has {headers} tables")
+            raise UsageError(f"unknown key {key!r}", place=place, hint=hint)
+        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+            hint = f"write each entry under a line [[{key}]]"
+            raise UsageError(f"{key!r} is not a table", place=place, hint=hint)
+    return text, _tables(document, names, path, lines)
 
 
 def lines_of(text: str) -> list[str]:
@@ -91,51 +94,35 @@ def lines_of(text: str) -> list[str]:
 
 def _parsed(text: str, path: str, hint: str) -> dict[str, Any]:
     try:
-        return tomli.loads(text)
+        return tomllib.loads(text)
     except RecursionError:
         said = "not readable as TOML: nested too deeply"
         raise UsageError(said, place=Place(path, 1), hint=hint) from None
-    except ValueError as error:  # of a number that is too long, too
-        message = str(error)
-        found = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", message)
-        number = found[1] if found else None
-        line = int(number) if number else max(len(lines_of(text)), 1) if found else 1
-        said = message[: found.start()] if found else message
+    except ValueError as error:  # a number that is too long, too
+        said, at, where = str(error).partition(" (at ")
+        found = re.match(r"line (\d+)", where)
+        line = int(found[1]) if found else max(len(lines_of(text)), 1) if at else 1
         raise UsageError(f"not TOML: {said}", place=Place(path, line), hint=hint) from None
 
 
-def _only(document: Mapping[str, Any], names: Sequence[str], path: str, text: str) -> None:
-    """Refuse what is not one of the tables."""
-    headers = " and ".join(f"[[{name}]]" for name in names)
-    for key, value in document.items():
-        if key not in names:
-            hint = meant(key, names, f"the file has {headers} tables")
-            raise UsageError(f"unknown key {key!r}", place=_line_of(key, path, text), hint=hint)
-        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-            said = f"{key!r} is not a table"
-            hint = f"write each entry under a line [[{key}]]"
-            raise UsageError(said, place=_line_of(key, path, text), hint=hint)
-
-
-def _line_of(key: str, path: str, text: str) -> Place:
-    spelled = re.compile(rf"\s*(\[+\s*)?[\"']?{re.escape(key)}\b")
-    lines = enumerate(lines_of(text), 1)
-    return Place(path, next((number for number, line in lines if spelled.match(line)), 1))
+def _line_of(key: str, lines: Sequence[str], first: int = 1) -> int:
+    """Return the number of the line that begins with a key, or of the first."""
+    spelled = re.compile(rf"\s*(\[+\s*)?[\"']?{re.escape(key)}[\"']?\s*[\].=]").match
+    return next((number for number, line in enumerate(lines, first) if spelled(line)), first)
 
 
 def _tables(
     document: Mapping[str, Any], names: Sequence[str], path: str, lines: list[str]
 ) -> list[Table]:
     header = re.compile(rf"\s*\[\[\s*({'|'.join(names)})\s*\]\]").match
-    found = [(number, header(line)) for number, line in enumerate(lines) if "[[" in line]
-    starts = [(number, match[1]) for number, match in found if match]
+    starts = [(at, found[1]) for at, line in enumerate(lines) if (found := header(line))]
     for name in names:
         if sum(n == name for _, n in starts) != len(document.get(name, [])):
             hint = f"write each entry under a line [[{name}]] of its own, and nowhere else"
             raise UsageError(f"cannot tell the lines of the {name!r} entries",
                              place=Place(path, 1), hint=hint)  # fmt: skip
     entries = {name: iter(document.get(name, [])) for name in names}
-    ends = [*(number for number, _ in starts), len(lines)][1:]
+    ends = [*(at for at, _ in starts), len(lines)][1:]
     return [
         Table(name, next(entries[name]), Place(path, start + 1), lines, end)
         for (start, name), end in zip(starts, ends, strict=True)
@@ -144,35 +131,3 @@ def _tables(
 
 def _is_comment(line: str) -> bool:
     return line.lstrip().startswith("#")
-
-
-def check_keys(table: Table, required: Sequence[str], optional: Sequence[str]) -> None:
-    """Refuse keys that are unknown or missing. Raises UsageError."""
-    known = (*required, *optional)
-    for key in table.values:
-        if key not in known:
-            hint = meant(key, known, f"[[{table.name}]] has {', '.join(known)}")
-            raise table.wrong(key, f"unknown key {key!r} in [[{table.name}]]", hint)
-    missing = [key for key in required if key not in table.values]
-    if missing:
-        said = f"[[{table.name}]] has no {' and no '.join(map(repr, missing))}"
-        raise UsageError(said, place=table.place)
-
-
-def text_of(table: Table, key: str, hint: str = "") -> str:
-    """Return a text, '' where there is none. Raises UsageError for anything else."""
-    value = table.values.get(key, "")
-    if not isinstance(value, str):
-        raise table.wrong(key, f"{key!r} is not a text in quotes", hint)
-    return value
-
-
-def texts_of(table: Table, key: str, hint: str = "") -> tuple[str, ...]:
-    """Return a text or a list of texts as a tuple, () where there is none. Raises UsageError."""
-    value = table.values.get(key, [])
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not all(isinstance(t, str) and t for t in texts):
-        raise table.wrong(key, f"{key!r} is not a text or a list of texts", hint)
-    if key in table.values and not texts:
-        raise table.wrong(key, f"{key!r} is empty", hint)
-    return tuple(texts)

@@ -19,7 +19,7 @@ from convcheck.plan.diff import (
 )
 from convcheck.report.causes import said_of
 from convcheck.report.examples import shorten
-from convcheck.report.short_names import compact_ids
+from convcheck.rules.case_names import compact_names
 from convcheck.rules.model import Case
 from convcheck.wording import GLUE, number, plural
 
@@ -166,7 +166,7 @@ def _cause(one: CauseChange) -> ChangedCause:
         change=one.change,
         says=said_of(one.causes),
         count=f"{_became(cases, 'case')}, {_became(answers, 'answer')}",
-        cases=tuple(compact_ids(case.case.id for case in one.after or one.before)),
+        cases=tuple(compact_names(case.case.id for case in one.after or one.before)),
         elsewhere=tuple(f"{when}: {said}" for said, when in elsewhere if said),
     )
 
@@ -194,7 +194,7 @@ def _explanations(others: Iterable[OtherCause]) -> Iterator[ChangedExplanation]:
         said = f"was {_explained_by(one.before)}; is {_explained_by(one.after)} now"
         found.setdefault(said, []).append(one.case.id)
     for said, ids in found.items():
-        yield ChangedExplanation(tuple(compact_ids(ids)), plural(len(ids), "case"), said)
+        yield ChangedExplanation(tuple(compact_names(ids)), plural(len(ids), "case"), said)
 
 
 def _explained_by(causes: Sequence[CauseInWords]) -> str:
@@ -208,7 +208,7 @@ def _finding(same: Sequence[FailureChange], found: RunDifference) -> ChangedFind
     return ChangedFinding(
         change=same[0].change,
         id=same[0].finding,
-        cases=tuple(compact_ids(_ids(same))),
+        cases=tuple(compact_names(_ids(same))),
         count=_counts(same),
         said=_said(same, whole=False),
         whole=_said(same, whole=True),
@@ -309,7 +309,7 @@ def _others(found: RunDifference) -> Iterator[ChangedCases]:
     if found.free:
         ids = [case.id for case in found.free]
         said = f"different answers where the standard leaves it open, in {plural(len(ids), 'case')}"
-        yield ChangedCases("ANSWERS", said, tuple(compact_ids(ids)))
+        yield ChangedCases("ANSWERS", said, tuple(compact_names(ids)))
     for label, cases in (("ADDED", found.added), ("REMOVED", found.removed)):
         if cases:
             yield _one_sided(label, cases)
@@ -322,10 +322,10 @@ def _turned(turned: Sequence[Turned]) -> Iterator[ChangedCases]:
         found.setdefault(f"{one.before} → {one.after}", []).append(one.case.id)
     for pair, ids in found.items():
         said = f"{pair} in {plural(len(ids), 'case')}"
-        yield ChangedCases("VERDICT", said, tuple(compact_ids(ids)))
+        yield ChangedCases("VERDICT", said, tuple(compact_names(ids)))
 
 
 def _one_sided(label: str, cases: Sequence[CaseResult]) -> ChangedCases:
     failing = sum(case.verdict in FAILURES for case in cases)
     said = plural(len(cases), "case") + (f", {number(failing)} of them failing" * bool(failing))
-    return ChangedCases(label, said, tuple(compact_ids(case.case.id for case in cases)))
+    return ChangedCases(label, said, tuple(compact_names(case.case.id for case in cases)))

@@ -36,8 +36,8 @@ from convcheck.judge.words import (
 )
 from convcheck.report.document import CallInWords, CaseFailure, ElementInWords, Evidence, Finding
 from convcheck.report.examples import call_in_words, element_in_words, with_deciding_words
-from convcheck.report.short_names import compact_ids
 from convcheck.report.wrong_types import compact
+from convcheck.rules.case_names import compact_names
 from convcheck.rules.model import Case, Level
 from convcheck.semantics.expected import Decision, Quotation
 from convcheck.wording import GLUE
@@ -113,7 +113,7 @@ def _finding(members: tuple[CaseFailure, ...], address: str) -> Finding:
     first, shown = members[0], _shown(members)
     by, evidence = first.decision, shown.evidence
     decisions = _decisions(members)
-    short = compact if all(of_types(one.case) for one in members) else compact_ids
+    short = compact if all(of_types(one.case) for one in members) else compact_names
     kind, message = _kind(members), _message(first, evidence)
     where = _where(members)
     what = _what(first, kind, where, evidence) if by else ""

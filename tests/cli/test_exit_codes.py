@@ -100,7 +100,7 @@ def test_lists_of_known_failures(known: Path, tmp_path: Path) -> None:
 
 
 BAD = {
-    "known.toml": (("run", "--backend", RIGHT, *ONE, "--known"), "[[known]]\ncase = 3\n", ":1"),
+    "known.toml": (("run", "--backend", RIGHT, *ONE, "--known"), "[[known]]\ncase = 3\n", ":2"),
     "run.json": (("report",), "{}", "convcheck-report/2"),
     "shard.json": (("merge",), "not JSON", "is not JSON"),
     "old.json": (("diff", "no-such.json"), "{}", "no-such.json"),

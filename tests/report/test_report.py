@@ -47,6 +47,7 @@ from convcheck.report import short_names, wrong_types
 from convcheck.report.environment import environment
 from convcheck.report.json import encode
 from convcheck.report.make import document as made
+from convcheck.rules.case_names import compact_names
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import PATTERNS
@@ -344,8 +345,8 @@ def test_a_value_wrong_in_two_placements_counts_once() -> None:
 
 def test_compact_names() -> None:
     ids = [f"onnx.Cast-{v}/{s}-to-bool" for v in (9, 13) for s in ("int8", "int4")]
-    assert short_names.compact_ids(ids) == ["onnx.Cast-{9,13}/{int8,int4}-to-bool"]
-    assert short_names.compact_ids([*ids, "my.Op-1/int8/r=2"])[1] == "my.Op-1/int8/r=2"
+    assert compact_names(ids) == ["onnx.Cast-{9,13}/{int8,int4}-to-bool"]
+    assert compact_names([*ids, "my.Op-1/int8/r=2"])[1] == "my.Op-1/int8/r=2"
     assert short_names.compact_specs(
         ["onnx.Cast-9", "onnx.Cast-13", "pypto.cast-0.1", "pypto.cast-0.2"]
     ) == ("onnx.Cast-{9,13}, pypto.cast-{0.1,0.2}")

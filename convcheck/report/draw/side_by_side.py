@@ -19,8 +19,8 @@ from convcheck.report.draw.table import WHOLE, cells, table_lines
 from convcheck.report.draw.terminal import verdict_lines
 from convcheck.report.make import document as made
 from convcheck.report.shared_findings import SharedFinding, extent, shared_findings
-from convcheck.report.short_names import compact_ids
 from convcheck.report.status import STATUSES
+from convcheck.rules.case_names import compact_names
 from convcheck.wording import number, plural
 
 _FEW = 3  # so many findings are a digest of themselves
@@ -179,7 +179,7 @@ def _finding(
         if (here := extent(one)) != first:
             cases = plural(len(one.members), "case")
             said = f"{name}: {' in '.join(filter(None, (one.values, cases)))}"
-            ids = ", ".join(compact_ids(case for case, _ in here))
+            ids = ", ".join(compact_names(case for case, _ in here))
             where = f": {ids}" if {c for c, _ in here} != {c for c, _ in first} else ""
             yield from paragraph(said + where, width, hang=2, style="dim")
 

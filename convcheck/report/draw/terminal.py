@@ -28,8 +28,8 @@ from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.table import WHOLE, cells, table_lines
 from convcheck.report.draw.wrong_types import wrong_type_lines
 from convcheck.report.matrix import without_unsupported
-from convcheck.report.short_names import compact_ids
 from convcheck.report.status import KNOWN, WAIVED, Status
+from convcheck.rules.case_names import compact_names
 from convcheck.wording import GLUE, number, plural
 
 _REASONS = 3
@@ -227,7 +227,7 @@ def _asked_otherwise(coverage: Sequence[CoveredCases], width: int) -> Iterator[S
         if one is not most:
             said = f"{one.words}: {plural(len(one.cases), 'case')}"
             yield from labelled("asked", "dim", said, width)
-            for name in compact_ids(one.cases):
+            for name in compact_names(one.cases):
                 yield from paragraph(name, width, indent=7, hang=2, style="dim")
 
 
@@ -291,5 +291,5 @@ def _reason(
     said = f"{plural(len(cases), 'case')}{such}: {next(iter(messages)) or 'no reason given'}"
     left = width - len("unsupported  ")
     yield from labelled("unsupported", "dim", said if verbose or whole else cut(said, left), width)
-    for name in compact_ids(case for case, _ in cases) if verbose else ():
+    for name in compact_names(case for case, _ in cases) if verbose else ():
         yield from paragraph(name, width, indent=13, hang=2, style="dim")

@@ -24,7 +24,6 @@ from convcheck.judge.result import Names
 from convcheck.report.causes import said_of
 from convcheck.report.findings import cited_lines
 from convcheck.report.html import with_colours
-from convcheck.report.short_names import compact_ids
 from convcheck.report.site.cells import (
     Badge,
     HeatCell,
@@ -46,6 +45,7 @@ from convcheck.report.site.names import (
     rule_of_row,
 )
 from convcheck.report.site.runs import CASES, RuleFacts, SiteRun, all_statuses
+from convcheck.rules.case_names import compact_names
 from convcheck.wording import number, plural
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -407,7 +407,7 @@ def _story(lines: tuple[str, ...], rows: list[RowHistory]) -> dict[str, Any]:
         name for row in rows for some in row.states.values()
         for name, state in some.items() if state == "fails"
     )  # fmt: skip
-    short = compact_ids(ids)
+    short = compact_names(ids)
     told = [
         {"name": f"{row.key.rule} / {row.key.row}", "place": row.key.place,
          "url": page_of_rule(rule_of_row(row.key)) if row.key.place else ""}

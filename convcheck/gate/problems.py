@@ -1,0 +1,175 @@
+"""What is wrong with a list of known failures, and the text that repairs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+
+from convcheck.gate.compare import CheckedEntry, Comparison, Every, cases_of, existing
+from convcheck.gate.entry_text import name_lines, rewritten
+from convcheck.gate.known_file import CaseName, KnownList
+from convcheck.judge.result import FAILURES, CaseResult, Fault, Problem, RunResult
+from convcheck.judge.words import clean
+from convcheck.rules.case_names import compact_names
+from convcheck.wording import plural
+
+ABOUT = "known failures: "  # the notes begin so
+_SHOWN = 3
+_OPEN = ("unsupported", "undefined")
+
+
+def problem(finding: CheckedEntry, fault: Fault, comparison: Comparison) -> Problem:
+    """Return the problem of a finding's fault."""
+    entry = finding.entry
+    gone = fault == "stale" or not (finding.here or finding.away)
+    span = entry.table.span
+    said = {
+        "stale": lambda: _instead(finding, comparison),
+        "unmatched": lambda: f"no case is named {_unknown(finding, comparison)}",
+        "expired": lambda: (f"should have been fixed by {entry.until}, but still fails; "
+                            "fix it, or set another date"),
+        "changed": lambda: _change(finding),
+    }[fault]()  # fmt: skip
+    if gone:
+        return Problem(fault, entry.place, f"{said}; remove the entry, {span}")
+    if fault == "unmatched":
+        said += f"; leave it out of {span}"
+    elif fault == "changed":
+        said += f"; if this is intended, replace {span} with:"
+    return Problem(fault, entry.place, said, repaired(finding, late=fault == "expired"))
+
+
+def repaired(finding: CheckedEntry, late: bool = False) -> str:
+    """Write an entry as it ought to be now; if the run has only some of its cases, only its names
+    change. `late` marks its date.
+    """
+    entry, now = finding.entry, finding.now
+    if finding.away or entry.cause:
+        return rewritten(entry, finding.names, None, "", late)
+    corpus = finding.corpus if entry.waived else now.corpus
+    return rewritten(entry, finding.names, now, corpus, late)
+
+
+def _instead(finding: CheckedEntry, comparison: Comparison) -> str:
+    """Say what the cases of a stale entry do now."""
+    if finding.by:
+        return f"{finding.by.place} lists it already"
+    cases = [comparison.failures.cases[name] for name in finding.here]
+    failing = sum(case.verdict in FAILURES for case in cases)
+    silent = sum(case.verdict in _OPEN for case in cases)
+    if not failing and not silent:
+        return "passes now" + (f", in all {plural(len(cases), 'case')}" if len(cases) > 1 else "")
+    of = f" of {len(cases)}" if len(cases) > 1 else ""
+    parts = [(failing, "fail differently"), (silent, "give nothing to judge")]
+    said = " and ".join(f"{count}{of} {what}" for count, what in parts if count)
+    if len(cases) == 1:
+        said = "it fails differently" if failing else "it gives nothing to judge"
+    return f"no case fails like this now ({said})"
+
+
+def _unknown(finding: CheckedEntry, comparison: Comparison) -> str:
+    first = finding.unknown[0]
+    spec = first.partition("/")[0]
+    near = get_close_matches(first, [i for i in comparison.known if i.startswith(spec)], 1, 0.7)
+    return few(finding.unknown) + (f" (did you mean {near[0]}?)" if near else "")
+
+
+def _change(finding: CheckedEntry) -> str:
+    """Say how an entry's failures have changed."""
+    entry, now = finding.entry, finding.now
+    if entry.cause:
+        parts = []
+        if ids := finding.otherwise:
+            fail = "case fails" if len(ids) == 1 else "cases fail"
+            cause = " with ".join(entry.cause)
+            parts.append(f"{len(ids):,} {fail} otherwise than {cause} predicts: {few(ids)}")
+        if ids := finding.passing:
+            fail = "case does" if len(ids) == 1 else "cases do"
+            parts.append(f"{len(ids):,} {fail} not fail any more: {few(ids)}")
+        return "; ".join(parts)
+    if entry.count != now.count:
+        said = f"{plural(entry.count or 0, 'failure')} listed, {now.count:,} now, in {few(now.ids)}"
+    elif finding.same:
+        said = f"{plural(now.count, 'failure')} as listed, but none in {few(finding.passing)}"
+    else:
+        said = f"{plural(now.count, 'failure')} as listed, but other inputs or other answers"
+    if finding.by:
+        said += f"; {finding.by.place} lists other cases of it"
+    if finding.moved:
+        said += "; the vectors have changed since"
+    elif not finding.same and entry.count == now.count:
+        said += "; leave the digest out where answers depend on the processor"
+    return said
+
+
+def few(names: Sequence[str]) -> str:
+    """Name some of many."""
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+# What was judged -----------------------------------------------------------------------------
+
+
+def is_judged(case: CaseResult) -> bool:
+    """Return whether anything of a case was judged."""
+    return case.verdict not in _OPEN
+
+
+def vanished(known: KnownList, result: RunResult, every: Every) -> Iterator[Problem]:
+    """Yield the cases that a run did not judge and that a list says were judged, and names of no
+    case.
+    """
+    unfinished = {part.case.id for part in result.parts}
+    gone = {case.case.id: case for case in result.cases
+            if not is_judged(case) and case.case.id not in unfinished}  # fmt: skip
+    ids = existing(known.judged, [case.case.id for case in result.cases], every)
+    for name in known.judged:
+        instead = f"remove what is gone, in {name.place}"
+        if unknown := cases_of([name], ids)[1]:
+            said = f"no case is named {few(unknown)}; {instead}"
+            yield Problem("unmatched", name.place, said, _left(name, unknown))
+        if here := [gone[one] for one in name.ids if one in gone]:
+            names = [case.case.id for case in here]
+            words = list(dict.fromkeys(clean(case.message) for case in here if case.message))
+            why = ", ".join(words[:_SHOWN]) or "nothing that can be judged"
+            are = "was judged and is" if len(names) == 1 else "were judged and are"
+            said = (f"{plural(len(names), 'case')} {are} not any more: {few(names)}; the backend "
+                    f"says: {why}; if this is intended, {instead}")  # fmt: skip
+            yield Problem("vanished", name.place, said, _left(name, names))
+
+
+def _left(name: CaseName, gone: Sequence[str]) -> str:
+    return name_lines(compact_names(one for one in name.ids if one not in gone))
+
+
+# Notes ---------------------------------------------------------------------------------------
+
+
+def notes(comparison: Comparison, known: KnownList, unversioned: int) -> Iterable[str]:
+    """Say what else there is to know. `unversioned` counts entries for some versions of a
+    backend that does not say its own.
+    """
+    findings, path = comparison.findings, known.path
+    if unversioned:
+        are = "is" if unversioned == 1 else "are"
+        entries = plural(unversioned, "entry", "entries")
+        yield f"{entries} {are} for some versions of the backend, and it does not say its own"
+    if partly := sum(bool(f.away and f.here) for f in findings):
+        were, whose = ("was", "its") if partly == 1 else ("were", "their")
+        entries = plural(partly, "entry", "entries")
+        yield f"{entries} of {path} {were} compared in part: the run has only some of {whose} cases"
+    for finding in findings:
+        if finding.over:
+            listed = plural(finding.entry.count or 0, "failure")
+            yield (f"{finding.entry.place} lists {listed}, and some of its cases have "
+                   f"{finding.now.count:,} already: not excused")  # fmt: skip
+    if moved := sum(f.moved and f.fault is None and f.excused and not f.away for f in findings):
+        entries = plural(moved, "entry", "entries")
+        yield (f"the vectors of {entries} of {path} have changed, but the failures have not; "
+               "`convcheck baseline --update` writes that down")  # fmt: skip
+    declined = sum(not is_judged(case) for case in comparison.failures.cases.values())
+    if declined and not known.judged:
+        yield (f"{path} does not say what was judged, so nothing holds the backend to "
+               f"{plural(declined, 'case')} not judged here; `convcheck baseline --update` writes "
+               "that down")  # fmt: skip
