@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from convcheck.backends.process import wire
+from convcheck.backends.process import headers
 from convcheck.backends.process.environment import SERVER
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.files import write_whole
@@ -130,7 +130,7 @@ def _run(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]
     own = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
     try:
         return subprocess.run(  # noqa: S603
-            command, input=wire.HELLO.decode(), capture_output=True, text=True, check=False,
+            command, input=headers.HELLO.decode(), capture_output=True, text=True, check=False,
             timeout=seconds, env=own, errors="replace",
         )  # fmt: skip
     except subprocess.TimeoutExpired:

@@ -65,11 +65,12 @@ def test_the_selectors_are_those_of_run() -> None:
 
 # A change to the Python example, the step that it breaks, and what is said.
 BROKEN = [
-    ('"cast.py", "version": "1.0"', '"cast.py"', "answers hello", "has no `version`, a string"),
+    ('"cast.py", "version": "1.0"', '"cast.py"', "answers hello",
+     "answer to hello has no `version`: `{"),
     ("    if found is None:", "    if found is None:\n        print('no')",
      "declines what nobody knows", "stdout had `"),
     ('"declined": "no such kernel"', '"declined": None', "declines what nobody knows",
-     "the answer has no `declined`, a string"),
+     "the answer has no outputs, nor why there are none: `{"),
     ('["int8"])', '["int16"])', "answers or declines every pair of types",
      "asked for int16, it answered int8: onnx.Cast-21/int32-to-int16"),
     ('"Cast"', '"cast"', "answers or declines every pair of types", "outputs to none of 400"),

@@ -190,27 +190,33 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Process]]:
         process._program.leave()
 
 
+KEYS = "docs/protocol.md has the keys of each line, and their types"
 WRONG = {
     "text": "stdout had `debug: x = 3`, which is not an answer; print diagnostics to stderr",
     "text_without_end": 'stdout had `debug: x = 3 {"run": 1, "outputs": [{"type": "int8", '
     '"shape"…`, which is not an answer; print diagnostics to stderr',
     "binary": r"stdout had `\x7fELF\x00\xff`, which is not an answer; print diagnostics to stderr",
-    "not_utf8": r'not UTF-8: `{"run": "\xff\xfe"}`; a header line is JSON in UTF-8',
-    "wrong_json": 'wrong JSON (Expecting value, column 24): `{"run": 1, "outputs": [}`; '
-    "a header is a JSON object on one line",
+    "not_utf8": r"wrong JSON ('utf-8' codec can't decode byte 0xff in position 9: invalid "
+    r'start byte): `{"run": "\xff\xfe"}`; a header is a JSON object on one line, in UTF-8',
+    "wrong_json": 'wrong JSON (Expecting value: line 1 column 24 (char 23)): `{"run": 1, "out'
+    'puts": [}`; a header is a JSON object on one line, in UTF-8',
     "no_object": "stdout had `[1, 2]`, which is not an answer; print diagnostics to stderr",
     "two_kinds": 'the answer has declined and refused: `{"run": 1, "refused": "no", "declined": '
     '"no"}`; it has one of outputs, declined, refused, oversized, error',
     "no_kind": 'the answer has no outputs, nor why there are none: `{"run": 1, "output": []}`; '
     "it has one of outputs, declined, refused, oversized, error",
-    "no_run": 'the answer has no number `run`: `{"refused": "no"}`; repeat the request\'s: 1',
-    "no_type": 'output 1 has no `type`, a string; "type": "…"',
+    "no_run": f'wrong header (Object missing required field `run`): `{{"refused": "no"}}`; {KEYS}',
+    "no_type": "wrong header (Object missing required field `type` - at `$.outputs[0]`): "
+    f'`{{"run": 1, "outputs": [{{"shape": [1], "bytes": 1}}]}}`; {KEYS}',
     "unknown_type": "output 1 has the unknown type 'float7'; `convcheck list types` has the names",
-    "no_shape": 'output 1 has no `shape`, a list of whole numbers; "shape": [] is a scalar',
+    "no_shape": "wrong header (Expected `int` >= 0 - at `$.outputs[0].shape[0]`): "
+    f'`{{"run": 1, "outputs": [{{"type": "int8", "shape": [-1], "byte…`; {KEYS}',
     "wrong_bytes": "output 1 is 30 bytes, but 30 elements of int16 (shape [30]) take 60 bytes; "
     "`bytes` is the number of elements times the size of one",
-    "no_values": "output 1 has no `values`, a list of strings; strings are sent in the header",
-    "no_words": 'the answer has no `refused`, a string; "refused": "…"',
+    "no_values": "wrong header (Expected `str`, got `int` - at `$.outputs[0].values[0]`): "
+    f'`{{"run": 1, "outputs": [{{"type": "string", "shape": [0], "byt…`; {KEYS}',
+    "no_words": "wrong header (Expected `str | null`, got `bool` - at `$.refused`): "
+    f'`{{"run": 1, "refused": true}}`; {KEYS}',
     "too_many": r"3 bytes too many after the answer to run 1: `\x01\x02\x03`; "
     "send exactly `bytes` bytes, and print to stderr",
     "twice": 'run 1 is answered twice: `{"run": 1, "outputs": [{"type": "int8", "shape": [30], '
@@ -379,8 +385,8 @@ def test_an_answer_that_is_too_large_is_dropped(
     ("mode", "words"),
     [
         ("hello_2", "hello is answered with version 2, not 1"),
-        ("hello_nothing", "hello is answered with no version, not 1"),
-        ("hello_nameless", "has no `name`, a string"),
+        ("hello_nothing", 'missing required field `hello`): `{"name": "bad"}`'),
+        ("hello_nameless", "the answer to hello has no `name`: `{"),
         ("hello_text", 'stdout had `"usage: bad MODE"`, which is not an answer'),
     ],
 )
@@ -520,7 +526,7 @@ def fits(part: str, header: object) -> bool:
 
 def test_requests_are_of_the_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    assert fits("hello", json.loads(wire.HELLO))
+    assert fits("hello", json.loads(headers.HELLO))
     seen: Counter[str] = Counter()
     for spec in CATALOG.specs.values():
         for it in list(cases(spec))[::97]:
@@ -590,12 +596,12 @@ def test_a_run_is_a_number(run: object) -> None:
 def test_high_bits_are_cleared_and_shapes_kept() -> None:
     types = CATALOG.types.types
     for name, shape, due in (("int4", (), [0xF]), ("float6e2m3", (1, 2), [0x3F, 0x3F])):
-        entry = {"type": name, "shape": list(shape), "bytes": len(due)}
-        tensor = wire.read_tensor(entry, types, "output 1")
+        entry = headers.TensorEntry(name, shape, len(due))
+        tensor = headers.read_tensor(entry, types, "output 1")
         bits = tensor.bits(np.full(len(due), 0xFF, np.uint8))
         assert isinstance(bits, np.ndarray)
         assert (bits.shape, bits.reshape(-1).tolist()) == (shape, due)
-    tensor = wire.read_tensor({"type": "bool", "shape": [2], "bytes": 2}, types, "output 1")
+    tensor = headers.read_tensor(headers.TensorEntry("bool", (2,), 2), types, "output 1")
     assert tensor.bits(np.array([1, 2], np.uint8)).tolist() == [1, 2]  # not hidden: it is wrong
 
 
@@ -604,7 +610,7 @@ def test_numbers_are_little_endian() -> None:
     (message,) = request(template_of(it, CATALOG), 1, [np.array([0x01020304], np.uint32)])
     assert bytes(message).endswith(b"\n\x04\x03\x02\x01")
     answer = headers.write_answer(
-        1, Outputs((np.array([0x0102], np.uint16),), ("int16",)), CATALOG.types.types, False
+        1, Outputs((np.array([0x0102], np.uint16),), ("int16",)), CATALOG.types.types, restart=False
     )
     assert b"".join(map(bytes, answer)).endswith(b"\n\x02\x01")
 
@@ -612,5 +618,5 @@ def test_numbers_are_little_endian() -> None:
 def test_declined_keeps_whether_it_is_missing() -> None:
     types = CATALOG.types.types
     for answer in (Declined("no", missing=True), Declined("no")):
-        (line,) = headers.write_answer(3, answer, types, False)
-        assert headers.read_answer(bytes(line), 3, types).answer == answer
+        (line,) = headers.write_answer(3, answer, types, restart=False)
+        assert headers.read_answer(bytes(line), 3, types) == (answer, False)

@@ -182,12 +182,15 @@ def test_requests_one_after_the_other() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (b"hello\n", "not JSON: `hello`"),
-        (b"[1]\n", "no request: `[1]`"),
+        (b"hello\n", "stdin had `hello`, which is not a request"),
+        (b"[1]\n", "stdin had `[1]`, which is not a request"),
         (line({"hello": 3}), "hello of version 3"),
-        (line({"case": CASE}), "the request has no number `run`"),
-        (line({"run": 1}), "the request has no `case`"),
-        (line({"run": 1, "case": CASE}), "the request has no list `inputs`"),
+        (line({"case": CASE}), "wrong header (Object missing required field `run`): `{"),
+        (line({"run": 1}), "wrong header (Object missing required field `case`): `{"),
+        (
+            line({"run": 1, "case": CASE}),
+            "wrong header (Object missing required field `inputs`): `{",
+        ),
         (line({"run": 1, "case": CASE, "inputs": []}), f"the inputs are not those of {CASE}"),
         (asked(1)[:-3], "the input ends after 5 of the 8 bytes of a tensor"),
     ],
@@ -215,6 +218,6 @@ def test_a_bad_request(
 def test_exit_codes_of_serve() -> None:
     done = serve(HELLO + b"debug\n")
     assert (done.returncode, done.stdout.count(b"\n")) == (2, 1)
-    assert done.stderr.decode().startswith("convcheck: not JSON: `debug`\n")
+    assert done.stderr.decode().startswith("convcheck: stdin had `debug`, which is not a request\n")
     done = serve(HELLO, "tests.planted.bad_backends:Nobody")
     assert (done.returncode, done.stdout) == (2, b"")

@@ -8,9 +8,8 @@ process group, and ends with it; what it writes to stderr goes where the worker'
 from __future__ import annotations
 
 import atexit
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from convcheck.backends.packing import too_large
 from convcheck.backends.process import headers, wire
@@ -32,7 +31,6 @@ from convcheck.backends.protocol import (
 )
 from convcheck.errors import UnavailableError
 from convcheck.numerics.codes import Bits
-from convcheck.numerics.format import Text
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType
 from convcheck.wording import plural
@@ -44,20 +42,18 @@ STARTING = 60.0  # seconds until hello is answered
 
 @dataclass(frozen=True)
 class RequestTemplate:
-    """What is the same in all requests of a case: the header but for the run and the shapes."""
+    """What all requests of a case have in common."""
 
     #: The case, None for one that is in no spec.
     case: Case | None
-    #: The header up to the inputs, but for the opening brace and the run.
-    start: str
-    #: How the entry of an input begins.
-    names: tuple[str, ...]
-    #: The inputs' types, in order.
-    types: tuple[DType, ...]
-    #: The header after the inputs, with the line feed.
-    end: str
-    #: Shapes of the inputs -> their entries as written before.
-    known: dict[tuple[tuple[int, ...], ...], str] = field(default_factory=dict)
+    #: The header's keys before the inputs, without the run.
+    start: Mapping[str, object]
+    #: The names of the inputs.
+    names: Sequence[str]
+    #: The types of the inputs.
+    types: Sequence[DType]
+    #: The names of the outputs' types.
+    outputs: Sequence[str]
 
 
 class Process:
@@ -83,8 +79,6 @@ class Process:
             raise UnavailableError(f"{self._program.name}: {error.message}") from None
         self.name, self.version = f"process:{command}", str(welcome)
         self._catalog = catalog or load(user_folders())
-        types, own = self._catalog.types.types, self._native is not None
-        self._answers = headers.AnswerReader(types, own_types=own)
         self._timeout = call_timeout()
         self._question: RequestTemplate | None = None
         self._run = 0
@@ -139,9 +133,9 @@ class Process:
 
     def _due(self, run: int, inputs: Sequence[Bits]) -> Answer:
         """Read the answer to a request; with that to the last one, nothing else comes."""
-        answer, restart = receive(
-            self._program, self._answers, run, inputs, within_call(self._timeout)
-        )
+        types, own = self._catalog.types.types, self._native is not None
+        deadline = within_call(self._timeout)
+        answer, restart = receive(self._program, types, run, inputs, deadline, own_types=own)
         self.spoiled = self.spoiled or restart
         if run == self._run:
             nothing_more(self._program, run)
@@ -181,29 +175,31 @@ def _batches(questions: Iterable[Sequence[Bits]], ahead: int) -> Iterator[list[S
 
 def receive(
     program: RunningProgram,
-    answers: headers.AnswerReader,
+    types: headers.Types,
     run: int,
     inputs: Sequence[Bits],
     deadline: Deadline,
+    *,
+    own_types: bool = False,
 ) -> tuple[Answer, bool]:
     """Read the answer to a request, and whether the program asks to be started anew.
 
-    Raises ProtocolError for what is none, DiedError where the program has ended or hangs.
+    With `own_types`, outputs may have types that no spec has. Raises ProtocolError for what is
+    none, DiedError where the program has ended or hangs.
     """
-    said = answers.read(program.line(deadline), run)
-    if said.answer is not None:
-        return said.answer, said.restart
-    for _, tensor in said.named:
-        if too_large(tensor.shape, inputs):
-            return _dropped(program, said, deadline), said.restart
-    arrays = [t.bits(program.payload(t.size, name, deadline)) for name, t in said.named]
-    return Outputs(tuple(arrays), said.types), said.restart
-
-
-def _dropped(program: RunningProgram, said: headers.Said, deadline: Deadline) -> Oversized:
-    for name, tensor in said.named:
-        program.drop(tensor.size, name, deadline)
-    return Oversized(tuple(t.shape for t in said.tensors), said.types)
+    found, restart = headers.read_answer(program.line(deadline), run, types, own_types=own_types)
+    if not isinstance(found, tuple):
+        return found, restart
+    names = tuple(tensor.dtype.name for tensor in found)
+    if any(too_large(tensor.shape, inputs) for tensor in found):
+        for n, tensor in enumerate(found, 1):
+            program.drop(tensor.size, f"output {n}", deadline)
+        return Oversized(tuple(tensor.shape for tensor in found), names), restart
+    arrays = [
+        tensor.bits(program.payload(tensor.size, f"output {n}", deadline))
+        for n, tensor in enumerate(found, 1)
+    ]
+    return Outputs(tuple(arrays), names), restart
 
 
 def nothing_more(program: RunningProgram, run: int) -> None:
@@ -215,42 +211,35 @@ def nothing_more(program: RunningProgram, run: int) -> None:
 def greet(program: RunningProgram) -> headers.Welcome:
     """Say hello; gives the answer. Raises DiedError, ProtocolError or UnavailableError."""
     deadline = within(STARTING)
-    program.send([wire.HELLO], deadline)
+    program.send([headers.HELLO], deadline)
     welcome = headers.read_welcome(program.line(deadline))
     nothing_more(program, 0)
     return welcome
 
 
 def template_of(case: Case, catalog: Catalog, native: Native | None = None) -> RequestTemplate:
-    """Write what all requests of a case have in common."""
-    known = {"case": case.id, "spec": case.spec, "op": case.op.partition(".")[2]}
-    own = {"native": native.question(case, catalog)} if native else {}
-    header = json.dumps({**known, "attributes": dict(case.given), **own})
-    names = _input_names(case, catalog)
-    starts = tuple(f'{{"name": {json.dumps(name)}, ' for name in names)
-    outputs = json.dumps([dtype.name for dtype in case.outputs])
-    return RequestTemplate(
-        case, f"{header[1:-1]}, ", starts, case.inputs, f'"outputs": {outputs}}}\n'
-    )
+    """Return what all requests of a case have in common."""
+    start: dict[str, object] = {
+        "case": case.id,
+        "spec": case.spec,
+        "op": case.op.partition(".")[2],
+        "attributes": dict(case.given),
+    }
+    if native:
+        start["native"] = native.question(case, catalog)
+    outputs = [dtype.name for dtype in case.outputs]
+    return RequestTemplate(case, start, _input_names(case, catalog), case.inputs, outputs)
 
 
 def request(asked: RequestTemplate, run: int, inputs: Sequence[Bits]) -> list[bytes | memoryview]:
     """Write a request: the header line, then the payloads."""
-    shapes = tuple([bits.shape for bits in inputs])
-    entries = asked.known.get(shapes) or _entries(asked, shapes, inputs)
-    line = f'{{"run": {run}, {asked.start}"inputs": [{entries}], {asked.end}'
-    return wire.message(line, zip(asked.types, inputs, strict=True))
-
-
-def _entries(
-    asked: RequestTemplate, shapes: tuple[tuple[int, ...], ...], inputs: Sequence[Bits]
-) -> str:
-    """Describe the inputs, once for the same shapes where the elements are not in it."""
-    pairs = zip(asked.names, asked.types, inputs, strict=True)
-    entries = ", ".join(wire.describe(dtype, bits, name) for name, dtype, bits in pairs)
-    if not any(isinstance(dtype.format, Text) for dtype in asked.types):
-        asked.known[shapes] = entries
-    return entries
+    pairs = list(zip(asked.types, inputs, strict=True))
+    entries = [
+        {"name": name, **wire.describe(*pair)}
+        for name, pair in zip(asked.names, pairs, strict=True)
+    ]
+    header = {"run": run, **asked.start, "inputs": entries, "outputs": asked.outputs}
+    return wire.message(headers.write_header(header), pairs)
 
 
 def _input_names(case: Case, catalog: Catalog) -> list[str]:

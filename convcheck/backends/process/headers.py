@@ -1,205 +1,261 @@
-"""The header lines of the process protocol: the answer to hello, and answers to requests."""
+"""The header lines of the process protocol: structs, which msgspec reads and checks."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from typing import Annotated, TypeVar
 
+import msgspec
 import numpy as np
 
 from convcheck.backends.process.wire import (
-    VERSION,
-    Header,
+    NOISE,
     WireTensor,
     describe,
-    flag,
-    list_of,
+    looks_like_json,
     message,
     quoted_line,
-    read_header,
-    read_tensor,
-    remember,
-    split_run,
-    string_of,
+    size_of,
     wrong,
 )
-from convcheck.backends.protocol import (
-    Answer,
-    Declined,
-    Outputs,
-    Oversized,
-    Raised,
-    Refused,
-)
-from convcheck.errors import UnavailableError
-from convcheck.numerics.codes import Bits
+from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Raised, Refused
+from convcheck.errors import Place, UnavailableError
+from convcheck.numerics.codes import Bits, Texts
+from convcheck.numerics.format import Opaque, Text
 from convcheck.rules.model import DType
+from convcheck.wording import plural
 
+VERSION = 1
+HELLO = b'{"hello": 1}\n'
 KINDS = ("outputs", "declined", "refused", "oversized", "error")
+_WIDTHS = 1, 2, 4, 8  # bytes of a code
+
+T = TypeVar("T")
+Size = Annotated[int, msgspec.Meta(ge=0)]
+Types = Mapping[str, DType]
 
 
-@dataclass(frozen=True)
-class Said:
-    """An answer's header: an answer without tensors, or the tensors to come.
+class Welcome(msgspec.Struct, frozen=True):
+    """The answer to hello: the program's name and version, or why its runtime is not available."""
 
-    `restart`: the program asks to be started anew before the next request.
-    """
-
-    answer: Answer | None
-    tensors: tuple[WireTensor, ...] = ()
-    restart: bool = False
-
-    @cached_property
-    def types(self) -> tuple[str, ...]:
-        """The names of the tensors' types."""
-        return tuple(t.dtype.name for t in self.tensors)
-
-    @cached_property
-    def named(self) -> tuple[tuple[str, WireTensor], ...]:
-        """The tensors, each with what people call it."""
-        return tuple((f"output {n}", t) for n, t in enumerate(self.tensors, 1))
-
-
-@dataclass(frozen=True)
-class Welcome:
-    """The answer to hello: the program's name and version."""
-
-    name: str
-    version: str
-    #: The runtime whose own questions it is to be sent with each request, '' for none.
+    hello: int
+    name: str | None = None
+    version: str | None = None
+    #: The runtime whose own questions are sent with each request, '' for none.
     native: str = ""
+    unavailable: str | None = None
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
+
+
+class TensorEntry(msgspec.Struct, frozen=True):
+    """A tensor whose bytes follow; texts are in the header."""
+
+    type: str
+    shape: tuple[Size, ...]
+    bytes: Size
+    values: tuple[str, ...] | None = None
+
+
+class OversizedEntry(msgspec.Struct, frozen=True):
+    """A tensor that is too large to send."""
+
+    type: str
+    shape: tuple[Size, ...]
+
+
+class Hello(msgspec.Struct, frozen=True):
+    """A greeting, if it has a version."""
+
+    hello: int | None = None
+
+
+class RequestHeader(msgspec.Struct, frozen=True):
+    """A request for a case, by its id."""
+
+    run: int
+    case: str
+    inputs: tuple[TensorEntry, ...]
+
+
+class AnswerHeader(msgspec.Struct, frozen=True):
+    """An answer, which has one of KINDS."""
+
+    run: int
+    outputs: tuple[TensorEntry, ...] | None = None
+    declined: str | None = None
+    refused: str | None = None
+    oversized: tuple[OversizedEntry, ...] | None = None
+    error: str | None = None
+    #: Of `declined`: there is no such kernel.
+    missing: bool = False
+    #: The program asks for a restart before the next request.
+    restart: bool = False
+
+
+def read_header(line: bytes, kind: type[T], pipe: str = "stdout") -> T:
+    """Read a header line of a kind. Raises ProtocolError for what is none."""
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except (ValueError, RecursionError):
+        found = _parsed(line, pipe)  # which names a fault's column, and takes half surrogate pairs
+    try:
+        return msgspec.convert(found, kind)
+    except msgspec.ValidationError as error:
+        hint = "docs/protocol.md has the keys of each line, and their types"
+        wrong(f"wrong header ({error}): {quoted_line(line)}", hint)
+
+
+def _parsed(line: bytes, pipe: str) -> object:
+    found = None
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        if looks_like_json(line):
+            hint = "a header is a JSON object on one line, in UTF-8"
+            wrong(f"wrong JSON ({error}): {quoted_line(line)}", hint)
+    if not isinstance(found, dict):
+        due = "an answer" if pipe == "stdout" else "a request"
+        came = quoted_line(line) if line.strip() else "an empty line"
+        wrong(f"{pipe} had {came}, which is not {due}", NOISE)
+    return found
 
 
 def read_welcome(line: bytes) -> Welcome:
     """Read the answer to hello. Raises ProtocolError, and UnavailableError where it says that its
     runtime cannot be asked.
     """
-    header = read_header(line)
-    if header.get("hello") != VERSION or isinstance(header["hello"], bool):
-        said = f"version {json.dumps(header['hello'])}" if "hello" in header else "no version"
-        wrong(f"hello is answered with {said}, not {VERSION}: {quoted_line(line)}",
+    found = read_header(line, Welcome)
+    if found.hello != VERSION:
+        wrong(f"hello is answered with version {found.hello}, not {VERSION}: {quoted_line(line)}",
               'answer {"hello": 1, "name": "mine", "version": "1.0"}')  # fmt: skip
-    what = f"the answer to hello, {quoted_line(line)},"
-    if "unavailable" in header:
-        raise UnavailableError(string_of(header, "unavailable", what))
-    native = string_of(header, "native", what) if "native" in header else ""
-    return Welcome(string_of(header, "name", what), string_of(header, "version", what), native)
-
-
-class AnswerReader:
-    """Reads the headers of answers; those that differ in the run only are parsed once."""
-
-    def __init__(self, types: Mapping[str, DType], *, own_types: bool = False) -> None:
-        """Take the types of the specs; with `own_types`, outputs may be of others as well."""
-        self._types, self._own_types = types, own_types
-        self._known: dict[bytes, Said] = {}
-
-    def read(self, line: bytes, run: int) -> Said:
-        """Read the header that answers request number `run`. Raises ProtocolError."""
-        said_run, rest = split_run(line)
-        said = self._known.get(rest) if said_run == run else None
-        if said is None:
-            said = read_answer(line, run, self._types, own_types=self._own_types)
-            if said_run == run and not any(t.texts is not None for t in said.tensors):
-                remember(self._known, rest, said)
-        return said
+    if found.unavailable is not None:
+        raise UnavailableError(found.unavailable)
+    for key in ("name", "version"):
+        if getattr(found, key) is None:
+            wrong(f"the answer to hello has no `{key}`: {quoted_line(line)}", f'"{key}": "…"')
+    return found
 
 
 def read_answer(
-    line: bytes, run: int, types: Mapping[str, DType], *, own_types: bool = False
-) -> Said:
-    """Read the header that answers request number `run`; with `own_types`, outputs may be of types
-    that no spec has. Raises ProtocolError.
+    line: bytes, run: int, types: Types, *, own_types: bool = False
+) -> tuple[Answer | tuple[WireTensor, ...], bool]:
+    """Read the header that answers request number `run`: an answer, or the tensors that follow; and
+    whether the program asks for a restart.
+
+    With `own_types`, outputs may have types that no spec has. Raises ProtocolError.
     """
-    header = read_header(line)
-    _check_run(header, run, line)
-    kinds = [kind for kind in KINDS if kind in header]
+    found = read_header(line, AnswerHeader)
+    if found.run == run - 1:
+        wrong(f"run {found.run} is answered twice: {quoted_line(line)}",
+              "answer each request exactly once")  # fmt: skip
+    if found.run != run:
+        late = "late" if found.run < run else "it was not asked yet"
+        wrong(f"answers run {found.run} when run {run} was asked: {late}",
+              "answer requests in order")  # fmt: skip
+    kinds = [kind for kind in KINDS if getattr(found, kind) is not None]
     if len(kinds) != 1:
-        found = " and ".join(kinds) or "no outputs, nor why there are none"
-        wrong(f"the answer has {found}: {quoted_line(line)}", f"it has one of {', '.join(KINDS)}")
-    return _said(header, kinds[0], types, own_types)
+        has = " and ".join(kinds) or "no outputs, nor why there are none"
+        wrong(f"the answer has {has}: {quoted_line(line)}", f"it has one of {', '.join(KINDS)}")
+    return _answer(found, types, own_types), found.restart or kinds == ["error"]
 
 
-def _said(header: Header, kind: str, types: Mapping[str, DType], own_types: bool) -> Said:
-    restart = flag(header, "restart")
-    if kind == "outputs":
-        entries = list_of(header, kind)
-        found = (
-            read_tensor(e, types, f"output {n}", own_types=own_types)
-            for n, e in enumerate(entries, 1)
+def _answer(found: AnswerHeader, types: Types, own_types: bool) -> Answer | tuple[WireTensor, ...]:
+    if found.declined is not None:
+        return Declined(found.declined, found.missing)
+    if found.refused is not None:
+        return Refused(found.refused)
+    if found.error is not None:
+        return Raised(found.error)
+    if found.oversized is not None:
+        for n, entry in enumerate(found.oversized, 1):
+            _type(entry.type, types, f"output {n}", own_types)
+        return Oversized(
+            tuple(t.shape for t in found.oversized), tuple(t.type for t in found.oversized)
         )
-        return Said(None, tuple(found), restart)
-    if kind == "oversized":
-        left = [read_tensor(e, types, f"output {n}", sized=False, own_types=own_types)
-                for n, e in enumerate(list_of(header, kind), 1)]  # fmt: skip
-        shapes, names = tuple(t.shape for t in left), tuple(t.dtype.name for t in left)
-        return Said(Oversized(shapes, names), (), restart)
-    words = string_of(header, kind, "the answer")
-    if kind == "error":
-        return Said(Raised(words), (), restart=True)
-    if kind == "declined":
-        return Said(Declined(words, missing=flag(header, "missing")), (), restart)
-    return Said(Refused(words), (), restart)
+    return tuple(
+        read_tensor(entry, types, f"output {n}", own_types=own_types)
+        for n, entry in enumerate(found.outputs or (), 1)
+    )
 
 
-def _check_run(header: Header, run: int, line: bytes) -> None:
-    said = header.get("run")
-    if said == run and not isinstance(said, bool):
-        return
-    if not isinstance(said, int) or isinstance(said, bool):
+def read_tensor(
+    entry: TensorEntry, types: Types, what: str, *, own_types: bool = False
+) -> WireTensor:
+    """Return the tensor of an entry. Raises ProtocolError; `what` names the tensor.
+
+    With `own_types` it may have a type that no spec has, of which only the width is known.
+    """
+    count = math.prod(entry.shape)
+    dtype = _type(entry.type, types, what, own_types, entry.bytes // count if count else 1)
+    if entry.bytes != (due := size_of(dtype, count)):
+        elements = f"{plural(count, 'element')} of {dtype} (shape {list(entry.shape)})"
         wrong(
-            f"the answer has no number `run`: {quoted_line(line)}", f"repeat the request's: {run}"
+            f"{what} is {plural(entry.bytes, 'byte')}, but {elements} take {plural(due, 'byte')}",
+            "`bytes` is the number of elements times the size of one",
         )
-    if said == run - 1:
-        wrong(
-            f"run {said} is answered twice: {quoted_line(line)}", "answer each request exactly once"
-        )
-    late = "late" if said < run else "it was not asked yet"
-    wrong(f"answers run {said} when run {run} was asked: {late}", "answer requests in order")
+    if not isinstance(dtype.format, Text):
+        return WireTensor(dtype, entry.shape, due)
+    values = entry.values or ()
+    if len(values) != count:
+        said = f"{what} has {plural(len(values), 'value')}, not {count}"
+        wrong(f"{said} (shape {list(entry.shape)})", "`values` has the strings, in C order")
+    texts: Texts = np.empty(count, object)
+    texts[:] = values
+    return WireTensor(dtype, entry.shape, 0, texts.reshape(entry.shape))
+
+
+def _type(name: str, types: Types, what: str, own_types: bool, width: int = 1) -> DType:
+    if name in types:
+        return types[name]
+    if not own_types:
+        wrong(f"{what} has the unknown type {name!r}", "`convcheck list types` has the names")
+    return DType(name, Opaque(8 * width if width in _WIDTHS else 8), (), Place("", 0))
+
+
+def write_header(header: Mapping[str, object]) -> bytes:
+    """Write a header line."""
+    return f"{json.dumps(header)}\n".encode()
 
 
 def write_answer(
-    run: int, answer: Answer, types: Mapping[str, DType], restart: bool
+    run: int, answer: Answer, types: Types, *, restart: bool
 ) -> list[bytes | memoryview]:
     """Write an answer: the header line, then the payloads.
 
     Raises TypeError for what is no answer, and for codes that are not in their type's storage.
     """
-    more = ', "restart": true' if restart else ""
+    more = {"restart": True} if restart else {}
     if not isinstance(answer, Outputs):
-        return [f'{{"run": {run}, {_without_payload(answer)}{more}}}\n'.encode()]
-    dtypes = (_known(name, types) for name in answer.types)
-    pairs = [_stored(*pair) for pair in zip(dtypes, answer.arrays, strict=True)]
-    entries = ", ".join([describe(*pair) for pair in pairs])
-    return message(f'{{"run": {run}, "outputs": [{entries}]{more}}}\n', pairs)
+        return [write_header({"run": run, **_without_payload(answer), **more})]
+    pairs = [
+        _stored(name, types, bits) for name, bits in zip(answer.types, answer.arrays, strict=True)
+    ]
+    entries = [describe(*pair) for pair in pairs]
+    return message(write_header({"run": run, "outputs": entries, **more}), pairs)
 
 
-def _without_payload(answer: Answer) -> str:
+def _without_payload(answer: Answer) -> Mapping[str, object]:
     if isinstance(answer, Raised):
-        return f'"error": {json.dumps(answer.message)}'
+        return {"error": answer.message}
     if isinstance(answer, Refused):
-        return f'"refused": {json.dumps(answer.message)}'
+        return {"refused": answer.message}
     if isinstance(answer, Declined):
-        missing = ', "missing": true' if answer.missing else ""
-        return f'"declined": {json.dumps(answer.message)}{missing}'
+        missing = {"missing": True} if answer.missing else {}
+        return {"declined": answer.message, **missing}
     if isinstance(answer, Oversized):
-        left = [{"type": t, "shape": s} for t, s in zip(answer.types, answer.shapes, strict=True)]
-        return f'"oversized": {json.dumps(left)}'
+        pairs = zip(answer.types, answer.shapes, strict=True)
+        return {"oversized": [{"type": name, "shape": shape} for name, shape in pairs]}
     raise TypeError(f"the answer is a {type(answer).__name__}, not tensors")
 
 
-def _known(name: str, types: Mapping[str, DType]) -> DType:
+def _stored(name: str, types: Types, bits: Bits) -> tuple[DType, Bits]:
     if name not in types:
         raise TypeError(f"the answer has the type {name}, which convcheck does not know")
-    return types[name]
-
-
-def _stored(dtype: DType, bits: Bits) -> tuple[DType, Bits]:
+    dtype = types[name]
     if not isinstance(bits, np.ndarray) or bits.dtype != dtype.format.storage:
         kind = getattr(bits, "dtype", type(bits).__name__)
         raise TypeError(f"codes as {kind}, not {dtype.format.storage}, for {dtype}")

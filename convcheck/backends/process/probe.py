@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from convcheck.backends.checked import LONGEST_NAME, bounded
-from convcheck.backends.process import headers
 from convcheck.backends.process.backend import (
     RequestTemplate,
     greet,
@@ -103,7 +101,6 @@ class Probe:
 
     def _run_steps(self) -> Iterator[ProbeStep]:
         self._run = 0
-        self._headers = headers.AnswerReader(self.catalog.types.types)
         doing = (self._starts, self._hello, self._nobodys, self._pairs, self._scalar, self._empty,
                  self._several, self._large, self._end)  # fmt: skip
         for name, do in zip(STEPS, doing, strict=True):
@@ -127,12 +124,15 @@ class Probe:
 
     def _nobodys(self) -> str:
         dtype = next(iter(self.catalog.types.types.values()))
-        header = {"case": f"{NOBODYS}-1/x", "spec": f"{NOBODYS}-1", "op": NOBODYS.partition(".")[2]}
-        start = f"{json.dumps({**header, 'attributes': {}})[1:-1]}, "
-        end = f'"outputs": ["{dtype.name}"]}}\n'
+        start = {
+            "case": f"{NOBODYS}-1/x",
+            "spec": f"{NOBODYS}-1",
+            "op": NOBODYS.partition(".")[2],
+            "attributes": {},
+        }
         bits = [_ones(dtype, (3,))]
         self._run += 1
-        known = RequestTemplate(None, start, ('{"name": "x", ',), (dtype,), end)
+        known = RequestTemplate(None, start, ["x"], [dtype], [dtype.name])
         self._program.send(request(known, self._run, bits), self._soon())
         answer = self._answer(bits)
         if isinstance(answer, Outputs):
@@ -233,7 +233,8 @@ class Probe:
 
     def _answer(self, inputs: Sequence[Bits], run: int = 0, *, last: bool = True) -> Answer:
         run = run or self._run
-        answer, _ = receive(self._program, self._headers, run, inputs, self._soon())
+        types = self.catalog.types.types
+        answer, _ = receive(self._program, types, run, inputs, self._soon())
         if isinstance(answer, Raised):
             raise ProtocolError(answer.message)
         if last:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, NoReturn
 
@@ -19,10 +18,8 @@ from convcheck.numerics.codes import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case, DType
+from convcheck.rules.model import Case
 from convcheck.wording import number, plural
-
-_CASE, _INPUTS = b' "case": ', b', "inputs": '
 
 
 @dataclass(frozen=True)
@@ -59,53 +56,28 @@ class _Side:
 
     def __init__(self, backend: Backend, catalog: Catalog) -> None:
         self._backend, self._cases = backend, _Cases(catalog)
-        self._types: Mapping[str, DType] = catalog.types.types
-        # What was parsed before, by the two parts of a header, where it begins as `request` of
-        # the other end writes it. In JSON, no text has the mark between the two: it has quotes.
-        self._known: dict[bytes, Case] = {}
-        self._tensors: dict[bytes, tuple[wire.WireTensor, ...]] = {}
+        self._types = catalog.types.types
         self._supported: tuple[Case, Declined | None] | None = None
 
     def read(self, line: bytes) -> Request | None:
         """Read a request's header, None for a hello. Raises ProtocolError."""
-        run, rest = wire.split_run(line)
-        question, comma, tail = rest.partition(_INPUTS)
-        case, tensors = self._known.get(question), self._tensors.get(tail)
-        if run is not None and case and tensors and tuple(t.dtype for t in tensors) == case.inputs:
-            return Request(run, case, tensors)
-        header = wire.read_request(line)
-        if "hello" in header:
-            _check_hello(header)
+        hello = headers.read_header(line, headers.Hello, "stdin").hello
+        if hello is not None:
+            if hello != headers.VERSION:
+                wire.wrong(f"hello of version {hello}", f"this is {headers.VERSION}")
             return None
-        request = self._request(header)
-        if isinstance(request.case, Case) and comma and question.startswith(_CASE):
-            wire.remember(self._known, question, request.case)
-            if not any(t.texts is not None for t in request.tensors):
-                wire.remember(self._tensors, tail, request.tensors)
-        return request
-
-    def _request(self, header: wire.Header) -> Request:
-        run = header.get("run")
-        if type(run) is not int:
-            wire.wrong("the request has no number `run`", '{"run": 1, …}')
-        case = self._case(header)
-        entries = header.get("inputs")
-        if not isinstance(entries, list):
-            wire.wrong("the request has no list `inputs`", "one entry for each input")
+        header = headers.read_header(line, headers.RequestHeader, "stdin")
+        case = self._case(header.case)
         tensors = tuple(
-            wire.read_tensor(entry, self._types, f"input {n}") for n, entry in enumerate(entries, 1)
+            headers.read_tensor(entry, self._types, f"input {n}")
+            for n, entry in enumerate(header.inputs, 1)
         )
         if isinstance(case, Case) and [t.dtype for t in tensors] != list(case.inputs):
             due = ", ".join(t.name for t in case.inputs)
             wire.wrong(f"the inputs are not those of {case.id}", f"their types are {due}")
-        return Request(run, case, tensors)
+        return Request(header.run, case, tensors)
 
-    def _case(self, header: wire.Header) -> Case | Declined:
-        name = header.get("case")
-        if not isinstance(name, str):
-            wire.wrong(
-                "the request has no `case`", "the id of one, as `convcheck list cases` has it"
-            )
+    def _case(self, name: str) -> Case | Declined:
         try:
             return self._cases[name]
         except UsageError as error:
@@ -150,14 +122,9 @@ class _Cases(dict[str, Case]):
         return self[name]
 
 
-def _check_hello(header: wire.Header) -> None:
-    if header["hello"] != wire.VERSION:
-        wire.wrong(f"hello of version {json.dumps(header['hello'])}", f"this is {wire.VERSION}")
-
-
 def _welcome(backend: Backend) -> bytes:
-    said = {"hello": wire.VERSION, "name": str(backend.name), "version": str(backend.version)}
-    return f"{json.dumps(said)}\n".encode()
+    name, version = str(backend.name), str(backend.version)
+    return headers.write_header({"hello": headers.VERSION, "name": name, "version": version})
 
 
 def _take(requests: IO[bytes], tensor: wire.WireTensor) -> Bits:
