@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.semantics.expected_calls import Call
+    from convcheck.vectors.model import Vectors
 
 ONNX = "onnx-backend"  # the form, as `convcheck export` names it
 _SHORTEST = 4  # digits of a digest
@@ -140,16 +141,14 @@ def _check_named(
 def _asked(
     loaded: Catalog, name: str, backend: str, group: str, finding: str | None, timeout: float
 ) -> Witness:
-    from convcheck.reproduce.smallest import ask_case, smallest
+    from convcheck.reproduce.ask import ask_case
+    from convcheck.reproduce.smallest import smallest
     from convcheck.rules.find import find_case
-    from convcheck.rules.load import data_dir
-    from convcheck.vectors.corpus import open_corpus
 
     case = find_case(loaded, name, None, None, ())
-    corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
-    corpus.check([case])
+    vectors = _vectors(loaded, case)
     with progress(1, f"ask {backend}"):
-        found = ask_case(backend, loaded.specs[case.spec], corpus.vectors(case), timeout)
+        found = ask_case(backend, loaded.specs[case.spec], vectors, timeout)
     chosen = _chosen(_of_finding(found.groups, case, finding), group)
     with progress(1, "cut it down", "finding"):
         witness = smallest(found, chosen)
@@ -194,7 +193,7 @@ def _reported(
 ) -> Witness:
     from convcheck.plan.excerpt import shown_example
     from convcheck.report.json.decode import read
-    from convcheck.reproduce.smallest import does_not_fail
+    from convcheck.reproduce.ask import does_not_fail
     from convcheck.reproduce.witness import failing
     from convcheck.rules.find import find_case
 
@@ -222,16 +221,19 @@ def _witness(loaded: Catalog, result: RunResult, case: Case, group: Group) -> Wi
 
 def _calls(loaded: Catalog, case: Case) -> Sequence[Call]:
     """Return the calls of a case in the edge tier, in which a report's are looked up."""
-    from convcheck.rules.load import data_dir
-    from convcheck.vectors.corpus import open_corpus
     from convcheck.vectors.model import CallSet
 
-    if not case.whole_calls:
-        return ()
+    vectors = _vectors(loaded, case) if case.whole_calls else None
+    return vectors.calls if isinstance(vectors, CallSet) else ()
+
+
+def _vectors(loaded: Catalog, case: Case) -> Vectors:
+    from convcheck.rules.load import data_dir
+    from convcheck.vectors.corpus import open_corpus
+
     corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
     corpus.check([case])
-    vectors = corpus.vectors(case)
-    return vectors.calls if isinstance(vectors, CallSet) else ()
+    return corpus.vectors(case)
 
 
 def _own_case(loaded: Catalog, case: Case) -> Case:

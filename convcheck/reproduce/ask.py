@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.errors import UsageError
-from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, CallAnswers
+from convcheck.judge.answers import REFUSED, Answers, CallAnswers
 from convcheck.judge.result import BackendInfo, CaseResult, Group
 from convcheck.judge.vectors import judge_vectors
 from convcheck.plan.one_input import Single
@@ -18,7 +17,7 @@ from convcheck.pool.messages import Judge
 from convcheck.reproduce.witness import failing
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import UNDEFINED
-from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall
 from convcheck.vectors.model import CallSet, Vectors
 
 _FREE = ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))
@@ -32,19 +31,8 @@ class Kept(CaseResult):
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What came of one call: outputs, or words of the runtime, or of what it died of."""
-
-    outputs: Outputs | Oversized | None
-    #: ANSWERED, REFUSED or CRASHED.
-    state: int
-    #: The runtime's words, or how it died; '' with outputs.
-    message: str = ""
-
-
-@dataclass(frozen=True)
 class AskedCase:
-    """What a backend answered to a case, and which of its groups are findings."""
+    """A case with a backend's answers."""
 
     #: The backend, as addressed on the command line.
     address: str
@@ -61,16 +49,61 @@ class AskedCase:
         return failing(self.kept)
 
 
+def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> AskedCase:
+    """Put a case to a backend. Raises UsageError if it does not fail, and as `ask_whole`."""
+    backend, kept = ask_whole(address, vectors, timeout, spec)
+    found = AskedCase(address, spec, vectors, backend, kept, timeout)
+    if kept.verdict == "error":
+        said = f"the adapter of {address} failed on {kept.case.id}: {kept.message}"
+        raise UsageError(said, hint="there is no answer to show")
+    if not found.groups:
+        raise does_not_fail(kept, address)
+    return found
+
+
+def does_not_fail(one: CaseResult, address: str) -> UsageError:
+    """Return the error of a case that shows no finding."""
+    said = f"{one.case.id} does not fail on {address}: {one.verdict}"
+    if one.message:
+        said += f" ({one.message})"
+    return UsageError(said, hint="`convcheck run` says which cases fail")
+
+
 def ask_whole(
     address: str, vectors: Vectors, timeout: float, spec: Spec | None = None
 ) -> tuple[BackendInfo, Kept]:
     """Put a case's vectors to a backend, as a run does, and judge them as a run does; with a spec,
     in a process that is asked those with other attribute values, too.
 
-    Raises UnavailableError or UsageError where the backend cannot be opened, UsageError where
+    Raises UnavailableError or UsageError if the backend cannot be opened, UsageError if
     nothing can be said of its answers, and KeyboardInterrupt.
     """
     return _asked(address, Single(vectors, spec), timeout, _keep)
+
+
+def ask_each(
+    address: str, calls: Sequence[CallSet], timeout: float, before: Case | None = None
+) -> list[CallAnswers]:
+    """Make calls of a case one after the other, in a worker of their own, and return the answer to
+    each, not judged. With `before`, the same calls of that case are made first.
+
+    Raises as `ask_whole` does.
+    """
+    first, every = calls[0], tuple(one.calls[0] for one in calls)
+    free = replace(first, calls=every, expected=(_FREE,) * len(every), decisions=(first.form,),
+                   among=None, along=None)  # fmt: skip
+    answers = _asked(address, Single(free, before=before), timeout, _keep_only)[1].answers
+    assert isinstance(answers, CallAnswers)  # noqa: S101 a CallSet was asked
+    if answers.declined is not None:
+        refused = np.array([REFUSED], np.uint8)
+        return [CallAnswers((None,), refused, {0: answers.declined.message})] * len(every)
+    return [answer_at(answers, i) for i in range(len(every))]
+
+
+def answer_at(answers: CallAnswers, i: int) -> CallAnswers:
+    """Return the answer to one of several calls."""
+    said = answers.messages.get(i) or next((f.message for f in answers.faults if f.index == i), "")
+    return CallAnswers((answers.got[i],), answers.state[i : i + 1], {0: said} if said else {})
 
 
 def _asked(address: str, corpus: Single, timeout: float, judge: Judge) -> tuple[BackendInfo, Kept]:
@@ -90,54 +123,3 @@ def _keep(vectors: Vectors, answers: Answers | CallAnswers) -> Kept:
 
 def _keep_only(vectors: Vectors, answers: Answers | CallAnswers) -> Kept:
     return Kept(vectors.case, "undefined", 0, vectors.coverage, (), answers=answers)
-
-
-def ask_each(
-    address: str, like: Vectors, calls: Sequence[Call], timeout: float
-) -> tuple[Reply, ...]:
-    """Make calls of a case one after the other, in a worker of their own; nothing is judged.
-
-    Raises as `ask_whole` does.
-    """
-    return _replies(address, Single(_free(like, calls)), timeout, len(calls))
-
-
-def ask_after(address: str, before: Case, like: Vectors, call: Call, timeout: float) -> Reply:
-    """Make a call of a case in a worker of its own that is asked the same of another case before.
-
-    Raises as `ask_whole` does.
-    """
-    return _replies(address, Single(_free(like, [call]), before=before), timeout, 1)[0]
-
-
-def _free(like: Vectors, calls: Sequence[Call]) -> CallSet:
-    """Return calls of a case of which nothing is expected."""
-    return CallSet(
-        like.case, tuple(calls), (_FREE,) * len(calls), (like.form,), like.coverage, like.form
-    )
-
-
-def _replies(address: str, corpus: Single, timeout: float, count: int) -> tuple[Reply, ...]:
-    answers = _asked(address, corpus, timeout, _keep_only)[1].answers
-    assert isinstance(answers, CallAnswers)  # noqa: S101 a CallSet was asked
-    if answers.declined is not None:
-        return (Reply(None, REFUSED, answers.declined.message),) * count
-    return tuple(_reply(answers, i) for i in range(count))
-
-
-def _reply(answers: CallAnswers, i: int) -> Reply:
-    message = answers.messages.get(i, "")
-    state, got = int(answers.state[i]), answers.got[i]
-    if state in (REFUSED, CRASHED):
-        return Reply(None, state, message)
-    if state == ANSWERED and got is not None:
-        return Reply(got, ANSWERED)
-    # what was malformed, and what came after too many deaths
-    why = next((f.message for f in answers.faults if f.index == i), "it was not asked")
-    return Reply(None, ANSWERED, why)
-
-
-def answers_of_reply(reply: Reply) -> CallAnswers:
-    """Return a reply as the answers of a set of one call."""
-    messages = {0: reply.message} if reply.message else {}
-    return CallAnswers((reply.outputs,), np.array([reply.state], np.uint8), messages)

@@ -1,4 +1,4 @@
-"""Whether an answer shows a finding, and the witness that it makes."""
+"""The witness of a call that shows a finding: asked now, or taken from a report."""
 
 from __future__ import annotations
 
@@ -9,158 +9,59 @@ from math import prod
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from convcheck.ask.elements import inputs_at
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.errors import ConvcheckError, UsageError
-from convcheck.judge.answers import ANSWERED, Answers
-from convcheck.judge.calls import judge_calls
-from convcheck.judge.elements import judge
-from convcheck.judge.form import form_complaint, strangers
-from convcheck.judge.matching_calls import closest, is_between, shapes_of
-from convcheck.judge.result import BackendInfo, CallExample, Group, Strip
+from convcheck.judge.answers import CRASHED, REFUSED, CallAnswers
+from convcheck.judge.calls import judged_call
+from convcheck.judge.matching_calls import Returned, closest, is_between
+from convcheck.judge.result import BackendInfo, Group, Strip
 from convcheck.numerics.codes import Bits, Codes
-from convcheck.numerics.format import Float, Format
+from convcheck.numerics.format import Float
 from convcheck.numerics.order import order_key
-from convcheck.reproduce.ask import Reply, answers_of_reply
 from convcheck.reproduce.witness import (
-    ANYTHING,
     BEFORE,
-    REFUSAL,
     Due,
     Witness,
     accepted,
     ask_again,
     distinct,
-    failing,
     of_recalled,
     of_report,
     part,
     whole,
 )
-from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS, UNDEFINED
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall
 from convcheck.semantics.expected_calls import ExpectedOutput as Wanted
-from convcheck.vectors.model import CallSet, VectorSet
-
-Index = NDArray[np.intp]
+from convcheck.vectors.model import CallSet
 
 
-def shows(vectors: VectorSet, index: Index, reply: Reply, group: Group) -> bool:
-    """Return whether the answer to elements, in the index's shape, shows a group."""
-    return _shown(vectors, index, reply, group) is not None
-
-
-def _shown(vectors: VectorSet, index: Index, reply: Reply, group: Group) -> Group | None:
-    """Return what an answer is judged to show, None where it is not what the group is about."""
-    if reply.state == ANSWERED:
-        wrong = form_complaint(reply.outputs, vectors.case, index.shape)
-        if wrong:
-            return group if wrong[0] == group.kind else None
-        [array] = cast(Outputs, reply.outputs).arrays
-        if strangers(vectors.case.outputs[0].format, array.reshape(-1)) is not None:
-            return group if group.kind == "not a code of the type" else None
-    if not index.size:
-        return group if reply.state != ANSWERED else None
-    judged = judge(_part(vectors, index), _answers(vectors, index, reply))
-    same = [g for g in failing(judged) if g.verdict == group.verdict]
-    return next((g for g in same if g.kind == group.kind), same[0] if same else None)
-
-
-def _part(vectors: VectorSet, index: Index) -> VectorSet:
-    flat = index.reshape(-1)
-    inputs = tuple(tensor[flat] for tensor in vectors.inputs)
-    return replace(vectors, inputs=inputs, expected=vectors.expected.take(flat))
-
-
-def _answers(vectors: VectorSet, index: Index, reply: Reply) -> Answers:
-    fmt, count = vectors.case.outputs[0].format, index.size
-    got: Bits = np.zeros(count, fmt.storage)
-    if reply.state == ANSWERED:
-        got = cast(Outputs, reply.outputs).arrays[0].reshape(-1)
-    state = np.full(count, reply.state, np.uint8)
-    return Answers(got, state, dict.fromkeys(range(count), reply.message))
-
-
-def of_elements(
-    backend: BackendInfo, vectors: VectorSet, index: Index, reply: Reply, group: Group
-) -> Witness:
-    """Return the witness of elements in the index's shape. The answer `shows` the group."""
-    case, some = vectors.case, _part(vectors, index)
-    inputs = zip(case.inputs, inputs_at(vectors, index), strict=True)
-    at = _first_wrong(some, index, reply)
-    decision = some.expected.decisions[some.expected.rows[at]] if index.size else group.decision
-    names = max((some.expected.decisions[row].readings for row in some.expected.rows), key=len,
-                default=("",))  # fmt: skip
-    dues = [_due(some, index.shape, i, name, at) for i, name in enumerate(names)]
-    shown = group if decision.rule == group.decision.rule else replace(group, decision=decision)
-    return Witness(
-        backend, case, shown, tuple(whole(t, bits) for t, bits in inputs),
-        (*distinct(dues), *accepted(case)), _got(case, reply, at), reply.message,
-    )  # fmt: skip
-
-
-def _first_wrong(some: VectorSet, index: Index, reply: Reply) -> int:
-    """Return the first element that is not as the first reading wants it, 0 where every one is."""
-    from convcheck.judge.matching import matching
-
-    got = reply.outputs
-    fmt = some.case.outputs[0].format
-    if not isinstance(got, Outputs) or form_complaint(got, some.case, index.shape):
-        return 0
-    flat = got.arrays[0].reshape(-1)
-    right = matching(
-        some.expected.readings[0], flat, fmt, some.case.inputs[0].format, some.inputs[0]
-    )
-    return int(np.argmin(right)) if len(right) else 0
-
-
-def _due(some: VectorSet, shape: tuple[int, ...], i: int, name: str, at: int) -> Due:
-    reading, target = some.expected.readings[i], some.case.outputs[0]
-    said = {PATTERNS[p] for p in reading.patterns.tolist()}
-    if len(said) == 1 and f"<{next(iter(said))}>" in (REFUSAL, ANYTHING):
-        return Due(name, f"<{said.pop()}>")
-    codes, patterns = reading.codes.reshape(shape), reading.patterns
-    return Due(name, (part(target.name, target.format, codes, at, patterns),))
-
-
-def _got(case: Case, reply: Reply, at: int) -> tuple[Strip, ...] | None:
-    if not isinstance(reply.outputs, Outputs):
-        return None
-    formats = _formats((*case.inputs, *case.outputs))
-    both = zip(reply.outputs.types, reply.outputs.arrays, strict=False)
-    return tuple(part(str(name), formats.get(str(name)), a, at) for name, a in both)
-
-
-def _formats(types: tuple[DType, ...]) -> dict[str, Format]:
-    return {dtype.name: dtype.format for dtype in types}
-
-
-# Whole calls ---------------------------------------------------------------------------------
-
-
-def of_call(backend: BackendInfo, one: CallSet, reply: Reply, group: Group) -> Witness | None:
-    """Return the witness of a set of one call; None where its answer does not show the group."""
-    [expected], [call] = one.expected, one.calls
-    if reply.state == ANSWERED and reply.outputs is None:
-        return None
-    found = [
-        g for g in failing(judge_calls(one, answers_of_reply(reply))) if g.verdict == group.verdict
-    ]
-    if not found:
-        return None
-    shown = found[0]
-    example = shown.examples[0]
-    assert isinstance(example, CallExample)  # noqa: S101 a call was judged
-    output, at = example.difference or (0, 0)
-    dues = [Due(r.name, _outputs(r, output, max(at, 0))) for r in expected.readings]
+def of_call(
+    backend: BackendInfo, one: CallSet, answers: CallAnswers, group: Group
+) -> Witness | None:
+    """Return the witness of a set of one call; None if its answer does not show the group."""
+    [expected], [call], [got] = one.expected, one.calls, answers.got
+    shown, output, at = group, 0, 0
+    if got is None and answers.state[0] not in (REFUSED, CRASHED):
+        if group.kind != "wrong type":  # it was malformed, or did not come
+            return None
+    else:
+        judged = judged_call(one, answers, 0)
+        if judged.sort != group.verdict:
+            return None
+        output, at = judged.where or (0, 0)
+        if any(tensor.size for tensor in call):
+            shown = replace(group, decision=one.decisions[judged.row], kind=judged.kind)
+    at = max(at, 0)
+    dues = [Due(r.name, _outputs(r, output, at)) for r in expected.readings]
     return Witness(
         backend, one.case, shown,
         tuple(whole(t, bits) for t, bits in zip(one.case.inputs, call, strict=True)),
-        (*distinct(dues), *accepted(one.case)), _returned(one, reply, output, max(at, 0)),
-        reply.message, _bounds(expected, max(at, 0)),
+        (*distinct(dues), *accepted(one.case)),
+        None if got is None else _returned(one, got, output, at),
+        answers.messages.get(0, ""), _bounds(expected, at),
     )  # fmt: skip
 
 
@@ -256,19 +157,15 @@ def _outputs(reading: CallReading, output: int, at: int) -> tuple[Strip, ...] | 
     )  # fmt: skip
 
 
-def _returned(one: CallSet, reply: Reply, output: int, at: int) -> tuple[Strip, ...] | None:
-    got = reply.outputs
-    if got is None:
-        return None
-    formats = _formats((*one.case.inputs, *one.case.outputs))
-    for reading in one.expected[0].readings:
-        formats |= _formats(tuple(due.dtype for due in reading.outputs))
+def _returned(one: CallSet, got: Returned, output: int, at: int) -> tuple[Strip, ...]:
+    due = (due.dtype for reading in one.expected[0].readings for due in reading.outputs)
+    formats = {t.name: t.format for t in (*one.case.inputs, *one.case.outputs, *due)}
     if isinstance(got, Oversized):
-        both = zip(got.types, shapes_of(got), strict=False)
-        return tuple(Strip(name, formats.get(name), shape, 0, ()) for name, shape in both)
-    arrays = zip(got.types, got.arrays, strict=False)
+        shapes = zip(got.types, got.shapes, strict=False)
+        return tuple(Strip(name, formats.get(name), shape, 0, ()) for name, shape in shapes)
+    arrays = zip(map(str, got.types), got.arrays, strict=False)
     return tuple(
-        part(str(name), formats.get(str(name)), a, at if i == output else 0)
+        part(name, formats.get(name), a, at if i == output else 0)
         for i, (name, a) in enumerate(arrays)
     )
 

@@ -1,16 +1,17 @@
 """From a failing group to the smallest call that still shows it, by asking the backend again.
 
-Of elements: one alone, as [1] or as a scalar; else more and more of it, or of its neighbours, in
-the shapes of a run's placements. Of whole calls: the smallest that fails; of its tensors the one
-element that differs; else halves of them.
+A case of elements is tried as calls too: the element alone, as [1] or as a scalar; else more and
+more of it, or of its neighbours, in the shapes of a run's placements. A whole call is cut down to
+the element that differs, or halved as long as it shows the finding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,53 +19,45 @@ from numpy.typing import NDArray
 from convcheck.ask.elements import inputs_at
 from convcheck.ask.placements import FRONT, WITH_1, shape_of
 from convcheck.backends.protocol import Outputs
-from convcheck.errors import UsageError
-from convcheck.judge.answers import ANSWERED, LARGE_CALLS, MANY, MANY_CALLS, OTHERS, Answers
+from convcheck.errors import ConvcheckError, UsageError
+from convcheck.judge.answers import (
+    ANSWERED,
+    LARGE_CALLS,
+    MANY,
+    MANY_CALLS,
+    NOT_ASKED,
+    OTHERS,
+    Answers,
+    CallAnswers,
+)
+from convcheck.judge.calls import judged_call
 from convcheck.judge.matching import matching
-from convcheck.judge.result import CaseResult, Example, Group
+from convcheck.judge.result import CallExample, Example, Group
+from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
 from convcheck.plan.one_input import Single
-from convcheck.reproduce.ask import AskedCase, Reply, ask_after, ask_each, ask_whole
-from convcheck.reproduce.shows import of_elements, shows
-from convcheck.reproduce.smallest_call import smallest_call
-from convcheck.reproduce.witness import Witness
-from convcheck.rules.model import Spec
-from convcheck.semantics.expected_calls import Call
-from convcheck.vectors.model import CallSet, Vectors, VectorSet
+from convcheck.reproduce.ask import AskedCase, ask_each, ask_whole
+from convcheck.reproduce.shows import of_call
+from convcheck.reproduce.witness import ALONE, Witness, failing, of_report
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
+from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
+from convcheck.vectors.model import CallSet, VectorSet
 
-TRIED = (
+SIZES = (
     *range(2, 35), 48, 60, 64, 65, 96, 120, 128, 129, 256, 257, 512, 1024, 1025, 4096, 1 << 14,
     1 << 16, (1 << 16) + 1,
 )  # fmt: skip
+_BASES = 3  # of a group's calls, so many of the smallest are tried
 Index = NDArray[np.intp]
 
 
-def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> AskedCase:
-    """Put a case to a backend. Raises UsageError where it does not fail, and as `ask_whole`."""
-    backend, kept = ask_whole(address, vectors, timeout, spec)
-    found = AskedCase(address, spec, vectors, backend, kept, timeout)
-    if kept.verdict == "error":
-        said = f"the adapter of {address} failed on {kept.case.id}: {kept.message}"
-        raise UsageError(said, hint="there is no answer to show")
-    if not found.groups:
-        raise does_not_fail(kept, address)
-    return found
-
-
-def does_not_fail(one: CaseResult, address: str) -> UsageError:
-    """Say that a case shows no finding, and what it shows."""
-    said = f"{one.case.id} does not fail on {address}: {one.verdict}"
-    if one.message:
-        said += f" ({one.message})"
-    return UsageError(said, hint="`convcheck run` says which cases fail")
-
-
 def smallest(found: AskedCase, group: Group) -> Witness:
-    """Find the smallest call that shows a group. Raises UsageError where none does."""
+    """Find the smallest call that shows a group. Raises UsageError if none does."""
     if isinstance(found.vectors, CallSet):
-        witness = smallest_call(found, found.vectors, group)
-    elif group.placement == OTHERS:
-        witness = _after_others(found, found.vectors, group)
+        witness = _of_calls(found, found.vectors, group)
+    elif isinstance(found.vectors.case.outputs[0].format, Text):
+        witness = _of_texts(found, found.vectors, group)
     else:
         witness = _of_elements(found, found.vectors, group)
     if witness is None:
@@ -75,67 +68,73 @@ def smallest(found: AskedCase, group: Group) -> Witness:
     return witness
 
 
+def _showing(
+    found: AskedCase, tries: Sequence[CallSet], group: Group, before: Case | None = None
+) -> Iterator[tuple[int, Witness]]:
+    """Make calls in one worker, and yield the numbers and the witnesses of those that show a
+    group.
+    """
+    every = ask_each(found.address, tries, found.timeout, before) if tries else ()
+    for number, answers in enumerate(every):
+        if witness := of_call(found.backend, tries[number], answers, group):
+            yield number, witness
+
+
+def _alone(found: AskedCase, one: CallSet, group: Group) -> Witness | None:
+    """Return the witness of a call that shows a group on the first call of a fresh backend."""
+    return next((witness for _, witness in _showing(found, [one], group)), None)
+
+
 # Elements ------------------------------------------------------------------------------------
 
 
 def _of_elements(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | None:
-    elements = _needed(found, vectors, group)
-
-    def asked(tries: Sequence[Index]) -> list[Reply]:
-        calls = [_call(vectors, index) for index in tries]
-        return list(ask_each(found.address, vectors, calls, found.timeout))
-
-    if isinstance(vectors.case.outputs[0].format, Text):
-        return _of_text(found, vectors, group, elements)
-    alone = np.array(elements, np.intp)
-    if group.placement != "empty" and _allowed(vectors, alone.shape):
-        [reply] = asked([alone])
-        if shows(vectors, alone, reply, group):
-            return of_elements(found.backend, vectors, alone, reply, group)
+    elements = np.array(_needed(found, vectors, group), np.intp)
+    alone, every = call_at(vectors, elements), call_at(vectors, np.arange(len(vectors)))
+    if group.placement == OTHERS:
+        others = [one for one in Single(vectors, found.spec).cases if one != vectors.case]
+        for one, before in product((alone, every), others):
+            for _, witness in _showing(found, [one], group, before):
+                return replace(witness, before=before)
+        return None
+    allowed = group.placement != "empty" and _allowed(vectors, elements.shape)
+    if allowed and (shown := _alone(found, alone, group)):
+        return shown
     if group.placement == MANY_CALLS:
-        return _after_calls(found, vectors, group, alone)
-    tries = [t for t in _tries(vectors, elements, group) if _allowed(vectors, t.shape)]
-    for index, reply in zip(tries, asked(tries) if tries else (), strict=True):
-        if shows(vectors, index, reply, group):
-            [again] = asked([index])
-            first = shows(vectors, index, again, group)
-            kept = again if first else reply
-            made = of_elements(found.backend, vectors, index, kept, group)
-            return replace(made, first=first)
+        for one in (alone, every):
+            for number, witness in _showing(found, [one] * 2 * MANY, group):
+                return replace(witness, first=False, calls=number + 1)
+        return None
+    indices = _tries(vectors, elements, group)
+    tries = [call_at(vectors, index) for index in indices if _allowed(vectors, index.shape)]
+    for number, witness in _showing(found, tries, group):
+        return _alone(found, tries[number], group) or replace(witness, first=False)
     return None
 
 
-def _after_others(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | None:
-    """Ask an element, else all, after it was asked with other attribute values: with each by
-    itself, until it shows.
-    """
-    others = [one for one in Single(vectors, found.spec).cases if one != vectors.case]
-    for index in (np.array(_needed(found, vectors, group), np.intp), np.arange(len(vectors))):
-        call = _call(vectors, index)
-        for before in others:
-            reply = ask_after(found.address, before, vectors, call, found.timeout)
-            if shows(vectors, index, reply, group):
-                made = of_elements(found.backend, vectors, index, reply, group)
-                return replace(made, before=before)
-    return None
+def call_at(vectors: VectorSet, index: Index) -> CallSet:
+    """Return elements, in the index's shape, as a call."""
+    some, case = vectors.expected.take(index.reshape(-1)), vectors.case
+    used = [some.decisions[row] for row in np.unique(some.rows)]
+    names = max((decision.readings for decision in used), key=len, default=("",))
 
+    def reading(name: str, due: Reading) -> CallReading:
+        patterns = set(due.patterns.tolist())
+        if len(patterns) == 1 and patterns <= {REFUSED, UNDEFINED}:
+            return CallReading(name, pattern=patterns.pop())
+        output = ExpectedOutput(case.outputs[0], index.shape, due.codes, due.patterns)
+        return CallReading(name, (output,))
 
-def _after_calls(
-    found: AskedCase, vectors: VectorSet, group: Group, alone: Index
-) -> Witness | None:
-    """Ask the same until it shows: an element, else all."""
-    for index in (alone, np.arange(len(vectors))):
-        calls = [_call(vectors, index)] * 2 * MANY
-        replies = ask_each(found.address, vectors, calls, found.timeout)
-        for number, reply in enumerate(replies, 1):
-            if shows(vectors, index, reply, group):
-                made = of_elements(found.backend, vectors, index, reply, group)
-                return replace(made, first=False, calls=number)
-    return None
+    readings = tuple(map(reading, names, some.readings))
+    expected = ExpectedCall(int(some.rows[0]) if index.size else 0, readings, rows=(some.rows,))
+    return CallSet(
+        case, (tuple(inputs_at(vectors, index)),), (expected,), some.decisions, vectors.coverage,
+        vectors.form,
+    )  # fmt: skip
 
 
 def _needed(found: AskedCase, vectors: VectorSet, group: Group) -> list[int]:
-    """Return the element of a group's example, and others that rule out what it could be read as.
+    """Return the element of a group's example, and others that rule out other readings of it.
 
     One reading has to hold for a case as a whole: an answer that is right under another than the
     one that the rest is read by is wrong only beside an element that is not.
@@ -169,32 +168,25 @@ def _against(vectors: VectorSet, answers: Answers, x: int) -> Iterator[int]:
         others = [one for one in others if one[against[0]]]
 
 
-def _tries(vectors: VectorSet, elements: list[int], group: Group) -> Iterator[Index]:
-    """Return elements in shapes, the smallest first: copies of the element, and its neighbours."""
-    if group.placement == "empty" or not elements:
+def _tries(vectors: VectorSet, elements: Index, group: Group) -> Iterator[Index]:
+    """Yield elements in shapes, the smallest first: copies of the element, and its neighbours."""
+    placement = group.placement
+    if placement == "empty" or not len(elements):
         yield np.zeros(0, np.intp)
         return
     if len(elements) == 1:
-        yield np.array(elements[0], np.intp)
-    yield np.array(elements, np.intp).reshape(1, -1, 1, 1)
-    last, largest = elements[0], _most(vectors, group)
-    for size in [n for n in TRIED if n < largest] + [largest]:
-        copies = np.resize(np.array(elements, np.intp), size)
-        window = np.arange(last - size + 1, last + 1) % len(vectors)
-        yield from (copies, window)
-        for rank in FRONT:
-            shape = shape_of(rank, size)
-            if group.placement == f"{rank}-D" and prod(shape) == size:
-                yield from (one.reshape(shape) for one in (copies, window))
-    for rank, shape in WITH_1.items():
-        if group.placement == f"{rank}-D":
-            yield np.resize(np.array(elements, np.intp), shape)
-
-
-def _most(vectors: VectorSet, group: Group) -> int:
-    """Return how many elements a call of a group's placement has at most."""
-    ranks = {f"{rank}-D": prod(shape_of(rank, len(vectors))) for rank in FRONT}
-    return max(len(vectors), {**LARGE_CALLS, **ranks}.get(group.placement, 0))
+        yield elements.reshape(())
+    yield elements.reshape(1, -1, 1, 1)
+    ranks = {rank: f"{rank}-D" == placement for rank in (*FRONT, *WITH_1)}
+    shaped = [prod(shape_of(rank, len(vectors))) for rank in FRONT if ranks[rank]]
+    largest = max(len(vectors), LARGE_CALLS.get(placement, 0), *shaped)
+    for size in [n for n in SIZES if n < largest] + [largest]:
+        copies = np.resize(elements, size)
+        window = np.arange(elements[0] - size + 1, elements[0] + 1) % len(vectors)
+        shapes = [shape_of(rank, size) for rank in FRONT if ranks[rank]]
+        for shape in [(size,), *(shape for shape in shapes if prod(shape) == size)]:
+            yield from (copies.reshape(shape), window.reshape(shape))
+    yield from (np.resize(elements, shape) for rank, shape in WITH_1.items() if ranks[rank])
 
 
 def _allowed(vectors: VectorSet, shape: tuple[int, ...]) -> bool:
@@ -202,26 +194,109 @@ def _allowed(vectors: VectorSet, shape: tuple[int, ...]) -> bool:
     return shapes is None or (len(shape) in shapes.ranks and (shapes.empty or 0 not in shape))
 
 
-def _call(vectors: VectorSet, index: Index) -> Call:
-    return tuple(inputs_at(vectors, index))
-
-
-def _of_text(
-    found: AskedCase, vectors: VectorSet, group: Group, elements: list[int]
-) -> Witness | None:
+def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | None:
     """Ask elements with texts as answers, which are no call's codes, as a run does."""
-    index = np.array(elements, np.intp)
+    index = np.array(_needed(found, vectors, group), np.intp)
     taken = tuple(tensor[index] for tensor in vectors.inputs)
-    part = VectorSet(
-        vectors.case, taken, vectors.expected.take(index), vectors.coverage, vectors.form
-    )
-    answers = ask_whole(found.address, part, found.timeout)[1].answers
-    assert isinstance(answers, Answers)  # noqa: S101 elements were asked
-    name = vectors.case.outputs[0].name
-    outputs = Outputs((answers.got,), (name,))
-    reply = Reply(outputs, ANSWERED)
-    if len(elements) and answers.state[0] != ANSWERED:
-        reply = Reply(None, int(answers.state[0]), answers.messages.get(0, ""))
-    if not shows(vectors, index, reply, group):
+    part = replace(vectors, inputs=taken, expected=vectors.expected.take(index))
+    groups = failing(ask_whole(found.address, part, found.timeout)[1])
+    for one in (g for g in groups if g.verdict == group.verdict and g.placement in ALONE):
+        return replace(of_report(found.backend, vectors.case, one), asked=True)
+    return None
+
+
+# Whole calls ---------------------------------------------------------------------------------
+
+
+def _of_calls(found: AskedCase, calls: CallSet, group: Group) -> Witness | None:
+    """Cut the smallest calls of a group down as far as they show it."""
+
+    def tried(call: Call) -> Witness | None:
+        one = _call(found, calls, call)
+        return _alone(found, one, group) if one else None
+
+    for i in _members(calls, cast(CallAnswers, found.kept.answers), group)[:_BASES]:
+        call = calls.calls[i]
+        one = _one_element(call, group)
+        if witness := (one and tried(one)) or _halved(call, tried):
+            return witness
+        later = [_call(found, calls, calls.calls[0]), _call(found, calls, call)]
+        for number, witness in _showing(found, [one for one in later if one], group):
+            if number == 1:
+                return replace(witness, first=False)
+    return None
+
+
+def _call(found: AskedCase, calls: CallSet, call: Call) -> CallSet | None:
+    """Return a call as a set; None if the spec decides no call so small."""
+    from convcheck.vectors.calls import expecting
+
+    try:
+        return expecting(found.spec, calls.case, [call], calls.coverage)
+    except ConvcheckError:
         return None
-    return of_elements(found.backend, vectors, index, reply, group)
+
+
+def _members(calls: CallSet, answers: CallAnswers, group: Group) -> list[int]:
+    """Return the indices of the calls of a group, the smallest first."""
+    found = []
+    for i, call in enumerate(calls.calls):
+        if answers.state[i] == NOT_ASKED:
+            continue
+        judged, got = judged_call(calls, answers, i), answers.got[i]
+        kind = group.kind if judged.sort == "crashed" else judged.kind
+        name = calls.decisions[judged.row].name
+        if (name, judged.sort, kind) == (group.decision.name, group.verdict, group.kind):
+            arrays = got.arrays if isinstance(got, Outputs) else ()
+            found.append((sum(a.size for a in (*call, *arrays)), i))
+    return [i for _, i in sorted(found)]
+
+
+def _halved(call: Call, tried: Callable[[Call], Witness | None]) -> Witness | None:
+    """Halve a call as long as it shows; None if it does not show itself."""
+    witness = tried(call)
+    while witness:
+        smaller = ((half, tried(half)) for half in _halves(call))
+        found = next(((half, one) for half, one in smaller if one), None)
+        if found is None:
+            break
+        call, witness = found
+    return witness
+
+
+def _one_element(call: Call, group: Group) -> Call | None:
+    """Return the call of the one element that differs, ranks as they are; None where it is that."""
+    if all(tensor.size <= 1 for tensor in call):
+        return None
+    example = group.examples[0] if group.examples else None
+    words = example.arguments if isinstance(example, CallExample) else ()
+    if len(words) != len(call):
+        if not all(tensor.size for tensor in call):
+            return None
+        words = tuple(int(cast(int, tensor.reshape(-1)[0])) for tensor in call)
+    return tuple(_filled(tensor, one) for tensor, one in zip(call, words, strict=True))
+
+
+def _filled(tensor: Bits, one: object) -> Bits:
+    shape: Any = (1,) * tensor.ndim
+    filled: Bits = np.full(shape, one, tensor.dtype)
+    return filled
+
+
+def _halves(call: Call) -> Iterator[Call]:
+    """Return a call with half of one axis, counted from the right, in each tensor that has it."""
+    for axis in range(1, max(tensor.ndim for tensor in call) + 1):
+        sizes = {t.shape[-axis] for t in call if t.ndim >= axis}
+        size = max(sizes, default=0)
+        for cut in (slice(0, size // 2), slice(size // 2, size)) if size > 1 else ():
+            half = tuple(_cut(t, axis, size, cut) for t in call)
+            if sum(t.size for t in half):
+                yield half
+
+
+def _cut(tensor: Bits, axis: int, size: int, cut: slice) -> Bits:
+    if tensor.ndim < axis or tensor.shape[-axis] != size:
+        return tensor
+    index: Any = (..., cut, *(slice(None),) * (axis - 1))
+    half: Bits = tensor[index]
+    return half

@@ -141,11 +141,11 @@ def ask_again(said: str) -> UsageError:
     return UsageError(said, hint="give --backend NAME in place of --report: then it is asked again")
 
 
-_ALONE = {"": (1,), "bulk": (1,), "alone": (), "empty": (0,)}
+ALONE = {"": (1,), "bulk": (1,), "alone": (), "empty": (0,)}
 
 
 def _of_element(backend: BackendInfo, case: Case, group: Group, example: Example) -> Witness:
-    shape = _ALONE.get(group.placement)
+    shape = ALONE.get(group.placement)
     if shape is None or (group.placement == "bulk" and group.verdict == "crashed"):
         raise ask_again(f"the report says only that it shows in the placement {group.placement!r}")
     dtype, target = case.inputs[0], case.outputs[0]

@@ -34,9 +34,10 @@ from convcheck.pool.lane import Restarts
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import WorkerProcess
 from convcheck.report.draw.explain import answer_lines
+from convcheck.reproduce.ask import ask_case
 from convcheck.reproduce.emit import c, python
 from convcheck.reproduce.emit.onnx import files
-from convcheck.reproduce.smallest import ask_case, smallest
+from convcheck.reproduce.smallest import smallest
 from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case

@@ -27,10 +27,11 @@ from convcheck.judge.result import BackendInfo, Group, RunResult, Strip
 from convcheck.plan.runner import execute
 from convcheck.report.json.decode import read
 from convcheck.reproduce import emit as repro
+from convcheck.reproduce.ask import ask_case
 from convcheck.reproduce.emit.onnx import files
 from convcheck.reproduce.shows import reported as of_finding
 from convcheck.reproduce.shows import with_readings
-from convcheck.reproduce.smallest import ask_case, smallest
+from convcheck.reproduce.smallest import smallest
 from convcheck.reproduce.witness import Due, Witness, failing, of_report
 from convcheck.rules.find import find_case
 from convcheck.rules.load import data_dir

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from convcheck.errors import UsageError
 from convcheck.judge.result import Strip, Word
-from convcheck.judge.words import hexadecimal, pattern, value
+from convcheck.judge.words import pattern, value
 from convcheck.numerics.format import Float, Format, Text
-from convcheck.reproduce.emit.c import arrays
+from convcheck.reproduce.emit.c import arrays, hexadecimal_of
 from convcheck.reproduce.emit.head import about
 from convcheck.reproduce.emit.script import due_strips, of_runtime, packed
+from convcheck.reproduce.emit.template import filled_template
 from convcheck.reproduce.witness import ANYTHING, REFUSAL, SHOWN, Due, Witness
 from convcheck.rules.model import DType
 
@@ -34,7 +36,7 @@ Types = Mapping[str, DType]
 def c(witness: Witness, url: str) -> str:
     """Return a C header with the inputs, what is right, and what came back."""
     head = [line.replace("*/", "* /").replace("/*", "/ *") for line in about(witness, url)]
-    return _render("c", {"about": head, "arrays": arrays(witness)})
+    return filled_template(TEMPLATES, "c.j2", {"about": head, "arrays": arrays(witness)})
 
 
 def python(witness: Witness, types: Types, url: str) -> str:
@@ -50,18 +52,8 @@ def python(witness: Witness, types: Types, url: str) -> str:
     content = {**_question(witness, spell), **_judgement(witness, spell)}
     head = [*about(witness, url), "Exits 1 while it is wrong, 0 once it is right."]
     content |= {"about": head, "provider": repr(variant or "CPUExecutionProvider")}
-    return _render(RUNTIMES[name], {**content, **of_runtime(witness, variant)})
-
-
-def _render(template: str, content: Mapping[str, Any]) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True, undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 it is code, not HTML: what goes in is repr, hex or a comment
-    )  # fmt: skip
-    return environment.get_template(f"{template}.j2").render(content)
+    content |= of_runtime(witness, variant)
+    return filled_template(TEMPLATES, f"{RUNTIMES[name]}.j2", content)
 
 
 def check_backend(address: str) -> None:
@@ -113,7 +105,7 @@ def _words(strip: Strip) -> str:
 def _word(fmt: Format | None, word: Word) -> str:
     if isinstance(word, str):
         return repr(_said(word))
-    return hex(word) if fmt is None or isinstance(fmt, Text) else hexadecimal(fmt, word)
+    return hexadecimal_of(fmt, word)
 
 
 def _said(word: str) -> str:
@@ -199,16 +191,9 @@ def _is_plain(due: Due) -> bool:
     if isinstance(due.outputs, str):
         return due.outputs == REFUSAL
     return all(
-        len(s.words) == _size(s) and not (any(map(pattern, s.words)) and s.format)
+        len(s.words) == prod(s.shape) and not (any(map(pattern, s.words)) and s.format)
         for s in due.outputs
     )
-
-
-def _size(strip: Strip) -> int:
-    size = 1
-    for length in strip.shape:
-        size *= length
-    return size
 
 
 def _due(due: Due, spell: _Spelling, plain: bool) -> str:

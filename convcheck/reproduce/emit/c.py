@@ -45,8 +45,8 @@ def _outputs(name: str, outputs: tuple[Strip, ...] | str, more: str) -> Iterator
     for i, strip in enumerate(outputs):
         label = f"{name}_output_{i}" if len(outputs) > 1 else name
         yield _array(label, strip, more)
-        if any(_is_pattern(strip, word) for word in strip.words):
-            said = [pattern(w) if _is_pattern(strip, w) else "the code" for w in strip.words]
+        if any(pattern(word) for word in strip.words):
+            said = [pattern(w) if pattern(w) else "the code" for w in strip.words]
             yield {
                 **_note(f"what each element of {label} has to be; where not the code, that is 0"),
                 "type": "char *const", "name": f"{label}_is", "words": _braces(map(c_string, said)),
@@ -56,7 +56,7 @@ def _outputs(name: str, outputs: tuple[Strip, ...] | str, more: str) -> Iterator
 def _array(name: str, strip: Strip, more: str) -> dict[str, Any]:
     """Describe an array; an array without elements, or a shape of none, C does not have."""
     texts = isinstance(strip.format, Text)
-    words = [c_string(str(w)) if texts and not _is_pattern(strip, w) else _code(strip, w)
+    words = [c_string(str(w)) if texts and not pattern(w) else _code(strip, w)
              for w in strip.words]  # fmt: skip
     return {
         "about": [c_comment(line) for line in (_said(name, strip), more) if line],
@@ -65,10 +65,6 @@ def _array(name: str, strip: Strip, more: str) -> dict[str, Any]:
         "words": _braces(words) if words else "",
         "shape": _braces(map(str, strip.shape)) if strip.shape else "",
     }
-
-
-def _is_pattern(strip: Strip, word: Word) -> bool:
-    return bool(pattern(word))
 
 
 def _said(name: str, strip: Strip) -> str:
@@ -83,10 +79,11 @@ def _said(name: str, strip: Strip) -> str:
 def _code(strip: Strip, word: Word) -> str:
     if isinstance(word, str):
         return '""' if isinstance(strip.format, Text) else "0"
-    return _hex(strip.format, word)
+    return hexadecimal_of(strip.format, word)
 
 
-def _hex(fmt: Format | None, code: int) -> str:
+def hexadecimal_of(fmt: Format | None, code: int) -> str:
+    """Write a code in as many digits as its format has; of none, as it is."""
     return hex(code) if fmt is None or isinstance(fmt, Text) else hexadecimal(fmt, code)
 
 
