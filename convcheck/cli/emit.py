@@ -60,11 +60,9 @@ def command(selection: Selection, lang: str, out: str, specs: tuple[str, ...]) -
 
 
 def _files(suites: Sequence[Suite], lang: str) -> list[tuple[str, bytes]]:
-    from convcheck.emit.c import c_files, device_files
-    from convcheck.emit.rust import rust_files
+    from convcheck.emit.languages import MAKERS
 
-    makers = {"c": c_files, "cuda": device_files, "hip": device_files, "rust": rust_files}
-    return [*makers[lang](suites)]
+    return [*MAKERS[lang](suites)]
 
 
 def _cases(loaded: Catalog, selection: Selection) -> Sequence[Case]:

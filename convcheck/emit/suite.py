@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from convcheck import __version__
 from convcheck.emit.series import Series, series_of
 from convcheck.judge.words import cited, clean, translated
 from convcheck.numerics.format import Format, Numeric, Text
@@ -95,11 +94,6 @@ class Suite:
 def identifier(name: str) -> str:
     """Return a case's id as an identifier: onnx_Cast_21_float32_to_bfloat16."""
     return re.sub("[^A-Za-z0-9]", "_", name)
-
-
-def made_by(suite: Suite) -> str:
-    """Return what stands at the head of a suite: what made it, from which rules."""
-    return f"By convcheck {__version__} from the rules {suite.digest}."
 
 
 def why_left_out(case: Case) -> str:

@@ -17,7 +17,7 @@ from emit.emitted import suite, vectors
 from numpy.typing import NDArray
 
 from convcheck import __version__
-from convcheck.emit.c import c_files
+from convcheck.emit.languages import c_files
 from convcheck.emit.series import Series, series_of
 from convcheck.emit.suite import identifier, why_left_out
 from convcheck.numerics.format import Text

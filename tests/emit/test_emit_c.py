@@ -19,7 +19,7 @@ from planted.field.bugs import BUGS
 from planted.field.caught import case_of, caught_by, latest_cases
 from planted.proof import edge
 
-from convcheck.emit.c import c_files
+from convcheck.emit.languages import c_files
 from convcheck.rules.model import Case
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wshadow", "-Wconversion")

@@ -15,7 +15,7 @@ import pytest
 from emit.emitted import suite, wrong_answers
 from planted.field.caught import latest_cases
 
-from convcheck.emit.c import device_files
+from convcheck.emit.languages import device_files
 
 STAND_IN = """
 #include <cstdlib>

@@ -19,7 +19,7 @@ from planted.field.bugs import BUGS
 from planted.field.caught import case_of, caught_by, latest_cases
 from planted.proof import edge
 
-from convcheck.emit.rust import rust_files, rust_string
+from convcheck.emit.languages import rust_files, rust_string
 from convcheck.rules.model import Case
 
 MANIFEST = """
