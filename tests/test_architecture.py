@@ -87,7 +87,7 @@ OTHER_TESTS = {"abuse", "proof", "bench", "docs"}
 BUDGET = {
     "": 938,
     "ask": 2233,
-    "backends": 6703,
+    "backends": 6511,
     "causes": 3040,
     "chains": 1680,
     "cli": 5871,

@@ -7,97 +7,80 @@ kernels. Arrays go in and come out as numpy's, those below eight bits a byte an 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from convcheck.backends.calls import cannot_call
-from convcheck.backends.installed import release_of
+from convcheck.backends.library import Array, NumpyTypes, words
 from convcheck.backends.packing import is_packed
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
-from convcheck.errors import UsageError
-from convcheck.numerics.codes import Bits, Codes
+from convcheck.backends.protocol import Declined
+from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Int
-from convcheck.rules.load import Catalog, load, user_folders
-from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Case, DType
 
-RUNTIME = "litert"  # its key in `calls`
-TYPES = "ml_dtypes"  # its types are numpy's in capitals: their column in specs/dtypes.yaml
-FUNCTIONS = ("CAST",)  # operators by their names in the schema
 _RESOLVERS = {
     "": "BUILTIN_WITHOUT_DEFAULT_DELEGATES",
     "xnnpack": "BUILTIN",
     "reference": "BUILTIN_REF",
 }
-_SAYS = {"": "optimised kernels", "xnnpack": "XNNPACK", "reference": "reference kernels"}
 _VERSION = 3  # of the schema
 _IDENTIFIER = b"TFL3"
 
 
-class Litert:
-    """LiteRT's interpreter on the CPU, one thread; `variant` is '', 'xnnpack' or 'reference'."""
+class Litert(NumpyTypes):
+    """LiteRT's interpreter on the CPU, one thread; its types are numpy's, in capitals."""
 
+    runtime, module, package = "litert", "ai_edge_litert", "ai-edge-litert"
+    functions = ("CAST",)  # operators by their names in the schema
+    says: Mapping[str, str] = {
+        "": "CPU, optimised kernels, 1 thread",
+        "xnnpack": "CPU, XNNPACK, 1 thread",
+        "reference": "CPU, reference kernels, 1 thread",
+    }
     #: It takes graphs, and no option tells what becomes of one.
     graphs = ()
 
-    def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
-        """Take the specs' `calls` from a catalogue; without one, read the built-in and the user's.
-
-        Raises UsageError for an unknown variant, ImportError where LiteRT is not installed.
-        """
-        if variant not in _RESOLVERS:
-            hint = f"one of {RUNTIME}, {RUNTIME}:xnnpack, {RUNTIME}:reference"
-            raise UsageError(f"the litert backend has no variant {variant!r}", hint=hint)
-        import ml_dtypes  # noqa: F401 registers its types with numpy, without which LiteRT dies
+    def start(self) -> str:
+        """Import LiteRT, and the types of numpy without which it dies."""
+        import ml_dtypes  # noqa: F401
         from ai_edge_litert.interpreter import OpResolverType
 
-        self._resolver = getattr(OpResolverType, _RESOLVERS[variant])
-        self._catalog = catalog or load(user_folders())
+        self._resolver = getattr(OpResolverType, _RESOLVERS[self._variant])
         self._kept: tuple[Case, tuple[int, ...], Any] | None = None
-        self.name = f"{RUNTIME}:{variant}" if variant else RUNTIME
-        self.version = f"litert {version('ai-edge-litert')}, CPU, {_SAYS[variant]}, 1 thread"
-
-    @staticmethod
-    def takes(spec: Spec) -> bool:
-        """Return whether a run without a choice of specs asks this one."""
-        return RUNTIME in spec.calls
-
-    @staticmethod
-    def available() -> str:
-        """Say which release there is. Raises UnavailableError where there is none."""
-        return release_of(RUNTIME, module="ai_edge_litert", package="ai-edge-litert")
+        return version(self.package)
 
     def support(self, case: Case) -> Declined | None:
         """Decline types that LiteRT has not, and what its operator cannot be asked."""
         if ("input", "constant") in case.setting:
             return Declined("litert folds no constants", missing=True)
-        if declined := cannot_call(self._catalog, RUNTIME, FUNCTIONS, case, TYPES):
+        if declined := super().support(case):
             return declined
         for dtype in (t for cast in case.hops or (case,) for t in (*cast.inputs, *cast.outputs)):
             if _number(dtype) is None:
-                return Declined(f"{RUNTIME} has no type {dtype}", missing=True)
+                return Declined(f"{self.runtime} has no type {dtype}", missing=True)
         return None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Convert the first input, its shape kept; a second one would only name the type.
-
-        What LiteRT has no kernel or no array for is Declined, whatever else it raises is Refused.
-        """
-        array = _array(case.inputs[0], inputs[0])
+    def cast(self, case: Case, array: Array) -> Array:
+        """Run the model of a case. Raises NotImplementedError for what has no kernel or array."""
         try:
             interpreter = self._interpreter(case, array.shape)
             interpreter.set_tensor(0, array)
             interpreter.invoke()
-            result = _fetched(interpreter, len(case.hops or (case,)), case.outputs[0])
+            index, target = len(case.hops or (case,)), case.outputs[0]
+            fmt = target.format
+            if isinstance(fmt, Int) and is_packed(fmt):  # an element has its value in a byte
+                values = np.asarray(interpreter.get_tensor(index)).view(np.uint8)
+                return (values & (1 << fmt.bits) - 1).view(self.type_of(target))
+            return np.array(interpreter.tensor(index)())  # get_tensor has no bfloat16
         except ValueError as error:  # of its interface to Python: no such array
-            return Declined(_words(error), missing=True)
+            raise NotImplementedError(str(error)) from None
         except RuntimeError as error:
-            words = _words(error)
-            return Declined(words, missing=True) if "unsupported" in words else Refused(words)
-        return Outputs((result,), (case.outputs[0].name,))
+            if "unsupported" in words(error):
+                raise NotImplementedError(str(error)) from None
+            raise
 
     def _interpreter(self, case: Case, shape: tuple[int, ...]) -> Any:
         """Make an interpreter for a case and a shape; the last one is kept."""
@@ -112,6 +95,13 @@ class Litert:
             made.allocate_tensors()
             self._kept = (case, shape, made)
         return self._kept[2]
+
+    def array(self, dtype: DType, bits: Bits) -> Array:
+        """View codes as numpy's type; below eight bits, an element has its value in a byte."""
+        array = super().array(dtype, bits)
+        if isinstance(dtype.format, Int) and is_packed(dtype.format):
+            return array.astype(np.int8 if self.name_of(dtype).startswith("i") else np.uint8)
+        return array
 
 
 def _model(catalog: Catalog, case: Case, shape: tuple[int, ...]) -> bytes:
@@ -134,7 +124,7 @@ def _model(catalog: Catalog, case: Case, shape: tuple[int, ...]) -> bytes:
         code, operator = schema.OperatorCodeT(), schema.OperatorT()
         code.version = 1
         code.builtinCode = getattr(
-            schema.BuiltinOperator, catalog.specs[hop.spec].calls[RUNTIME].function
+            schema.BuiltinOperator, catalog.specs[hop.spec].calls[Litert.runtime].function
         )
         code.deprecatedBuiltinCode = code.builtinCode
         operator.opcodeIndex, operator.inputs, operator.outputs = index, [index], [index + 1]
@@ -157,29 +147,4 @@ def _number(dtype: DType) -> int | None:
     """Return a type's number in LiteRT's schema, None for a type that it has not."""
     from ai_edge_litert import schema_py_generated as schema
 
-    return getattr(schema.TensorType, dtype.name_in(TYPES).upper(), None)
-
-
-def _array(dtype: DType, bits: Bits) -> NDArray[Any]:
-    """View codes as numpy's type; below eight bits, an element has its value in a byte."""
-    codes = np.asarray(bits, dtype.format.storage, order="C")
-    array: NDArray[Any] = codes.view(np.dtype(dtype.name_in(TYPES)))
-    if isinstance(dtype.format, Int) and is_packed(dtype.format):
-        return array.astype(np.int8 if dtype.name_in(TYPES).startswith("i") else np.uint8)
-    return array
-
-
-def _fetched(interpreter: Any, index: int, dtype: DType) -> Bits:
-    """Return a copy of a tensor's codes."""
-    fmt = dtype.format
-    if isinstance(fmt, Int) and is_packed(fmt):
-        values: Codes = np.asarray(interpreter.get_tensor(index)).view(np.uint8)
-        low: Codes = values & np.uint8((1 << fmt.bits) - 1)
-        return low
-    array = np.array(interpreter.tensor(index)())  # get_tensor has no bfloat16
-    codes: Bits = array.view(dtype.format.storage)
-    return codes
-
-
-def _words(error: Exception) -> str:
-    return " ".join(str(error).split())
+    return getattr(schema.TensorType, dtype.name_in(Litert.types).upper(), None)

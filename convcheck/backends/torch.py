@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from convcheck.backends.calls import cannot_call
+from convcheck.backends.library import ARANGE, TensorLibrary, checked_choice, words
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
-from convcheck.errors import UsageError
 from convcheck.numerics.codes import Bits, Codes
-from convcheck.rules.load import Catalog, load, user_folders
-from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.model import Case, DType
 from convcheck.wording import plural
 
 if TYPE_CHECKING:
@@ -31,61 +29,43 @@ _NO_KERNEL = re.compile(r'"\w+" not implemented for ')
 RUNTIME = "torch"  # its column in specs/dtypes.yaml and its key in `calls`
 
 
-class Torch:
+class Torch(TensorLibrary):
     """PyTorch on the CPU, eager, one thread unless it is configured otherwise."""
 
-    name = RUNTIME
+    runtime = RUNTIME
+    functions = ("to", "result_type", ARANGE)
+    says: Mapping[str, str] = {"": "CPU, 1 thread"}
     #: What may be asked of it, and with which values.
     options: Mapping[str, tuple[str, ...]] = {"threads": ("1", "2", "4")}
     imports = ("torch",)
 
-    def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
-        """Take the specs' `calls` from a catalogue; without one, read the built-in and the user's.
-
-        Raises UsageError for a variant, of which there are none.
-        """
-        if variant:
-            raise UsageError(f"{RUNTIME} has no variant {variant!r}", hint=f"write {RUNTIME}")
+    def start(self) -> str:
+        """Import torch."""
         import torch
 
         self._set_threads, self._threads = torch.set_num_threads, 1
-        self.version = f"torch {torch.__version__}, CPU, 1 thread"
-        self._catalog = catalog or load(user_folders())
+        return str(torch.__version__)
 
     def configured(self, choice: Mapping[str, str]) -> Torch:
         """Return the same backend with other threads. Raises UsageError for another option."""
-        known = self.options["threads"]
-        if set(choice) - {"threads"} or choice.get("threads", "1") not in known:
-            raise UsageError("torch has one option, threads", hint=f"one of {', '.join(known)}")
         other = copy.copy(self)
-        other._threads = int(choice.get("threads", "1"))
+        other._threads = int(checked_choice(self.runtime, self.options, choice)["threads"])
         threads = plural(other._threads, "thread")
         other.version = f"{self.version.rpartition(', ')[0]}, {threads}"
         return other
-
-    @staticmethod
-    def takes(spec: Spec) -> bool:
-        """Return whether a run without a choice of specs asks this one."""
-        return RUNTIME in spec.calls
-
-    def support(self, case: Case) -> Declined | None:
-        """Decline types that torch has not, and what its function cannot be asked."""
-        return cannot_call(self._catalog, RUNTIME, FUNCTIONS, case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Call the function on tensors of the inputs' bits, shapes kept.
 
         What torch does not implement is Declined, whatever else it raises is Refused.
         """
-        function = self._function(case)
-        if function is None:
-            return Declined(f"this adapter calls no {self._function_name(case)}", missing=True)
+        function = FUNCTIONS[self.function_of(case)]
         self._set_threads(self._threads)  # torch has one number for the whole process
         tensors = [torch_tensor(t, bits) for t, bits in zip(case.inputs, inputs, strict=True)]
         try:
             results = function(case, tensors)
         except NotImplementedError as error:
-            return Declined(_words(error), missing=True)
+            return Declined(words(error), missing=True)
         except (RuntimeError, ValueError, TypeError, OverflowError) as error:
             return from_call(str(error))
         names = tuple(self._type_name(result) for result in results)
@@ -103,12 +83,6 @@ class Torch:
     def _names(self) -> dict[torch.dtype, DType]:
         types = self._catalog.types.types.values()
         return {torch_type(dtype): dtype for dtype in types if dtype.name_in(RUNTIME)}
-
-    def _function_name(self, case: Case) -> str:
-        return self._catalog.specs[case.spec].calls[RUNTIME].function
-
-    def _function(self, case: Case) -> Function | None:
-        return FUNCTIONS.get(self._function_name(case))
 
 
 Function = Callable[[Case, "Sequence[torch.Tensor]"], "list[torch.Tensor]"]
@@ -184,7 +158,3 @@ def from_call(message: str) -> Refused | Declined:
     """
     text = " ".join(message.split())
     return Declined(text, missing=True) if _NO_KERNEL.match(text) else Refused(text)
-
-
-def _words(error: Exception) -> str:
-    return " ".join(str(error).split())

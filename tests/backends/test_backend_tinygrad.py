@@ -76,7 +76,7 @@ def test_shapes_are_kept(interpreted: Tinygrad, shape: tuple[int, ...]) -> None:
 
 def test_an_exception_on_values_is_a_refusal(interpreted: Tinygrad) -> None:
     answer = interpreted.answer(cast_case("float32", "int8"), [np.array([0x7F800000], np.uint32)])
-    assert answer == Refused("OverflowError: cannot convert float infinity to integer")
+    assert answer == Refused("cannot convert float infinity to integer")
 
 
 @needs_clang

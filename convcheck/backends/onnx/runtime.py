@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from convcheck.backends.library import checked_choice
 from convcheck.backends.onnx import runtime_options as ort_options
 from convcheck.backends.onnx.model import (
     TEXT_NAME,
@@ -99,7 +100,7 @@ class OnnxRuntime:
             classes.OrtDevice.cpu(), classes.OrtDevice.default_memory(), 0
         )
         self._provider = variant or CPU
-        self._variant, self._choice = variant, ort_options.checked(choice or {})
+        self._variant, self._choice = variant, checked_choice("ort", self.options, choice or {})
         self._session_options = self._options(self._provider)
         self._text_options = self._options(CPU)
         self._others: dict[tuple[tuple[str, str], ...], OnnxRuntime] = {}

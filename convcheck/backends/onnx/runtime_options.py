@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from convcheck.errors import UsageError
 from convcheck.wording import plural
 
 THREADS, OPTIMISATION = "threads", "optimisation"
@@ -23,17 +22,6 @@ _LEVELS = {
 _CAST_CHAINS = "optimization.enable_cast_chain_elimination"
 
 
-def checked(choice: Mapping[str, str]) -> dict[str, str]:
-    """Return a value of every option. Raises UsageError for an option or value that is none."""
-    for name, value in choice.items():
-        if name not in OPTIONS:
-            raise UsageError(f"ort has no option {name!r}", hint=f"one of {', '.join(OPTIONS)}")
-        if value not in OPTIONS[name]:
-            hint = f"one of {', '.join(OPTIONS[name])}"
-            raise UsageError(f"ort's option {name} has no value {value!r}", hint=hint)
-    return {name: choice.get(name, values[0]) for name, values in OPTIONS.items()}
-
-
 def apply_options(runtime: Any, options: Any, choice: Mapping[str, str]) -> None:
     """Set threads and graph optimisation of a session, given the runtime's module."""
     level, entries = optimisation_of(choice)
@@ -45,7 +33,7 @@ def apply_options(runtime: Any, options: Any, choice: Mapping[str, str]) -> None
 
 def optimisation_of(choice: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
     """Return the name of a session's level of graph optimisation, and its configuration entries."""
-    value = choice[OPTIMISATION]
+    value = choice.get(OPTIMISATION, "off")
     return _LEVELS[value], {_CAST_CHAINS: "1"} if value == "all-and-cast-chains" else {}
 
 

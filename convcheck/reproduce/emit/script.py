@@ -14,7 +14,7 @@ from convcheck.backends.onnx.model import (
     node_constants,
     output_names,
 )
-from convcheck.backends.onnx.runtime_options import OPTIONS, checked, optimisation_of
+from convcheck.backends.onnx.runtime_options import optimisation_of
 from convcheck.backends.packing import pack
 from convcheck.judge.result import Strip
 from convcheck.judge.words import value
@@ -131,8 +131,7 @@ def _exposed(case: Case, numbers: Mapping[str, str]) -> list[str]:
 
 def _optimised(case: Case) -> dict[str, Any]:
     """Return the level of graph optimisation of ONNX Runtime, and entries of its configuration."""
-    choice = {name: value for name, value in case.setting if name in OPTIONS}
-    level, entries = optimisation_of(checked(choice))
+    level, entries = optimisation_of(dict(case.setting))
     said = [(repr(name), repr(value)) for name, value in entries.items()]
     return {"level": level, "entries": said}
 
