@@ -87,7 +87,7 @@ OTHER_TESTS = {"abuse", "proof", "bench", "docs"}
 BUDGET = {
     "": 938,
     "ask": 2233,
-    "backends": 6511,
+    "backends": 6474,
     "causes": 3040,
     "chains": 1680,
     "cli": 5871,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from convcheck.backends.library import Array, TensorLibrary, words
-from convcheck.backends.torch import torch_codes, torch_tensor, torch_type
+from convcheck.backends.process.standalone import Fed, TorchServer
 from convcheck.errors import UnavailableError
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case, DType
@@ -47,6 +47,7 @@ class Triton(TensorLibrary):
         if not triton.knobs.runtime.interpret:
             hint = f"set {_INTERPRET}=1"
             raise UnavailableError("triton was imported without its interpreter", hint=hint)
+        self._torch = TorchServer("")
         return str(triton.__version__)
 
     def cast(self, case: Case, array: Array) -> Array:
@@ -56,7 +57,7 @@ class Triton(TensorLibrary):
         import torch
         import triton
 
-        target = torch.empty(array.shape, dtype=torch_type(case.outputs[0]))
+        target = torch.empty(array.shape, dtype=self.type_of(case.outputs[0]))
         count = array.numel()
         if not count:  # an empty grid is none
             return target
@@ -73,15 +74,18 @@ class Triton(TensorLibrary):
 
     def type_of(self, dtype: DType) -> Any:
         """Return torch's type."""
-        return torch_type(dtype)
+        return self._torch.type_of(self.name_of(dtype))
 
     def array(self, dtype: DType, bits: Bits) -> Array:
         """View a copy of codes as a tensor."""
-        return torch_tensor(dtype, bits)
+        codes = np.array(bits, dtype.format.storage)
+        width = 8 * codes.itemsize
+        return self._torch.tensor(Fed(self.name_of(dtype), width, bits.shape, codes))
 
     def codes(self, dtype: DType, array: Array) -> Bits:
         """View a tensor's memory as codes."""
-        return torch_codes(array)
+        codes: Bits = self._torch.codes(array)
+        return codes
 
 
 @cache

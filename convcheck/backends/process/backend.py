@@ -11,9 +11,10 @@ import atexit
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from convcheck.backends.native import Native
 from convcheck.backends.packing import too_large
 from convcheck.backends.process import headers, wire
-from convcheck.backends.process.native import Native, native_of
+from convcheck.backends.process.native import native_of
 from convcheck.backends.process.program import (
     Deadline,
     RunningProgram,

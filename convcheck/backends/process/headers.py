@@ -160,26 +160,27 @@ def read_answer(
     if len(kinds) != 1:
         has = " and ".join(kinds) or "no outputs, nor why there are none"
         wrong(f"the answer has {has}: {quoted_line(line)}", f"it has one of {', '.join(KINDS)}")
-    return _answer(found, types, own_types), found.restart or kinds == ["error"]
+    restart = found.restart or kinds == ["error"]
+    if found.outputs is not None:
+        entries = enumerate(found.outputs, 1)
+        return tuple(
+            read_tensor(entry, types, f"output {n}", own_types=own_types) for n, entry in entries
+        ), restart
+    for n, entry in enumerate(found.oversized or (), 1):
+        _type(entry.type, types, f"output {n}", own_types)
+    return without_tensors(found), restart
 
 
-def _answer(found: AnswerHeader, types: Types, own_types: bool) -> Answer | tuple[WireTensor, ...]:
+def without_tensors(found: AnswerHeader) -> Answer:
+    """Return an answer that has no outputs."""
     if found.declined is not None:
         return Declined(found.declined, found.missing)
     if found.refused is not None:
         return Refused(found.refused)
     if found.error is not None:
         return Raised(found.error)
-    if found.oversized is not None:
-        for n, entry in enumerate(found.oversized, 1):
-            _type(entry.type, types, f"output {n}", own_types)
-        return Oversized(
-            tuple(t.shape for t in found.oversized), tuple(t.type for t in found.oversized)
-        )
-    return tuple(
-        read_tensor(entry, types, f"output {n}", own_types=own_types)
-        for n, entry in enumerate(found.outputs or (), 1)
-    )
+    left = found.oversized or ()
+    return Oversized(tuple(t.shape for t in left), tuple(t.type for t in left))
 
 
 def read_tensor(
