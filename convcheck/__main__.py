@@ -28,7 +28,7 @@ def main(*, own: bool = True) -> None:
     try:
         if own:
             signals.install()
-        code = _ended(own)
+        code = _ended()
     except KeyboardInterrupt:
         signals.handled()
         code = INTERRUPTED
@@ -39,7 +39,7 @@ def main(*, own: bool = True) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _ended(own: bool) -> object:
+def _ended() -> object:
     """Run the command line, and return the exit code of its end. Raises KeyboardInterrupt."""
     import click
 
@@ -50,7 +50,7 @@ def _ended(own: bool) -> object:
     from convcheck.streams import ClosedError, say, silence
 
     try:
-        return _called(own)
+        return _called()
     except ConvcheckError as error:
         _complain(str(error))
         return error.exit_code
@@ -68,13 +68,11 @@ def _ended(own: bool) -> object:
         return _own_fault()
 
 
-def _called(own: bool) -> object:
-    """Call the command line, and return what its command does. The object of its context says
-    whether the process is its own.
-    """
+def _called() -> object:
+    """Call the command line, and return what its command does."""
     from convcheck.cli import group
 
-    code: object = group.main(prog_name="convcheck", standalone_mode=False, obj=own)
+    code: object = group.main(prog_name="convcheck", standalone_mode=False)
     if sys.stdout is not None:
         sys.stdout.flush()
     return code

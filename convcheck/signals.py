@@ -20,13 +20,6 @@ def install() -> None:
             signal.signal(number, _interrupt)
 
 
-def reset() -> None:
-    """Restore the handlers of a new Python, in a process that is forked."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-
-
 def handled() -> None:
     """Stop raising: the caller has caught KeyboardInterrupt."""
     if _received:

@@ -7,8 +7,8 @@ The life of a backend, and who calls what when:
    user chose none.
 2. *Prepared.* `prepare_backend` calls `prepare`, if there is one, in the parent, once a run and
    before any worker starts. Work that takes long is done here, where users see why they wait.
-3. *Started.* A keeper in which no runtime is loaded forks the worker process. The worker makes its
-   one instance (`open_backend`, with the catalogue of the specs that are asked) and tells the
+3. *Started.* A fork server, which has loaded no runtime, forks the worker process. The worker makes
+   its one instance (`open_backend`, with the catalogue of the specs that are asked) and tells the
    parent its `name` and `version`. If the constructor raises, the run ends with exit code 4: no
    other worker would do better.
 4. *Asked what it supports.* The worker calls `support(case)` before the first question of a case.
@@ -24,12 +24,12 @@ The life of a backend, and who calls what when:
    judged by its shapes. An exception is the adapter's own fault: the verdict is `error`, and the
    instance is not used again.
 7. *Dies or hangs.* There is a signal, an exit, `DiedError`, or no finished call within `--timeout`.
-   The keeper ends the worker and whatever it has started, and starts another worker (3). This one
+   The parent ends the worker and whatever it has started, and starts another worker (3). This one
    repeats the noted call in halves, until the inputs to blame are known. They are `crashed`;
    everything else is asked as before.
 8. *Restarted.* This happens after a death, after an exception, if limits of the process were
    lowered, if `spoiled` is true at the end of a case, or if the answers to a case are those to one
-   with other attribute values, which came before and is not to be taken for it. A keeper that has
+   with other attribute values, which came before and is not to be taken for it. A server that has
    imported the modules in `imports`, if the class has them, forks such a worker. After 64 deaths,
    the case is given up and the next one begins; likewise if the calls of a case, deadly or not,
    have taken 8 times `--timeout`. (The calls of a sweep have no such limit.)

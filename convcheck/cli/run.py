@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sys
@@ -26,7 +27,7 @@ from convcheck.cli.run_options import RunOptions, corpus_of_run, run_options
 from convcheck.cli.several import refuse_what_is_of_one, show_side_by_side
 from convcheck.cli.turns import each, selected
 from convcheck.errors import UsageError
-from convcheck.pool.keeper import start_keeper
+from convcheck.pool.forkserver import start_server
 from convcheck.streams import say
 from convcheck.wording import plural
 
@@ -126,11 +127,12 @@ def _asked_of(
 
 
 def _start_early(backends: Sequence[str], options: RunOptions) -> None:
-    """Have the keeper of workers import what they need while the specs are read, and then the first
-    worker what its backend needs.
+    """Have the fork server import what workers need while the specs are read, and the first worker
+    what its backend needs.
     """
     if backends and not options.executor:
-        start_keeper(own=bool(click.get_current_context().obj))
+        with contextlib.suppress(OSError):  # the first worker will tell
+            start_server()
         from convcheck.pool.process import end_ahead, start_ahead
 
         start_ahead(backends[0])
@@ -138,9 +140,7 @@ def _start_early(backends: Sequence[str], options: RunOptions) -> None:
 
 
 def _start_others(backends: Sequence[str], options: RunOptions, cases: int) -> None:
-    """Have the other workers of so many cases import what their backend needs while a plan is made
-    of them.
-    """
+    """Start the other workers that so many cases are worth, while a plan is made of them."""
     if backends and not options.executor:
         from convcheck.pool.local import worth_workers
         from convcheck.pool.process import start_ahead

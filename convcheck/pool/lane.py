@@ -15,6 +15,7 @@ from convcheck.errors import UnavailableError
 from convcheck.judge.answers import BETWEEN, EVERYWHERE, TELLING, Index
 from convcheck.judge.result import BackendInfo, CaseDiagnosis, CaseResult
 from convcheck.judge.tally import Tally
+from convcheck.pool.forkserver import Start
 from convcheck.pool.messages import (
     Finished,
     NotedCall,
@@ -256,7 +257,9 @@ class Lane(threading.Thread):
         return process
 
     def _opened(self, tries: int) -> WorkerProcess:
-        process = self.process = worker_for(self.queue.setup.address, self.queue.imports)
+        start = Start.here(self.queue.setup.address)
+        imports = self.queue.imports if tries == TRIES else ()
+        process = self.process = worker_for(start, imports)
         self.queue.enter(process)
         try:
             setup = replace(self.queue.setup, timeout=self.queue.timeout)

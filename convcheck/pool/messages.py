@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from ctypes import c_int64, sizeof
 from dataclasses import dataclass
 from functools import partial
@@ -66,46 +63,8 @@ class Conversions(VectorSource, Protocol):
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """First message to a worker, whose keeper is older: what a process takes over from another."""
-
-    #: The variables of the environment.
-    environment: Mapping[str, str]
-    #: The working folder, '' where it is not there any more.
-    folder: str
-    #: Where modules are looked for.
-    path: tuple[str, ...]
-
-    def take_over(self) -> None:
-        """Have this process in them."""
-        os.environ.clear()
-        os.environ.update(self.environment)
-        sys.path[:] = self.path
-        with contextlib.suppress(OSError):
-            os.chdir(self.folder)
-
-
-def surroundings() -> Surroundings:
-    """Return those of this process."""
-    try:
-        folder = os.getcwd()
-    except FileNotFoundError:
-        folder = ""
-    return Surroundings(dict(os.environ), folder, tuple(sys.path))
-
-
-@dataclass(frozen=True)
-class Ahead:
-    """To a worker, before anything else: which backend it will be told to open."""
-
-    surroundings: Surroundings
-    #: The backend, as addressed on the command line.
-    address: str
-
-
-@dataclass(frozen=True)
 class Setup:
-    """Second message to a worker. Without a judge, the worker takes convcheck's own.
+    """First message to a worker. Without a judge, the worker takes convcheck's own.
 
     `catalog` has the specs and types that the backend is handed. `timeout` is of use to a backend
     that can tell what its program was doing when it passed. With `consistency`, vectors are also

@@ -13,17 +13,14 @@ from collections import defaultdict, deque
 from dataclasses import dataclass, replace
 from fcntl import F_SETFL, fcntl
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 
 from convcheck.backends.protocol import time_of_call
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
-from convcheck.judge.tally import Tally
-from convcheck.pool.keeper import start_worker
+from convcheck.pool.forkserver import LOST, ForkedProcess, Start
 from convcheck.pool.messages import (
     Aborted,
-    Ahead,
-    Finished,
     Lost,
     Message,
     NotedCall,
@@ -31,7 +28,6 @@ from convcheck.pool.messages import (
     Opened,
     Setup,
     codec_for,
-    surroundings,
 )
 from convcheck.pool.wire import Cases, Codec
 
@@ -41,8 +37,8 @@ GOING_ON = 20  # seconds that the rest of a message may take to come, bit by bit
 LONGEST_TAIL = 300
 TAIL = 1 << 12  # bytes of the log that are looked at
 LARGEST = 1 << 28  # bytes of a message
-ALIKE = 32  # messages that are kept, since the next ones may be like them
-LONGEST_ALIKE = 1 << 16  # bytes of such a message
+LOOKING = 1.0  # seconds between two looks at how long a log is
+LONGEST_LOG = 1 << 26  # bytes
 
 _NO_CASES: Cases = {}
 
@@ -65,29 +61,28 @@ class Death:
 class WorkerProcess:
     """A worker process, from its start to its end."""
 
-    def __init__(self, imports: tuple[str, ...] = ()) -> None:
+    def __init__(self, start: Start, imports: tuple[str, ...] = ()) -> None:
+        self.address = start.address
         self._log = unnamed_file()
         fcntl(self._log, F_SETFL, os.O_APPEND)  # whoever writes there shares it with others
         self._codec: Codec[Message]
-        self._alike: dict[bytes, Message] = {}  # the latest last
+        self._killed = False
         self._pipe, theirs = Pipe()
         _do_not_wait_for_ever(self._pipe)
         with unnamed_file() as notes, theirs:
             notes.truncate(Notes.SIZE)
             self.notes = Notes(notes.fileno())
             given = theirs.fileno(), notes.fileno(), self._log.fileno()
-            self._line = start_worker(*given, imports)
+            self._process = ForkedProcess(start, given, imports)
         self._ready = select.poll()
-        for end in (self._line, self._pipe):  # when it has ended, it has said what it will
+        for end in (self._process.sentinel, self._pipe):
             self._ready.register(end, select.POLLIN)
 
     def open(self, setup: Setup) -> Opened:
-        """Have the worker open its backend. Raises what that raised, UnavailableError if it died.
-
-        Before anything else is asked of it.
+        """Open the backend, before anything else. Raises what that raised, UnavailableError if the
+        worker died.
         """
         self._codec = codec_for(setup.judge)
-        self.send(surroundings())
         self.send(setup)
         first = self.receive(OPENING, starting=True)
         if isinstance(first, Opened):
@@ -96,81 +91,65 @@ class WorkerProcess:
         raise UnavailableError(f"backend {setup.address!r}: {how} while it was starting")
 
     def send(self, request: object) -> None:
-        """Tell the worker something. That it is dead already is for `receive` to find out."""
-        try:
+        """Send a request. Whether the worker is dead already is for `receive` to find out."""
+        with contextlib.suppress(ConnectionError):
             self._pipe.send(request)
-        except ConnectionError:
-            return
 
     def receive(
         self, timeout: float, cases: Cases = _NO_CASES, *, starting: bool = False
     ) -> Message | Death:
-        """Wait for what the worker says of cases, or for its end, which a call of `timeout` seconds
-        is.
-
-        That it has lost what answers is its end, too. Raises what ends the run.
+        """Return the worker's next message about cases, or its death. A call of `timeout` seconds
+        is its death, and so is that of the program that answers. Raises what ends the run.
         """
         heard = self._next(timeout, cases, starting)
         if isinstance(heard, Aborted):
             raise heard.error
-        return self._loss(heard) if isinstance(heard, Lost) else heard
+        if not isinstance(heard, Lost):
+            return heard
+        tail = self._tail() if heard.printed else ""
+        return self._death(f"{heard.how}: {tail}" if tail else heard.how, heard.timed_out)
 
     def _next(self, timeout: float, cases: Cases, starting: bool) -> Message | Death:
         begun = time.monotonic()
-        while True:
+        while not self._killed:
             waited = time.monotonic() - begun if starting else self.notes.waiting()
             left = timeout if waited is None else timeout - waited
-            ready = dict(self._ready.poll(max(left, 0) * 1000))
-            if ready:
-                return self._heard(cases, self._pipe.fileno() in ready)
+            ready = dict(self._ready.poll(min(max(left, 0.0), LOOKING) * 1000))
+            if self._pipe.fileno() in ready:
+                return self._heard(cases)
+            if self._process.code() is not None:
+                break
             if left <= 0:
                 said = f"{timeout:g} s" if starting else time_of_call(timeout)
                 return self._death(f"no answer within {said}", timed_out=True)
+            if os.fstat(self._log.fileno()).st_size > LONGEST_LOG:
+                os.ftruncate(self._log.fileno(), 0)
+        return self._death()
 
-    def _heard(self, cases: Cases, spoke: bool) -> Message | Death:
-        """Read a message; what a worker said before it died still counts."""
+    def _heard(self, cases: Cases) -> Message | Death:
+        """Read a message. What a worker said before it died still counts."""
         try:
-            if spoke:
-                return self._said(self._pipe.recv_bytes(LARGEST), cases)
+            return self._codec.decode(self._pipe.recv_bytes(LARGEST), cases)
         except BlockingIOError:
             return self._death(f"did not end a message to its parent within {GOING_ON} s")
         except ValueError:
             return self._death("wrote into the pipe of its worker")
         except (EOFError, OSError):
-            pass
-        return self._death()
+            return self._death()
 
-    def _said(self, text: bytes, cases: Cases) -> Message:
-        """Return what a text says. Many cases are answered alike, those with other attribute values
-        above all: what is said of them has the same text, and is made once.
-        """
-        found = self._alike.pop(text, None) or self._codec.decode(text, cases)
-        names_no_case = isinstance(found, Finished) and isinstance(found.result, Tally)
-        if names_no_case and len(text) <= LONGEST_ALIKE:
-            self._alike[text] = found
-        if len(self._alike) > ALIKE:
-            del self._alike[next(iter(self._alike))]
-        return found
-
-    def _loss(self, lost: Lost) -> Death:
-        tail = self._tail() if lost.printed else ""
-        return self._death(f"{lost.how}: {tail}" if tail else lost.how, timed_out=lost.timed_out)
-
-    def _death(self, how: str = "", *, timed_out: bool = False) -> Death:
-        """End the worker. Without a word of `how`, it is dead, or about to be."""
+    def _death(self, how: str = "", timed_out: bool = False) -> Death:
+        """End the worker. Without `how`, it is dead or about to be."""
         last, spent = self.notes.waiting() or 0.0, self.notes.spent()
         death = Death(how, self.notes.call(), timed_out, last, spent)
         if not how:
-            wait([self._line], LEAVING)
+            death = replace(death, how=self._cause(self._process.code(LEAVING)))
         self.kill()
-        return death if how else replace(death, how=self._cause())
+        return death
 
-    def _cause(self) -> str:
-        """Name the signal or status; with what the runtime printed where it chose to end."""
-        said = self._line.recv(32) if wait([self._line], LEAVING) else b""
-        if not said:
-            return "ended with its keeper"
-        code = os.waitstatus_to_exitcode(int(said))
+    def _cause(self, code: int | None) -> str:
+        """Name the signal or status, with what the runtime printed where it chose to end."""
+        if code is None or code == LOST:
+            return "ended with its fork server" if code else "closed its pipe"
         ending = f"exited with status {code}" if code >= 0 else f"died of {_signal_name(-code)}"
         tail = self._tail() if code >= 0 or code == -signal.SIGABRT else ""
         return f"{ending}: {tail}" if tail else ending
@@ -183,21 +162,19 @@ class WorkerProcess:
 
     def has_ended(self) -> bool:
         """Return whether it is gone."""
-        return bool(wait([self._line], 0))
+        return self._process.code() is not None
 
     def kill(self) -> None:
-        """Have the worker end now, and all that it has started. From any thread, at any time."""
-        with contextlib.suppress(OSError):  # it is shut already
-            self._line.shutdown(socket.SHUT_WR)
+        """End the worker now. From any thread, at any time before it is closed."""
+        self._killed = True
+        self._process.kill()
 
     def close(self, patience: float = 0.0) -> None:
-        """Let the worker end within `patience` seconds, then see to it that it has."""
+        """Let the worker end within `patience` seconds, then end it and all that it has started."""
         self._pipe.close()
         if patience:
-            wait([self._line], patience)
-        self.kill()
-        wait([self._line], LEAVING)
-        self._line.close()
+            self._process.code(patience)
+        self._process.close()
         self._log.close()
 
 
@@ -211,20 +188,17 @@ def start_ahead(address: str) -> None:
     That none can be started is for the one to tell who needs it.
     """
     with contextlib.suppress(OSError, ConvcheckError):
-        process = WorkerProcess()
-        waiting[address].append(process)
-        process.send(Ahead(surroundings(), address))
+        waiting[address].append(WorkerProcess(Start.here(address)))
 
 
-def worker_for(address: str, imports: tuple[str, ...] = ()) -> WorkerProcess:
+def worker_for(start: Start, imports: tuple[str, ...] = ()) -> WorkerProcess:
     """Return a worker that is to open a backend: one that was started ahead, or a new one."""
-    with contextlib.suppress(IndexError):  # there is none
-        while True:
-            found = waiting[address].popleft()
-            if not found.has_ended():
-                return found
-            found.close()  # if it died of that, the next one does
-    return WorkerProcess(imports)
+    while waiting[start.address]:
+        found = waiting[start.address].popleft()
+        if not found.has_ended():
+            return found
+        found.close()  # if it died of that, the next one does
+    return WorkerProcess(start, imports)
 
 
 def end_ahead() -> None:

@@ -9,6 +9,7 @@ from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally, finish_whole
+from convcheck.pool.forkserver import Start
 from convcheck.pool.lane import Lane, Reported, WorkQueue
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import LEAVING, WorkerProcess
@@ -30,7 +31,7 @@ def introduced(address: str) -> BackendInfo:
 
     Raises UnavailableError or UsageError where it cannot be opened.
     """
-    process = WorkerProcess()
+    process = WorkerProcess(Start.here(address))
     try:
         return process.open(Setup(address, _NoVectors(), None)).info
     finally:

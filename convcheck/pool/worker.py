@@ -81,7 +81,6 @@ from convcheck.judge.tally import MAIN, Tally, finish_whole, unsupported
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.pool.limits import Limits
 from convcheck.pool.messages import (
-    Ahead,
     Conversions,
     Finished,
     Lost,
@@ -113,7 +112,7 @@ _END = object()
 A = TypeVar("A", Answers, CallAnswers)
 
 
-def serve_parent(pipe: int, notes: int) -> None:
+def serve_parent(address: str, pipe: int, notes: int) -> None:
     """Serve the parent at the other end of a pipe until it closes that, or what answers has died.
 
     The calls that are made are noted in the file that has the descriptor `notes`.
@@ -121,12 +120,10 @@ def serve_parent(pipe: int, notes: int) -> None:
     _give_way()
     keep_heap()
     connection = Connection(pipe)
+    for name in modules_of(address):
+        with contextlib.suppress(Exception):  # whatever is wrong shows when it is opened
+            importlib.import_module(name)
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
-        said = connection.recv()
-        if isinstance(said, Ahead):
-            _import_ahead(said)
-            said = connection.recv()
-        said.take_over()
         setup = connection.recv()
         parent = _Parent(setup, connection)
         os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # where the backend sees it
@@ -141,14 +138,6 @@ def serve_parent(pipe: int, notes: int) -> None:
             parent.tell(Lost(bounded(str(error.how)), error.timed_out, error.printed))
         except SpecError as error:
             parent.tell(aborted(error))
-
-
-def _import_ahead(said: Ahead) -> None:
-    """Import what a backend needs. Whatever is wrong with that shows when it is opened."""
-    said.surroundings.take_over()
-    for name in modules_of(said.address):
-        with contextlib.suppress(Exception):
-            importlib.import_module(name)
 
 
 class _Parent:

@@ -210,7 +210,7 @@ def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: 
 
 
 class KillsTheWorker:
-    """A backend that ends the cluster's worker: between them are its keeper and the batch."""
+    """A backend that ends the cluster's worker: between them are a fork server and the batch."""
 
     name, version = "deadly", "1"
 

@@ -19,6 +19,7 @@ from planted.identity import BrokenCorpus, Corpus, SlowCorpus, case, judge
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.plan.runner import Execution, execute
+from convcheck.pool.forkserver import start_server
 from convcheck.pool.lane import Lane
 from convcheck.pool.process import WorkerProcess, end_ahead, start_ahead, waiting
 
@@ -26,6 +27,7 @@ from convcheck.pool.process import WorkerProcess, end_ahead, start_ahead, waitin
 @pytest.fixture(autouse=True)
 def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(ROOT)
+    start_server()  # its socket stays where it is
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield
     assert not list(tmp_path.iterdir())
@@ -34,8 +36,8 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 def workers_of(parent: int) -> list[int]:
-    """Give what its keeper has forked, and what is left of that."""
-    return [each for keeper in children_of(parent) for each in descendants_of(keeper)]
+    """Return what its fork servers have forked, and what is left of that."""
+    return [each for server in children_of(parent) for each in descendants_of(server)]
 
 
 def run(
@@ -268,7 +270,7 @@ def test_an_interrupt_does_not_wait_for_a_backend_to_open() -> None:
 def test_nothing_is_left_of_a_parent_that_is_killed(
     name: str, processes: int, tmp_path: Path
 ) -> None:
-    """Killed when the keeper is there, or the worker, too; a moment later that is in its call."""
+    """Killed when the fork server is there, or the worker, too, which is soon in its call."""
     script = (
         "from tests.pool.test_local import run\n"
         "if __name__ == '__main__':\n"
@@ -301,12 +303,12 @@ def test_where_the_system_has_no_files_in_memory(
     (tmp_path / "removed").rmdir()
 
 
-def test_a_backend_that_kills_its_keeper_ends_no_run() -> None:
+def test_a_backend_that_kills_its_fork_server_ends_no_run() -> None:
     run("Good")
     before = set(children_of(os.getpid()))
     result = bad_one(run("KillsItsParent"))
     assert result.verdict == "crashed"
-    assert result.message.startswith("100: ended with its keeper")
+    assert result.message.startswith("100: ended with its fork server")
     assert before - set(children_of(os.getpid()))
 
 
@@ -317,7 +319,7 @@ def test_what_takes_long_to_import_is_imported_once_for_all_workers_to_come(
     monkeypatch.setenv("CONVCHECK_TEST_IMPORTED", str(noted))
     results = run("Spoiled", range(6), module="imported").results
     assert {result.verdict for result in results} == {"pass"}
-    assert len(noted.read_text().splitlines()) == 2  # in the first worker, and in a keeper
+    assert len(noted.read_text().splitlines()) == 2  # in the first worker, and in a fork server
     noted.unlink()
 
 

@@ -1,0 +1,76 @@
+"""A worker is as good as a new Python, and nothing that a command starts outlives it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from command import convcheck, convcheck_process
+from living import descendants_of, eventually, is_alive
+from places import ROOT
+
+RUN = ("run", "onnx.Cast-13", "--from", "float16", "--to", "float32", "--no-progress", "-j", "1")
+TELLING = ("--backend", "tests.planted.forked:Telling")
+
+
+def test_a_worker_has_nothing_of_the_command_and_ends_as_a_python_does(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    done = convcheck_process(*RUN, *TELLING, CONVCHECK_TEST_TOLD=str(told))
+    assert done.returncode == 1, done.stderr
+    assert told.read_text().splitlines() == ["False ['-c'] True", "ends"]
+
+
+def test_how_a_forked_worker_ended_is_told(tmp_path: Path) -> None:
+    backend = ("--backend", "tests.planted.forked:LeavesByItself")
+    done = convcheck_process(*RUN, *backend, CONVCHECK_TEST_TOLD=str(tmp_path / "told"))
+    assert done.returncode == 1, done.stderr
+    assert "exited with status 3" in done.stdout
+
+
+def test_nothing_is_left_of_a_command_that_is_killed() -> None:
+    hangs = ("--backend", "tests.planted.bad_backends:HangsAlways", "--timeout", "600")
+    command = [sys.executable, "-m", "convcheck", *RUN, *hangs]
+    nothing = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=nothing, stderr=nothing) as parent:
+        left = eventually(lambda: three_of(descendants_of(parent.pid)), 60)
+        parent.kill()
+    assert eventually(lambda: not any(map(is_alive, left)), 30)
+
+
+def three_of(processes: list[int]) -> list[int]:
+    """The fork server, its worker, and the standard library's tracker of resources."""
+    return processes if len(processes) >= 3 else []
+
+
+def test_a_backend_that_removes_the_folder_of_the_socket_ends_no_run(tmp_path: Path) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    done = convcheck_process(
+        "run", "--backend", "tests.planted.untyped_backends:RemovesTemporaryFolder", "onnx.Cast-21",
+        "--from", "bool", "--to", "float32", "--to", "float16", "-j", "1", "--no-progress",
+        TMPDIR=str(folder), CONVCHECK_TEST_FOLDER=str(folder),
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "died of SIGABRT" in done.stdout
+
+
+def test_a_folder_whose_name_is_too_long_for_a_socket_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 30)
+    folder.mkdir()
+    done = convcheck_process(*RUN, "--backend", "ort", TMPDIR=str(folder))
+    assert done.returncode in (0, 4), done.stderr  # from Python 3.14 on it is not too long
+    assert not done.returncode or "TMPDIR must be a folder" in done.stderr
+
+
+def test_the_processes_of_others_are_left_alone() -> None:
+    """What else this process has forked by the standard library's server is no stray worker."""
+    other = multiprocessing.get_context("forkserver").Process(target=time.sleep, args=(60,))
+    other.start()
+    done = convcheck(*RUN, "--backend", "tests.planted.bad_backends:Segfault", cwd=ROOT)
+    assert done.returncode == 1, done.stderr
+    assert other.is_alive()
+    other.kill()
+    other.join()
