@@ -330,8 +330,8 @@ def _text(run: RunResult, config: pytest.Config) -> str:
     """Return first the cause, or else what is wrong, in a line for pytest's summary, then what the
     terminal report shows of it, with our name of the option that a time-out tells.
     """
-    from convcheck.report.draw.finding import plain_lines
-    from convcheck.report.draw.layout import MAX_WIDTH
+    from convcheck.report.draw.console import MAX_WIDTH, plain_lines
+    from convcheck.report.draw.finding import finding_blocks
     from convcheck.report.make import document
 
     width = min(config.get_terminal_writer().fullwidth, MAX_WIDTH)
@@ -341,6 +341,6 @@ def _text(run: RunResult, config: pytest.Config) -> str:
     said = [f"{one.labelled_line} ({one.count or '1 case'})" for one in found[:1]]
     if causes := report.causes:
         said = [f"{one.whole} ({one.count})" for one in causes]
-    shown = ("\n".join(plain_lines(one, width, verbose)) for one in found)
+    shown = ("\n".join(plain_lines(finding_blocks(one, verbose), width)) for one in found)
     parts = [*said, *shown, *map(_problem, run.problems)]
     return "\n\n".join(parts).replace("--timeout", "--convcheck-timeout")

@@ -7,14 +7,14 @@ from rich.console import Console
 from convcheck.judge.result import RunResult
 from convcheck.report import html
 from convcheck.report.draw import github, junit, markdown, terminal
-from convcheck.report.draw.console import put, room
+from convcheck.report.draw.console import put
 from convcheck.report.make import document
 
 
 def print_report(
     result: RunResult, console: Console, verbose: bool = False, quiet: bool = False
 ) -> None:
-    put(terminal.report_lines(document(result), room(console), verbose, quiet), console)
+    put(terminal.report_page(document(result), verbose, quiet), console, whole=False)
 
 
 def in_markdown(result: RunResult) -> str:

@@ -15,17 +15,14 @@ from convcheck.cli.options import (
     complete_types,
 )
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.outputs import check_outputs
+from convcheck.cli.outputs import check_outputs, show
 from convcheck.cli.progress import progress, progress_option
 from convcheck.errors import UsageError
 from convcheck.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from convcheck.chains.type_chain import CompiledCasts
     from convcheck.plan.chains import AskedChain
-    from convcheck.report.draw.styled import StyledText
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Spec
 
@@ -136,14 +133,13 @@ def _spec(loaded: Catalog, name: str | None) -> Spec:
 def _chain(conversions: CompiledCasts, types: tuple[str, ...], path: str | None) -> int:
     """Answer one chain; 1 where the chain is different."""
     from convcheck.chains.judgement import DIFFERENT, DISPUTED, judge_chain
-    from convcheck.report.draw.chain import chain_lines
+    from convcheck.report.draw.chain import chain_page
     from convcheck.report.json.chain import chain_text
 
     conversions.check_where(types[1:])
     found = judge_chain(conversions.chain(types))
     attributes = conversions.attributes(types[1:])
-    texts = [(path, partial(chain_text, found, attributes))] if path else []
-    _show(texts, lambda w: chain_lines(found, attributes, w))
+    show(chain_page(found, attributes), (path, partial(chain_text, found, attributes)))
     return int(found.verdict in (DIFFERENT, DISPUTED))
 
 
@@ -153,18 +149,17 @@ def _ask(
 ) -> int:  # fmt: skip
     """Put one chain to a backend, or all of the table; 1 where it leaves out a cast."""
     from convcheck.plan.chains import ask_chains, settings
-    from convcheck.report.draw.graphs import graph_lines, untold_lines
+    from convcheck.report.draw.graphs import UNTOLD, graph_page
     from convcheck.report.json.graphs import graphs_text
 
     asked, spec = _asked(conversions, types), conversions.spec
     if not asked:
-        _show([], untold_lines)
+        show([UNTOLD])
         return NOTHING
     with progress(len(asked) * len(settings(backend)), "chain", "graph") as advance:
         catalog = conversions.catalog.only([spec.id])
         info, found = ask_chains(backend, asked, timeout, catalog, advance)
-    texts = [(path, partial(graphs_text, spec.id, info, found))] if path else []
-    _show(texts, lambda w: graph_lines(info, found, w))
+    show(graph_page(info, found), (path, partial(graphs_text, spec.id, info, found)))
     if any(one.changed for one in found):
         return CHANGED
     return NOTHING if all(one.untold for one in found) else 0
@@ -192,7 +187,7 @@ def _table(conversions: CompiledCasts, outputs: dict[str, str | None]) -> int:
 
     from convcheck.chains.table import chain_table, numeric_types, triples
     from convcheck.report.chains import chains_c, chains_csv, chains_python
-    from convcheck.report.draw.chain import chain_table_lines
+    from convcheck.report.draw.chain import chain_table_page
     from convcheck.report.json.chain import chains_text
 
     chosen = triples(conversions.spec)
@@ -200,21 +195,7 @@ def _table(conversions: CompiledCasts, outputs: dict[str, str | None]) -> int:
     with progress(len(chosen), "chain", "chain") as advance:
         made = chain_table(conversions, chosen, advance)
     drawn = (chains_text, chains_csv, chains_c, chains_python)
-    texts = [(path, partial(draw, made)) for path, draw in zip(outputs.values(), drawn, strict=True)
-             if path is not None]  # fmt: skip
+    texts = [(path, partial(d, made)) for path, d in zip(outputs.values(), drawn, strict=True)]
     counts = Counter(each.verdict for each in made.chains.values())
-    _show(texts, lambda w: chain_table_lines(counts, made, w))
+    show(chain_table_page(counts, made), *texts)
     return 0
-
-
-def _show(
-    texts: Sequence[tuple[str, Callable[[], str]]], lines: Callable[[int], Iterable[StyledText]]
-) -> None:
-    """Write files, and print lines (on stderr where stdout has one of them)."""
-    from rich.console import Console
-
-    from convcheck.files import write_all
-    from convcheck.report.draw.console import put, width_of
-
-    console = Console(stderr=any(path == "-" for path, _ in texts))
-    write_all(texts, lambda: put(lines(width_of(console)), console))

@@ -10,7 +10,7 @@ import click
 
 from convcheck.cli.options import catalog, complete_backends, selection_options
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.outputs import check_outputs
+from convcheck.cli.outputs import check_outputs, show
 from convcheck.cli.progress import progress, progress_option
 from convcheck.cli.run_options import JOBS, TIMEOUT
 from convcheck.cli.turns import selected
@@ -171,23 +171,12 @@ def _report(it: Diagnosed, loaded: Catalog, verbose: bool, json_path: str | None
     """
     from functools import partial
 
-    from rich.console import Console
-
-    from convcheck.files import write_all
     from convcheck.report.causes import told_causes
-    from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.diagnosis import diagnosis_lines, tried_lines
+    from convcheck.report.draw.diagnosis import diagnosis_page, tried
     from convcheck.report.json.diagnosis import diagnosis_text
 
-    console = Console(stderr=json_path == "-")
-
-    def shown() -> None:
-        width = width_of(console)
-        info = it.backend.address
-        causes = told_causes(it.found, info, "disputed", loaded.types, it.whole)
-        put(diagnosis_lines(it.found, causes, width, verbose), console)
-        if it.alone and it.alone.diagnosis:
-            put(tried_lines(it.alone, it.causes, width, verbose), console)
-
+    causes = told_causes(it.found, it.backend.address, "disputed", loaded.types, it.whole)
+    page = [*diagnosis_page(it.found, causes, verbose)]
+    page += tried(it.alone, it.causes, verbose) if it.alone else ()
     text = partial(diagnosis_text, it.found, it.backend, it.tier, it.interrupted, it.alone)
-    write_all([(json_path, text)] if json_path else [], shown)
+    show(page, (json_path, text))

@@ -82,15 +82,14 @@ def _report(found: RunDifference, json_path: str | None, verbose: bool) -> None:
     from rich.console import Console
 
     from convcheck.files import write_all
-    from convcheck.report.difference import difference_in_words
-    from convcheck.report.draw.console import is_terminal, put, width_of
-    from convcheck.report.draw.diff import difference_lines
+    from convcheck.report.draw.console import is_terminal, put
+    from convcheck.report.draw.diff import diff_page
     from convcheck.report.json.diff import diff_text
 
     console = Console(stderr=json_path == "-")
     every = verbose or not is_terminal(console)  # of what is in a file nothing is cut
 
     def page() -> None:
-        put(difference_lines(difference_in_words(found), width_of(console), every), console)
+        put(diff_page(found, every), console)
 
     write_all([(json_path, partial(diff_text, found))] if json_path else [], page)

@@ -14,8 +14,6 @@ from convcheck.cli.values import TakesNumbers, bits_of, code_of_word, unmarked
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from convcheck.report.draw.explain import Explained
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
@@ -82,8 +80,6 @@ def command(
     Attributes that are not named have their defaults. Exit codes: 0, or 1 where the backend's
     answer fails; 2 bad input; 4 the backend could not be started.
     """
-    from rich.console import Console
-
     from convcheck.cli.otherwise import named_in
     from convcheck.rules.find import find_case
 
@@ -93,44 +89,32 @@ def command(
     elif report or finding:
         raise UsageError("a finding and a case", hint=f"leave out {name}, or the finding")
     case = find_case(loaded, name, source, target, where)
-    console = Console()
-
-    asked = _explain(loaded, case, values, named_in(name, where), verbose, console)
-    codes = [_put_to(address, asked, timeout, loaded, console) for address in backends]
+    asked = _explain(loaded, case, values, named_in(name, where), verbose)
+    codes = [_put_to(address, asked, timeout, loaded) for address in backends]
     return max(codes, default=0)
 
 
 def _explain(
-    loaded: Catalog, case: Case, values: tuple[str, ...], named: frozenset[str], verbose: bool,
-    console: Console,
-) -> Vectors:  # fmt: skip
+    loaded: Catalog, case: Case, values: tuple[str, ...], named: frozenset[str], verbose: bool
+) -> Vectors:
     """Explain one input or call, and which other value of an attribute would expect something else.
     Return it.
     """
     from convcheck.cli.otherwise import expected_answers, reversals
-    from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.explain import line
+    from convcheck.report.blocks import field
+    from convcheck.report.draw.console import put
+    from convcheck.report.draw.explain import explain_page
 
     if case.whole_calls:
-        asked = _explain_call(loaded, case, values, console)
+        asked = _explain_call(loaded, case, values)
     else:
-        asked = _explain_value(loaded, case, values, verbose, console)
+        it = _explained(loaded, case, values)
+        put(explain_page(it, verbose))
+        asked = _vectors(it)
     answers = expected_answers(asked)
-    for said in reversals(loaded, asked, answers, named) if answers else ():
-        put(line("note", said, width_of(console)), console)
+    notes = reversals(loaded, asked, answers, named) if answers else ()
+    put(field("note", said) for said in notes)
     return asked
-
-
-def _explain_value(
-    loaded: Catalog, case: Case, values: tuple[str, ...], verbose: bool, console: Console
-) -> Vectors:
-    """Explain one input. Return it."""
-    from convcheck.report.draw import explain
-    from convcheck.report.draw.console import put, width_of
-
-    it = _explained(loaded, case, values)
-    put(explain.explained_lines(it, width_of(console), verbose), console)
-    return _vectors(it)
 
 
 def _of_finding(
@@ -176,33 +160,26 @@ def _vectors(it: Explained) -> Vectors:
     return VectorSet(it.case, (bits,), expected, "sampled", form_decision(it.spec))
 
 
-def _put_to(
-    address: str, vectors: Vectors, timeout: float, loaded: Catalog, console: Console
-) -> int:
+def _put_to(address: str, vectors: Vectors, timeout: float, loaded: Catalog) -> int:
     """Put the input to a backend and show its answer; 1 where that fails."""
     from convcheck.judge.result import FAILURES
     from convcheck.plan.one_input import ask_one_input
-    from convcheck.report.draw import explain
-    from convcheck.report.draw.console import put, width_of
+    from convcheck.report.draw.console import put
+    from convcheck.report.draw.explain import answer_blocks
 
     info, result = ask_one_input(address, vectors, timeout, loaded)
-    put(explain.answer_lines(info, result, width_of(console)), console)
+    put(answer_blocks(info, result))
     return int(result.verdict in FAILURES)
 
 
-def _explain_call(
-    loaded: Catalog,
-    case: Case,
-    values: tuple[str, ...],
-    console: Console,
-) -> Vectors:
+def _explain_call(loaded: Catalog, case: Case, values: tuple[str, ...]) -> Vectors:
     """Explain a call: a value for each input, which is that of all its elements. Return it."""
-    from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.explain_call import ExplainedCall, explained_call_lines
+    from convcheck.report.draw.console import put
+    from convcheck.report.draw.explain_call import ExplainedCall, explain_call_page
 
     spec = loaded.specs[case.spec]
     given = given_call(spec, case, values)
     outputs = tuple(name for name, _ in spec.outputs)
     it = ExplainedCall(given.calls, given.names, outputs, given.notes)
-    put(explained_call_lines(it, width_of(console)), console)
+    put(explain_call_page(it))
     return given.calls

@@ -19,12 +19,9 @@ from convcheck.errors import UnavailableError, UsageError
 from convcheck.streams import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from convcheck.history.matrix import AskedRelease
     from convcheck.history.releases import Release, Wanted
     from convcheck.plan.selection import Selection
-    from convcheck.report.draw.styled import StyledText
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
@@ -178,7 +175,8 @@ def _ask(work: HistoryWork, release: Release) -> AskedRelease:
 
 def _tell(work: HistoryWork, releases: Sequence[Release]) -> int:
     from convcheck.history.matrix import history_of
-    from convcheck.report.draw.history import history_lines
+    from convcheck.report.draw.console import put
+    from convcheck.report.draw.history import history_page
     from convcheck.wording import plural
 
     asked = [_ask(work, release) for release in releases]
@@ -187,7 +185,7 @@ def _tell(work: HistoryWork, releases: Sequence[Release]) -> int:
     say(f"{work.wanted}: {count}, {cases}, edge inputs")
     if not any(release.date for release in releases):
         say("the package index has no dates")
-    _put(lambda width: history_lines(found, width))
+    put(history_page(found))
     say(f"\nreports: {work.reports}")
     judged = {"pass", "tolerated", "fail", "refused", "crashed", "inconsistent"}
     if any(one.verdict in judged for run in found.runs.values() for one in run.cases):
@@ -198,17 +196,9 @@ def _tell(work: HistoryWork, releases: Sequence[Release]) -> int:
 
 def _bisect(work: HistoryWork, releases: Sequence[Release], cause: str) -> int:
     from convcheck.history.bisect import bisect
-    from convcheck.report.draw.history import bisected_lines
+    from convcheck.report.draw.console import put
+    from convcheck.report.draw.history import bisected_page
 
     found = bisect(releases, lambda release: _ask(work, release), cause)
-    _put(lambda width: bisected_lines(found, cause, width))
+    put(bisected_page(found, cause))
     return 0 if found.between else NOTHING
-
-
-def _put(lines: Callable[[int], Iterable[StyledText]]) -> None:
-    from rich.console import Console
-
-    from convcheck.report.draw.console import put, width_of
-
-    console = Console()
-    put(lines(width_of(console)), console)

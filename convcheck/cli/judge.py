@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,9 @@ from convcheck.errors import UsageError
 from convcheck.wording import plural
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from convcheck.judge.answers import Answers, CallAnswers
     from convcheck.judge.result import Verdict
-    from convcheck.report.draw.styled import StyledText
+    from convcheck.report.blocks import Text
     from convcheck.rules.causes import Cause
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case, Spec
@@ -99,19 +97,17 @@ def command(
     Attributes that are not named have their defaults. Exit codes: 0 no answer is wrong, 1 some are,
     2 bad input.
     """
-    from rich.console import Console
-
     from convcheck.cli.otherwise import named_in
     from convcheck.rules.find import find_case
 
-    loaded, console = catalog(specs), Console()
+    loaded = catalog(specs)
     case = find_case(loaded, name, source, target, where)
-    return int(_judge(loaded, case, values, got, named_in(name, where), verbose, console))
+    return int(_judge(loaded, case, values, got, named_in(name, where), verbose))
 
 
 def _judge(
     loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...],
-    named: frozenset[str], verbose: bool, console: Console,
+    named: frozenset[str], verbose: bool,
 ) -> bool:  # fmt: skip
     """Show what is due, what became of it, what would judge otherwise, and what gives the answers.
     Return whether one is wrong.
@@ -125,24 +121,23 @@ def _judge(
     vectors: Vectors
     answers: Answers | CallAnswers
     if case.whole_calls:
-        vectors, answers = show_call(loaded, case, values, got, console)
+        vectors, answers = show_call(loaded, case, values, got)
     else:
-        vectors, answers, each = _show_elements(loaded, case, values, got, verbose, console)
+        vectors, answers, each = _show_elements(loaded, case, values, got, verbose)
     verdict = judged_as(loaded.specs[case.spec], case, vectors, answers).verdict
-    put(_summed_up(each or [verdict], verdict), console)
-    _show_otherwise(loaded, vectors, answers, named, verdict, console)
+    put([_summed_up(each or [verdict], verdict)])
+    _show_otherwise(loaded, vectors, answers, named, verdict)
     if verdict in FAILURES or verdict == "undefined":
-        _show_causes(loaded, vectors, answers, verdict in FAILURES, verbose, console)
+        _show_causes(loaded, vectors, answers, verdict in FAILURES, verbose)
     return verdict in FAILURES
 
 
 def _show_elements(
     loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...], verbose: bool,
-    console: Console,
 ) -> tuple[VectorSet, Answers, list[Verdict]]:  # fmt: skip
     """Show what is due of each input, and what became of it. Return all, and each verdict."""
     from convcheck.report.draw.console import put
-    from convcheck.report.draw.judged import title_lines
+    from convcheck.report.draw.judged import title
 
     inputs, outputs = elements_in(case.inputs[0], values), elements_in(case.outputs[0], got)
     if not inputs:
@@ -151,9 +146,9 @@ def _show_elements(
         given = f"{plural(len(inputs), 'VALUE')} and {plural(len(outputs), 'answer')}"
         raise UsageError(given, hint="give an answer for each VALUE, in their order")
     vectors, answers, _ = _given(loaded, case, inputs, outputs)
-    put(title_lines(loaded.specs[case.spec]), console)
+    put([title(loaded.specs[case.spec])])
     pairs = zip(inputs, outputs, strict=True)
-    each = [_show(loaded, case, value, answer, verbose, console) for value, answer in pairs]
+    each = [_show(loaded, case, value, answer, verbose) for value, answer in pairs]
     return vectors, answers, each
 
 
@@ -181,41 +176,37 @@ def _given(
     return vectors, Answers(codes, state, messages), notes
 
 
-def _show(
-    loaded: Catalog, case: Case, value: str, answer: str, verbose: bool, console: Console
-) -> Verdict:
+def _show(loaded: Catalog, case: Case, value: str, answer: str, verbose: bool) -> Verdict:
     """Show what is due of one input, and what became of it. Return the verdict."""
     from convcheck.causes.observations import seen_at
     from convcheck.judge.elements import judge
-    from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.explain import Explained, explained_lines, judged_lines, line
-    from convcheck.report.draw.judged import seen_lines
-    from convcheck.report.draw.styled import StyledText
+    from convcheck.report.blocks import BLANK, field
+    from convcheck.report.draw.console import put
+    from convcheck.report.draw.explain import Explained, explain_page, judged_blocks
+    from convcheck.report.draw.judged import seen_blocks
     from convcheck.semantics.program import compile_case
     from convcheck.semantics.trace import trace
 
-    spec, width = loaded.specs[case.spec], width_of(console)
+    spec = loaded.specs[case.spec]
     code, exact = code_of_word(case.inputs[0], value)
     found = trace(compile_case(spec, case), case, bits_of(case.inputs[0], [code]))
-    put(explained_lines(Explained(spec, case, value, code, exact, found), width, verbose), console)
     vectors, answers, notes = _given(loaded, case, (value,), (answer,))
     result = judge(vectors, answers, show_all=True)
-    put(judged_lines(result, width), console)
-    for note in notes:
-        put(line("note", note, width), console)
+    put(explain_page(Explained(spec, case, value, code, exact, found), verbose))
+    put([*judged_blocks(result), *(field("note", note) for note in notes)])
     if result.verdict == "undefined":
         row, bits = found.decision.name, bits_of(case.inputs[0], [code])
-        put(seen_lines(case, list(seen_at(loaded, case, row, bits)), width), console)
-    put([StyledText()], console)
+        put(seen_blocks(case, list(seen_at(loaded, case, row, bits))))
+    put([BLANK])
     return result.verdict
 
 
-def _summed_up(each: Sequence[Verdict], whole: Verdict) -> Iterator[StyledText]:
+def _summed_up(each: Sequence[Verdict], whole: Verdict) -> Text:
     """Say how many answers are wrong, given the verdict on each and on all. All may be wrong since
     no reading of a disputed rule holds for all of them.
     """
     from convcheck.judge.result import FAILURES
-    from convcheck.report.draw.styled import StyledText
+    from convcheck.report.blocks import Text
 
     wrong = sum(verdict in FAILURES for verdict in each)
     if wrong:
@@ -226,29 +217,27 @@ def _summed_up(each: Sequence[Verdict], whole: Verdict) -> Iterator[StyledText]:
         said = "NOT JUDGED  the standard leaves it open"
     else:
         said = f"RIGHT  {plural(len(each), 'answer')}"
-    yield StyledText(said, "bold red" if whole in FAILURES else "bold green")
+    return Text(said, "bold red" if whole in FAILURES else "bold green")
 
 
 def _show_otherwise(
     loaded: Catalog, vectors: Vectors, answers: Answers | CallAnswers, named: frozenset[str],
-    verdict: Verdict, console: Console,
+    verdict: Verdict,
 ) -> None:  # fmt: skip
     """Show which other value of an attribute, or which other version, would judge otherwise."""
     from convcheck.cli.otherwise import reversals, right_versions
     from convcheck.judge.result import FAILURES
-    from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.layout import paragraph
+    from convcheck.report.blocks import Text
+    from convcheck.report.draw.console import put
 
     said = list(reversals(loaded, vectors, answers, named))
     if verdict in FAILURES and (others := list(right_versions(loaded, vectors, answers))):
         said.append(f"Right under {', '.join(others)}.")
-    for sentence in said:
-        put(paragraph(sentence, width_of(console), indent=0), console)
+    put(map(Text, said))
 
 
 def _show_causes(
     loaded: Catalog, vectors: Vectors, answers: Answers | CallAnswers, wrong: bool, verbose: bool,
-    console: Console,
 ) -> None:  # fmt: skip
     """Show the wrong conversions that give all answers, and inputs that tell them apart: first what
     takes another value of an attribute or another version, then what is common.
@@ -258,8 +247,8 @@ def _show_causes(
     from convcheck.causes.trial import is_plain
     from convcheck.cli.judged_call import calls_apart, fitting_call
     from convcheck.judge.answers import Answers, CallAnswers
-    from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.judged import MOST_NAMED, fitting_lines
+    from convcheck.report.draw.console import put
+    from convcheck.report.draw.judged import MOST_NAMED, fitting
     from convcheck.vectors.model import CallSet
 
     apart: Callable[[Spec, Case, Sequence[Cause]], list[str]]
@@ -272,7 +261,7 @@ def _show_causes(
     fits = sorted(found, key=lambda cause: (is_plain(cause), not cause.common))
     shown = fits if verbose else fits[:MOST_NAMED]
     told = apart(loaded.specs[vectors.case.spec], vectors.case, shown)
-    put(fitting_lines(fits, told, width_of(console), verbose), console)
+    put(fitting(fits, told, verbose))
 
 
 def _fitting(loaded: Catalog, vectors: VectorSet, answers: Answers) -> list[Cause]:

@@ -12,8 +12,6 @@ from convcheck.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
-
     from convcheck.backends.protocol import Outputs
     from convcheck.judge.answers import CallAnswers
     from convcheck.rules.causes import Cause
@@ -25,33 +23,32 @@ REFUSED, EMPTY = "refused", "empty"
 
 
 def show_call(
-    loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...], console: Console
+    loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...]
 ) -> tuple[CallSet, CallAnswers]:
     """Show what is due of a call, and what became of it. Return both."""
     from convcheck.judge.calls import judge_calls
-    from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.explain import judged_lines, line
+    from convcheck.report.blocks import field
+    from convcheck.report.draw.console import put
+    from convcheck.report.draw.explain import judged_blocks
     from convcheck.report.draw.explain_call import (
         ExplainedCall,
-        decision_lines,
-        explained_call_lines,
+        decision_blocks,
+        explain_call_page,
     )
-    from convcheck.report.draw.judged import title_lines
+    from convcheck.report.draw.judged import title
 
-    spec, width = loaded.specs[case.spec], width_of(console)
+    spec = loaded.specs[case.spec]
     given = given_call(spec, case, values)
     answers, notes = _answers(loaded, spec, given, got, bool(values))
     outputs = tuple(name for name, _ in spec.outputs)
-    put(title_lines(spec), console)
     it = ExplainedCall(given.calls, given.names, outputs, given.notes)
-    put(explained_call_lines(it, width), console)
+    put([title(spec), *explain_call_page(it)])
     result = judge_calls(given.calls, answers, show_all=True)
-    put(judged_lines(result, width), console)
+    put(judged_blocks(result))
     for group in result.groups:
         if group.decision is not given.calls.decisions[given.calls.expected[0].row]:
-            put(decision_lines(group.decision, width), console)
-    for note in notes:
-        put(line("note", note, width), console)
+            put(decision_blocks(group.decision))
+    put(field("note", note) for note in notes)
     return given.calls, answers
 
 

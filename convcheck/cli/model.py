@@ -9,7 +9,7 @@ import click
 
 from convcheck.cli.options import catalog
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.outputs import check_outputs
+from convcheck.cli.outputs import check_outputs, show
 from convcheck.cli.progress import progress, progress_option
 from convcheck.errors import UsageError
 from convcheck.wording import meant
@@ -117,16 +117,10 @@ def _show(
     loaded: Catalog, file: str, found: tuple[ModelGraph, list[ModelConversion]],
     runs: list[tuple[str, RunResult]], path: str | None,
 ) -> int:  # fmt: skip
-    from rich.console import Console
-
-    from convcheck.files import write_all
-    from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.model import model_lines
+    from convcheck.report.draw.model import model_page
     from convcheck.report.json.model import model_text
     from convcheck.report.model import model_report
 
     told = model_report(file, *found, runs, loaded)
-    console = Console(stderr=path == "-")
-    texts = [(path, partial(model_text, told))] if path else []
-    write_all(texts, lambda: put(model_lines(told, width_of(console)), console))
+    show(model_page(told), (path, partial(model_text, told)))
     return 0

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from convcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from convcheck.report.blocks import Block
 
 
 def check_outputs(
@@ -57,3 +61,14 @@ def _is_one(one: str, other: str) -> bool:
         return os.path.samefile(one, other) and not stat.S_ISCHR(os.stat(one).st_mode)
     except OSError:  # one is not there yet
         return os.path.realpath(one) == os.path.realpath(other)
+
+
+def show(page: Iterable[Block], *texts: tuple[str | None, Callable[[], str]]) -> None:
+    """Write texts to the files that are named, and print a page, on stderr where stdout has one of
+    the texts.
+    """
+    from convcheck.files import write_all
+    from convcheck.report.draw.console import put
+
+    written = [(path, text) for path, text in texts if path]
+    write_all(written, lambda: put(page, err=any(path == "-" for path, _ in written)))

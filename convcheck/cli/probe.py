@@ -15,7 +15,7 @@ from convcheck.errors import UnavailableError, UsageError
 if TYPE_CHECKING:
     from convcheck.backends.process.probe import Probe
     from convcheck.plan.selection import Selection
-    from convcheck.report.draw.styled import StyledText
+    from convcheck.report.blocks import Block
 
 FAILED = 1
 STARTS = "starts"  # the first step
@@ -42,47 +42,43 @@ def command(selection: Selection, address: str, specs: tuple[str, ...]) -> int:
     combination of types, attribute values are tried until one is answered. Exit codes: 0 all well,
     1 something is wrong, 4 it could not be started.
     """
-    from rich.console import Console
-
     from convcheck.backends.process.probe import Probe, questions
     from convcheck.plan.select import select
+    from convcheck.report.blocks import BLANK, Text
     from convcheck.report.draw import probe as page
-    from convcheck.report.draw.console import put, width_of
+    from convcheck.report.draw.console import put
 
     if not address.startswith(SCHEME) or not address.removeprefix(SCHEME).strip():
         hint = "--backend 'process:./mine --flag'; other backends need no probe"
         raise UsageError(f"{address!r} is not a program", hint=hint)
     loaded = catalog(specs)
     asked = questions(select(loaded, selection))
-    console = Console()
-    width = width_of(console)
     probe = Probe(address.removeprefix(SCHEME), loaded, asked)
-    put(page.title(address), console)
+    put([Text(address, "bold"), BLANK])
     wrong = missing = False
     with progress(len(asked), "probing", "question") as advance:
         probe.advance = advance
         for step in probe.steps():
-            put(page.step(step, width), console)
+            put(page.step(step))
             wrong = wrong or bool(step.wrong)
             missing = missing or (step.name == STARTS and wrong)
-    put(_end(probe, wrong, width), console)
+    put(_end(probe, wrong))
     if missing:
         return UnavailableError.exit_code
     return FAILED if wrong else 0
 
 
-def _end(probe: Probe, wrong: bool, width: int) -> list[StyledText]:
+def _end(probe: Probe, wrong: bool) -> list[Block]:
+    from convcheck.report.blocks import BLANK, Text
     from convcheck.report.draw import probe as page
-    from convcheck.report.draw.styled import StyledText
 
     if wrong:
-        return list(page.printed(probe.printed, width))
-    found = list(page.supported_lines(probe.supported, probe.catalog.types, width))
+        return list(page.printed(probe.printed))
     first = probe.supported[-1].spec
     todo = f"convcheck run --backend {shlex.quote(SCHEME + probe.command)} {first}"
     return [
-        *found,
-        StyledText(""),
-        StyledText("it speaks the protocol; to see whether it is right:"),
-        StyledText(f"  {todo}"),
+        *page.supported(probe.supported, probe.catalog.types),
+        BLANK,
+        Text("it speaks the protocol; to see whether it is right:"),
+        Text(todo, indent=2, whole=True),
     ]

@@ -123,7 +123,7 @@ def write_reports(
     from rich.console import Console
 
     from convcheck.report.draw import terminal
-    from convcheck.report.draw.console import is_terminal, put, room
+    from convcheck.report.draw.console import is_terminal, put
     from convcheck.report.environment import environment
     from convcheck.report.make import document
 
@@ -137,8 +137,8 @@ def write_reports(
     console = Console(stderr="-" in dict(texts))
 
     def page() -> None:
-        whole, wide = not is_terminal(console), room(console)
-        put(terminal.report_lines(made, wide, reports.verbose, reports.quiet, whole), console)
+        whole = not is_terminal(console)
+        put(terminal.report_page(made, reports.verbose, reports.quiet, whole), console)
         if reports.github:
             from convcheck.report.draw.github import annotation_lines
 

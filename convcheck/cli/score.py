@@ -9,7 +9,7 @@ import click
 
 from convcheck.cli.options import catalog, selection_options
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.outputs import check_outputs
+from convcheck.cli.outputs import check_outputs, show
 from convcheck.cli.progress import progress, progress_option
 
 if TYPE_CHECKING:
@@ -89,17 +89,8 @@ def _report(
     """
     from functools import partial
 
-    from rich.console import Console
-
-    from convcheck.files import write_all
-    from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.score import score_lines
+    from convcheck.report.draw.score import score_page
     from convcheck.report.json.score import score_text
 
-    console = Console(stderr=json_path == "-")
-
-    def shown() -> None:
-        put(score_lines(found, tier, width_of(console), verbose), console)
-
     text = partial(score_text, found, tier, causes)
-    write_all([(json_path, text)] if json_path else [], shown)
+    show(score_page(found, tier, verbose), (json_path, text))

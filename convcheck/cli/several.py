@@ -35,7 +35,7 @@ def show_side_by_side(turns: Sequence[Turn[RunResult]], reports: Reports) -> int
 
     from convcheck.files import write_all
     from convcheck.report.draw import side_by_side as sidebyside
-    from convcheck.report.draw.console import is_terminal, put, room
+    from convcheck.report.draw.console import is_terminal, put
     from convcheck.report.json import reports as reports_json
     from convcheck.report.short_names import short_names
 
@@ -48,8 +48,8 @@ def show_side_by_side(turns: Sequence[Turn[RunResult]], reports: Reports) -> int
     console = Console(stderr=path == "-")
 
     def page() -> None:
-        whole, wide = not is_terminal(console), room(console)
-        put(sidebyside.side_by_side_lines(sides, wide, reports.verbose, whole), console)
+        whole = not is_terminal(console)
+        put(sidebyside.side_by_side_page(sides, reports.verbose, whole), console)
 
     def made() -> str:
         done = [turn.done for turn in turns if turn.done]

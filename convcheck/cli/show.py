@@ -26,11 +26,9 @@ def command(names: tuple[str, ...], diff: bool, specs: tuple[str, ...]) -> int:
     A number in brackets beside a cell refers to its level and citation, where these are not the
     first ones.
     """
-    from rich.console import Console
-
     from convcheck.plan.select import select_specs
-    from convcheck.report.draw import console as page
-    from convcheck.report.spec_page import page as spec_page
+    from convcheck.report.draw.console import put
+    from convcheck.report.spec_page import page
     from convcheck.rules.diff import diff as changes_between
 
     wanted = 2 if diff else 1
@@ -41,13 +39,11 @@ def command(names: tuple[str, ...], diff: bool, specs: tuple[str, ...]) -> int:
         )
     loaded = catalog(specs)
     chosen = [select_specs(loaded, [name]) for name in names]
-    console = Console()
-    width = page.width_of(console)
     if diff:
         old, new = chosen[0][0], chosen[1][0]
         found = changes_between(old, new, loaded.types)
-        page.put(spec_page.changes(old, new, found, width), console)
+        put(page.changes(old, new, found))
         return 0
     for spec in chosen[0]:
-        page.put(spec_page.spec_lines(spec, loaded.types, width), console)
+        put(page.spec_page(spec, loaded.types))
     return 0

@@ -17,7 +17,7 @@ from convcheck.cli.options import (
     shard_option,
 )
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.outputs import check_outputs
+from convcheck.cli.outputs import check_outputs, show
 from convcheck.cli.progress import progress, progress_option
 from convcheck.cli.run_options import EXECUTOR, JOBS, SEED, TIMEOUT, packed_options
 from convcheck.cli.turns import Turn, each, selected
@@ -225,20 +225,11 @@ def report_survey(survey: Survey, whole: SurveyJson, types: Types, json_path: st
     """
     from dataclasses import replace
 
-    from rich.console import Console
-
-    from convcheck.files import write_all
-    from convcheck.report.draw import survey as page
-    from convcheck.report.draw.console import put, width_of
+    from convcheck.report.draw.survey import survey_page
     from convcheck.report.json.survey import survey_text
 
-    console = Console(stderr=json_path == "-")
-
-    def shown() -> None:
-        taken = replace(survey, rows=survey.taken)
-        put(page.survey_lines(taken, types, width_of(console)), console)
-
-    write_all([(json_path, partial(survey_text, whole))] if json_path else [], shown)
+    page = survey_page(replace(survey, rows=survey.taken), types)
+    show(page, (json_path, partial(survey_text, whole)))
     if survey.interrupted:
         return INTERRUPTED
     if any(column.info is None for column in survey.columns):

@@ -11,7 +11,7 @@ import click
 
 from convcheck.cli.options import catalog
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.outputs import check_outputs
+from convcheck.cli.outputs import check_outputs, show
 from convcheck.cli.progress import progress, progress_option
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_LIST, read_file, read_within
@@ -145,20 +145,10 @@ def _run(
 
 
 def _report(result: RunResult, json_path: str | None, quiet: bool) -> int:
-    from rich.console import Console
-
-    from convcheck.files import write_all
-    from convcheck.report.draw import terminal
-    from convcheck.report.draw.console import put, room
+    from convcheck.report.draw.terminal import report_page
     from convcheck.report.json.encode import text
     from convcheck.report.make import document
 
-    # With the JSON on stdout, the report for people goes to stderr.
-    console = Console(stderr=json_path == "-")
-
-    def page() -> None:
-        made = document(result)
-        put(terminal.report_lines(made, room(console), verbose=False, quiet=quiet), console)
-
-    write_all([(json_path, partial(text, result))] if json_path else [], page)
+    page = report_page(document(result), verbose=False, quiet=quiet)
+    show(page, (json_path, partial(text, result)))
     return {"fail": FAILED, "nothing": NOTHING_JUDGED}.get(result.outcome, 0)

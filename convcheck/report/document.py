@@ -9,8 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 from convcheck.errors import Place
 from convcheck.judge.failure import FailureKey, finding_id
@@ -24,6 +23,7 @@ from convcheck.judge.result import (
     Verdict,
     Word,
 )
+from convcheck.report.blocks import CodeInWords
 from convcheck.report.matrix import StatusMatrix
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, Status
 from convcheck.report.where import Where
@@ -33,7 +33,6 @@ from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import Coverage
 from convcheck.wording import GLUE, number, plural
 
-Role = Literal["plain", "sign", "exponent", "mantissa", "wrong"]
 _CASE_LINES = 6
 _LISTED = 16  # words of a list in braces
 _LABELS = {
@@ -43,40 +42,6 @@ _LABELS = {
     "error": "ERROR",
     "inconsistent": "INCONSISTENT",
 }
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A piece of a line, and what it is."""
-
-    #: What is printed.
-    text: str
-    role: Role = "plain"
-
-
-Line = tuple[Piece, ...]
-
-
-def line_of(letters: list[Piece]) -> Line:
-    """Return a line of single letters as pieces, those of one role put together."""
-    found = groupby(letters, key=lambda letter: letter.role)
-    return tuple(Piece("".join(letter.text for letter in some), role) for role, some in found)
-
-
-@dataclass(frozen=True)
-class CodeInWords:
-    """An input, an expectation or an answer: bits, value and code; or words, of what has none."""
-
-    #: What it is: input, expected, got.
-    label: str
-    #: The bits; on two lines of an integer of 64 bits.
-    bits: tuple[Line, ...] = ()
-    #: In decimal.
-    value: str = ""
-    #: In hexadecimal, in brackets; '' where it stands elsewhere.
-    code: str = ""
-    #: A pattern, a text, or why nothing came back.
-    words: str = ""
 
 
 @dataclass(frozen=True)

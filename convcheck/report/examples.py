@@ -20,17 +20,13 @@ from convcheck.judge.words import (
 from convcheck.judge.words import shown as shown_code
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Float, Format, Numeric, Text
+from convcheck.report.blocks import CodeInWords, Piece, Pieces, Role, line_of
 from convcheck.report.document import (
     CallInWords,
-    CodeInWords,
     ElementCell,
     ElementInWords,
     Elements,
     Labelled,
-    Line,
-    Piece,
-    Role,
-    line_of,
 )
 from convcheck.rules.model import Case
 from convcheck.wording import plural
@@ -89,7 +85,7 @@ def code_in_words(label: str, fmt: Format, word: Word) -> CodeInWords:
     )
 
 
-def bit_lines(fmt: Numeric, code: int) -> Iterator[Line]:
+def bit_lines(fmt: Numeric, code: int) -> Iterator[Pieces]:
     """Yield a code's bits: a float's fields apart, an integer's by fours, on lines that fit."""
     if isinstance(fmt, Float):
         fields = [Piece(bits, role) for role, bits in _fields(fmt, code)]
@@ -123,7 +119,7 @@ def _marked(got: CodeInWords, expected: CodeInWords) -> CodeInWords:
     return replace(got, bits=marked + got.bits[len(marked) :])
 
 
-def _differing(ours: Line, theirs: Line) -> Line:
+def _differing(ours: Pieces, theirs: Pieces) -> Pieces:
     due = "".join(span.text for span in theirs)
     letters = [Piece(letter, span.role) for span in ours for letter in span.text]
     same = [a.text == b for a, b in zip(letters, due, strict=False)]

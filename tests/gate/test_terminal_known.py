@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from dataclasses import replace
 
 import pytest
 from command import check_golden
 from drawn import print_report
-from places import TESTS
 from report_runs import (
     CHANGED,
     ISSUE,
@@ -37,8 +33,6 @@ from rich.console import Console
 from convcheck.errors import Place
 from convcheck.judge.result import CaseResult, Problem, RunResult
 from convcheck.report.counts import counts_of
-from convcheck.report.draw import console as page
-from convcheck.report.draw.styled import StyledText
 from convcheck.report.make import document
 from convcheck.report.status import BELOW, KNOWN, WAIVED, status_of
 
@@ -209,81 +203,3 @@ def test_no_color_is_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert not colour.search(printed())
     assert re.sub(r"\x1b\[[0-9;]*m", "", printed()) == shown(listed())
-
-
-_PRINT = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from report_runs import RUNS
-from rich.console import Console
-from drawn import print_report
-for name in ("listed", "kinds", "calls"):
-    for verbose, quiet in ((False, False), (True, False), (False, True)):
-        print_report(RUNS[name](), Console(width=80), verbose, quiet)
-"""
-_PLAIN = {
-    "ascii": {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
-    "latin-1": {"PYTHONIOENCODING": "latin-1"},
-    "cp437": {"PYTHONIOENCODING": "cp437"},
-}
-
-
-@pytest.mark.parametrize("encoding", _PLAIN)
-def test_a_terminal_that_is_not_of_unicode(encoding: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _PRINT, str(TESTS)],
-        env={**os.environ, "NO_COLOR": "1", **_PLAIN[encoding]},
-        capture_output=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, b"")
-    text = done.stdout.decode(encoding)
-    assert "0x43e90001 ... 0x43e90002" in text
-    assert '" - ONNX operators, Cast - 13' in text
-    assert max(map(len, text.splitlines())) <= 80
-    assert "?" not in text
-    if encoding == "ascii":
-        golden = text[: text.index("\nonnxruntime")]  # the first report
-        check_golden("report-listed-ascii.txt", golden)
-
-
-def printed_in(encoding: str, *lines: StyledText, width: int = 40) -> list[str]:
-    raw = io.BytesIO()
-    file = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
-    page.put(lines, Console(file=file, width=width, color_system=None))
-    return raw.getvalue().decode(encoding).splitlines()
-
-
-def test_letters_that_a_terminal_has_not() -> None:
-    line = StyledText("a → b ≠ “c” — 2 × 3 ± 1 … ✓ Ж 日")
-    said = ['a > b != "c" - 2 x 3 +- 1 ... ok \\u0416 \\u65e5']
-    assert printed_in("ascii", line, width=80) == said
-    assert printed_in("latin-1", line, width=80) == [
-        said[0].replace(" x ", " × ").replace("+-", "±")
-    ]
-    assert printed_in("utf-8", line, width=80) == [line.plain]
-    assert printed_in("gb18030", line, width=80) == [line.plain]
-
-
-def test_columns_stay_where_they_are() -> None:
-    lines = (
-        StyledText("u8≠i8   u9   end"),
-        StyledText("  …  -  u9   end"),
-        StyledText("-----   u9   end"),
-    )
-    assert [line.index("u9") for line in printed_in("ascii", *lines)] == [8, 8, 8]
-    assert [line.index("end") for line in printed_in("ascii", *lines)] == [13, 13, 13]
-
-
-def test_what_was_cut_to_the_width_still_fits() -> None:
-    [line] = printed_in("ascii", StyledText("x" * 39 + "…"))
-    assert line == "x" * 37 + "..."
-
-
-def test_styles_are_kept() -> None:
-    raw = io.BytesIO()
-    file = io.TextIOWrapper(raw, encoding="ascii", write_through=True)
-    console = Console(
-        file=file, width=40, force_terminal=True, color_system="truecolor", no_color=False
-    )
-    page.put([StyledText.assemble(("ab", "red"), ("→", "green"), "  c")], console)
-    assert b"\x1b[31mab\x1b[0m\x1b[32m>\x1b[0m" in raw.getvalue()

@@ -10,7 +10,8 @@ from convcheck.history.bisect import bisect
 from convcheck.history.matrix import AskedRelease, History, history_of
 from convcheck.history.releases import Release
 from convcheck.judge.result import CaseDiagnosis, CaseResult, CauseInWords
-from convcheck.report.draw.history import bisected_lines, history_lines
+from convcheck.report.draw.console import plain_lines
+from convcheck.report.draw.history import bisected_page, history_page
 
 HALF = case("onnx.Cast-19", "float64", "float16")
 TWICE = CauseInWords("twice", "rounds twice", 0)
@@ -42,7 +43,7 @@ def asked(*columns: tuple[CaseResult, ...] | str) -> list[AskedRelease]:
 
 
 def story(found: History) -> str:
-    return "\n".join(str(line) for line in history_lines(found, 100))
+    return "\n".join(plain_lines(history_page(found), 100))
 
 
 def shown(found: History) -> dict[str, str]:
@@ -130,8 +131,8 @@ def searched(*columns: tuple[CaseResult, ...] | str) -> tuple[str, list[str]]:
         return next(one for one in known if one.release == release)
 
     found = bisect([one.release for one in known], ask, "twice")
-    *_, last = bisected_lines(found, "twice", 200)
-    return str(last), order
+    *_, last = plain_lines(bisected_page(found, "twice"), 200)
+    return last, order
 
 
 def test_bisect_asks_a_logarithm_of_releases() -> None:

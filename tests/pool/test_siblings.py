@@ -33,7 +33,8 @@ from convcheck.pool.batches import in_batches
 from convcheck.pool.lane import Restarts
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import WorkerProcess
-from convcheck.report.draw.explain import answer_lines
+from convcheck.report.draw.console import plain_lines
+from convcheck.report.draw.explain import answer_blocks
 from convcheck.reproduce.ask import ask_case
 from convcheck.reproduce.emit import c, python
 from convcheck.reproduce.emit.onnx import files
@@ -139,7 +140,7 @@ def test_what_ignores_an_attribute_is_wrong_in_any_process() -> None:
 def test_one_input_is_asked_after_other_attributes_too() -> None:
     vectors = CORPUS.vectors(CASES[1])
     info, result = ask_one_input(f"{BACKENDS}:CoarseCache", vectors, 30.0, CATALOG)
-    said = "\n".join(str(line) for line in answer_lines(info, result, 100))
+    said = "\n".join(plain_lines(answer_blocks(info, result), 100))
     assert "as expected" in said
     assert 'WRONG: NaN instead of a number, in placement "after other attributes"' in said
 

@@ -16,7 +16,8 @@ from rich.console import Console
 
 from convcheck.judge.result import RunResult, Verdict
 from convcheck.report.document import CallInWords, ElementInWords, Finding
-from convcheck.report.draw.side_by_side import Side, side_by_side_lines
+from convcheck.report.draw.console import plain_lines
+from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.html.data import data
 from convcheck.report.json.encode import text
 from convcheck.report.make import document
@@ -146,8 +147,8 @@ def test_what_is_undefined_was_asked_and_not_judged(verdict: Verdict, said: str)
         assert said in re.sub(r"\*\*", "", " ".join(page.split()))
     summary = json.loads(text(result))["summary"]
     assert (summary["checked"], summary["values_judged"]) == (100, 60)
-    side = side_by_side_lines([Side("mine", document(result), "")], 80, False)
-    assert [line.plain.split() for line in side if line.plain.startswith("values")] == [
+    side = plain_lines(side_by_side_page([Side("mine", document(result), "")], False), 80)
+    assert [line.split() for line in side if line.startswith("values")] == [
         ["values", "asked", "100"], ["values", "judged", "60"],
     ]  # fmt: skip
 

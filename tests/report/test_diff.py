@@ -30,8 +30,8 @@ from report_runs import (
 from convcheck.errors import Place, UsageError
 from convcheck.judge.result import CaseResult, Excuse, Group, RunResult
 from convcheck.plan.diff import check_comparable, diff_runs
-from convcheck.report.difference import difference_in_words
-from convcheck.report.draw.diff import difference_lines
+from convcheck.report.draw.console import plain_lines
+from convcheck.report.draw.diff import diff_page
 
 A = case("onnx.Cast-21", "float32", "bfloat16")
 B = case("onnx.Cast-23", "float32", "bfloat16")
@@ -174,11 +174,8 @@ def a_lot() -> tuple[RunResult, RunResult]:
 
 
 def test_the_page() -> None:
-    said = difference_in_words(diff_runs(*a_lot()))
-    whole, brief = (
-        [line.plain.rstrip() for line in difference_lines(said, 80, verbose)]
-        for verbose in (True, False)
-    )
+    found = diff_runs(*a_lot())
+    whole, brief = (plain_lines(diff_page(found, verbose), 80) for verbose in (True, False))
     check_golden("diff_verbose.txt", "\n".join(whole) + "\n")
     assert brief[-2:] == whole[-2:]  # the counts
     assert max(map(len, brief)) <= 80
@@ -192,8 +189,7 @@ def test_many_findings_are_cut_and_v_has_all() -> None:
         run(passed(A)), run(answered(A, *(replace(TRUNCATED, decision=r) for r in rows)))
     )
     few, all_of_them = (
-        "\n".join(line.plain for line in difference_lines(difference_in_words(found), 80, v))
-        for v in (False, True)
+        "\n".join(plain_lines(diff_page(found, verbose), 80)) for verbose in (False, True)
     )
     assert "3 more findings (-v lists all)" in few
     assert [f"row {i}:" in all_of_them for i in range(15)] == [True] * 15
@@ -202,8 +198,8 @@ def test_many_findings_are_cut_and_v_has_all() -> None:
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_does_not_differ_from_itself(name: str) -> None:
     result = RUNS[name]()
-    *notes, line = difference_lines(difference_in_words(diff_runs(result, result)), 80, False)
-    assert line.plain.startswith("no difference in ")
+    *notes, line = plain_lines(diff_page(diff_runs(result, result), verbose=False), 80)
+    assert line.startswith("no difference in ")
     assert bool(notes) == bool(result.interrupted or result.shard)
 
 

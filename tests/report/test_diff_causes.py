@@ -13,8 +13,8 @@ from report_runs import ELSE, TRUNCATED, answered, case, group, passed, run, una
 
 from convcheck.judge.result import CaseDiagnosis, CauseInWords, Names, RunResult
 from convcheck.plan.diff import RunDifference, diff_runs
-from convcheck.report.difference import difference_in_words
-from convcheck.report.draw.diff import difference_lines
+from convcheck.report.draw.console import plain_lines
+from convcheck.report.draw.diff import diff_page
 
 NARROW, CUT, FLUSHED = ("through-float32",), ("truncates",), ("flushes-results",)
 BOTH = (*NARROW, *CUT)
@@ -128,8 +128,8 @@ def test_runs_without_causes_are_compared_as_before() -> None:
         for old, new, untried in ((other, with_causes, "old"), (with_causes, other, "new")):
             found = diff_runs(old, new)
             assert (changed(found), found.causes.untried) == ([], untried)
-            [note] = difference_in_words(found).notes
-            assert note == f"no causes were tried in the {untried} run: causes not compared"
+            note = f"note: no causes were tried in the {untried} run: causes not compared"
+            assert note in plain_lines(diff_page(found, verbose=False), 80)
         assert diff_runs(other, other).causes.untried == ""
     clean = replace(run(*map(passed, CASES)))
     assert changed(diff_runs(clean, with_causes)) == [("new", CUT, 0, 1, {"pass": 1})]
@@ -156,8 +156,7 @@ OTHER CAUSE  onnx.Cast-21/float32-to-bfloat16                             1 case
 
 def test_the_page_begins_with_the_causes() -> None:
     found = diff_runs(told({A: [NARROW], B: [CUT]}), told({A: [CUT], B: [], D: [CUT]}, "b"))
-    lines = difference_lines(difference_in_words(found), 80, verbose=False)
-    page = "\n".join(line.plain.rstrip() for line in lines)
+    page = "\n".join(plain_lines(diff_page(found, verbose=False), 80))
     assert page.startswith(PAGE)
     assert "\nNEW  onnx.Cast-21/float64-to-bfloat16" in page[len(PAGE) - 1 :]
     assert "2 changed causes, 2 other causes, 1 new, 2 changed; 4 cases compared" in page

@@ -15,8 +15,8 @@ from rich.console import Console
 
 from convcheck.judge.result import RunResult
 from convcheck.plan.diff import diff_runs
-from convcheck.report.difference import difference_in_words
-from convcheck.report.draw.diff import difference_lines
+from convcheck.report.draw.console import plain_lines
+from convcheck.report.draw.diff import diff_page
 from convcheck.report.json.diff import diff_text
 from convcheck.report.json.encode import text
 from convcheck.report.make import document
@@ -41,7 +41,7 @@ def test_the_difference_of_runs_shows_it() -> None:
     good = run(answered(ONE, group(ELSE, "pass")))
     bad = run(answered(ONE, TRUNCATED))
     found, [its] = diff_runs(good, bad), ids(bad)
-    lines = [str(line) for line in difference_lines(difference_in_words(found), 80, False)]
+    lines = plain_lines(diff_page(found, verbose=False), 80)
     assert any(line.startswith("NEW") and its in line for line in lines)
     assert json.loads(diff_text(found))["findings"][0]["after"]["finding"] == its
 

@@ -20,8 +20,9 @@ from convcheck.gate.known import hold, read_known
 from convcheck.judge.failure import failure_key_of_cause, finding_id, is_of_most
 from convcheck.judge.result import Group, RunResult
 from convcheck.plan.diff import diff_runs
-from convcheck.report.difference import difference_in_words
 from convcheck.report.document import Finding
+from convcheck.report.draw.console import plain_lines
+from convcheck.report.draw.diff import diff_page
 from convcheck.report.make import document
 from convcheck.report.shared_findings import shared_findings
 
@@ -84,11 +85,12 @@ def test_another_operator_or_share_is_another_finding_in_every_format(others: li
     annotations = "\n".join(annotated(result))
     for page in (in_markdown(result), in_junit(result), in_html(result), annotations):
         assert [name for name in ids if name not in page] == []
-    changed = difference_in_words(diff_runs(run(), result))
-    assert changed.findings == ()  # cases of one run only are no changes of a failure
+    assert not diff_runs(run(), result).findings  # cases of one run only are no changes
     before = run(*(replace(c, verdict="pass", groups=()) for c in result.cases))
-    changed = difference_in_words(diff_runs(before, result))
-    assert sorted(found.id for found in changed.findings) == sorted(ids)
+    changed = diff_runs(before, result)
+    assert sorted(found.finding for found in changed.findings) == sorted(ids)
+    page = "\n".join(plain_lines(diff_page(changed, verbose=False), 80))
+    assert [name for name in ids if name not in page] == []
     shared = shared_findings([("a", document(result)), ("b", document(result))])
     assert [[name for name, _ in found.sides] for found in shared] == [["a", "b"]] * 2
 

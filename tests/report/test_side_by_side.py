@@ -66,7 +66,7 @@ SIDES: dict[str, list[Side]] = {
 def shown(sides: list[Side], width: int = 80, verbose: bool = False) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)
-    put(sidebyside.side_by_side_lines(sides, width, verbose), console)
+    put(sidebyside.side_by_side_page(sides, verbose), console, whole=False)
     return out.getvalue()
 
 

@@ -7,23 +7,23 @@ from collections import Counter
 import pytest
 from report_runs import RUNS
 
-from convcheck.report.draw.matrix import matrix_lines
-from convcheck.report.draw.styled import StyledText
-from convcheck.report.draw.table import WHOLE, cells, downwards, table_lines
-from convcheck.report.draw.terminal import overview_lines
+from convcheck.report.blocks import Table, downwards
+from convcheck.report.draw.console import lines, plain_lines
+from convcheck.report.draw.matrix import matrix_blocks
+from convcheck.report.draw.terminal import counts_table
 from convcheck.report.make import document
 
 HEADS = ["", "one", "three", "eleven"]
 ROWS = [["first", "1", "3", "11"], ["second", "", "33333", ""]]
+WIDE = 200
 
 
-def drawn(width: int, **more: bool) -> list[str]:
-    rows = [cells(row) for row in ROWS]
-    return [str(line) for line in table_lines([cells(HEADS)], rows, width, right=(1, 2, 3), **more)]
+def drawn(width: int, empty: str | None = None) -> list[str]:
+    return plain_lines([Table([HEADS], ROWS, right=(1, 2, 3), empty=empty)], width)
 
 
 def test_a_table_with_room_is_whole() -> None:
-    assert drawn(WHOLE) == [
+    assert drawn(WIDE) == [
         "        one  three  eleven",
         "first     1      3      11",
         "second       33333",
@@ -40,14 +40,14 @@ def test_a_table_without_room_is_cut_by_columns() -> None:
         "first       11",
         "second",
     ]
-    assert drawn(18, sparse=True)[-2:] == ["        eleven", "first       11"]
+    assert drawn(18, empty="")[-2:] == ["        eleven", "first       11"]
 
 
 def test_a_cell_that_is_too_wide_by_itself_is_broken() -> None:
-    row = [StyledText("x"), StyledText("some words that go on", "bold")]
-    lines = list(table_lines([], [row], 14))
-    assert list(map(str, lines)) == ["x  some words", "   that go on"]
-    assert {style for line in lines for text, style in line.pieces if text.strip("x ")} == {"bold"}
+    row = ["x", [("some words that go on", "bold")]]
+    found = list(lines([Table([], [row])], 14))
+    assert [line.plain for line in found] == ["x  some words", "   that go on"]
+    assert {span.style for line in found for span in line.spans} == {"bold"}
 
 
 def test_names_are_written_downwards() -> None:
@@ -59,7 +59,7 @@ def test_names_are_written_downwards() -> None:
 def test_a_narrow_terminal_breaks_no_counts(name: str, width: int) -> None:
     """What a wide terminal shows of a spec is there, in parts, under the label of the spec."""
     made = document(RUNS[name]())
-    wide, narrow = (list(map(str, overview_lines(made, columns))) for columns in (200, width))
+    wide, narrow = (plain_lines([counts_table(made)], columns) for columns in (WIDE, width))
     assert all(len(line) <= width for line in narrow)
     for spec, *found in (line.split() for line in wide[1:]):
         lines = [line.split() for line in narrow if line.startswith(f"{spec} ")]
@@ -70,7 +70,7 @@ def test_a_narrow_terminal_breaks_no_counts(name: str, width: int) -> None:
 @pytest.mark.parametrize("width", [24, 40, 60, 79])
 def test_a_narrow_terminal_breaks_no_matrix(name: str, width: int) -> None:
     matrices = document(RUNS[name]()).matrices
-    wide, narrow = (list(map(str, matrix_lines(matrices, columns))) for columns in (300, width))
+    wide, narrow = (plain_lines(matrix_blocks(matrices), columns) for columns in (300, width))
     assert all(len(line) <= width for line in narrow)
     names = sorted({name for one in matrices.values() for name in one.sources}, key=len)
     assert symbols(narrow, names) == symbols(wide, names)

@@ -29,8 +29,8 @@ from convcheck.plan.deal import plan_digest
 from convcheck.plan.runner import execute
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
-from convcheck.report.draw import survey as page
-from convcheck.report.draw.console import put, width_of
+from convcheck.report.draw.console import put
+from convcheck.report.draw.survey import survey_page
 from convcheck.report.json import survey as survey_json
 from convcheck.report.json.codec import plain
 from convcheck.report.json.schemas import schema
@@ -78,7 +78,7 @@ def together(*names: str, selection: Selection = INTEGERS) -> Survey:
 def shown(found: Survey, width: int = 80) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)
-    put(page.survey_lines(found, CATALOG.types, width_of(console)), console)
+    put(survey_page(found, CATALOG.types), console, whole=False)
     return out.getvalue()
 
 

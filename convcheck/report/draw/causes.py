@@ -1,14 +1,24 @@
-"""The causes of a run for a terminal: a few lines a cause."""
+"""The causes of a run: a few lines a cause."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from convcheck.report.blocks import (
+    BLANK,
+    INDENT,
+    Block,
+    Dim,
+    Fitting,
+    Said,
+    Table,
+    Text,
+    item,
+    under,
+)
 from convcheck.report.document import Document, Finding, ToldCause
-from convcheck.report.draw.finding import evidence_lines
-from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, to_margins
-from convcheck.report.draw.styled import StyledText
+from convcheck.report.draw.finding import evidence_blocks
 from convcheck.wording import GLUE, number, plural
 
 _FEW = 3  # so many causes are shown bit by bit
@@ -52,77 +62,59 @@ def _failing(document: Document) -> int:
     return sum(one.fails for some in document.cases.values() for one in some)
 
 
-def plain_cause_lines(one: ToldCause, width: int) -> list[str]:
-    """Return the lines of a cause without colours, its wrong answer bit by bit."""
-    return [line.plain.rstrip() for line in _at_length(one, width, verbose=False, whole=False)]
-
-
-def cause_lines(
-    causes: Sequence[ToldCause], width: int, verbose: bool, whole: bool = False
-) -> Iterator[StyledText]:
-    """Yield the lines of causes: of a few the wrong answer bit by bit, of many in a line, unless
-    `verbose`. What is long is cut unless it is to be shown `whole`.
-    """
+def cause_blocks(causes: Sequence[ToldCause], verbose: bool) -> Iterator[Block]:
+    """Yield causes: of a few the wrong answer bit by bit, of many in a line, unless `verbose`."""
     if verbose or len(causes) <= _FEW:
         for i, one in enumerate(causes):
-            yield from (StyledText(),) if i else ()
-            yield from _weighed(one, _at_length(one, width, verbose, whole))
-        yield from paragraph(NOT_TRIED, width, hang=2, style="dim") if causes else ()
-        return
-    most = max(len(one.cases) for one in causes)
-    for one in causes:
-        if one.says:
-            yield from _weighed(one, _in_short(one, width, len(one.cases) * _MINOR < most))
-    yield from _together([one for one in causes if not one.says], width)
-    yield from paragraph(NOT_TRIED, width, hang=2, style="dim")
+            yield from (BLANK,) if i else ()
+            yield from _weighed(one, cause_at_length(one, verbose))
+    else:
+        most = max(len(one.cases) for one in causes)
+        for one in causes:
+            if one.says:
+                yield from _weighed(one, _in_short(one, len(one.cases) * _MINOR < most))
+        yield from _together([one for one in causes if not one.says])
+    if causes:
+        yield under(NOT_TRIED, "dim", hang=2)
 
 
-def cause_per_line(causes: Sequence[ToldCause], width: int) -> Iterator[StyledText]:
+def cause_per_line(causes: Sequence[ToldCause]) -> Iterator[Block]:
     """Yield a line a cause: its cases, its letter, and what it does."""
-    letters = max((len(one.letter) for one in causes), default=0)
+    rows: list[list[Said]] = []
     for one in causes:
-        count = f"{plural(len(one.cases), 'case'):>10}  "
         answers = number(one.answers)
         said = f"{one.whole}, {answers} of {answers}: {one.scope}"
-        room = width - len(count) - letters - 2
-        yield StyledText.assemble(
-            count, (one.letter.ljust(letters), "bold red"), f"  {cut(said, room)}"
-        )
+        count = f"{plural(len(one.cases), 'case'):>10}"
+        rows.append([count, [(one.letter, "bold red")], said])
+    if rows:
+        yield Table([], rows, prose=True)
 
 
-def _weighed(one: ToldCause, lines: Iterator[StyledText]) -> Iterator[StyledText]:
-    """Yield lines, dim where the cause fails no run."""
-    for line in lines:
-        if not one.gated:
-            line.stylize("dim")
-        yield line
+def _weighed(one: ToldCause, blocks: Iterable[Block]) -> Iterable[Block]:
+    """Return blocks, dim where the cause fails no run."""
+    return blocks if one.gated else [Dim(blocks)]
 
 
-def _at_length(one: ToldCause, width: int, verbose: bool, whole: bool) -> Iterator[StyledText]:
-    *front, last = paragraph(_title(one), width, 0, 3, "bold red")
-    yield from front
-    yield from to_margins(last, _counts(one), width)
+def cause_at_length(one: ToldCause, verbose: bool = False) -> Iterator[Block]:
+    """Yield a cause with its wrong answer bit by bit."""
+    yield _title(one)
     where = one.where.lines
     if not verbose and len(where) > _LINES:
         where = (*where[: _LINES - 1], f"and {len(where) - _LINES + 1} more (-v)")
-    *front, last = (line for said in where for line in paragraph(said, width, hang=2))
-    yield from front
-    yield from to_margins(last, StyledText(one.finding.id, "dim"), width)
-    yield from evidence_lines(one.finding, width, verbose, whole)
-    yield from _others(one, one.others.values(), width)
+    yield from (under(said, hang=2) for said in where[:-1])
+    yield under(where[-1], hang=2, right=[(one.finding.id, "dim")])
+    yield from evidence_blocks(one.finding, verbose)
+    yield from _others(one, one.others.values())
 
 
-def _in_short(one: ToldCause, width: int, minor: bool) -> Iterator[StyledText]:
+def _in_short(one: ToldCause, minor: bool) -> Iterator[Block]:
     """Yield two to five lines: what it does, where, a wrong answer, how to see that again."""
-    *front, last = paragraph(_title(one), width, 0, 3, "bold red")
-    yield from front
-    yield from to_margins(last, _counts(one), width)
-    yield from paragraph(one.scope, width, hang=2)
-    yield from _instance(one, width)
+    yield _title(one)
+    yield under(one.scope, hang=2)
+    yield Fitting([[way] for way in _instance(one)])
     if not minor and one.finding.explain:
-        command = _command(one.finding)
-        yield StyledText(" " * INDENT + command, "cyan")
-    yield from _others(one, one.others, width)
+        yield Text(_command(one.finding), "cyan", INDENT, whole=True)
+    yield from _others(one, one.others)
 
 
 def _command(finding: Finding) -> str:
@@ -133,45 +125,40 @@ def _command(finding: Finding) -> str:
     return " ".join(("convcheck explain", *rest))
 
 
-def _together(causes: Sequence[ToldCause], width: int) -> Iterator[StyledText]:
+def _together(causes: Sequence[ToldCause]) -> Iterator[Block]:
     """Yield the causes that are at work together and stand above, each with its cases."""
     sizes = [len(one.cases) for one in causes]
     counts = [plural(size, "case") if i == 0 else number(size) for i, size in enumerate(sizes)]
     told = (f"{one.label} {count}" for one, count in zip(causes, counts, strict=True))
     if said := ", ".join(told):
         glued = said.replace(" with ", f"{GLUE}with{GLUE}").replace(" case", f"{GLUE}case")
-        yield from labelled("together", "bold red", f"{glued} (-v)", width)
+        yield item("together", "bold red", f"{glued} (-v)")
 
 
-def _title(one: ToldCause) -> str:
+def _title(one: ToldCause) -> Text:
     """Return 'A  rounds twice'; of two together 'A with C', and what of them is new."""
     between = ":  " if len(one.names) > 1 and one.says else "  "
+    said = f"{one.label}{between}{one.says}".rstrip()
     gate = "" if one.gated else " (below the gate)"
-    return f"{one.label}{between}{one.says}".rstrip() + gate
-
-
-def _counts(one: ToldCause) -> StyledText:
     cases, answers = plural(len(one.cases), "case"), number(one.answers)
-    return StyledText(f"{cases}  {answers} of {answers}", "dim")
+    count = [(f"{cases}  {answers} of {answers}", "dim")]
+    return Text(said + gate, "bold red", hang=3, right=count)
 
 
-def _instance(one: ToldCause, width: int) -> Iterator[StyledText]:
-    """Yield a wrong answer in a line, and what it departs from, in as much as there is room for:
-    without values where they would take another line.
+def _instance(one: ToldCause) -> Iterator[Text]:
+    """Yield ways to show a wrong answer in a line, and what it departs from: with less and less of
+    the latter, without values, and at last on several lines.
     """
-    said = one.instance or cut(one.wrong_answer, width - INDENT)
-    said = said if len(said) <= width - INDENT else _VALUES.sub("", said)
+    said = one.instance or one.wrong_answer
     by = one.finding.decisions[0] if one.finding.decisions else None
-    room = width - INDENT - len(said) - 2
-    rests = [f"{by.source}, {by.level}", by.level] if by else []
-    fitting = next((rest for rest in rests if len(rest) <= room), "")
-    *front, last = paragraph(said, width, hang=2)
-    yield from front
-    yield from to_margins(last, StyledText(fitting, "italic"), width) if fitting else (last,)
+    rights = [f"{by.source}, {by.level}", by.level, ""] if by else [""]
+    for words in dict.fromkeys((said, _VALUES.sub("", said) if one.instance else said)):
+        for right in rights:
+            yield Text(words, indent=INDENT, hang=2, right=[(right, "italic")], whole=True)
+    yield Text(words, indent=INDENT, hang=2, cut=not one.instance)
 
 
-def _others(one: ToldCause, others: Iterable[str], width: int) -> Iterator[StyledText]:
+def _others(one: ToldCause, others: Iterable[str]) -> Iterator[Block]:
     """Yield what fits as well. Of pairs the search ends with the first ones that fit."""
     if said := "; ".join(others):
-        said = f"no input asked tells it from: {said}"
-        yield from paragraph(said, width, hang=2, style="dim")
+        yield under(f"no input asked tells it from: {said}", "dim", hang=2)

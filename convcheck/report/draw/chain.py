@@ -20,9 +20,8 @@ from convcheck.chains.judgement import (
 from convcheck.chains.table import ChainTable
 from convcheck.chains.type_chain import TypeChain, rules_name
 from convcheck.judge.words import pattern
-from convcheck.report.draw.explain import code_lines, line
-from convcheck.report.draw.layout import to_margins
-from convcheck.report.draw.styled import StyledText
+from convcheck.report.blocks import BLANK, Block, Table, Text, field
+from convcheck.report.draw.explain import code_block
 from convcheck.rules.model import DType
 from convcheck.semantics.expected import EXACT, PATTERNS
 from convcheck.wording import number, plural
@@ -40,20 +39,20 @@ def arrows(types: Sequence[DType]) -> str:
     return " → ".join(str(dtype) for dtype in types)
 
 
-def chain_lines(it: ChainJudgement, attributes: Sequence[str], width: int) -> Iterator[StyledText]:
-    """Yield the lines of an answer."""
-    yield StyledText(f"{rules_name(it.chain.spec, attributes)}: {arrows(it.chain.types)}", "bold")
-    yield StyledText()
+def chain_page(it: ChainJudgement, attributes: Sequence[str]) -> Iterator[Block]:
+    """Yield what is found of a chain."""
+    yield Text(f"{rules_name(it.chain.spec, attributes)}: {arrows(it.chain.types)}", "bold")
+    yield BLANK
     if len(it.ways) > 1:
-        yield from line("verdict", _in_all(it), width, _STYLES[it.verdict])
+        yield field("verdict", _in_all(it), _STYLES[it.verdict])
     for way in it.ways:
         if len(it.ways) > 1:
-            yield StyledText()
+            yield BLANK
             for (rule, row), name in way.readings.items():
-                yield from line("reading", f"{name}, of {rule} / {row}", width, "bold")
-        yield from _way(it.chain, way, width)
+                yield field("reading", f"{name}, of {rule} / {row}", "bold")
+        yield from _way(it.chain, way)
     if it.verdict in (EQUAL, WHERE_DEFINED):
-        yield from line("so", _stands_for(it), width)
+        yield field("so", _stands_for(it))
 
 
 def _in_all(it: ChainJudgement) -> str:
@@ -67,14 +66,13 @@ def _direct(chain: TypeChain) -> str:
     return "the identity" if chain.is_round_trip else arrows(ends)
 
 
-def _way(chain: TypeChain, way: ReadAs, width: int) -> Iterator[StyledText]:
-    said = _verdict(way, _direct(chain))
-    yield from line("verdict", said, width, _STYLES[way.verdict])
-    yield from line("proof", _proof(way.comparison), width)
+def _way(chain: TypeChain, way: ReadAs) -> Iterator[Block]:
+    yield field("verdict", _verdict(way, _direct(chain)), _STYLES[way.verdict])
+    yield field("proof", _proof(way.comparison))
     if way.comparison.counts.open:
-        yield from line("undefined", _undefined(way.comparison), width)
+        yield field("undefined", _undefined(way.comparison))
     if way.shown is not None:
-        yield from _input(chain, way.shown, width)
+        yield from _input(chain, way.shown)
 
 
 def _verdict(way: ReadAs, direct: str) -> str:
@@ -117,30 +115,26 @@ def _stands_for(it: ChainJudgement) -> str:
     return f"the chain may neither {fuse} nor {split}"
 
 
-def _input(chain: TypeChain, shown: Telling, width: int) -> Iterator[StyledText]:
+def _input(chain: TypeChain, shown: Telling) -> Iterator[Block]:
     source, *middles, target = chain.types
     label = "least" if shown.is_least else "input"
-    yield from code_lines(label, source.format, shown.code, "", width)
+    yield code_block(label, source.format, shown.code)
     for i, (dtype, found) in enumerate(zip([*middles, target], shown.hops, strict=True), 1):
-        yield from _result(f"hop {i}", dtype, found, width)
+        yield _result(f"hop {i}", dtype, found)
     label = "identity" if chain.is_round_trip else "direct"
-    yield from _result(label, target, shown.direct, width)
+    yield _result(label, target, shown.direct)
 
 
-def _result(label: str, dtype: DType, found: Results, width: int) -> Iterator[StyledText]:
+def _result(label: str, dtype: DType, found: Results) -> Block:
     if found.patterns[0] == EXACT:
-        yield from code_lines(label, dtype.format, int(found.codes[0]), "", width)
-    else:
-        yield from line(label, pattern(f"<{PATTERNS[found.patterns[0]]}>"), width)
+        return code_block(label, dtype.format, int(found.codes[0]))
+    return field(label, pattern(f"<{PATTERNS[found.patterns[0]]}>"))
 
 
-def chain_table_lines(
-    found: Mapping[ChainVerdict, int], table: ChainTable, width: int
-) -> Iterator[StyledText]:
+def chain_table_page(found: Mapping[ChainVerdict, int], table: ChainTable) -> Iterator[Block]:
     """Yield how many chains of a table have each verdict."""
     chains = plural(sum(found.values()), "chain")
     name = rules_name(table.spec, table.attributes)
-    yield StyledText(f"{name}: {chains} of {plural(len(table.types), 'type')}", "bold")
-    for verdict in VERDICTS:
-        count = StyledText(number(found.get(verdict, 0)))
-        yield from to_margins(StyledText(verdict, _STYLES[verdict]), count, min(width, 40))
+    yield Text(f"{name}: {chains} of {plural(len(table.types), 'type')}", "bold")
+    counts = ((number(found.get(one, 0)), [(one, _STYLES[one])]) for one in VERDICTS)
+    yield Table([], list(counts), right=(0,))

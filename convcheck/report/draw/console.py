@@ -1,33 +1,45 @@
-"""Lines of a page printed as they are: they fit, and nothing in them is markup."""
+"""Pages on a terminal: blocks as lines that fit, in which nothing is markup."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.text import Text
+from rich.text import Text as Line
 
-from convcheck.report.draw.layout import MAX_WIDTH
-from convcheck.report.draw.styled import StyledText
+from convcheck.report.blocks import (
+    INDENT,
+    LABEL,
+    Beside,
+    Block,
+    CodeInWords,
+    Codes,
+    Command,
+    Dim,
+    Fitting,
+    Pieces,
+    Role,
+    Said,
+    Table,
+    Text,
+)
 from convcheck.streams import no_commands, put_out, visible
+from convcheck.wording import GLUE
 
-# What a terminal that is not of Unicode has instead, as wide where there is such a thing.
-_INSTEAD = {
-    "…": "...", "—": "-", "–": "-", "→": ">", "“": '"', "”": '"', "‘": "'", "’": "'",
-    "×": "x", "✗": "x", "✓": "ok", "≠": "!=", "≤": "<=", "≥": ">=", "±": "+-", "·": ".", "−": "-",
+_GAP = 2  # then a float32 with its value and code fits 80 columns
+_ROLES: dict[Role, str] = {
+    "plain": "", "sign": "magenta", "exponent": "cyan", "mantissa": "", "wrong": "bold red",
 }  # fmt: skip
-_WIDER = 6  # by so much a line grows at most, in sensible text
-
-
-def width_of(console: Console) -> int:
-    """Return the width that text is broken to."""
-    return min(room(console), MAX_WIDTH)
-
-
-def room(console: Console) -> int:
-    """Return the width of a page: less than the console's where it has not all letters."""
-    return console.width - (_WIDER if encodable("…", console.encoding) != "…" else 0)
+MAX_WIDTH = 100  # beyond, a count at the right margin is too far from what it counts
+_CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
+_CLOSING = "\u3001\u3002\u300d\uff09\uff0c\uff1a\uff1b"  # no line begins with these
+_PART = re.compile(
+    rf"[{_CJK}][{_CLOSING}]* *|(?:[^ ,/{_CJK}{_CLOSING}]|,(?=[0-9]))*[,/]?[{_CLOSING}]* *"
+)
 
 
 def is_terminal(console: Console) -> bool:
@@ -35,89 +47,245 @@ def is_terminal(console: Console) -> bool:
     return console.file.isatty()
 
 
-def put(lines: Iterable[StyledText], console: Console) -> None:
-    """Print lines; what is longer than the console is wide stays whole, to be copied.
-
-    No character fails that the console's encoding has not: it is replaced, or escaped. Nothing in
-    them is obeyed, by a terminal or by a CI system.
+def put(
+    page: Iterable[Block],
+    console: Console | None = None,
+    *,
+    err: bool = False,
+    whole: bool | None = None,
+) -> None:
+    """Print a page. Nothing in it is obeyed, by a terminal or by a CI system. Unless `whole` says
+    so, what is long is cut on a terminal alone.
     """
-    for line in (lines := list(lines)):
+    console = console or Console(stderr=err)
+    drawn = list(lines(page, console.width, not is_terminal(console) if whole is None else whole))
+    if console.color_system is None:
+        text = "".join(f"{line.plain}\n" for line in drawn)
+    else:
+        with console.capture() as captured:
+            for line in drawn:
+                console.print(line, highlight=False, no_wrap=True, overflow="ignore", crop=False)
+        text = captured.get()
+    put_out(no_commands(text), console.file, needed=not console.stderr)
+
+
+def plain_lines(page: Iterable[Block], width: int) -> list[str]:
+    """Return the lines of a page without colours."""
+    return [line.plain for line in lines(page, width)]
+
+
+def lines(page: Iterable[Block], width: int, whole: bool = False) -> Iterator[Line]:
+    """Yield the lines of a page, of which nothing is cut if it is to be shown `whole`."""
+    for block in page:
+        for line in _lines(block, width, whole):
+            line.rstrip()
+            yield line
+
+
+def _lines(block: Block, width: int, whole: bool) -> Iterator[Line]:
+    match block:
+        case Text():
+            yield from _text(block, min(width, MAX_WIDTH), whole)
+        case Command():
+            command = command_lines(block.parts, min(width, MAX_WIDTH) - INDENT)
+            yield from (Line(" " * INDENT + visible(line), "cyan") for line in command)
+        case Codes():
+            yield from _codes(block, min(width, MAX_WIDTH), whole)
+        case Table():
+            yield from _table(block, width, whole)
+        case Fitting():
+            *ways, last = block.ways
+            tries = ([_uncut(part) for part in way] for way in ways)
+            drawn = (list(lines(way, width, whole)) for way in tries)
+            fitting = next((some for some in drawn if _widest(some) <= width), None)
+            yield from lines(last, width, whole) if fitting is None else fitting
+        case Beside():
+            yield from _beside([list(lines(group, width, whole)) for group in block.groups], width)
+        case Dim():
+            for line in lines(block.blocks, width, whole):
+                line.stylize("dim")
+                yield line
+
+
+def _uncut(block: Block) -> Block:
+    return replace(block, parts=False) if isinstance(block, Table) else block
+
+
+def line_of(said: Said, style: str = "") -> Line:
+    """Return a text as a line; what a terminal would obey is spelled out."""
+    pieces = [(said, "")] if isinstance(said, str) else said
+    return Line.assemble(*((visible(text), own) for text, own in pieces), style=style)
+
+
+# Paragraphs ----------------------------------------------------------------------------------
+
+
+def _text(block: Text, width: int, whole: bool) -> Iterator[Line]:
+    label = Line(" " * block.indent).append_text(line_of(block.label))
+    text, right = line_of(block.text, block.style), line_of(block.right)
+    room = width - label.cell_len
+    if block.limit and not whole:
+        text = _cut(text, block.limit)
+    if block.cut and not whole:
+        text = _cut(text, room - (right.cell_len + 2 if right else 0))
+    broken = [text] if block.whole else _broken(text, room, block.hang)
+    for i, part in enumerate(broken or [Line()]):
+        part.plain = part.plain.replace(GLUE, " ")
+        line = (label if not i else Line(" " * label.cell_len)) + part
+        if i < len(broken) - 1 or not right:
+            yield line
+        elif (gap := width - line.cell_len - right.cell_len) >= 2 or block.whole:
+            yield line + Line(" " * max(gap, 2)) + right
+        else:
+            yield line
+            yield Line(" " * max(INDENT, width - right.cell_len)) + right
+
+
+def _cut(text: Line, room: int) -> Line:
+    return text if text.cell_len <= room else text[: max(room - 1, 0)] + Line("…")
+
+
+def _broken(text: Line, room: int, hang: int) -> list[Line]:
+    """Break a text at blanks, commas and slashes, and after any Chinese or Japanese character."""
+    cuts, start, indent = [], 0, 0
+    for part in _PART.finditer(text.plain):
+        so_far = text.plain[start : part.end()].rstrip()
+        if part.start() > start and cell_len(so_far) > room - indent:
+            start, indent = part.start(), hang
+            cuts.append(start)
+    found = [line for line in text.divide(cuts) if line]
+    for line in found:
         line.rstrip()
-    drawn = _plain(lines, console) if console.color_system is None else _styled(lines, console)
-    put_out(no_commands(drawn), console.file, needed=not console.stderr)
+    return [*found[:1], *(Line(" " * hang) + line for line in found[1:])]
 
 
-def _plain(lines: Iterable[StyledText], console: Console) -> str:
-    """Return lines as a console without colours draws them, of which rich is not asked."""
-    made = (visible(line.plain) for line in lines)
-    return "".join(f"{_fitting_plain(text, console)}\n" for text in made)
+def command_lines(parts: Sequence[str], width: int) -> list[str]:
+    """Return a command; where it is too long for a line, broken so that a shell still takes it."""
+    start, name, values = parts
+    whole, halved = f"{start} {name} {values}".rstrip(), [f"{start} {name}", values]
+    found = [whole]
+    if len(whole) > width:
+        room = width - len(" \\")
+        tail = f"{name} {values}".rstrip()
+        found = [start, tail] if len(tail) <= room else [start, name, values]
+        found = halved if values and len(halved[0]) <= room else found
+    found = list(filter(None, found))
+    broken = [f"{line} \\" for line in found[:-1]] + found[-1:]
+    return ["  " * bool(i) + line for i, line in enumerate(broken)]
 
 
-def _fitting_plain(text: str, console: Console) -> str:
-    if encodable(text, console.encoding) == text:
-        return text
-    return _fitting(Text(text), console).plain
+# Codes ---------------------------------------------------------------------------------------
 
 
-def _styled(lines: Iterable[StyledText], console: Console) -> str:
-    with console.capture() as drawn:
-        for line in lines:
-            pieces = ((visible(text), style) for text, style in line.pieces)
-            fit = _fitting(Text.assemble(*pieces), console)
-            console.print(fit, highlight=False, no_wrap=True, overflow="ignore", crop=False)
-    return drawn.get()
-
-
-def encodable(text: str, encoding: str) -> str:
-    """Return a text in the characters of an encoding: others are replaced, or escaped (\\u0416)."""
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return "".join(_instead(char, encoding) for char in text)
-    return text
-
-
-def _instead(char: str, encoding: str) -> str:
-    """Return what stands for a character, itself where the encoding has it."""
-    for candidate in (char, _INSTEAD.get(char, char)):
-        try:
-            candidate.encode(encoding)
-        except UnicodeEncodeError:
+def _codes(block: Codes, width: int, whole: bool) -> Iterator[Line]:
+    """Yield the lines of codes, their values in a column as far as there is room."""
+    rows = block.rows
+    widest = max((_length(line) for row in rows for line in row.bits), default=0)
+    narrow = block.indent + LABEL + widest > width  # float64 in 80 columns
+    indent = max(block.indent - 2 * narrow, 0)
+    room = width - indent - LABEL
+    coded = max((len(row.value) for row in rows if row.code), default=0)
+    tail = max((_value(row, coded).cell_len for row in rows if row.code), default=0)
+    lasts = [_length(row.bits[-1]) for row in rows if row.bits]
+    column = max((last for last in lasts if last + _GAP + tail <= room), default=0)
+    blank = Line(" " * (indent + LABEL))
+    for row in rows:
+        label = Line(" " * indent + row.label.ljust(LABEL), "dim")
+        if not row.bits:
+            yield from _text(Text(row.words, label=[(label.plain, "dim")]), width, whole)
             continue
-        return candidate
-    return char.encode(encoding, "backslashreplace").decode(encoding)
+        for i, bits in enumerate(row.bits):
+            pieces = ((piece.text, _ROLES[piece.role]) for piece in bits)
+            line = (blank if i else label) + Line.assemble(*pieces)
+            if i < len(row.bits) - 1:
+                yield line
+        last = _length(row.bits[-1])
+        pad, value = max(column, last) - last + _GAP, _value(row, coded)
+        if last + pad + value.cell_len <= room:
+            yield line + Line(" " * pad) + value
+        else:
+            yield line
+            yield blank + _value(row, 0)
 
 
-def _fitting(line: Text, console: Console) -> Text:
-    """Return a line in the characters that the console has, its columns where they were."""
-    encoding = console.encoding
-    if encodable(line.plain, encoding) == line.plain:
-        return line
-    fit, owed = Text(style=line.style), 0  # owed: how much wider it is than it was
-    for part in line.divide(_edges(line.plain)):
-        said = _paying(part, owed) if part.plain.isspace() else _translated(part, encoding)
-        owed += said.cell_len - part.cell_len
-        fit.append_text(said)
-    over = fit.cell_len - max(console.width, line.cell_len)
-    if over > 0 and line.plain.endswith("…"):  # what was cut to the width is cut to it again
-        return fit[: -over - len("...")] + Text("...")
-    return fit
+def _length(pieces: Pieces) -> int:
+    return sum(len(piece.text) for piece in pieces)
 
 
-def _paying(blanks: Text, owed: int) -> Text:
-    """Return as many blanks fewer as the line has become wider, but one."""
-    return blanks[: max(len(blanks) - owed, 1)]
+def _value(row: CodeInWords, coded: int) -> Line:
+    value = row.value.ljust(coded * bool(row.code))
+    return Line.assemble((value, "bold"), (" " * _GAP + row.code if row.code else "", "dim"))
 
 
-def _edges(text: str) -> list[int]:
-    """Return the offsets at which runs of blanks begin and end, and those about special letters."""
-    cuts = {edge for found in re.finditer(r" {2,}|[^\x00-\x7f]", text) for edge in found.span()}
-    return sorted(cuts - {0, len(text)})
+# Tables --------------------------------------------------------------------------------------
 
 
-def _translated(part: Text, encoding: str) -> Text:
-    said = encodable(part.plain, encoding)
-    if said == part.plain:
-        return part
-    style = part.spans[0].style if part.spans else part.style
-    return Text(said, style)
+def _table(block: Table, width: int, whole: bool) -> Iterator[Line]:
+    heads, rows = ([list(map(line_of, row)) for row in some] for some in (block.heads, block.rows))
+    widths = [max(cell.cell_len for cell in column) for column in zip(*heads, *rows, strict=True)]
+    kept = widths[:-1] if block.prose else widths
+    whole_row = [range(1, len(kept))]
+    parts = _parts(kept, width - block.indent, block.gap) if block.parts else whole_row
+    for number, part in enumerate(parts):
+        if number:
+            yield Line()
+        for at, row in enumerate((*heads, *rows)):
+            nothing = all(row[i].plain.strip() == block.empty for i in part)
+            if at >= len(heads) and part and nothing:
+                continue
+            yield from _row(block, row, [0, *part], widths, width, whole)
+
+
+def _row(
+    block: Table, row: Sequence[Line], part: Sequence[int], widths: Sequence[int], width: int,
+    whole: bool,
+) -> Iterator[Line]:  # fmt: skip
+    """Yield a row on one line; a single cell that is too wide is broken, and prose is cut."""
+    line = Line(" " * block.indent)
+    for i in part:
+        space = widths[i] - row[i].cell_len
+        before = space if i in block.right else 0
+        if block.middle and i:
+            before = min(max(widths[i] // 2 - 1, 0), space)
+        line += Line(" " * (before + block.gap * bool(i))) + row[i] + Line(" " * (space - before))
+    if block.prose:
+        line.append(" " * block.gap)
+        yield line + (row[-1] if whole else _cut(row[-1], width - line.cell_len))
+        return
+    line.rstrip()
+    last = row[part[-1]]
+    if len(part) > 2 or line.cell_len <= width:
+        yield line
+        return
+    start = line.cell_len - last.cell_len
+    for i, piece in enumerate(_broken(last, width - start, 0)):
+        yield (line[:start] if not i else Line(" " * start)) + piece
+
+
+def _parts(widths: Sequence[int], room: int, gap: int) -> Iterator[range]:
+    """Yield columns that fit beside the first, the labels; each part has one at the least."""
+    start, used = 1, widths[0]
+    for i, width in enumerate(widths[1:], 1):
+        if i > start and used + gap + width > room:
+            yield range(start, i)
+            start, used = i, widths[0]
+        used += gap + width
+    yield range(start, len(widths))
+
+
+def _widest(drawn: Iterable[Line]) -> int:
+    return max((line.cell_len for line in drawn), default=0)
+
+
+def _beside(groups: Iterable[list[Line]], width: int) -> Iterator[Line]:
+    """Yield groups of lines, side by side where there is room."""
+    row: list[Line] = []
+    for group in groups:
+        place = _widest(row) + 3
+        if row and place + _widest(group) <= width:
+            both = zip_longest(row, group, fillvalue=Line())
+            row = [a + Line(" " * (place - a.cell_len) * bool(b)) + b for a, b in both]
+        else:
+            yield from row
+            row = group
+    yield from row

@@ -1,119 +1,258 @@
-"""What changed between two runs, for a terminal: quiet when nothing did."""
+"""The page of what changed between two runs: quiet when nothing did."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-from convcheck.plan.cause_changes import CauseWay
-from convcheck.plan.diff import CHANGES, Change
-from convcheck.report.difference import (
-    ChangedCases,
-    ChangedCause,
-    ChangedExplanation,
-    ChangedFinding,
-    DifferenceInWords,
-)
-from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, to_margins
-from convcheck.report.draw.styled import StyledText
-from convcheck.wording import plural
+from convcheck.judge.failure import sort_of
+from convcheck.judge.result import EVER, FAILURES, CaseResult, CauseInWords, RunResult, gates
+from convcheck.judge.words import clean, row_names
+from convcheck.plan.cause_changes import OTHER, CauseChange, CauseWay, OtherCause
+from convcheck.plan.diff import CHANGES, Change, ComparedFailure, FailureChange, RunDifference
+from convcheck.report.blocks import BLANK, INDENT, Block, Text, item, under
+from convcheck.report.causes import said_of
+from convcheck.report.examples import shorten
+from convcheck.rules.case_names import compact_names
+from convcheck.rules.model import Case
+from convcheck.wording import GLUE, number, plural
 
-_FINDINGS = 12  # shown of a sort, unless everything is asked for
+_LONG = 200  # a message is cut here, unless everything is asked for
+_FINDINGS = 12  # shown of a sort, likewise
 _STYLES: dict[Change, str] = {
-    "new": "bold red",
-    "changed": "bold yellow",
-    "fixed": "bold green",
-    "not asked": "bold",
-}
+    "new": "bold red", "changed": "bold yellow", "fixed": "bold green", "not asked": "bold",
+}  # fmt: skip
 _CAUSE_STYLES: dict[CauseWay, str] = {
-    "new": "bold red",
-    "grown": "bold red",
-    "moved": "bold yellow",
-    "shrunk": "bold green",
-    "gone": "bold green",
-    "not asked": "bold",
-}
+    "new": "bold red", "grown": "bold red", "moved": "bold yellow", "shrunk": "bold green",
+    "gone": "bold green", "not asked": "bold",
+}  # fmt: skip
 
 
-def difference_lines(made: DifferenceInWords, width: int, verbose: bool) -> Iterator[StyledText]:
-    """Yield the lines: the causes, then a finding a line, those of many cases put together, then
-    the counts.
-    """
-    said = list(_by_cause(made, width, verbose))
-    said += [line for change in CHANGES for line in _section(made, change, width, verbose)]
-    said += [line for one in made.others for line in _cases(one, width, verbose)]
-    if said or made.notes:
-        yield from paragraph(made.title, width, indent=0, hang=2, style="bold")
-        for note in made.notes:
-            yield from paragraph(f"note: {note}", width, indent=0, hang=6, style="yellow")
-        yield from (StyledText(), *said)
-    if said:
-        yield StyledText()
-    if made.counts:
-        summary = f"{made.counts}; {made.compared} compared"
-        yield from paragraph(summary, width, indent=0, style="bold")
+def diff_page(found: RunDifference, verbose: bool) -> Iterator[Block]:
+    """Yield the causes, then a finding a line, those of many cases together, then the counts."""
+    notes, body = list(_notes(found)), list(_body(found, verbose))
+    if body or notes:
+        yield Text(_title(found), "bold", hang=2)
+        yield from (Text(f"note: {note}", "yellow", hang=6) for note in notes)
+        yield BLANK
+    if body:
+        yield from (*body, BLANK)
+    compared = f"{plural(found.compared, 'case')}"
+    if counts := ", ".join(_counted(n, what) for what, n in found.counts.items() if n):
+        yield Text(f"{counts}; {compared} compared", "bold")
     else:
-        yield StyledText(f"no difference in {made.compared}", "bold green")
+        yield Text(f"no difference in {compared}", "bold green")
 
 
-def _by_cause(made: DifferenceInWords, width: int, verbose: bool) -> Iterator[StyledText]:
-    for cause in made.causes:
-        yield from _cause(cause, width, verbose)
-    for explanation in made.explanations:
-        yield from _explanation(explanation, width, verbose)
-    if made.causes or made.explanations:
-        yield StyledText()
+def _body(found: RunDifference, verbose: bool) -> Iterator[Block]:
+    causes = [block for one in found.causes.changes for block in _cause(one, verbose)]
+    causes += _explanations(found.causes.others, verbose)
+    yield from (*causes, BLANK) if causes else ()
+    for change in CHANGES:
+        several = _together(found.of(change))
+        for same in several if verbose else several[:_FINDINGS]:
+            yield from _finding(same, found, verbose)
+        if len(several) > _FINDINGS and not verbose:
+            more = plural(len(several) - _FINDINGS, "more finding")
+            yield Text(f"{change.upper()}  … {more} (-v lists all)", "dim")
+    for label, said, cases in _others(found):
+        names = compact_names(case.id for case in cases)
+        yield item(label, "cyan", said if verbose else f"{said}: {', '.join(names)}", cut=True)
+        yield from map(under, names if verbose else ())
 
 
-def _cause(one: ChangedCause, width: int, verbose: bool) -> Iterator[StyledText]:
+def _counted(count: int, what: str) -> str:
+    """Count findings, changed causes and other things: 5 new, 2 changed causes."""
+    said = plural(count, what) if what.endswith("cause") else f"{number(count)} {what}"
+    return said.replace(" ", GLUE, 1)
+
+
+def _title(found: RunDifference) -> str:
+    runs = (found.old, found.new)
+    old, new = (f"{run.backend.name} {run.backend.version}".strip() for run in runs)
+    same = f"{new}, both times" if old == new else f"{old} → {new}"
+    tiers = " → ".join(dict.fromkeys(run.tier for run in runs))
+    return f"{same}, {tiers} tier"
+
+
+def _notes(found: RunDifference) -> Iterator[str]:
+    for which, run in (("old", found.old), ("new", found.new)):
+        yield from _partial(which, run)
+    if found.loose:
+        yield f"other vectors of {', '.join(found.loose)}: counts and inputs not compared"
+    if found.causes.untried:
+        yield f"no causes were tried in the {found.causes.untried} run: causes not compared"
+
+
+def _partial(which: str, run: RunResult) -> Iterator[str]:
+    missing = "added" if which == "old" else "removed"
+    if run.interrupted:
+        yield f"the {which} run was interrupted; what it did not get to is shown as {missing}"
+    if run.shard:
+        yield f"the {which} run is shard {run.shard.index}/{run.shard.of} only"
+
+
+# Causes --------------------------------------------------------------------------------------
+
+
+def _cause(one: CauseChange, verbose: bool) -> Iterator[Block]:
     """Yield a cause with its counts, its cases, and what those are that it does not explain."""
-    label = f"{one.change.upper()} CAUSE"
-    *front, last = labelled(label, _CAUSE_STYLES[one.change], one.says, width)
-    yield from front
-    yield from to_margins(last, StyledText(one.count), width)
-    names = ", ".join(one.cases)
-    yield from paragraph(names if verbose else cut(names, width - INDENT), width, hang=2)
-    for said in one.elsewhere:
-        yield from paragraph(said, width, hang=2, style="dim")
+    sides = (one.before, one.after)
+    cases, answers = ([count(side) for side in sides] for count in (len, _answers))
+    count = f"{_became(cases, 'case')}, {_became(answers, 'answer')}"
+    yield item(f"{one.change.upper()} CAUSE", _CAUSE_STYLES[one.change], said_of(one.causes), count)
+    names = compact_names(case.case.id for case in one.after or one.before)
+    yield Text(", ".join(names), indent=INDENT, cut=not verbose)
+    for said, when in ((_states(one.came), "before"), (_states(one.left), "now")):
+        if said:
+            yield under(f"{when}: {said}", "dim", hang=2)
 
 
-def _explanation(one: ChangedExplanation, width: int, verbose: bool) -> Iterator[StyledText]:
-    """Yield cases with their counts, and what was and is their cause."""
-    label, names = "OTHER CAUSE", ", ".join(one.cases)
-    shown = names if verbose else cut(names, width - len(label) - len(one.count) - 4)
-    *front, last = labelled(label, "bold yellow", shown, width)
-    yield from front
-    yield from to_margins(last, StyledText(one.count), width)
-    yield from paragraph(one.said, width, hang=2)
+def _answers(cases: Sequence[CaseResult]) -> int:
+    return sum(case.diagnosis.answers for case in cases if case.diagnosis)
 
 
-def _section(
-    made: DifferenceInWords, change: Change, width: int, verbose: bool
-) -> Iterator[StyledText]:
-    found = [one for one in made.findings if one.change == change]
-    for one in found if verbose else found[:_FINDINGS]:
-        yield from _finding(one, width, verbose)
-    if len(found) > _FINDINGS and not verbose:
-        more = plural(len(found) - _FINDINGS, "more finding")
-        yield StyledText(f"{change.upper()}  … {more} (-v lists all)", "dim")
+def _became(counts: Sequence[int], noun: str) -> str:
+    """Count before and after: 12 → 2 cases; once where that is the same, or there was nothing."""
+    *before, last = dict.fromkeys(count for count in counts if count)
+    return "".join(f"{number(count)} → " for count in before) + plural(last, noun)
 
 
-def _finding(one: ChangedFinding, width: int, verbose: bool) -> Iterator[StyledText]:
+def _states(counts: Mapping[str, int]) -> str:
+    """Say what cases do: 10 pass, 2 of another cause."""
+    words = {OTHER: "of another cause"}
+    return ", ".join(f"{number(n)} {words.get(what, what)}" for what, n in counts.items())
+
+
+def _explanations(others: Iterable[OtherCause], verbose: bool) -> Iterator[Block]:
+    """Yield the cases of each pair of causes, and what was and is their cause."""
+    found: dict[str, list[str]] = {}
+    for one in others:
+        said = f"was {_explained_by(one.before)}; is {_explained_by(one.after)} now"
+        found.setdefault(said, []).append(one.case.id)
+    for said, ids in found.items():
+        names, count = ", ".join(compact_names(ids)), plural(len(ids), "case")
+        yield item("OTHER CAUSE", "bold yellow", names, count, cut=not verbose)
+        yield under(said, hang=2)
+
+
+def _explained_by(causes: Sequence[CauseInWords]) -> str:
+    return f'"{said_of(causes)}"' if causes else "not explained"
+
+
+# Failures ------------------------------------------------------------------------------------
+
+
+def _finding(same: Sequence[FailureChange], found: RunDifference, verbose: bool) -> Iterator[Block]:
     """Yield a finding: the cases and the counts, then the rule row and what is wrong."""
-    label, names = one.change.upper(), ", ".join(one.cases)
-    count = StyledText.assemble((one.id, "dim"), f"  {one.count}")
-    room = width - len(label) - 2 - count.cell_len - 2
-    shown = names if verbose else cut(names, room)
-    *front, last = labelled(label, _STYLES[one.change], shown, width)
-    yield from front
-    yield from to_margins(last, count, width)
-    yield from paragraph(one.whole if verbose else one.said, width, hang=2)
-    if one.mark:
-        yield StyledText(" " * INDENT + one.mark, "dim")  # a URL stays whole
+    change, names = same[0].change, ", ".join(compact_names(_ids(same)))
+    count = [(same[0].finding, "dim"), (f"  {_counts(same)}", "")]
+    yield item(change.upper(), _STYLES[change], names, count, cut=not verbose)
+    yield under(_said(same, whole=verbose), hang=2)
+    if mark := _mark(same[0], found):
+        yield Text(mark, "dim", INDENT, whole=True)
 
 
-def _cases(one: ChangedCases, width: int, verbose: bool) -> Iterator[StyledText]:
-    """Yield a line on cases that fail nothing, with the first of them, or with all."""
-    short = cut(f"{one.said}: {', '.join(one.cases)}", width - len(one.label) - 2)
-    yield from labelled(one.label, "cyan", one.said if verbose else short, width)
-    for name in one.cases if verbose else ():
-        yield from paragraph(name, width, hang=2)
+def _ids(same: Sequence[FailureChange]) -> list[str]:
+    return list(dict.fromkeys(one.case.id for one in same))
+
+
+def _together(findings: Iterable[FailureChange]) -> list[list[FailureChange]]:
+    """Return findings that are the same in several cases together, those in most cases first."""
+    found: dict[Hashable, list[FailureChange]] = {}
+    for finding in findings:
+        key = (_key(finding.before, finding.case), _key(finding.after, finding.case))
+        found.setdefault(key, []).append(finding)
+    return sorted(found.values(), key=lambda same: -len(_ids(same)))
+
+
+def _key(failure: ComparedFailure | None, case: Case) -> Hashable:
+    """Tell failures apart as the report of a run does."""
+    if failure is None:
+        return None
+    return failure.finding(case), failure.excuse.kind if failure.excuse else ""
+
+
+def _said(one: Sequence[FailureChange], whole: bool) -> str:
+    """Return what is wrong, or was and is; `whole` with messages of any length."""
+    sides = [[f.before for f in one if f.before], [f.after for f in one if f.after]]
+    there = [(_rows(side), _kinds(side, whole)) for side in sides if side]
+    row, kind = there[-1]
+    if len(there) == 1:
+        return f"{row}{kind}"
+    was, had = there[0]
+    if (was, had) == (row, kind):
+        same = len(set(_sums(one))) == 1
+        return f"{row}{kind}" + (", of other inputs or with other answers" if same else "")
+    return f"{row}was {had}, is {kind}" if was == row else f"was {was}{had}, is {row}{kind}"
+
+
+def _rows(same: Sequence[ComparedFailure]) -> str:
+    rows = row_names(list(dict.fromkeys(one.group.decision.name for one in same if one.group)))
+    return f"{rows}: " if rows else ""
+
+
+def _kinds(same: Sequence[ComparedFailure], whole: bool) -> str:
+    """Return in what ways the failures are wrong; of types, of what sort that is."""
+    first, kinds = same[0].group, dict.fromkeys(_kind(one, whole) for one in same)
+    return (sort_of(first) if first and len(kinds) > 1 else "") or ", ".join(kinds)
+
+
+def _kind(failure: ComparedFailure, whole: bool) -> str:
+    """Return in what way a failure is wrong; of a refusal in the runtime's own words."""
+    group, said = failure.group, clean(failure.kind)
+    if group and failure.verdict == "refused" and group.examples:
+        said = clean(f"refused: {group.examples[0].message}")
+    if failure.verdict in EVER:
+        said = f"{failure.verdict}: {said}"
+    where = f', in placement "{group.placement}"' if group and group.placement else ""
+    return (said if whole else shorten(said, _LONG)) + where
+
+
+def _sums(one: Sequence[FailureChange]) -> list[int]:
+    """Count the failing values before, and after."""
+    sides = ([f.before for f in one], [f.after for f in one])
+    return [sum(f.group.count for f in side if f and f.group) for side in sides]
+
+
+def _counts(one: Sequence[FailureChange]) -> str:
+    """Count the values that fail, or did and do, and the cases: 312 → 40 in 3 cases."""
+    sums = _sums(one)
+    if one[0].change != "changed":
+        sums = [max(sums)]
+    values = " → ".join(dict.fromkeys(map(number, sums))) if any(sums) else ""
+    cases = plural(len(_ids(one)), "case")
+    if values and len(_ids(one)) > 1:
+        return f"{values} in {cases}"
+    return values or cases
+
+
+def _mark(finding: FailureChange, found: RunDifference) -> str:
+    """Return why the failure does not count in its run, '' where it does."""
+    failure, run = finding.before, found.old
+    if finding.after:
+        failure, run = finding.after, found.new
+    if failure and failure.excuse:
+        return ": ".join(filter(None, (failure.excuse.kind, failure.excuse.issue)))
+    if failure and failure.group and not gates(failure.group, run.level):
+        return "below the gate"
+    return ""
+
+
+# Cases that fail nothing ---------------------------------------------------------------------
+
+
+def _others(found: RunDifference) -> Iterator[tuple[str, str, Sequence[Case]]]:
+    """Yield a label, what is to be said, and the cases of which."""
+    turned: dict[str, list[Case]] = {}
+    for one in found.turned:
+        turned.setdefault(f"{one.before} → {one.after}", []).append(one.case)
+    for pair, cases in turned.items():
+        yield "VERDICT", f"{pair} in {plural(len(cases), 'case')}", cases
+    if found.free:
+        said = "different answers where the standard leaves it open"
+        yield "ANSWERS", f"{said}, in {plural(len(found.free), 'case')}", found.free
+    for label, results in (("ADDED", found.added), ("REMOVED", found.removed)):
+        if results:
+            failing = sum(one.verdict in FAILURES for one in results)
+            more = f", {number(failing)} of them failing" * bool(failing)
+            yield label, plural(len(results), "case") + more, [one.case for one in results]

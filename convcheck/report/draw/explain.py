@@ -8,21 +8,19 @@ from fractions import Fraction
 
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group, Word
-from convcheck.judge.words import cited, clean, hexadecimal, pattern, quote, translated
+from convcheck.judge.words import cited, clean, pattern, quote, translated
 from convcheck.numerics.decimal import spell, spell_fraction, value_of
 from convcheck.numerics.format import Bool, Float, Format, Opaque
 from convcheck.numerics.format import Text as TextFormat
-from convcheck.report.draw.finding import call_lines, styled
-from convcheck.report.draw.layout import cut, paragraph, to_margins
-from convcheck.report.draw.styled import StyledText
-from convcheck.report.examples import bit_lines, call_in_words
+from convcheck.report.blocks import BLANK, Block, Codes, Text, cut, field
+from convcheck.report.draw.finding import call_blocks
+from convcheck.report.examples import call_in_words, code_in_words
 from convcheck.report.status import STATUSES
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, PATTERNS, Quotation
 from convcheck.semantics.trace import Given, Link, RoundedValue, Trace
 from convcheck.wording import plural
 
-_LABEL = 10
 _DIGITS = 40  # of an exact value
 _LONG = 400
 _ELEMENTS = 16  # of a sequence or a tensor
@@ -50,34 +48,34 @@ class Explained:
     trace: Trace
 
 
-def explained_lines(it: Explained, width: int, verbose: bool) -> Iterator[StyledText]:
-    """Yield the lines of an explanation; `verbose` adds the rows that were tried before."""
-    yield StyledText(it.case.id, "bold")
-    yield StyledText()
-    yield from _input(it, width)
+def explain_page(it: Explained, verbose: bool) -> Iterator[Block]:
+    """Yield an explanation; `verbose` adds the rows that were tried before."""
+    yield Text(it.case.id, "bold")
+    yield BLANK
+    yield from _input(it)
     for rounded in dict.fromkeys(g.rounded for g in it.trace.given):
         if rounded:
-            yield from line("[x]", _rounding(it.case.outputs[0].format, rounded), width)
-    yield from line("case", _matched(it), width)
+            yield field("[x]", _rounding(it.case.outputs[0].format, rounded))
+    yield field("case", _matched(it))
     if verbose:
-        yield from _links("tried", it.trace.tried, width, rows=True)
-    yield from _why(it, width)
+        yield from _links("tried", it.trace.tried, rows=True)
+    yield from _why(it)
     for given in it.trace.given:
-        yield from _outcome(it, given, width)
+        yield from _outcome(it, given)
 
 
-def _input(it: Explained, width: int) -> Iterator[StyledText]:
+def _input(it: Explained) -> Iterator[Block]:
     source, x = it.case.inputs[0], it.trace.x
-    yield from code_lines("input", source.format, it.code, "", width)
+    yield code_block("input", source.format, it.code)
     if x is None or isinstance(it.code, str) or isinstance(source.format, TextFormat):
         return
     if not it.exact:
-        yield from line("note", nearest(source, it.word, it.code), width)
+        yield field("note", nearest(source, it.word, it.code))
     elif (
         not isinstance(source.format, Bool | Opaque)
         and Fraction(spell(source.format, it.code)) != x
     ):
-        yield from line("x", _exactly(x), width)
+        yield field("x", _exactly(x))
 
 
 def nearest(dtype: DType, word: str, code: Word) -> str:
@@ -124,85 +122,80 @@ def _bound(value: Fraction) -> str:
     return str(value) if value.denominator == 1 and abs(value) < 2**64 else spell_fraction(value)
 
 
-def _links(
-    label: str, links: tuple[Link, ...], width: int, rows: bool = False
-) -> Iterator[StyledText]:
+def _links(label: str, links: tuple[Link, ...], rows: bool = False) -> Iterator[Block]:
     """Yield a line a row of the spec, with where it stands."""
     for i, link in enumerate(links):
         name = f"{link.rule} / {link.row}" if rows else link.rule
         then = "then " if i and not rows else ""
-        left = StyledText.assemble(_label(label if not i else ""), then + name)
-        yield from to_margins(left, StyledText(str(link.place), "dim"), width)
+        yield field("" if i else label, then + name, right=[(str(link.place), "dim")])
 
 
-def _why(it: Explained, width: int) -> Iterator[StyledText]:
+def _why(it: Explained) -> Iterator[Block]:
     by = it.trace.decision
-    yield from _links("rule", it.trace.links, width)
-    yield from line("level", LEVELS[by.level], width)
+    yield from _links("rule", it.trace.links)
+    yield field("level", LEVELS[by.level])
     if not by.quotations:  # else each stands with its reading
-        yield from sentence_lines(by.sentences[0], width)
+        yield from sentence_blocks(by.sentences[0])
     if by.row_in_words:
-        yield from line("row", by.row_in_words, width)
+        yield field("row", by.row_in_words)
     if is_accepted(it.case):
-        yield from line("note", "a backend may also refuse this case", width)
+        yield field("note", "a backend may also refuse this case")
 
 
-def _outcome(it: Explained, given: Given, width: int) -> Iterator[StyledText]:
+def _outcome(it: Explained, given: Given) -> Iterator[Block]:
     outcome, target = given.outcome, it.case.outputs[0].format
     if outcome.reading:
-        yield StyledText()
-        yield from line("reading", outcome.reading, width, "bold")
-        yield from _links("rule", given.links, width, rows=True)
+        yield BLANK
+        yield field("reading", outcome.reading, "bold")
+        yield from _links("rule", given.links, rows=True)
         for one in it.trace.decision.quotations:
             if one.of == outcome.reading:
-                yield from sentence_lines(one, width)
-    yield from line("outcome", f"{given.gives.word} {given.gives.argument}".strip(), width)
+                yield from sentence_blocks(one)
+    yield field("outcome", f"{given.gives.word} {given.gives.argument}".strip())
     if given.pattern == EXACT:
-        yield from code_lines("expected", target, given.code, "", width)
+        yield code_block("expected", target, given.code)
         return
-    yield from line("expected", pattern(f"<{PATTERNS[given.pattern]}>"), width, "bold")
+    yield field("expected", pattern(f"<{PATTERNS[given.pattern]}>"), "bold")
     if given.pattern in (ANY_NAN, NEGATIVE_NAN) or (given.code and isinstance(given.code, str)):
-        yield from code_lines("such as", target, given.code, "", width)
+        yield code_block("such as", target, given.code)
 
 
-def sentence_lines(one: Quotation, width: int, part: str = "") -> Iterator[StyledText]:
+def sentence_blocks(one: Quotation, part: str = "") -> Iterator[Block]:
     """Yield a sentence, after the part of the row that rests on it, and where it stands."""
     said = f"{part}: " if part else ""
-    yield from line("text", f"{said}{cited(one.text)}", width, "italic")
-    yield from line("", f"— {one.document}", width)
+    yield field("text", f"{said}{cited(one.text)}", "italic")
+    yield field("", f"— {one.document}")
     if one.gloss:
-        yield from line("", translated(one.gloss), width)
+        yield field("", translated(one.gloss))
 
 
-def answer_lines(info: BackendInfo, result: CaseResult, width: int) -> Iterator[StyledText]:
-    """Yield the lines of a backend's answer to the one input, and whether it is right."""
-    yield StyledText()
-    yield from line("backend", f"{info.name} {info.version}".strip(), width, "bold")
-    yield from judged_lines(result, width)
+def answer_blocks(info: BackendInfo, result: CaseResult) -> Iterator[Block]:
+    """Yield a backend's answer to the one input, and whether it is right."""
+    yield BLANK
+    yield field("backend", f"{info.name} {info.version}".strip(), "bold")
+    yield from judged_blocks(result)
 
 
-def judged_lines(result: CaseResult, width: int) -> Iterator[StyledText]:
-    """Yield the lines of an answer, and whether it is right."""
+def judged_blocks(result: CaseResult) -> Iterator[Block]:
+    """Yield an answer, and whether it is right."""
     for group in result.groups:
         example = group.examples[0]
         if isinstance(example, CallExample) and example.got is not None:
-            yield from _call(group, example, width)
+            yield from _call(group, example)
         elif isinstance(example, Example) and example.got is not None:
-            yield from code_lines("answer", result.case.outputs[0].format, example.got, "", width)
+            yield code_block("answer", result.case.outputs[0].format, example.got)
         said = cut(clean(example.message or result.message), _LONG)
-        yield from line(
-            "verdict", _verdict(group, said, example.got), width, _STYLES[group.verdict]
-        )
+        yield field("verdict", _verdict(group, said, example.got), _STYLES[group.verdict])
     if not result.groups:
         said = f"{result.verdict}: {cut(clean(result.message), _LONG)}"
-        yield from line("verdict", said, width, _STYLES[result.verdict])
+        yield field("verdict", said, _STYLES[result.verdict])
 
 
-def _call(group: Group, example: CallExample, width: int) -> Iterator[StyledText]:
+def _call(group: Group, example: CallExample) -> Iterator[Block]:
     """Yield the answer to a whole call beside what was due; the inputs stand above."""
     disputed = group.decision.level == "disputed"
     shown = call_in_words(example, group.verdict, named=disputed, inputs=False, most=_ELEMENTS)
-    yield from call_lines(shown, width, indent=0)
+    yield from call_blocks(shown, indent=0)
 
 
 def _verdict(group: Group, message: str, got: object) -> str:
@@ -218,31 +211,8 @@ def _verdict(group: Group, message: str, got: object) -> str:
     return f"{group.verdict.upper()}{where}: {message or group.kind}"
 
 
-def code_lines(label: str, fmt: Format, code: Word, style: str, width: int) -> Iterator[StyledText]:
-    """Yield a code's bits, value and hexadecimal; on two lines where they do not fit one."""
+def code_block(label: str, fmt: Format, code: Word) -> Block:
+    """Return a code with its bits, value and hexadecimal; a text in quotes."""
     if isinstance(code, str) or isinstance(fmt, TextFormat):
-        yield from line(label, cut(quote(str(code)), _LONG), width, style)
-        return
-    *front, last = map(styled, bit_lines(fmt, code))
-    value = StyledText.assemble(
-        (spell(fmt, code), "bold"), "  ", (f"({hexadecimal(fmt, code)})", "dim")
-    )
-    for i, bits in enumerate(front):
-        yield StyledText.assemble(_label("" if i else label), bits)
-    row = StyledText.assemble(_label("" if front else label), last)
-    if row.cell_len + 3 + value.cell_len <= width:
-        yield StyledText.assemble(row, "   ", value)
-    else:
-        yield from (row, StyledText.assemble(_label(""), value))
-
-
-def line(label: str, words: str, width: int, style: str = "") -> Iterator[StyledText]:
-    """Yield a labelled line, broken to the width."""
-    indent = max(_LABEL, len(label) + 1)
-    first, *more = paragraph(words, width, indent=indent, style=style) or [StyledText()]
-    yield StyledText.assemble(StyledText(label.ljust(indent), "dim"), first.after(indent))
-    yield from more
-
-
-def _label(label: str) -> StyledText:
-    return StyledText(label.ljust(_LABEL), "dim")
+        return field(label, cut(quote(str(code)), _LONG))
+    return Codes((code_in_words(label, fmt, code),), indent=0)

@@ -10,9 +10,8 @@ from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import Strip, Word
 from convcheck.judge.words import pattern, type_and_shape
 from convcheck.numerics.codes import Bits
-from convcheck.report.draw.explain import LEVELS, line, sentence_lines
-from convcheck.report.draw.layout import paragraph, to_margins
-from convcheck.report.draw.styled import StyledText
+from convcheck.report.blocks import BLANK, Block, Text, field
+from convcheck.report.draw.explain import LEVELS, sentence_blocks
 from convcheck.report.examples import few, spelled
 from convcheck.rules.model import DType
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision
@@ -39,26 +38,26 @@ class ExplainedCall:
     notes: tuple[Sequence[str], ...]
 
 
-def explained_call_lines(it: ExplainedCall, width: int) -> Iterator[StyledText]:
-    """Yield the lines of an explanation: inputs, the rule, and each reading's outputs."""
+def explain_call_page(it: ExplainedCall) -> Iterator[Block]:
+    """Yield an explanation: inputs, the rule, and each reading's outputs."""
     [expected] = it.calls.expected
-    yield from paragraph(it.calls.case.id, width, indent=0, hang=2, style="bold")
-    yield StyledText()
-    yield from _inputs(it, width)
-    yield from _why(it, width)
+    yield Text(it.calls.case.id, "bold", hang=2)
+    yield BLANK
+    yield from _inputs(it)
+    yield from decision_blocks(it.calls.decisions[expected.row])
+    if is_accepted(it.calls.case):
+        yield field("note", "a backend may also refuse this case")
     for reading in expected.readings[:_READINGS]:
-        yield from _reading(it, reading, len(expected.readings) > 1, width)
+        yield from _reading(it, reading, len(expected.readings) > 1)
     if len(expected.readings) > _READINGS:
-        yield from line(
-            "", f"and {plural(len(expected.readings) - _READINGS, 'more reading')}", width
-        )
+        yield field("", f"and {plural(len(expected.readings) - _READINGS, 'more reading')}")
     if expected.between:
-        yield StyledText()
+        yield BLANK
         said = "also what lies, at every index, between the least and the greatest of the readings"
-        yield from line("tolerated", f"{said}, an ulp more to either side", width)
+        yield field("tolerated", f"{said}, an ulp more to either side")
 
 
-def _inputs(it: ExplainedCall, width: int) -> Iterator[StyledText]:
+def _inputs(it: ExplainedCall) -> Iterator[Block]:
     [call] = it.calls.calls
     given = zip(it.names, it.calls.case.inputs, call, it.notes, strict=True)
     for name, dtype, tensor, notes in given:
@@ -66,43 +65,32 @@ def _inputs(it: ExplainedCall, width: int) -> Iterator[StyledText]:
         alike = len(set(one.words)) == 1 and len(one.words) > 1
         each = ", each element" if alike else ""
         said = ", ".join(spelled(one, w) for w in (one.words[:1] if alike else one.words[:_FEW]))
-        yield from line(name, f"{type_and_shape(one)}  {said}{each}".rstrip(), width)
+        yield field(name, f"{type_and_shape(one)}  {said}{each}".rstrip())
         for note in notes:
-            yield from line("", note, width)
+            yield field("", note)
 
 
-def _why(it: ExplainedCall, width: int) -> Iterator[StyledText]:
-    yield from decision_lines(it.calls.decisions[it.calls.expected[0].row], width)
-    if is_accepted(it.calls.case):
-        yield from line("note", "a backend may also refuse this case", width)
-
-
-def decision_lines(by: Decision, width: int) -> Iterator[StyledText]:
-    """Yield the lines of what decides a call, or an element of one: its row, level and text."""
-    label = StyledText("rule".ljust(10), "dim")
-    yield from to_margins(
-        StyledText.assemble(label, by.name), StyledText(str(by.place), "dim"), width
-    )
+def decision_blocks(by: Decision) -> Iterator[Block]:
+    """Yield what decides a call, or an element of one: its row, level and text."""
+    yield field("rule", by.name, right=[(str(by.place), "dim")])
     level = LEVELS[by.level] if by.level != "disputed" else "disputed: one reading has to hold"
-    yield from line("level", level, width)
+    yield field("level", level)
     for one in by.sentences:
-        yield from sentence_lines(one, width, one.of)
+        yield from sentence_blocks(one, one.of)
     if by.row_in_words:
-        yield from line("row", by.row_in_words, width)
+        yield field("row", by.row_in_words)
 
 
-def _reading(
-    it: ExplainedCall, reading: CallReading, several: bool, width: int
-) -> Iterator[StyledText]:
+def _reading(it: ExplainedCall, reading: CallReading, several: bool) -> Iterator[Block]:
     if several:
-        yield StyledText()
-        yield from line("reading", reading.name or "unnamed", width, "bold")
+        yield BLANK
+        yield field("reading", reading.name or "unnamed", "bold")
     if reading.pattern != EXACT:
-        yield from line("expected", pattern(f"<{PATTERNS[reading.pattern]}>"), width, "bold")
+        yield field("expected", pattern(f"<{PATTERNS[reading.pattern]}>"), "bold")
         return
     for i, due in enumerate(reading.outputs):
         named = f"{it.outputs[i]}  " if len(reading.outputs) > 1 else ""
-        yield from line("expected" if not i else "", named + _due(due), width, "bold")
+        yield field("expected" if not i else "", named + _due(due), "bold")
 
 
 def _due(due: ExpectedOutput) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from convcheck.report.blocks import cut
 from convcheck.report.document import Document, Finding, ProblemInWords, ToldCause
-from convcheck.report.draw.causes import plain_cause_lines
-from convcheck.report.draw.finding import plain_lines
-from convcheck.report.draw.layout import cut
+from convcheck.report.draw.causes import cause_at_length
+from convcheck.report.draw.console import plain_lines
+from convcheck.report.draw.finding import finding_blocks
 from convcheck.streams import no_commands, visible
 from convcheck.wording import plural
 
@@ -51,7 +52,7 @@ def _found(document: Document) -> Iterator[str]:
 def _cause(one: ToldCause) -> str:
     """Return what it does, and as the message the lines that the terminal prints."""
     title = f"{cut(one.line, _LONG)} ({one.count})"
-    return _command("error", _NEW_LINE.join(plain_cause_lines(one, _WIDTH)), title=title)
+    return _command("error", _NEW_LINE.join(plain_lines(cause_at_length(one), _WIDTH)), title=title)
 
 
 def _problem(one: ProblemInWords) -> str:
@@ -65,7 +66,9 @@ def _finding(finding: Finding) -> str:
     """Return what is wrong, and as the message the lines that the terminal prints."""
     count = plural(len(finding.members), "case")
     title = f"{finding.label} {finding.id}: {cut(finding.gist, _LONG)} ({count})"
-    return _command("error", _NEW_LINE.join(plain_lines(finding, _WIDTH)), title=title)
+    return _command(
+        "error", _NEW_LINE.join(plain_lines(finding_blocks(finding), _WIDTH)), title=title
+    )
 
 
 def _command(name: str, message: str, **properties: str) -> str:

@@ -8,31 +8,29 @@ from convcheck.chains.asked import CAST_BY_CAST
 from convcheck.judge.result import BackendInfo, Example, Word
 from convcheck.numerics.format import Format
 from convcheck.plan.chains import ChainOfBackend, GraphAnswer
+from convcheck.report.blocks import BLANK, Block, Text, field, under
 from convcheck.report.draw.chain import arrows
-from convcheck.report.draw.explain import code_lines, line
-from convcheck.report.draw.layout import paragraph
-from convcheck.report.draw.styled import StyledText
+from convcheck.report.draw.explain import code_block
 from convcheck.wording import plural
 
 
-def graph_lines(
-    info: BackendInfo, found: Sequence[ChainOfBackend], width: int
-) -> Iterator[StyledText]:
-    """Yield the lines of one backend."""
-    yield from line("backend", f"{info.name} {info.version}".strip(), width, "bold")
+def graph_page(info: BackendInfo, found: Sequence[ChainOfBackend]) -> Iterator[Block]:
+    """Yield what one backend makes of chains."""
+    yield field("backend", f"{info.name} {info.version}".strip(), "bold")
     told = [one for one in found if not one.untold]
     changed = [one for one in told if one.changed]
     said = _of_one(found[0]) if len(found) == 1 else _of_several(found, told, changed)
-    yield from line("graphs", said, width, "bold red" if changed else "bold green")
+    yield field("graphs", said, "bold red" if changed else "bold green")
     for one in changed:
-        yield StyledText()
-        yield StyledText(arrows(one.types), "bold")
-        for answer in one.changed:
-            yield from paragraph(_changed(answer), width, hang=2, style="red")
-        yield from _others(one, width)
-        yield from _example(one, width)
+        yield BLANK
+        yield Text(arrows(one.types), "bold")
+        yield from (under(_changed(answer), "red", hang=2) for answer in one.changed)
+        yield from _others(one)
+        example = next((each.example for each in one.changed if each.example), None)
+        if example is not None:
+            yield from _codes(example, one.types[0].format, one.types[-1].format)
     if len(found) == 1 and told and not changed:
-        yield from _others(told[0], width)
+        yield from _others(told[0])
 
 
 def _of_one(one: ChainOfBackend) -> str:
@@ -54,10 +52,7 @@ def _of_several(
     return said
 
 
-def untold_lines(width: int) -> Iterator[StyledText]:
-    """Yield what there is to say where nothing can be asked."""
-    said = "no input tells whether a cast is left out: the chain is equal, or disputed"
-    yield from paragraph(said, width, indent=0)
+UNTOLD = Text("no input tells whether a cast is left out: the chain is equal, or disputed")
 
 
 def _setting(answer: GraphAnswer) -> str:
@@ -71,30 +66,24 @@ def _changed(answer: GraphAnswer) -> str:
     return f"{_setting(answer)}: {answer.made}, {answer.count} of {plural(answer.of, 'answer')}"
 
 
-def _example(one: ChainOfBackend, width: int) -> Iterator[StyledText]:
+def _codes(example: Example, source: Format, target: Format) -> Iterator[Block]:
     """Yield an input with what every cast gives of it, and what came."""
-    example = next((each.example for each in one.changed if each.example), None)
-    if example is not None:
-        yield from _codes(example, one.types[0].format, one.types[-1].format, width)
-
-
-def _codes(example: Example, source: Format, target: Format, width: int) -> Iterator[StyledText]:
     words: tuple[tuple[str, Format, Word | None], ...] = (
         ("input", source, example.inputs[0]), ("due", target, example.expected),
         ("got", target, example.got),
     )  # fmt: skip
     for said, fmt, word in words:
         if isinstance(word, int):
-            yield from code_lines(said, fmt, word, "", width)
+            yield code_block(said, fmt, word)
 
 
-def _others(one: ChainOfBackend, width: int) -> Iterator[StyledText]:
+def _others(one: ChainOfBackend) -> Iterator[Block]:
     right = sum(answer.made == CAST_BY_CAST for answer in one.answers)
-    yield from paragraph(f"cast by cast in {plural(right, 'setting')}", width, style="dim")
+    yield under(f"cast by cast in {plural(right, 'setting')}", "dim")
     for answer in one.answers:
         if answer.allowed:
             said = f"{_setting(answer)}: {answer.made}, as it says that it may"
-            yield from paragraph(said, width, hang=2, style="dim")
+            yield under(said, "dim", hang=2)
     for message in dict.fromkeys(answer.message for answer in one.answers if answer.message):
         count = sum(answer.message == message for answer in one.answers)
-        yield from paragraph(f"no answer in {plural(count, 'setting')}: {message}", width, hang=2)
+        yield under(f"no answer in {plural(count, 'setting')}: {message}", hang=2)

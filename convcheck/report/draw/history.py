@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from convcheck.causes.gather import letter_of
 from convcheck.history.bisect import Bisected, Shown
 from convcheck.history.matrix import CauseHistory, History, ReleaseTurn, RowHistory, State
+from convcheck.report.blocks import BLANK, INDENT, Block, Text, downwards
 from convcheck.report.causes import said_of
-from convcheck.report.draw.layout import paragraph
-from convcheck.report.draw.styled import StyledText
-from convcheck.report.draw.table import downwards
 from convcheck.wording import plural
 
 _SIGNS: dict[State | None, tuple[str, str]] = {
@@ -31,20 +29,20 @@ _TURNS: tuple[tuple[State, State, str], ...] = (
 )
 
 
-def history_lines(found: History, width: int) -> Iterator[StyledText]:
+def history_page(found: History) -> Iterator[Block]:
     """Yield the releases that are missing, a line for each cause with a sign for each release, and
     then each cause with the rows that it breaks.
     """
     for one in found.asked:
         if one.why:
             said = f"! {one.release}: {one.why}"
-            yield from paragraph(said, width, indent=0, hang=4, style="red")
+            yield Text(said, "red", hang=4)
     lettered = list(_lettered(found.causes))
     if lettered:
-        yield from _overview(found, lettered, width)
+        yield from _overview(found, lettered)
     for letters, cause in lettered:
-        yield StyledText()
-        yield from _cause(letters, cause, found, width)
+        yield BLANK
+        yield from _cause(letters, cause, found)
 
 
 def _lettered(causes: Sequence[CauseHistory]) -> Iterator[tuple[str, CauseHistory]]:
@@ -56,53 +54,37 @@ def _lettered(causes: Sequence[CauseHistory]) -> Iterator[tuple[str, CauseHistor
         yield "+".join(letters[cause.name] for cause in one.causes) or "?", one
 
 
-def _overview(
-    found: History, lettered: Sequence[tuple[str, CauseHistory]], width: int
-) -> Iterator[StyledText]:
+def _overview(found: History, lettered: Sequence[tuple[str, CauseHistory]]) -> Iterator[Block]:
     releases = [one.release for one in found.asked]
     label = max(len(letters) for letters, _ in lettered) + 2
     for column in downwards([release.version for release in releases]):
-        yield StyledText(" " * label + "".join(column), "dim")
+        yield Text("".join(column), "dim", label, whole=True)
     seen = set()
     for letters, cause in lettered:
         states = [cause.state(release) for release in releases]
         seen.update(states)
-        start = StyledText.assemble((letters.ljust(label), "bold"), *map(_sign, states), "  ")
-        said = paragraph(_says(cause), width, indent=start.cell_len, style="dim")
-        first, *more = said
-        yield StyledText.assemble(start, first.after(start.cell_len))
-        yield from more
+        signs = [(letters.ljust(label), "bold"), *(_SIGNS[state] for state in states), ("  ", "")]
+        yield Text(_says(cause), "dim", label=signs)
     known = "   ".join(f"{_SIGNS[one][0]} {means}" for one, means in _MEANS.items() if one in seen)
-    yield from paragraph(known, width, indent=label, style="dim")
-
-
-def _sign(state: State | None) -> StyledText:
-    return StyledText(*_SIGNS[state])
+    yield Text(known, "dim", label)
 
 
 def _says(cause: CauseHistory) -> str:
     return said_of(cause.causes) or "no cause is known"
 
 
-def _cause(letters: str, cause: CauseHistory, found: History, width: int) -> Iterator[StyledText]:
+def _cause(letters: str, cause: CauseHistory, found: History) -> Iterator[Block]:
     """Yield what became of a cause; rows that have one story share it."""
-    yield from paragraph(f"{letters}  {_says(cause)}", width, indent=0, hang=3, style="bold")
+    yield Text(f"{letters}  {_says(cause)}", "bold", hang=3)
     alike: dict[tuple[str, ...], list[RowHistory]] = {}
     for row in cause.rows:
         alike.setdefault(tuple(row_story(row, found)), []).append(row)
     for told, rows in alike.items():
         for row in rows:
-            signs = [_sign(row.state(one.release)) for one in found.asked]
-            start = StyledText.assemble("   ", *signs, "  ")
-            first, *more = paragraph(_name(row), width, indent=start.cell_len)
-            yield StyledText.assemble(start, first.after(start.cell_len))
-            yield from more
-        for line in told:
-            yield from paragraph(line, width, indent=6, hang=2, style="dim")
-
-
-def _name(row: RowHistory) -> str:
-    return f"{row.key.rule} / {row.key.row}  {row.key.place}".rstrip()
+            name = f"{row.key.rule} / {row.key.row}  {row.key.place}".rstrip()
+            signs = [_SIGNS[row.state(one.release)] for one in found.asked]
+            yield Text(name, label=[("   ", ""), *signs, ("  ", "")])
+        yield from (Text(line, "dim", INDENT, hang=2) for line in told)
 
 
 def row_story(row: RowHistory, found: History) -> Iterator[str]:
@@ -128,11 +110,11 @@ def _gap(turn: ReleaseTurn, found: History) -> str:
     return f", or in {names}, which could not be asked" if names else ""
 
 
-def bisected_lines(found: Bisected, cause: str, width: int) -> Iterator[StyledText]:
+def bisected_page(found: Bisected, cause: str) -> Iterator[Block]:
     """Yield the releases that were asked on the way, and between which two the change is."""
     for step in found.steps:
-        yield from paragraph(_step(step, found.cases), width, indent=0, hang=2)
-    yield from paragraph(_conclusion(found, cause), width, indent=0, hang=2, style="bold")
+        yield Text(_step(step, found.cases), hang=2)
+    yield Text(_conclusion(found, cause), "bold", hang=2)
 
 
 def _step(step: Shown, cases: int) -> str:

@@ -8,10 +8,9 @@ from convcheck.causes.observations import Observation
 from convcheck.judge.result import Word, entry_word
 from convcheck.judge.words import hexadecimal, quote
 from convcheck.numerics.decimal import spell
-from convcheck.numerics.format import Format, Text
-from convcheck.report.draw.explain import line
-from convcheck.report.draw.layout import paragraph
-from convcheck.report.draw.styled import StyledText
+from convcheck.numerics.format import Format
+from convcheck.numerics.format import Text as TextFormat
+from convcheck.report.blocks import BLANK, Block, Text, field
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import ANY_NAN, NEGATIVE_NAN, REFUSED, Reading
@@ -21,45 +20,38 @@ MOST_NAMED = 5  # causes that are named, and told apart
 _ASKED = 4  # inputs that are named
 
 
-def title_lines(spec: Spec) -> Iterator[StyledText]:
-    """Yield a line that names the text by which answers are judged."""
+def title(spec: Spec) -> Text:
+    """Return a line that names the text by which answers are judged."""
     text = spec.sources.get("text") or next(iter(spec.sources.values()))
-    yield StyledText(f"judged by {text.title}, {text.section}", "bold")
+    return Text(f"judged by {text.title}, {text.section}", "bold")
 
 
-def fitting_lines(
-    fits: Sequence[Cause], telling: Sequence[str], width: int, verbose: bool
-) -> Iterator[StyledText]:
-    """Yield the lines of causes, and of inputs that tell them apart; `verbose`: all causes."""
-    yield StyledText()
+def fitting(fits: Sequence[Cause], telling: Sequence[str], verbose: bool) -> Iterator[Block]:
+    """Yield causes, and inputs that tell them apart; `verbose`: all causes."""
+    yield BLANK
     if not fits:
-        yield StyledText("no cause of the catalogue gives all of these answers")
+        yield Text("no cause of the catalogue gives all of these answers")
         return
     said = "gives" if len(fits) == 1 else "each give"
-    yield StyledText(f"{plural(len(fits), 'cause')} {said} all of these answers:", "bold")
+    yield Text(f"{plural(len(fits), 'cause')} {said} all of these answers:", "bold")
     shown = fits if verbose else fits[:MOST_NAMED]
-    for cause in shown:
-        yield from paragraph(cause.says, width, indent=2, hang=2)
+    yield from (Text(cause.says, indent=2, hang=2) for cause in shown)
     if len(shown) < len(fits):
-        yield StyledText(f"  and {len(fits) - len(shown)} more (-v)", "dim")
+        yield Text(f"  and {len(fits) - len(shown)} more (-v)", "dim")
     if telling:
-        yield StyledText()
-        yield StyledText("inputs that tell some of them apart:")
-        for said in telling[:_ASKED]:
-            yield from paragraph(said, width, indent=2, hang=2)
+        yield BLANK
+        yield Text("inputs that tell some of them apart:")
+        yield from (Text(said, indent=2, hang=2) for said in telling[:_ASKED])
 
 
-def seen_lines(
-    case: Case, seen: Sequence[tuple[Observation, Reading]], width: int
-) -> Iterator[StyledText]:
+def seen_blocks(case: Case, seen: Sequence[tuple[Observation, Reading]]) -> Iterator[Block]:
     """Yield what releases of runtimes were seen to do with an input, an answer a line."""
     told: dict[tuple[str, str], list[str]] = {}
     for one, given in seen:
         said = _answer(case.outputs[0].format, given)
         told.setdefault((one.cause.says, said), []).append(f"{one.runtime} {one.release}")
     for i, ((says, said), names) in enumerate(told.items()):
-        label = "" if i else "seen"
-        yield from line(label, f"{', '.join(names)}: {says}; here: {said}", width)
+        yield field("" if i else "seen", f"{', '.join(names)}: {says}; here: {said}")
 
 
 def _answer(fmt: Format, given: Reading) -> str:
@@ -72,6 +64,6 @@ def _answer(fmt: Format, given: Reading) -> str:
 
 def spelled_code(fmt: Format, word: Word) -> str:
     """Return a code with its value; a text in quotes."""
-    if isinstance(word, str) or isinstance(fmt, Text):
+    if isinstance(word, str) or isinstance(fmt, TextFormat):
         return quote(str(word))
     return f"{hexadecimal(fmt, word)} ({spell(fmt, word)})"

@@ -16,7 +16,8 @@ from convcheck import __version__
 from convcheck.judge.result import Excuse
 from convcheck.judge.words import clean
 from convcheck.report.document import CaseReport, Document, Finding, ProblemInWords, RowCount
-from convcheck.report.draw.finding import plain_lines
+from convcheck.report.draw.console import plain_lines
+from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.findings import findings_of
 from convcheck.wording import plural
 
@@ -154,7 +155,7 @@ def _gist(found: Sequence[Finding]) -> str:
 
 def _body(found: Sequence[Finding], why: str) -> str:
     """Return what explains a case, '' for nothing, and the findings as the terminal prints them."""
-    shown = ("\n".join(plain_lines(finding, _WIDTH)) for finding in found)
+    shown = ("\n".join(plain_lines(finding_blocks(finding), _WIDTH)) for finding in found)
     return "\n" + "\n\n".join([*filter(None, [why]), *shown]) + "\n"
 
 

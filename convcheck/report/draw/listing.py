@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from convcheck.numerics.decimal import spell_fraction
 from convcheck.numerics.format import Float, Format, Opaque, Text
-from convcheck.report.draw.table import WHOLE, cells, table_lines
 from convcheck.rules.cases import count_cases
 from convcheck.rules.model import DType, Spec
 from convcheck.rules.types import GRAPHS, LIBRARIES, Types
@@ -15,7 +14,11 @@ from convcheck.rules.types import GRAPHS, LIBRARIES, Types
 
 def columns(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> Iterator[str]:
     """Yield rows in columns as wide as their widest word; those named in `right` are numbers."""
-    yield from map(str, table_lines([], [cells(row) for row in rows], WHOLE, right=right))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        padded = (w.rjust(width) if i in right else w.ljust(width) for i, (w, width) in cells)
+        yield "  ".join(padded).rstrip()
 
 
 def spec_rows(specs: Sequence[Spec]) -> list[list[str]]:

@@ -12,10 +12,11 @@ from html import escape
 from textwrap import dedent
 
 from convcheck.judge.words import clean
+from convcheck.report.blocks import cut
 from convcheck.report.document import Document, Finding, Listed, ProblemInWords, ToldCause
 from convcheck.report.draw.causes import NOT_TRIED, causes_summary, unexplained_summary
-from convcheck.report.draw.finding import command_lines, example_lines
-from convcheck.report.draw.layout import cut
+from convcheck.report.draw.console import command_lines, plain_lines
+from convcheck.report.draw.finding import example_blocks
 from convcheck.report.draw.matrix import LETTERS
 from convcheck.report.matrix import StatusMatrix
 from convcheck.report.short_names import compact_specs
@@ -161,8 +162,7 @@ def _cases(name: str) -> str:
 
 
 def _example(finding: Finding) -> list[str]:
-    lines = (line.plain.rstrip() for line in example_lines(finding, _WIDTH))
-    return dedent("\n".join(lines)).splitlines()
+    return dedent("\n".join(plain_lines(example_blocks(finding), _WIDTH))).splitlines()
 
 
 def _matrices(document: Document) -> Iterator[str]:

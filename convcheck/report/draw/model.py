@@ -10,8 +10,7 @@ from convcheck.models.calls import Argument
 from convcheck.models.conversions import ModelConversion
 from convcheck.models.judged import CLASSES, InputClass, Judged
 from convcheck.models.known import KnownValues, ends_of_codes
-from convcheck.report.draw.layout import paragraph
-from convcheck.report.draw.styled import StyledText
+from convcheck.report.blocks import BLANK, Block, Text, under
 from convcheck.report.examples import shorten
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
 from convcheck.wording import number, plural
@@ -32,59 +31,50 @@ _DID: dict[InputClass, str] = {
 }  # fmt: skip
 
 
-def model_lines(found: ModelReport, width: int) -> Iterator[StyledText]:
+def model_page(found: ModelReport) -> Iterator[Block]:
     """Yield what is known of a model."""
     graph = found.graph
     said = [plural(len(graph.nodes), "node"), plural(len(found.conversions), "conversion")]
     if graph.functions:
         said.append(f"{plural(graph.functions, 'local function')} in the place of their calls")
-    yield from paragraph(
-        clean(f"{found.file}: operator set {graph.opset}, {', '.join(said)}"), width, indent=0
-    )
+    yield Text(clean(f"{found.file}: operator set {graph.opset}, {', '.join(said)}"))
     for remark in graph.remarks:
-        yield from paragraph(clean(remark), width, hang=2, style="yellow")
-    alike: dict[tuple[str, ...], list[ReportedConversion]] = {}
+        yield under(clean(remark), "yellow", hang=2)
+    alike: dict[tuple[Block, ...], list[str]] = {}
     for one in found.conversions:
-        key = tuple(str(line) for line in _facts(one, width))
-        alike.setdefault(key, []).append(one)
-    for same in alike.values():
-        yield StyledText()
-        yield from _nodes([one.one for one in same], width)
-        yield from _facts(same[0], width)
+        alike.setdefault(tuple(_facts(one)), []).append(clean(one.one.node.path))
+    for facts, paths in alike.items():
+        yield BLANK
+        yield from (Text(path, "bold", hang=2) for path in paths[:_NODES])
+        if len(paths) > _NODES:
+            yield Text(f"and {plural(len(paths) - _NODES, 'more node')}", "bold")
+        yield from facts
     for chain in found.chains:
-        yield StyledText()
-        yield from _chain(chain, width)
+        yield BLANK
+        yield from _chain(chain)
 
 
-def _nodes(same: Sequence[ModelConversion], width: int) -> Iterator[StyledText]:
-    for one in same[:_NODES]:
-        yield from paragraph(clean(one.node.path), width, indent=0, hang=2, style="bold")
-    if len(same) > _NODES:
-        more = plural(len(same) - _NODES, "more node")
-        yield from paragraph(f"and {more}", width, indent=0, style="bold")
-
-
-def _facts(told: ReportedConversion, width: int) -> Iterator[StyledText]:
+def _facts(told: ReportedConversion) -> Iterator[Block]:
     one = told.one
     types = " → ".join(", ".join(map(_type, some)) for some in (one.inputs, one.outputs))
-    yield from paragraph(f"{clean(one.node.op)} {types}  {_cases(one)}", width, hang=2, style="dim")
+    yield under(f"{clean(one.node.op)} {types}  {_cases(one)}", "dim", hang=2)
     if one.known.is_bounded:
-        yield from paragraph(f"input: {_known(one.known)}", width, hang=2)
+        yield under(f"input: {_known(one.known)}", hang=2)
     for argument in one.arguments:
         if argument.known.is_bounded:
-            yield from paragraph(f"{argument.name}: {_argument(argument)}", width, hang=2)
+            yield under(f"{argument.name}: {_argument(argument)}", hang=2)
     if one.judged is None:
-        yield from paragraph(f"nothing is said of its inputs: {one.why_not}", width, hang=2)
+        yield under(f"nothing is said of its inputs: {one.why_not}", hang=2)
     else:
-        yield from _judged(one.judged, _SAYS[one.judged.kind], width)
+        yield from _judged(one.judged, _SAYS[one.judged.kind])
     if one.occurred is not None:
         counts = ", ".join(f"{number(n)} {kind}" for kind, n in one.occurred.counts.items())
         said = f"in the data, {_DID[one.occurred.kind]}: of {_different(one.occurred)}, {counts}"
-        yield from _judged(one.occurred, said, width)
+        yield from _judged(one.occurred, said)
     for facts in told.backends:
-        yield from _backend(facts, width)
+        yield from _backend(facts)
     for names, row in told.differ:
-        yield from paragraph(f"{names} answer differently: {row}", width, hang=2, style="bold")
+        yield under(f"{names} answer differently: {row}", "bold", hang=2)
 
 
 def _different(found: Judged) -> str:
@@ -117,32 +107,29 @@ def _argument(one: Argument) -> str:
     return f"{low}, constant" if len(codes) == 1 else f"{_known(one.known)}, {low} to {high}"
 
 
-def _judged(found: Judged, said: str, width: int) -> Iterator[StyledText]:
+def _judged(found: Judged, said: str) -> Iterator[Block]:
     loose = "" if found.proven else ", as far as the edge vectors tell"
-    yield from paragraph(said + loose, width, hang=2, style=_STYLES[found.kind])
+    yield under(said + loose, _STYLES[found.kind], hang=2)
     worst = CLASSES.index("disputed")
     for row in found.rows:
         if CLASSES.index(row.kind) >= worst:
-            yield from paragraph(
-                f"{row.kind}: {row.name}, such as {shorten(row.example, _LONG)}",
-                width, indent=8, hang=2,
-            )  # fmt: skip
+            said = f"{row.kind}: {row.name}, such as {shorten(row.example, _LONG)}"
+            yield Text(said, indent=8, hang=2)
 
 
-def _backend(facts: BackendFacts, width: int) -> Iterator[StyledText]:
+def _backend(facts: BackendFacts) -> Iterator[Block]:
     if facts.verdict is None:
-        yield from paragraph(f"{facts.name}: not asked", width, hang=2, style="dim")
+        yield under(f"{facts.name}: not asked", "dim", hang=2)
         return
     apart = "" if facts.fails or not facts.rows else ", on no input that can occur"
     style = "red" if facts.fails else ""
-    yield from paragraph(f"{facts.name}: {facts.verdict}{apart}", width, hang=2, style=style)
-    for cause in facts.causes:
-        yield from paragraph(cause, width, indent=8, hang=2)
+    yield under(f"{facts.name}: {facts.verdict}{apart}", style, hang=2)
+    yield from (Text(cause, indent=8, hang=2) for cause in facts.causes)
     for row in facts.rows:
         if row.occurs and facts.unexplained:
             kind = shorten(clean(row.kind), _LONG)
             said = f"{row.name}: {kind}, {number(row.count)} of {number(row.of)} asked"
-            yield from paragraph(said, width, indent=8, hang=2)
+            yield Text(said, indent=8, hang=2)
 
 
 def _few(names: Sequence[str]) -> list[str]:
@@ -158,12 +145,12 @@ def _destination(one: ModelConversion) -> str:
     return f"{one.outputs[0]} ({values})" if values else str(one.outputs[0])
 
 
-def _chain(chain: ModelChain, width: int) -> Iterator[StyledText]:
+def _chain(chain: ModelChain) -> Iterator[Block]:
     nodes = ", ".join(_few([clean(one.node.path) for one in chain.links]))
     types = " → ".join(_few([chain.types[0], *map(_destination, chain.links)]))
-    yield from paragraph(f"chain {types}: {nodes}", width, 0, 2, "bold")
+    yield Text(f"chain {types}: {nodes}", "bold", hang=2)
     direct = f"{chain.types[0]} → {chain.types[-1]}"
     told = f"{chain.verdict}, compared with {direct}" if chain.verdict else \
         "not compared with the direct cast: too long, or of other specs"  # fmt: skip
     proof = f" (proof: {chain.judgement.proof})" if chain.judgement else ""
-    yield from paragraph(told + proof, width, hang=2)
+    yield under(told + proof, hang=2)

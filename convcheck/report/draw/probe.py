@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from convcheck.backends.process.probe import STEPS, ProbeStep
 from convcheck.judge.words import clean
-from convcheck.report.draw.styled import StyledText
+from convcheck.report.blocks import BLANK, Block, Text
 from convcheck.report.short_names import compact_specs
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
@@ -16,41 +15,35 @@ _NAME = max(map(len, STEPS))
 _MOST = 6  # lines for an operator
 
 
-def title(address: str) -> list[StyledText]:
-    """Name the program."""
-    return [StyledText(address, "bold"), StyledText("")]
-
-
-def step(it: ProbeStep, width: int) -> Iterator[StyledText]:
+def step(it: ProbeStep) -> Iterator[Block]:
     """Show a step: a line where it is well, what came and what is due where not."""
     if not it.wrong:
-        note = textwrap.shorten(clean(it.note), max(width - _NAME - 7, 20), placeholder=" …")
-        yield StyledText.assemble(("✓ ", "green"), f"{it.name:<{_NAME}}   ", (note, "dim"))
+        name = [("✓ ", "green"), (f"{it.name:<{_NAME}}   ", "")]
+        yield Text(clean(it.note), "dim", label=name, cut=True)
         return
-    yield StyledText.assemble(("✗ ", "bold red"), (it.name, "bold"))
+    yield Text(it.name, "bold", label=[("✗ ", "bold red")])
     parts = (("got", it.wrong), ("protocol", it.rule), ("to do", it.hint))
     for label, words in parts:
         if words:
-            yield from _paragraph(f"    {label:<9} ", clean(words), width)
+            yield Text(clean(words), label=f"    {label:<9} ")
 
 
-def printed(lines: Sequence[str], width: int) -> Iterator[StyledText]:
+def printed(lines: Sequence[str]) -> Iterator[Block]:
     """Show the last of what the program wrote to stderr."""
-    for line in lines:
-        yield from _paragraph("    stderr    ", clean(line), width)
+    yield from (Text(clean(line), label="    stderr    ") for line in lines)
 
 
-def supported_lines(cases: Sequence[Case], types: Types, width: int) -> Iterator[StyledText]:
+def supported(cases: Sequence[Case], types: Types) -> Iterator[Block]:
     """Say what gave outputs: per operator, which versions do which pairs of types."""
-    yield StyledText("")
-    yield StyledText("gave outputs for", "bold")
+    yield BLANK
+    yield Text("gave outputs for", "bold")
     for specs, pairs in _by_pairs(cases, types):
         lines = [f"{source} to {target}" if target else source for source, target in pairs]
-        yield StyledText(f"  {compact_specs(specs)}")
+        yield Text(compact_specs(specs), indent=2)
         for line in lines[:_MOST]:
-            yield from _paragraph("    ", line, width)
+            yield Text(line, indent=4)
         if len(lines) > _MOST:
-            yield StyledText(f"    … and {len(lines) - _MOST} more sources")
+            yield Text(f"… and {len(lines) - _MOST} more sources", indent=4)
 
 
 def _by_pairs(
@@ -75,19 +68,8 @@ def _folded(sources: dict[str, list[str]], types: Types) -> Iterator[tuple[str, 
     for source, targets in sources.items():
         by_targets.setdefault(tuple(dict.fromkeys(targets)), []).append(source)
     for due, names in by_targets.items():
-        yield _joined(types.folded(names)), _joined(types.folded(due))
-
-
-def _joined(names: Iterable[str]) -> str:
-    return ", ".join(names)
+        yield ", ".join(types.folded(names)), ", ".join(types.folded(due))
 
 
 def _source(case: Case) -> str:
     return "-".join(dtype.name for dtype in case.sources)
-
-
-def _paragraph(start: str, words: str, width: int) -> Iterator[StyledText]:
-    """Break words to the width, under each other."""
-    blank = " " * len(start)
-    for number, line in enumerate(textwrap.wrap(words, max(width - len(start), 20))):
-        yield StyledText((start if number == 0 else blank) + line)

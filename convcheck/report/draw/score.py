@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from convcheck.causes.score import Mutant, Score
-from convcheck.report.draw.layout import paragraph, to_margins
-from convcheck.report.draw.styled import StyledText
+from convcheck.report.blocks import BLANK, Block, Text, under
 from convcheck.vectors.model import Tier
 from convcheck.wording import number, plural
 
@@ -14,26 +13,27 @@ _WEAKEST = 3  # causes that are named of a spec
 _MISSED = 20  # mutants that are named
 
 
-def score_lines(
-    found: Sequence[Score], tier: Tier, width: int, verbose: bool
-) -> Iterator[StyledText]:
-    """Yield the lines of scores; `verbose`: every cause, none only counted."""
+def score_page(found: Sequence[Score], tier: Tier, verbose: bool) -> Iterator[Block]:
+    """Yield scores; `verbose`: every cause, none only counted."""
     missed = [mutant for score in found for mutant in score.missed]
-    yield from paragraph(_summary(found, tier), width, indent=0, hang=2, style="bold")
-    yield StyledText()
+    yield Text(_summary(found, tier), "bold", hang=2)
+    yield BLANK
     for score in found:
         said = f"{number(score.caught)} of {number(score.observable)} caught"
         style = "bold red" if score.missed else ""
-        yield from to_margins(StyledText(score.spec, style), StyledText(said, "dim"), width)
-        yield from _weakest(score, width, verbose)
+        yield Text(score.spec, style, right=[(said, "dim")])
+        for mutant in score.weakest if verbose else score.weakest[:_WEAKEST]:
+            noun = "call" if mutant.case.whole_calls else "vector"
+            caught = plural(mutant.caught, noun)
+            yield under(f"{caught}  {mutant.cause.name}: {mutant.case.name}", "dim", hang=2)
     if missed:
-        yield StyledText()
-        yield StyledText(f"not caught: {number(len(missed))}", "bold")
+        yield BLANK
+        yield Text(f"not caught: {number(len(missed))}", "bold")
         listed = missed if verbose else missed[:_MISSED]
         for mutant in listed:
-            yield from paragraph(_in_words(mutant), width, indent=3, hang=2)
+            yield Text(_in_words(mutant), indent=3, hang=2)
         if len(listed) < len(missed):
-            yield StyledText(f"   (and {number(len(missed) - len(listed))} more: -v)", "dim")
+            yield Text(f"   (and {number(len(missed) - len(listed))} more: -v)", "dim")
 
 
 def _summary(found: Sequence[Score], tier: Tier) -> str:
@@ -45,15 +45,6 @@ def _summary(found: Sequence[Score], tier: Tier) -> str:
     catch = "all of them" if caught == shows else f"{number(caught)} of them"
     show = f"{plural(shows, 'wrong conversion')} {'shows' if shows == 1 else 'show'} in {cases}"
     return f"{show}; the {tier} vectors catch {catch}"
-
-
-def _weakest(score: Score, width: int, verbose: bool) -> Iterator[StyledText]:
-    """Yield the causes that the fewest vectors catch."""
-    listed = score.weakest if verbose else score.weakest[:_WEAKEST]
-    for mutant in listed:
-        noun = "call" if mutant.case.whole_calls else "vector"
-        said = f"{plural(mutant.caught, noun)}  {mutant.cause.name}: {mutant.case.name}"
-        yield from paragraph(said, width, hang=2, style="dim")
 
 
 def _in_words(mutant: Mutant) -> str:

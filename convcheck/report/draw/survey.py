@@ -1,12 +1,11 @@
-"""A survey for a person at a terminal: a block a row, a line a backend."""
+"""The page of a survey: a block a row, a line a backend."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from convcheck.judge.words import cited, clean, translated
-from convcheck.report.draw.layout import cut, labelled, paragraph, to_margins
-from convcheck.report.draw.styled import StyledText
+from convcheck.report.blocks import BLANK, Block, Text, cut, item
 from convcheck.report.examples import answer_in_words, question_in_words
 from convcheck.report.short_names import compact_specs, short_names
 from convcheck.report.where import JudgedCases
@@ -34,64 +33,59 @@ _WORDS = frozenset((REFUSES, CRASHES, UNSUPPORTED, MALFORMED))
 _LABEL, _MESSAGE = 16, 110
 
 
-def survey_lines(survey: Survey, types: Types, width: int) -> Iterator[StyledText]:
-    """Yield the lines of a survey's report."""
+def survey_page(survey: Survey, types: Types) -> Iterator[Block]:
+    """Yield a survey's report."""
     names = short_names([column.address for column in survey.columns])
-    yield from _title(survey, names, width)
+    yield from _title(survey, names)
     for row in survey.rows:
-        yield StyledText()
-        yield from _block(row, names, types, width)
-    yield StyledText()
-    yield from _summary(survey, width)
+        yield from (BLANK, *_block(row, names, types))
+    yield from (BLANK, _summary(survey))
 
 
-def _title(survey: Survey, names: Sequence[str], width: int) -> Iterator[StyledText]:
-    yield StyledText(f"Survey of what the texts leave open, {survey.tier} tier", "bold")
+def _title(survey: Survey, names: Sequence[str]) -> Iterator[Block]:
+    yield Text(f"Survey of what the texts leave open, {survey.tier} tier", "bold")
     room = max(map(len, names), default=0)
     for name, column in zip(names, survey.columns, strict=True):
         said = f"could not be started: {column.error}"
         if column.info:
             said = column.info.version or "nothing to ask"
         style = "bold" if column.info else "bold red"
-        yield from labelled(name.ljust(room), style, clean(said), width)
+        yield item(name.ljust(room), style, clean(said))
     for note in survey.notes:
-        yield from paragraph(f"note: {clean(note)}", width, indent=0, hang=6, style="yellow")
+        yield Text(f"note: {clean(note)}", "yellow", hang=6)
 
 
-def _block(row: SurveyRow, names: Sequence[str], types: Types, width: int) -> Iterator[StyledText]:
+def _block(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[Block]:
     """Yield a row: its name and place, what it quotes, where it was asked, and who does what."""
     by = row.decision
-    *front, last = paragraph(by.name, width, indent=0, hang=2, style="bold")
-    yield from front
-    yield from to_margins(last, StyledText(str(by.place), "dim"), width)
+    yield Text(by.name, "bold", hang=2, right=[(str(by.place), "dim")])
     source = f" — {by.source}" if by.source else ""
     quoted = cited(by.cite) if by.cite else "no text"
-    yield from paragraph(f"{by.level}: {quoted}{source}", width, indent=2, style="italic")
+    yield Text(f"{by.level}: {quoted}{source}", "italic", 2)
     if by.gloss:
-        yield from paragraph(translated(by.gloss), width, indent=2, style="italic")
+        yield Text(translated(by.gloss), "italic", 2)
     if len(by.readings) > 1:
         readings = ", ".join(f"“{name}”" for name in by.readings)
-        yield from paragraph(f"readings: {readings}", width, indent=2, hang=2)
+        yield Text(f"readings: {readings}", indent=2, hang=2)
     specs = compact_specs(dict.fromkeys(case.spec for case in row.cases))
     count = plural(len(row.cases), "case").replace(" ", GLUE)
-    yield from paragraph(f"asked of {specs}, {count}", width, indent=2, style="dim")
+    yield Text(f"asked of {specs}, {count}", "dim", 2)
     told = list(_told(row, names, types))
     told += [(_DIFFER, lines)] if (lines := _differences(row, names)) else []
     room = max((len(label) for label, _ in told if len(label) <= _LABEL), default=2)
     for label, lines in told:
-        yield from _labelled(label, lines, room, width)
+        yield from _labelled(label, lines, room)
 
 
-def _labelled(label: str, lines: Sequence[str], room: int, width: int) -> Iterator[StyledText]:
+def _labelled(label: str, lines: Sequence[str], room: int) -> Iterator[Block]:
     """Yield lines under each other, the first after its label, or below one that is too long."""
-    indent = room + 4
-    texts = [t for line in lines for t in paragraph(line, width, indent=indent, hang=2)]
     style = "bold yellow" if label == _DIFFER else "bold"
     if len(label) > room:
-        yield StyledText(f"  {label}", style)
-    else:
-        texts[0] = StyledText.assemble((f"  {label}".ljust(indent), style), texts[0].after(indent))
-    yield from texts
+        yield Text(label, style, 2)
+        label = ""
+    for i, line in enumerate(lines):
+        said = f"  {'' if i else label}".ljust(room + 4)
+        yield Text(line, hang=2, label=[(said, style)])
 
 
 def _told(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[tuple[str, list[str]]]:
@@ -194,16 +188,15 @@ def _differences(row: SurveyRow, names: Sequence[str]) -> list[str]:
             f"{question_in_words(shown.case, asked)}: {', '.join(answers)}"]  # fmt: skip
 
 
-def _summary(survey: Survey, width: int) -> Iterator[StyledText]:
+def _summary(survey: Survey) -> Text:
     cases = {case for row in survey.rows for case in row.cases}
     answers = sum(one.asked for row in survey.rows for here in row.answers for one in here
                   if one is not None and not one.unsupported)  # fmt: skip
     if not survey.rows:
-        yield StyledText("NOTHING SURVEYED", "bold yellow")
-        return
+        return Text("NOTHING SURVEYED", "bold yellow")
     said = [plural(len(survey.rows), "row"), plural(len(cases), "case")]
     differ = sum(bool(row.differences) for row in survey.rows)
     remark = f"; backends differ in {plural(differ, 'row')}" if len(survey.columns) > 1 else ""
     end = "; interrupted, results are partial" if survey.interrupted else ""
     text = f"{', '.join(said)}, {plural(answers, 'answer')}{remark}{end}"
-    yield from labelled("SURVEYED", "bold", text, width)
+    return item("SURVEYED", "bold", text)

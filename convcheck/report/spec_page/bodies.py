@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from convcheck.errors import Place
-from convcheck.report.draw.styled import StyledText
+from convcheck.report.blocks import BLANK, Block, Text, field
 from convcheck.report.spec_page import matrix as body_matrix
-from convcheck.report.spec_page.fields import field, fields, quoted
+from convcheck.report.spec_page.fields import fields, quoted, titled
 from convcheck.rules.body.formula import Formula, FormulaRule, FormulaWay, Undefined
 from convcheck.rules.body.formula_calls import When
 from convcheck.rules.body.steps import NEAREST, Steps, StepsLine, StepsReading
@@ -26,9 +25,9 @@ _CONDITIONS = {
 }
 
 
-def body_lines(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
-    """Return the lines of a body; none for a table, which is the spec's rules."""
-    return _SHOWN[spec.body.name](spec, types, width)
+def body_blocks(spec: Spec, types: Types) -> Iterator[Block]:
+    """Yield a body; nothing for a table, which is the spec's rules."""
+    return _SHOWN[spec.body.name](spec, types)
 
 
 # Expressions ---------------------------------------------------------------------------------
@@ -80,66 +79,57 @@ _OPERATIONS: Mapping[str, Callable[..., _Said]] = {
 # Formulas ------------------------------------------------------------------------------------
 
 
-def _formula(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
+def _formula(spec: Spec, types: Types) -> Iterator[Block]:
     formula = spec.body_as(Formula)
-    yield StyledText()
-    yield from _titled("formula", formula.place, width)
-    yield from field("  length", expression_text(formula.length), width)
-    yield from field("  element", f"{expression_text(formula.element)}   (i from 0)", width, 1)
+    yield BLANK
+    yield titled("formula", formula.place)
+    yield field("  length", expression_text(formula.length))
+    yield field("  element", f"{expression_text(formula.element)}   (i from 0)")
     if formula.next:
         first = f"by a running sum; {formula.arguments[0]} is the first"
         said = f"{expression_text(formula.next)}   ({first})"
-        yield from field("  next", said, width)
+        yield field("  next", said)
     modes = " or ".join(formula.to_float)
     said = f"to a float {modes}; to an integer {formula.to_integer}"
-    yield from field("  convert", said, width, 1)
-    yield from field("", quoted(spec, formula.convert_cite), width)
+    yield field("  convert", said)
+    yield field("", quoted(spec, formula.convert_cite))
     if interval := formula.interval:
         said = f"no element reaches {interval.limit}; where one does once rounded, disputed"
-        yield from field("  interval", said, width)
-        yield from field("", quoted(spec, interval.cite), width)
+        yield field("  interval", said)
+        yield field("", quoted(spec, interval.cite))
     for undefined in formula.undefined:
-        yield from _undefined(spec, undefined, width)
+        yield from _undefined(spec, undefined)
     for rule in formula.rules:
-        yield from _formula_rule(spec, rule, types, width)
+        yield from _formula_rule(spec, rule, types)
 
 
-def _titled(name: str, place: Place, width: int) -> Iterator[StyledText]:
-    """Yield a heading and its place, on the next line where there is no room."""
-    said = StyledText(str(place), "dim")
-    if len(name) + 3 + said.cell_len <= width:
-        yield StyledText.assemble((name, "bold"), "   ", said)
-    else:
-        yield from (StyledText(name, "bold"), StyledText.assemble("  ", said))
-
-
-def _undefined(spec: Spec, one: Undefined, width: int) -> Iterator[StyledText]:
+def _undefined(spec: Spec, one: Undefined) -> Iterator[Block]:
     when = _CONDITIONS.get(one.when, f"{one.argument} is 0 in the output's type")
-    yield StyledText()
-    yield from _titled(one.name, one.place, width)
-    yield from field("  when", when, width)
-    yield from field("  gives", one.level, width)
-    yield from field("  cite", quoted(spec, one.cite), width)
+    yield BLANK
+    yield titled(one.name, one.place)
+    yield field("  when", when)
+    yield field("  gives", one.level)
+    yield field("  cite", quoted(spec, one.cite))
 
 
-def _formula_rule(spec: Spec, rule: FormulaRule, types: Types, width: int) -> Iterator[StyledText]:
-    yield StyledText()
-    yield from _titled(rule.name, rule.place, width)
-    yield from field("  when", _when(rule.when, types), width)
+def _formula_rule(spec: Spec, rule: FormulaRule, types: Types) -> Iterator[Block]:
+    yield BLANK
+    yield titled(rule.name, rule.place)
+    yield field("  when", _when(rule.when, types))
     exact = f"{rule.level}, where no element is rounded: {quoted(spec, rule.cite)}"
-    yield from field("  cite", exact, width)
+    yield field("  cite", exact)
     rounded = f"{rule.agreed}, where all readings round to the same; disputed, where they differ"
-    yield from field("", f"{rounded}: {quoted(spec, rule.differing)}", width)
+    yield field("", f"{rounded}: {quoted(spec, rule.differing)}")
     if rule.between:
         said = "what lies between the readings at every index, an ulp more to either side"
-        yield from field("  allows", f"{said}, is tolerated", width)
+        yield field("  allows", f"{said}, is tolerated")
     for lengths, elements in products(rule.readings):
-        yield StyledText()
-        yield from fields("  length", [_way(w, "length") for w in lengths], width)
-        yield from fields("  element", [_way(w, "element") for w in elements], width, 1)
+        yield BLANK
+        yield from fields("  length", [_way(w, "length") for w in lengths])
+        yield from fields("  element", [_way(w, "element") for w in elements])
         cites = dict.fromkeys((w.cite.source, w.cite.text) for w in (*lengths, *elements))
         found = {(w.cite.source, w.cite.text): w.cite for w in (*lengths, *elements)}
-        yield from fields("  cite", [quoted(spec, found[key]) for key in cites], width)
+        yield from fields("  cite", [quoted(spec, found[key]) for key in cites])
 
 
 def _when(when: When, types: Types) -> str:
@@ -177,47 +167,47 @@ def _way(way: FormulaWay, of: str) -> str:
 # Steps ---------------------------------------------------------------------------------------
 
 
-def _steps(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
+def _steps(spec: Spec, types: Types) -> Iterator[Block]:
     steps = spec.body_as(Steps)
-    yield StyledText()
-    yield from _titled("steps", steps.place, width)
+    yield BLANK
+    yield titled("steps", steps.place)
     for line in steps.lines:
-        yield from _line(line, width)
+        yield from _line(line)
     for name in steps.others:
-        yield from field("", f"{name} is an output, too, of one element", width)
-    yield StyledText()
-    yield from field("  cite", f"{steps.level}: {quoted(spec, steps.cite)}", width)
+        yield field("", f"{name} is an output, too, of one element")
+    yield BLANK
+    yield field("  cite", f"{steps.level}: {quoted(spec, steps.cite)}")
     if steps.agreed != steps.level:
-        yield from field("", f"{steps.agreed}, where readings round and agree", width)
+        yield field("", f"{steps.agreed}, where readings round and agree")
     if steps.along:
         block = f", each element repeated as {steps.along.block} says" if steps.along.block else ""
-        yield from field("  along", f"a vector goes along {steps.along.axis}{block}", width)
+        yield field("  along", f"a vector goes along {steps.along.axis}{block}")
     for one in steps.undefined:
         what = "zero, either sign" if one.sign_only else "undefined"
-        yield from field(f"  {what}", f"{one.input} {one.condition}: {one.name}", width)
-        yield from field("", quoted(spec, one.cite), width)
+        yield field(f"  {what}", f"{one.input} {one.condition}: {one.name}")
+        yield field("", quoted(spec, one.cite))
     if steps.free_zero:
-        yield from field("  zero", "an output that is zero has either sign", width)
+        yield field("  zero", "an output that is zero has either sign")
     if steps.free_rest:
-        yield from field("  other", "an output that is no finite number is undefined", width)
+        yield field("  other", "an output that is no finite number is undefined")
     if said := steps.values:
         where = " and ".join(f"{name} is {word}" for name, word in said.where)
-        yield from field("  values", f"those of {said.line}, where {where}", width)
-        yield from field("", f"{steps.level}: {quoted(spec, said.cite)}", width)
-    yield StyledText()
-    yield StyledText("readings, of which one has to hold for the whole tensor", "bold")
+        yield field("  values", f"those of {said.line}, where {where}")
+        yield field("", f"{steps.level}: {quoted(spec, said.cite)}")
+    yield BLANK
+    yield Text("readings, of which one has to hold for the whole tensor", "bold")
     for reading in steps.readings:
-        yield from _reading(spec, reading, width)
+        yield from _reading(spec, reading)
     for entry in steps.outside:
-        yield StyledText()
-        yield from _titled(f"outside: {entry.name}", entry.place, width)
+        yield BLANK
+        yield titled(f"outside: {entry.name}", entry.place)
         values = (f"{name}={'|'.join(sorted(words))}" for name, words in entry.values)
         named = [*sorted(entry.layouts), *types.folded(entry.types), *values]
-        yield from field("  when", ", ".join(named), width)
-        yield from field("  cite", f"undefined: {quoted(spec, entry.cite)}", width)
+        yield field("  when", ", ".join(named))
+        yield field("  cite", f"undefined: {quoted(spec, entry.cite)}")
 
 
-def _line(line: StepsLine, width: int) -> Iterator[StyledText]:
+def _line(line: StepsLine) -> Iterator[Block]:
     if line.be is None:
         by = f"by rule {line.rule}" if line.rule else "by the rules"
         to = ", ".join(f"{value}{GLUE}is{GLUE}{target}" for value, target in line.targets)
@@ -225,17 +215,17 @@ def _line(line: StepsLine, width: int) -> Iterator[StyledText]:
         said = f"{line.source} converted {by}, {named}"
     else:
         said = expression_text(line.be) + (", and nothing of it is rounded" if line.exact else "")
-    yield from field(f"  {line.name}", said, width)
+    yield field(f"  {line.name}", said)
     for branch in line.branches:
         left, right = (expression_text(e) for e in (branch.condition.left, branch.condition.right))
         condition = f"{left} {branch.condition.relation} {right}"
-        yield from field("", f"where {condition}: {expression_text(branch.be)}", width)
+        yield field("", f"where {condition}: {expression_text(branch.be)}")
     if line.elsewhere:
         other = expression_text(line.elsewhere)
-        yield from field("", f"where the output is none of {_listed(line)}: {other}", width)
+        yield field("", f"where the output is none of {_listed(line)}: {other}")
     if line.needs:
         other = expression_text(line.otherwise) if line.otherwise else "nothing"
-        yield from field("", f"without {line.needs}: {other}", width)
+        yield field("", f"without {line.needs}: {other}")
 
 
 def _listed(line: StepsLine) -> str:
@@ -243,11 +233,11 @@ def _listed(line: StepsLine) -> str:
     return ", ".join(sorted(line.only or ()))
 
 
-def _reading(spec: Spec, reading: StepsReading, width: int) -> Iterator[StyledText]:
-    yield from field("  reading", reading.name, width, 1)
+def _reading(spec: Spec, reading: StepsReading) -> Iterator[Block]:
+    yield field("  reading", reading.name)
     for said in _rounded(reading):
-        yield from field("", said, width)
-    yield from field("", quoted(spec, reading.cite), width)
+        yield field("", said)
+    yield field("", quoted(spec, reading.cite))
 
 
 def _rounded(reading: StepsReading) -> Iterator[str]:
@@ -273,9 +263,9 @@ def _rounded(reading: StepsReading) -> Iterator[str]:
 
 
 # Body -> its lines.
-_SHOWN: Mapping[str, Callable[[Spec, Types, int], Iterator[StyledText]]] = {
+_SHOWN: Mapping[str, Callable[[Spec, Types], Iterator[Block]]] = {
     "table": lambda *_: iter(()),
-    "matrix": body_matrix.matrix_body_lines,
+    "matrix": body_matrix.matrix_body_blocks,
     "formula": _formula,
     "steps": _steps,
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from convcheck.report.draw.styled import StyledText
-from convcheck.report.spec_page.fields import field, grid, quoted
+from convcheck.report.blocks import BLANK, Block, Text, field
+from convcheck.report.spec_page.fields import grid, quoted, titled
 from convcheck.rules.body.matrix import REFUSED, Matrix, MatrixCell, MatrixTable
 from convcheck.rules.model import Cite, Level, Spec
 from convcheck.rules.types import Types
@@ -15,21 +15,21 @@ _Foot = tuple[Level, Cite, str]  # level, citation, and of what it is: the type,
 _Pair = tuple[str, str]
 
 
-def matrix_body_lines(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
-    """Return the lines of a matrix: the legend, then the tables in the order they are tried in."""
+def matrix_body_blocks(spec: Spec, types: Types) -> Iterator[Block]:
+    """Yield a matrix: the legend, then the tables in the order they are tried in."""
     matrix = spec.body_as(Matrix)
-    yield StyledText()
-    yield StyledText("matrix", "bold")
+    yield BLANK
+    yield Text("matrix", "bold")
     for sign, said in _legend(matrix):
-        yield from field(f"  {sign}", said, width)
+        yield field(f"  {sign}", said)
     for table in matrix.tables:
-        yield StyledText()
-        yield StyledText.assemble((table.name, "bold"), (f"   {table.place}", "dim"))
-        yield from field("  when", _when(table), width)
-        yield StyledText()
-        yield from grid(rows(table, matrix), width)
-        yield StyledText()
-        yield from _feet(spec, table, types, width)
+        yield BLANK
+        yield titled(table.name, table.place)
+        yield field("  when", _when(table))
+        yield BLANK
+        yield grid(rows(table, matrix))
+        yield BLANK
+        yield from _feet(spec, table, types)
 
 
 def _legend(matrix: Matrix) -> Iterator[tuple[str, str]]:
@@ -64,7 +64,7 @@ def rows(table: MatrixTable, matrix: Matrix) -> list[list[str]]:
     return made
 
 
-def _feet(spec: Spec, table: MatrixTable, types: Types, width: int) -> Iterator[StyledText]:
+def _feet(spec: Spec, table: MatrixTable, types: Types) -> Iterator[Block]:
     """Yield each level and sentence that cells rest on, and which cells."""
     found: dict[tuple[str, str, str, str], tuple[_Foot, list[_Pair]]] = {}
     for pair, cell in table.cells.items():
@@ -74,7 +74,7 @@ def _feet(spec: Spec, table: MatrixTable, types: Types, width: int) -> Iterator[
             found.setdefault(key, (foot, []))[1].append(pair)
     for (level, cite, about), pairs in sorted(found.values(), key=lambda f: f[0][2] == REFUSED):
         where = _where(table, pairs, types)
-        yield from field("  cite", f"{about}, {level}, {where}: {quoted(spec, cite)}", width)
+        yield field("  cite", f"{about}, {level}, {where}: {quoted(spec, cite)}")
 
 
 def _of(cell: MatrixCell) -> Iterator[_Foot]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from convcheck.report.draw.layout import paragraph
-from convcheck.report.draw.styled import StyledText
+from convcheck.report.blocks import BLANK, Block, Text, field
 from convcheck.report.spec_page import bodies
-from convcheck.report.spec_page.fields import field, fields, grid, quoted
+from convcheck.report.spec_page.fields import fields, grid, quoted, titled
 from convcheck.rules.cases import OUTPUT
 from convcheck.rules.diff import Change, attribute_text, condition, rounding
 from convcheck.rules.model import Cell, Cite, Layout, Pairs, Rule, Spec, Uncovered
@@ -16,45 +15,45 @@ from convcheck.rules.types import Types
 from convcheck.wording import GLUE, plural
 
 
-def spec_lines(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
+def spec_page(spec: Spec, types: Types) -> Iterator[Block]:
     """Yield a spec as a page: what it is, its types and attributes, its rules, its notes."""
     source = spec.sources["text"]
-    yield StyledText.assemble((spec.id, "bold"), f"  {source.title}, {source.section}")
-    yield from field("text", source.url, width)
+    yield Text([(spec.id, "bold"), (f"  {source.title}, {source.section}", "")], hang=2)
+    yield field("text", source.url)
     if spec.extends:
-        yield from field("extends", spec.extends, width)
+        yield field("extends", spec.extends)
     for variable, listed in spec.types.items():
-        yield from field(variable, ", ".join(t.name for t in listed), width)
+        yield field(variable, ", ".join(t.name for t in listed))
     for attribute in spec.attributes:
-        yield from field(attribute.name, attribute_text(attribute, types), width)
-    yield from _asked(spec, width)
-    yield from bodies.body_lines(spec, types, width)
+        yield field(attribute.name, attribute_text(attribute, types))
+    yield from _asked(spec)
+    yield from bodies.body_blocks(spec, types)
     for rule in spec.rules:
-        yield StyledText()
-        yield from _rule(spec, rule, types, width)
+        yield BLANK
+        yield from _rule(spec, rule, types)
     if spec.notes:
-        yield StyledText()
-        yield StyledText("Notes", "bold")
+        yield BLANK
+        yield Text("Notes", "bold")
         for note in spec.notes:
-            yield from paragraph(f"- {note}", width, indent=2, hang=2)
+            yield Text(f"- {note}", indent=2, hang=2)
 
 
-def _asked(spec: Spec, width: int) -> Iterator[StyledText]:
+def _asked(spec: Spec) -> Iterator[Block]:
     """Say what is asked besides types and attributes: shapes, pairs, what counts only as a type."""
     if spec.body.whole_calls or spec.likes:
-        yield from field("inputs", "; ".join(_tensor(spec, *pair) for pair in spec.inputs), width)
-        yield from field("outputs", "; ".join(_tensor(spec, *pair) for pair in spec.outputs), width)
-    yield from fields("layouts", [_layout(layout) for layout in spec.layouts], width)
-    yield from fields("asked", [_combination(types) for types in spec.combinations], width)
+        yield field("inputs", "; ".join(_tensor(spec, *pair) for pair in spec.inputs))
+        yield field("outputs", "; ".join(_tensor(spec, *pair) for pair in spec.outputs))
+    yield from fields("layouts", [_layout(layout) for layout in spec.layouts])
+    yield from fields("asked", [_combination(types) for types in spec.combinations])
     if spec.shapes:
         ranks = ", ".join(map(str, sorted(spec.shapes.ranks)))
         empty = "" if spec.shapes.empty else "; no empty tensors"
-        yield from field("shapes", f"of rank {ranks}{empty}; others are undefined", width)
-        yield from field("", quoted(spec, spec.shapes.cite), width)
+        yield field("shapes", f"of rank {ranks}{empty}; others are undefined")
+        yield field("", quoted(spec, spec.shapes.cite))
     if spec.pairs:
-        yield from _pairs(spec, spec.pairs, width)
+        yield from _pairs(spec, spec.pairs)
     for entry in spec.outside:
-        yield from _outside(spec, entry, width)
+        yield from _outside(spec, entry)
 
 
 def _tensor(spec: Spec, name: str, variable: str) -> str:
@@ -73,7 +72,7 @@ def _combination(types: tuple[str, ...]) -> str:
     return f"{', '.join(types)}{own}"
 
 
-def _pairs(spec: Spec, pairs: Pairs, width: int) -> Iterator[StyledText]:
+def _pairs(spec: Spec, pairs: Pairs) -> Iterator[Block]:
     """Yield the supported pairs, a line a source in the spec's order."""
     order = [t.name for types in spec.types.values() for t in types]
     for one in pairs.lists:
@@ -82,12 +81,12 @@ def _pairs(spec: Spec, pairs: Pairs, width: int) -> Iterator[StyledText]:
             f"{source} to {', '.join(sorted(targets, key=order.index))}"
             for source, targets in sorted(one.listed.items(), key=lambda e: order.index(e[0]))
         ]
-        yield from fields("pairs", [*([f"where {when}:"] if when else []), *said], width)
-        yield from field("", quoted(spec, one.cite), width)
-    yield from field("", "others are asked with the defaults, and may be refused", width)
+        yield from fields("pairs", [*([f"where {when}:"] if when else []), *said])
+        yield field("", quoted(spec, one.cite))
+    yield field("", "others are asked with the defaults, and may be refused")
 
 
-def _outside(spec: Spec, entry: Uncovered, width: int) -> Iterator[StyledText]:
+def _outside(spec: Spec, entry: Uncovered) -> Iterator[Block]:
     """Say what is asked outside the contract, where the version still leaves something out."""
     asked: dict[str, dict[str, None]] = {}  # source -> its destinations
     sources: dict[str, list[str]] = {}  # destinations -> the sources that have them
@@ -100,35 +99,35 @@ def _outside(spec: Spec, entry: Uncovered, width: int) -> Iterator[StyledText]:
     said = [f"{', '.join(names)} to {targets}" for targets, names in sources.items()]
     if said:
         said += [", ".join(values)] if values else []
-        yield from fields("outside", [f"{entry.rule.name}: undefined", *said], width)
-        yield from field("", quoted(spec, entry.rule.cite), width)
+        yield from fields("outside", [f"{entry.rule.name}: undefined", *said])
+        yield field("", quoted(spec, entry.rule.cite))
 
 
-def _rule(spec: Spec, rule: Rule, types: Types, width: int) -> Iterator[StyledText]:
-    yield StyledText.assemble((rule.name, "bold"), (f"   {rule.place}", "dim"))
-    yield from field("  when", condition(rule, types) or "always", width)
+def _rule(spec: Spec, rule: Rule, types: Types) -> Iterator[Block]:
+    yield titled(rule.name, rule.place)
+    yield field("  when", condition(rule, types) or "always")
     if rounding(rule):
-        yield from field("  round", rounding(rule), width)
+        yield field("  round", rounding(rule))
     feet = _feet(rule)
     if rule.cite.text not in {cite.text for _, cite in feet}:  # every row has its own
-        yield from field("  text", quoted(spec, rule.cite), width)
+        yield field("  text", quoted(spec, rule.cite))
     for foot, number in feet.items():
         cell, cite = foot
         mark = f"[{number}] " if len(feet) > 1 else ""
-        yield from field("  " + ("cite" if number == 1 else ""),
-                          f"{mark}{cell}: {quoted(spec, cite)}", width)  # fmt: skip
-    yield from _readings(spec, rule, width)
-    yield StyledText()
-    yield from _table(rule, feet, width)
+        yield field("  " + ("cite" if number == 1 else ""),
+                          f"{mark}{cell}: {quoted(spec, cite)}")  # fmt: skip
+    yield from _readings(spec, rule)
+    yield BLANK
+    yield from _table(rule, feet)
 
 
-def _readings(spec: Spec, rule: Rule, width: int) -> Iterator[StyledText]:
+def _readings(spec: Spec, rule: Rule) -> Iterator[Block]:
     """The citations that readings have of their own."""
     outcomes = [outcome for cell in _cells(rule) for outcome in cell.outcomes]
     for outcome in {o.reading: o for o in outcomes if o.cite}.values():
         if outcome.cite:
             said = f"{outcome.reading}: {quoted(spec, outcome.cite)}"
-            yield from field("  reading", said, width)
+            yield field("  reading", said)
 
 
 Foot = tuple[str, Cite]
@@ -159,12 +158,12 @@ def _number(cell: Cell, feet: dict[Foot, int]) -> int:
     return next(same)
 
 
-def _table(rule: Rule, feet: dict[Foot, int], width: int) -> Iterator[StyledText]:
+def _table(rule: Rule, feet: dict[Foot, int]) -> Iterator[Block]:
     """A column of labels and one for each column of the rule, with the numbers of citations."""
     rows = [["x", *_headings(rule)]]
     for row in rule.rows:
         rows.append([row.label, *(_said(cell, feet) for cell in row.cells)])
-    yield from grid(rows, width)
+    yield grid(rows)
 
 
 def _headings(rule: Rule) -> list[str]:
@@ -189,12 +188,12 @@ def _said(cell: Cell, feet: dict[Foot, int]) -> str:
     return f"{said} [{number}]" if len(feet) > 1 and number > 1 else said
 
 
-def changes(old: Spec, new: Spec, found: list[Change], width: int) -> Iterator[StyledText]:
+def changes(old: Spec, new: Spec, found: list[Change]) -> Iterator[Block]:
     """Yield what changed between two versions: a heading a change, - what stood, + what stands."""
-    yield StyledText.assemble((f"{old.id} → {new.id}", "bold"), f"  {plural(len(found), 'change')}")
+    yield Text([(f"{old.id} → {new.id}", "bold"), (f"  {plural(len(found), 'change')}", "")])
     for change in found:
-        yield StyledText()
-        yield StyledText(change.about)
+        yield BLANK
+        yield Text(change.about)
         for sign, said, style in (("-", change.before, "red"), ("+", change.after, "green")):
             if said:
-                yield from paragraph(f"{sign} {said}", width, indent=2, hang=2, style=style)
+                yield Text(f"{sign} {said}", style, 2, 2)
