@@ -141,17 +141,15 @@ def _check_named(
 def _asked(
     loaded: Catalog, name: str, backend: str, group: str, finding: str | None, timeout: float
 ) -> Witness:
-    from convcheck.reproduce.ask import ask_case
-    from convcheck.reproduce.smallest import smallest
+    from convcheck.reproduce import ask, smallest
     from convcheck.rules.find import find_case
 
     case = find_case(loaded, name, None, None, ())
-    vectors = _vectors(loaded, case)
     with progress(1, f"ask {backend}"):
-        found = ask_case(backend, loaded.specs[case.spec], vectors, timeout)
+        found = ask.ask_case(backend, loaded.specs[case.spec], _vectors(loaded, case), timeout)
     chosen = _chosen(_of_finding(found.groups, case, finding), group)
     with progress(1, "cut it down", "finding"):
-        witness = smallest(found, chosen)
+        witness = smallest.smallest(found, chosen)
     named = replace(witness.backend, name=backend)  # by it the form of a script is chosen
     return replace(witness, backend=named)
 
@@ -184,8 +182,8 @@ def _explained(loaded: Catalog, path: str, cause: str) -> Witness:
     case = _own_case(loaded, shown)
     witness = _witness(loaded, result, case, replace(group, examples=(example,)))
     cases = plural(len(found.cases), "case")
-    told = f"{said_of(found.causes)} (it gives every answer of {cases} of the run)"
-    return replace(witness, cause=told)
+    said = f"{said_of(found.causes)} (it gives every answer of {cases} of the run)"
+    return replace(witness, cause=said)
 
 
 def _reported(
