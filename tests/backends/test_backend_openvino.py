@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from convcheck.backends.openvino.backend import OpenVino
-from convcheck.backends.openvino.graph import trimmed
-from convcheck.backends.openvino.tensor import Names, fetch
+from convcheck.backends.openvino.backend import OpenVino, trimmed
+from convcheck.backends.process.standalone import OpenVinoServer
 from convcheck.backends.protocol import (
     LIMIT_VARIABLE,
     Answer,
@@ -244,36 +243,36 @@ def test_a_question_has_one_static_and_one_dynamic_model(
     kernel: OpenVino, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
-    compiled = kernel._compile
+    compile_model = ov.Core.compile_model
 
-    def spy(outputs: list[Any], inputs: list[Any]) -> Any:
-        made.append(str(inputs[0].get_output_partial_shape(0)))
-        return compiled(outputs, inputs)
+    def spy(core: object, model: Any, *more: object) -> object:
+        made.append(str(model.get_parameters()[0].get_output_partial_shape(0)))
+        return compile_model(core, model, *more)
 
-    monkeypatch.setattr(kernel, "_compile", spy)
+    monkeypatch.setattr(ov.Core, "compile_model", spy)
     for shape in ((3,), (4,), (5,), (3,), (), (2, 2)):
         only(kernel.answer(cast("int8", "int16"), [np.ones(shape, np.uint8)]), "int16", shape)
     assert made == ["[3]", "[?]", "[]", "[?,?]"]
 
 
 def test_pad_bits_are_ignored_and_a_strange_bool_is_seen() -> None:
-    names = Names(load().types.types.values())
-    tensor = ov.Tensor(ov.Type.i4, ov.Shape([3]))
-    tensor.data.view(np.uint8)[:] = [0x21, 0xF3]
-    answer = fetch(cast("int8", "int4"), [tensor], [], names)
-    assert only(answer, "int4", (3,)) == [1, 2, 3]
-    tensor = ov.Tensor(ov.Type.boolean, ov.Shape([3]))
-    tensor.data.view(np.uint8)[:] = [0, 1, 2]
-    assert only(fetch(cast("int8", "bool"), [tensor], [], names), "bool", (3,)) == [0, 1, 2]
+    for own, memory, due in (("i4", [0x21, 0xF3], [1, 2, 3]), ("boolean", [0, 1, 2], [0, 1, 2])):
+        name = {"i4": "int4"}.get(own, "bool")
+        ((found, shape, read),) = fetched(own, memory)
+        assert (found, shape, read.tolist()) == (name, (3,), due)
+
+
+def fetched(own: str, memory: list[int]) -> list[tuple[str, tuple[int, ...], Any]]:
+    """Read three codes of a type."""
+    types = {"int4": {"own": "i4", "bits": 4}, "bool": {"own": "boolean", "bits": 8}}
+    tensor = ov.Tensor(getattr(ov.Type, own), ov.Shape([3]))
+    tensor.data.view(np.uint8)[:] = memory
+    return OpenVinoServer("").read([tensor], {"types": types, "outputs": 1}, [])
 
 
 def test_a_type_that_convcheck_does_not_have_keeps_its_own_name() -> None:
-    tensor = ov.Tensor(ov.Type.nf4, ov.Shape([3]))
-    tensor.data.view(np.uint8)[:] = [0x21, 0x03]
-    (array,), types = outputs(
-        fetch(cast("int8", "int4"), [tensor], [], Names(load().types.types.values()))
-    )
-    assert (array.tolist(), types) == ([0x21, 0x03], ["nf4"])
+    ((name, _, array),) = fetched("nf4", [0x21, 0x03])
+    assert (array.tolist(), name) == ([0x21, 0x03], "nf4")
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,11 @@ def test_who_dies_or_hangs_costs_its_own_value(how: str, verdict: str, tmp_path:
     assert blamed == ({("0x07", "0x07")} if how != "fine" else set())
 
 
+def test_a_fault_of_the_server_is_no_refusal(tmp_path: Path) -> None:
+    (found,) = planted_run("raises", tmp_path)
+    assert found["verdict"] == "error"
+
+
 def test_an_answer_of_a_type_that_no_spec_has_is_wrong(tmp_path: Path) -> None:
     """It is the runtime's fault, and none of ours: complex32 of torch 2.1.2 is one."""
     (found,) = planted_run("strange", tmp_path)

@@ -1,6 +1,6 @@
 """A Python of an environment whose runtime is planted: int8 becomes int16, and one goes wrong.
 
-planted_runtime.py dies|hangs|lies|ends|strange|fine -I SERVER ort
+planted_runtime.py dies|hangs|lies|raises|ends|strange|fine -I SERVER ort
 
 One that `ends` does so before it is asked anything; a `strange` one names a type that nobody knows.
 """
@@ -31,6 +31,8 @@ class Planted:
                 os.kill(os.getpid(), signal.SIGSEGV)
             if HOW == "hangs":
                 time.sleep(60)
+            if HOW == "raises":
+                raise KeyError("a fault of the server")
             if HOW == "lies":
                 numbers[numbers == ILL] = ILL + 1
         made = "int16x" if HOW == "strange" else "int16"

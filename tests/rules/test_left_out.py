@@ -8,7 +8,7 @@ import pytest
 from catalogue import CATALOG
 
 from convcheck.backends.onnx.model import build
-from convcheck.backends.openvino.graph import attributes_of
+from convcheck.backends.openvino.backend import attributes_of
 from convcheck.backends.process.backend import template_of
 from convcheck.errors import SpecError
 from convcheck.rules.cases import cases

@@ -1,119 +1,47 @@
-"""OpenVINO on the CPU as a backend, in four variants.
+"""OpenVINO on the CPU as a backend: its own operators, and ONNX models.
 
-`openvino` feeds Parameters of a compiled model, so that the plugin's kernel answers; `first` feeds
-the first input, and makes the others Constants, as models have limits and scales; `const`
-compiles the same model of Constants, which is folded; `eval` asks Node.evaluate, the reference
-in OpenVINO's core. They take OpenVINO's own operators and ONNX models.
-
-The plugin has other kernels for stated than for unstated dimensions. The first call of a question
-is compiled with the shapes of the call, and answered so; calls of other shapes share one model of
-unstated dimensions for each combination of ranks, as a user's model with dynamic dimensions would
-have it (a dynamic rank is something that the plugin does not take). Where the type of the output
-is the answer, every call goes to such a model.
+It is asked as in another environment, by the server in `standalone.py`. No operator is known here:
+a node is made by the name and attributes that the case has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import base64
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
+from convcheck.backends.native import Direct, Native, Question, known_types
 from convcheck.backends.onnx.model import WORLD as ONNX
-from convcheck.backends.onnx.model import cannot_ask
-from convcheck.backends.openvino.graph import (
-    WORLD,
-    Dims,
-    TurnedDownError,
-    constants,
-    core,
-    element_type,
-    imported_version,
-    on_values,
-    outputs_on,
-    parameters,
-    turned_down,
-)
-from convcheck.backends.openvino.tensor import Names, copy, feed, fetch, oversized
-from convcheck.backends.protocol import Answer, Declined, Oversized
+from convcheck.backends.onnx.model import build, build_ranked, cannot_ask
+from convcheck.backends.process.standalone import OPENVINO_WAYS, OpenVinoServer
+from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.errors import UsageError
 from convcheck.numerics.codes import Bits
 from convcheck.rules.load import Catalog, load, user_folders
-from convcheck.rules.model import Case, Spec
+from convcheck.rules.model import Case, DType, Spec, Value
+from convcheck.rules.types import Types
 
-if TYPE_CHECKING:
-    from openvino import InferRequest, Node, Output, Tensor
-
-CONFIG = {
-    "INFERENCE_PRECISION_HINT": "f32",  # the default is bf16 on some CPUs
-    "INFERENCE_NUM_THREADS": 1,
-    "NUM_STREAMS": 1,
-    "CACHE_DIR": "",
-}
-_SAYS = {
-    "": "graph inputs, the first shape of a case static, others dynamic",
-    "first": "the first input fed, the others constants, the first shape of a case static",
-    "const": "constants folded when the model is compiled",
-    "eval": "Node.evaluate of the core, node by node",
-}
-_FAILED = (RuntimeError, ValueError, MemoryError, TurnedDownError)  # C++ exceptions, in Python
-
-
-_OVERRUN = "u1"  # outputs of it have memory for a bit a code, and a byte a code is written there
-
-
-@dataclass
-class _Kept:
-    """What was made for a question: requests by result types and dimensions, and answers.
-
-    `first` has, by result types, the shapes of the first call, for which alone there is a model
-    of stated dimensions.
-    """
-
-    question: object = None
-    first: dict[object, Dims] = field(default_factory=dict)
-    requests: dict[object, InferRequest] = field(default_factory=dict)
-    answers: dict[object, Answer] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """One call: the case, the inputs as tensors, and the types that OpenVINO infers."""
-
-    case: Case
-    inputs: Sequence[Bits]
-    tensors: list[Tensor]
-    results: tuple[str, ...]
-
-    @property
-    def shapes(self) -> Dims:
-        return tuple(bits.shape for bits in self.inputs)
+WORLD = "openvino"
+_BOOLS = {"true": True, "false": False}
 
 
 class OpenVino:
-    """OpenVINO's CPU plugin, or what it has besides: `variant` is '' or one of `_SAYS`."""
+    """OpenVINO's CPU plugin, or what it has besides: `variant` is one of OPENVINO_WAYS."""
 
     #: It takes graphs, and no option tells what becomes of one.
     graphs = ()
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
         """Raise UsageError for an unknown variant, ImportError where OpenVINO is not installed."""
-        if variant not in _SAYS:
-            raise UsageError(
-                f"the openvino backend has no variant {variant!r}",
-                hint=f"one of {', '.join(_address(name) for name in _SAYS)}",
-            )
-        known = imported_version()
-        self._feeds = variant in ("", "first")
-        self._feeds_first = variant == "first"
-        self._names = Names((catalog or load(user_folders())).types.types.values())
-        self._kept = _Kept()
-        ways = {"const": self._fold, "eval": self._evaluate}
-        self._way: Callable[[_Asked], Answer] = ways.get(variant, self._infer)
-        self.name = _address(variant)
-        self.version = (
-            f"openvino {known}, CPU, {_SAYS[variant]}, "
-            "INFERENCE_PRECISION_HINT f32, model cache off, 1 thread"
-        )
+        names = {known: f"{WORLD}:{known}" if known else WORLD for known in OPENVINO_WAYS}
+        if variant not in names:
+            hint = f"one of {', '.join(names.values())}"
+            raise UsageError(f"the openvino backend has no variant {variant!r}", hint=hint)
+        self._server = OpenVinoServer(variant)
+        self._direct = Direct(OPENVINO, self._server, catalog or load(user_folders()))
+        self.name, self.version = names[variant], f"{WORLD} {self._server.version}"
 
     @staticmethod
     def takes(spec: Spec) -> bool:
@@ -122,171 +50,121 @@ class OpenVino:
 
     def support(self, case: Case) -> Declined | None:
         """Decline what is neither OpenVINO's nor ONNX's, and types that OpenVINO does not have."""
-        world = case.op.partition(".")[0]
-        if world not in (WORLD, ONNX):
-            return Declined(f"{case.op} is neither OpenVINO's operator nor ONNX's", missing=True)
-        if ("input", "fed") in case.setting and not self._feeds:
+        if ("input", "fed") in case.setting and self._server.variant in ("const", "eval"):
             return Declined(f"{self.name} has constants as inputs")
-        casts = case.hops or (case,)
-        for dtype in (t for cast in casts for t in (*cast.inputs, *cast.outputs)):
-            if element_type(dtype.name_in(WORLD)) is None:
+        if declined := _supports(case):
+            return declined
+        for dtype in _types_of(case):
+            if not hasattr(self._server.api.Type, dtype.name_in(WORLD)):
                 return Declined(f"OpenVINO has no type {dtype}", missing=True)
-        return cannot_ask(case) if world == ONNX else None
+        return None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Infer the types first: a graph that cannot be made is Declined. Then ask for values.
 
         What is raised on values is Refused, unless it says that something is missing.
         """
-        shapes = tuple(bits.shape for bits in inputs)
-        try:
-            outputs = outputs_on(case, parameters(case, shapes))
-        except _FAILED as error:
-            return turned_down(error)
-        self._keep(case)
-        tensors = [feed(dtype, bits) for dtype, bits in zip(case.inputs, inputs, strict=True)]
-        results = tuple(output.get_element_type().to_string() for output in outputs)
-        way = self._fold if ("input", "constant") in case.setting and self._feeds else self._way
-        if _OVERRUN in results and way != self._evaluate:
-            return Declined(f"the CPU plugin overruns an output of {_OVERRUN}", missing=True)
-        return way(_Asked(case, inputs, tensors, results))
-
-    def _keep(self, case: Case) -> None:
-        """Forget the last question's models. Where the type of the output is the answer, the
-        attributes are about the type, and the inferred type stands for them.
-        """
-        attributes = case.attributes if case.outputs else ()
-        chain = tuple(hop.outputs for hop in case.hops), case.setting
-        question = (case.spec, case.inputs, case.outputs, case.layout, attributes, chain)
-        if self._kept.question != question:
-            self._kept = _Kept(question)
-
-    def _infer(self, asked: _Asked) -> Answer:
-        """Let the plugin's kernel answer."""
-        try:
-            request = self._request(asked)
-        except _FAILED as error:  # the graph is valid: a kernel is missing
-            return Declined(turned_down(error).message, missing=True)
-        for index, tensor in enumerate(asked.tensors[: self._fed(asked)]):
-            # set_input_tensor lets an output that is an input unchanged point to freed memory
-            copy(tensor, request.get_input_tensor(index))
-        return self._run(asked, request)
-
-    def _request(self, asked: _Asked) -> InferRequest:
-        """Find or make the model for a call's shapes.
-
-        Of thousands of types to find out, each has only one model, of unstated dimensions.
-        """
-        kept, shapes = self._kept, asked.shapes
-        if asked.case.outputs and kept.first.setdefault(asked.results, shapes) == shapes:
-            return self._compiled(asked, shapes)
-        try:
-            return self._compiled(asked, tuple((-1,) * len(shape) for shape in shapes))
-        except _FAILED:  # dynamic dimensions are more than was asked
-            return self._compiled(asked, shapes)
-
-    def _compiled(self, asked: _Asked, dims: Dims) -> InferRequest:
-        fed = self._fed(asked)
-        parts = tuple(bits.tobytes() for bits in asked.inputs[fed:])
-        key = (asked.results, dims, parts)
-        if key not in self._kept.requests:
-            if parts:  # calls of the same constants come one after the other
-                self._kept.requests.clear()
-            sources = [*parameters(asked.case, dims)[:fed], *constants(asked.tensors[fed:])]
-            outputs = outputs_on(asked.case, sources)
-            self._kept.requests[key] = self._compile(outputs, sources[:fed])
-        return self._kept.requests[key]
-
-    def _fed(self, asked: _Asked) -> int:
-        """Return how many inputs of a call are fed; the others are constants."""
-        return 1 if self._feeds_first else len(asked.inputs)
-
-    def _compile(self, outputs: list[Output], inputs: list[Node]) -> InferRequest:
-        from openvino import Model
-
-        model = Model(outputs, inputs, "convcheck")
-        return core().compile_model(model, "CPU", CONFIG).create_infer_request()
-
-    def _run(self, asked: _Asked, request: InferRequest) -> Answer:
-        try:
-            request.infer(share_outputs=True)
-        except _FAILED as error:
-            return on_values(error)
-        count = len(asked.case.outputs) or len(asked.results)  # of a chain, the middles come after
-        tensors = [request.get_output_tensor(index) for index in range(count)]
-        return fetch(asked.case, tensors, asked.inputs, self._names)
-
-    def _fold(self, asked: _Asked) -> Answer:
-        """Let the compiler fold Constants; equal questions of other attributes share an answer."""
-        key = (asked.results, asked.shapes, *(bits.tobytes() for bits in asked.inputs))
-        if key not in self._kept.answers:
-            if asked.case.outputs:  # nothing else asks the same
-                self._kept.answers.clear()
-            self._kept.answers[key] = self._folded(asked)
-        return self._kept.answers[key]
-
-    def _folded(self, asked: _Asked) -> Answer:
-        try:
-            outputs = outputs_on(asked.case, constants(asked.tensors))
-            huge = self._huge(asked, outputs)
-            return huge or self._run(asked, self._compile(outputs, []))
-        except _FAILED as error:
-            return on_values(error)
-
-    def _evaluate(self, asked: _Asked) -> Answer:
-        """Let the core's reference answer, node by node."""
-        try:
-            outputs = outputs_on(asked.case, constants(asked.tensors))
-            huge = self._huge(asked, outputs)
-            return huge or self._walk(asked, outputs)
-        except _FAILED as error:
-            return on_values(error)
-
-    def _walk(self, asked: _Asked, outputs: list[Output]) -> Answer:
-        from openvino import Model
-
-        values: dict[tuple[str, int], Tensor] = {}
-        for node in Model(outputs, [], "convcheck").get_ordered_ops():
-            if node.get_type_name() == "Result":
-                continue
-            made = _evaluated(node, values)
-            if made is None:
-                message = f"{node.get_type_name()} has no evaluate for these types"
-                return Declined(message, missing=True)
-            values.update({(node.get_name(), index): t for index, t in enumerate(made)})
-        count = len(asked.case.outputs) or len(outputs)
-        tensors = [values[_key(output)] for output in outputs[:count]]
-        return fetch(asked.case, tensors, asked.inputs, self._names)
-
-    def _huge(self, asked: _Asked, outputs: list[Output]) -> Oversized | None:
-        """Answer with the shapes inferred from Constants, before memory is asked for, where one is
-        too large.
-        """
-        partial = [output.get_partial_shape() for output in outputs]
-        if any(shape.is_dynamic for shape in partial):
-            return None
-        shapes = [tuple(int(d) for d in shape.to_shape()) for shape in partial]
-        return oversized(asked.case, asked.results, shapes, asked.inputs, self._names)
+        return self._direct.answer(case, inputs)
 
 
-def _evaluated(node: Node, values: dict[tuple[str, int], Tensor]) -> list[Tensor] | None:
-    """Compute a node's outputs from those of the nodes before it; None where it cannot."""
-    from openvino import Shape, Tensor
-
-    if node.get_type_name() == "Constant":
-        return [node.tensor_view]
-    made = []
-    for output in node.outputs():
-        shape = output.get_partial_shape()
-        known = Shape() if shape.is_dynamic else shape.to_shape()
-        made.append(Tensor(output.get_element_type(), known))
-    inputs = [values[_key(value)] for value in node.input_values()]
-    return made if node.evaluate(made, inputs) else None
+def _supports(case: Case) -> Declined | None:
+    """Decline what is neither OpenVINO's nor ONNX's, and types that no release has a name for."""
+    world = case.op.partition(".")[0]
+    if world not in (WORLD, ONNX):
+        return Declined(f"{case.op} is neither OpenVINO's operator nor ONNX's", missing=True)
+    for dtype in _types_of(case):
+        if not dtype.name_in(WORLD):
+            return Declined(f"OpenVINO has no type {dtype}", missing=True)
+    return cannot_ask(case) if world == ONNX else None
 
 
-def _key(output: Output) -> tuple[str, int]:
-    return output.get_node().get_name(), output.get_index()
+def _types_of(case: Case) -> list[DType]:
+    return [t for cast in case.hops or (case,) for t in (*cast.inputs, *cast.outputs)]
 
 
-def _address(variant: str) -> str:
-    return f"{WORLD}:{variant}" if variant else WORLD
+def _question(case: Case, catalog: Catalog) -> Question:
+    found: dict[str, Any] = {}
+    if case.op.startswith(f"{ONNX}."):
+        found["model"] = base64.b64encode(_model(case)).decode()
+    elif case.hops:
+        found["hops"] = [_node(hop) for hop in case.hops]
+        found["exposed"] = ("middle", "exposed") in case.setting
+    else:
+        found |= _node(case)
+    if ("input", "constant") in case.setting:
+        found["folds"] = True
+    types = _types((*case.outputs, *case.inputs), catalog.types)
+    return {**found, "types": types, "outputs": len(case.outputs)}
+
+
+@lru_cache(maxsize=256)
+def _types(own: tuple[DType, ...], types: Types) -> dict[str, object]:
+    """Return what the server has to know of types: a case's own before others of the same name."""
+    known = [*own, *(t for t in types.types.values() if t not in own)]
+    return known_types(lambda dtype: dtype.name_in(WORLD), known)
+
+
+def _model(case: Case) -> bytes:
+    # an importer of some operators wants to know how many dimensions there are
+    ranks = case.hops[0].ranks[:1] if case.hops else case.ranks
+    return bytes((build_ranked(case, ranks) if ranks else build(case)).SerializeToString())
+
+
+def _node(case: Case) -> dict[str, object]:
+    return {
+        "operator": case.op.partition(".")[2],
+        "opset": f"opset{case.version}",
+        "attributes": dict(attributes_of(case)),
+    }
+
+
+def attributes_of(case: Case) -> list[tuple[str, Any]]:
+    """Return the attributes of a case's node, as OpenVINO has their values."""
+    carried = [(name, case.outputs[0].name_in(WORLD)) for name, _ in case.carried]
+    return [*((name, _value(value)) for name, value in case.given), *carried]
+
+
+def _value(value: Value) -> Value | bool:
+    return _BOOLS.get(value, value) if isinstance(value, str) else value
+
+
+_NOISE = re.compile(
+    r" at src/\S+:\d+(?=:)"
+    r"|Exception from src/\S+:\d+:"
+    r"|While validating node '.*?' with friendly_name '[^']*':?"
+)
+_NUMBERED = re.compile(r"\b([A-Za-z]\w*?)_\d+\b(?= ?[\[('\"(]| \()")  # Clamp_3711 [0]: by count
+_MISSING = (
+    "is_type_supported",  # an element type that the operator does not take
+    "Couldn't create operation",
+    "Unsupported opset version",
+    "Unsupported data type",
+    "Unsupported operation",
+    "no such attribute",
+    "not implemented",
+    "not supported",
+    "unsupported",
+    "oesn't support",
+    "oes not support",
+    "can't convert from",  # of old releases: the plugin has no kernel for a graph that it took
+)
+
+
+def trimmed(message: str) -> str:
+    """Trim a message: C++ source lines, node listings, line breaks and running numbers are cut."""
+    text = _NOISE.sub("", " ".join(message.split()))
+    return _NUMBERED.sub(r"\1", " ".join(text.split())).strip(": ")
+
+
+def _heard(answer: Answer) -> Answer:
+    """Tell what is missing from a question that is turned down, or values that are refused."""
+    if not isinstance(answer, Declined | Refused):
+        return answer
+    text = trimmed(answer.message)
+    missing = any(phrase in text for phrase in _MISSING)
+    if isinstance(answer, Refused):
+        return Declined(text, missing=True) if missing else Refused(text)
+    return Declined(text, missing=missing or answer.missing)
+
+
+OPENVINO = Native(lambda case, catalog: _supports(case), _question, _heard)

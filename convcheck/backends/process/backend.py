@@ -28,6 +28,7 @@ from convcheck.backends.protocol import (
     Outputs,
     Oversized,
     ProtocolError,
+    Raised,
     call_timeout,
 )
 from convcheck.errors import UnavailableError
@@ -140,7 +141,9 @@ class Process:
         self.spoiled = self.spoiled or restart
         if run == self._run:
             nothing_more(self._program, run)
-        return self._native.heard(answer) if self._native else answer
+        if self._native is None or isinstance(answer, Raised):
+            return answer
+        return self._native.heard(answer)
 
 
 def _among(error: DiedError, count: int) -> DiedError:

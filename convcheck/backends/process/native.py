@@ -9,8 +9,7 @@ from convcheck.backends.native import Native, known_types
 from convcheck.backends.onnx.model import WORLD as ONNX
 from convcheck.backends.onnx.model import build, cannot_ask, tensor_type_number
 from convcheck.backends.onnx.runtime import from_load, from_run
-from convcheck.backends.openvino.graph import WORLD as OPENVINO
-from convcheck.backends.openvino.graph import attributes_of, on_values, turned_down
+from convcheck.backends.openvino.backend import OPENVINO
 from convcheck.backends.process import wire
 from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.backends.torch import TORCH
@@ -37,47 +36,8 @@ def _onnx_question(case: Case, catalog: Catalog) -> Mapping[str, object]:
     }
 
 
-def _openvino_supports(case: Case, catalog: Catalog) -> Declined | None:
-    """Decline what is neither OpenVINO's nor ONNX's, and types that no release has a name for."""
-    world = case.op.partition(".")[0]
-    if world == ONNX:
-        return cannot_ask(case)
-    if world != OPENVINO:
-        return Declined(f"{case.op} is neither OpenVINO's operator nor ONNX's", missing=True)
-    for dtype in (*case.inputs, *case.outputs):
-        if not dtype.name_in(OPENVINO):
-            return Declined(f"OpenVINO has no type {dtype}", missing=True)
-    return None
-
-
-def _openvino_question(case: Case, catalog: Catalog) -> Mapping[str, object]:
-    own = (*case.outputs, *case.inputs)  # before others of the same name
-    known = [*own, *(t for t in catalog.types.types.values() if t not in own)]
-    return {
-        **(_graph_of_onnx(case) if case.op.startswith(f"{ONNX}.") else _node_of(case)),
-        "types": known_types(lambda dtype: dtype.name_in(OPENVINO), known),
-        "outputs": len(case.outputs),
-    }
-
-
 def _graph_of_onnx(case: Case) -> dict[str, object]:
     return {"model": base64.b64encode(build(case).SerializeToString()).decode()}
-
-
-def _node_of(case: Case) -> dict[str, object]:
-    return {
-        "operator": case.op.partition(".")[2],
-        "opset": f"opset{case.version}",
-        "attributes": dict(attributes_of(case)),
-    }
-
-
-def _openvino_said(answer: Answer) -> Answer:
-    if isinstance(answer, Declined):
-        missing = answer.missing
-        found = turned_down(RuntimeError(answer.message))
-        return Declined(found.message, missing or found.missing)
-    return on_values(RuntimeError(answer.message)) if isinstance(answer, Refused) else answer
 
 
 def _onnx_runtime_said(answer: Answer) -> Answer:
@@ -88,6 +48,6 @@ def _onnx_runtime_said(answer: Answer) -> Answer:
 
 RUNTIMES: Mapping[str, Native] = {
     "ort": Native(_onnx_supports, _onnx_question, _onnx_runtime_said),
-    "openvino": Native(_openvino_supports, _openvino_question, _openvino_said),
+    "openvino": OPENVINO,
     "torch": TORCH,
 }

@@ -218,23 +218,36 @@ OPENVINO_CONFIG = {
     "NUM_STREAMS": 1,
     "CACHE_DIR": "",
 }
-OPENVINO_WAYS = {"": "graph inputs, the first shape of a case static, others dynamic",
-                 "const": "constants folded when the model is compiled"}  # fmt: skip
+OPENVINO_WAYS = {
+    "": "graph inputs, the first shape of a case static, others dynamic",
+    "first": "the first input fed, the others constants, the first shape of a case static",
+    "const": "constants folded when the model is compiled",
+    "eval": "Node.evaluate of the core, node by node",
+}
 OPENVINO_OVERRUN = "u1"  # it has memory for a bit a code, and a byte a code is written there
 OPENVINO_RAISES = (RuntimeError, ValueError, MemoryError)  # C++ exceptions, in Python
 
 
 class OpenVinoServer:
-    """OpenVINO on the CPU: by its plugin's kernels, or (`const`) folded when it is compiled."""
+    """OpenVINO on the CPU, in four variants: three implementations, and one with some constants.
+
+    Parameters of a compiled model have the plugin's kernel answer; of `first`, the inputs but the
+    first are Constants, as models have limits and scales; Constants (`const`) are folded when the
+    model is compiled; `eval` asks Node.evaluate, the reference in OpenVINO's core.
+
+    The plugin has other kernels for stated than for unstated dimensions. The first call of a
+    question is compiled with the shapes of the call; calls of other shapes share one model of
+    unstated dimensions for each combination of ranks, as a user's model with dynamic dimensions
+    would have it (the plugin does not take a dynamic rank). Where the type of the output is the
+    answer, every call goes to such a model.
+    """
 
     def __init__(self, variant: str) -> None:
         if variant not in OPENVINO_WAYS:
             raise ValueError(f"openvino has no variant {variant!r} here")
         self.api, self.op, self.factory = openvino_modules()
-        self.core, self.folds = self.api.Core(), variant == "const"
+        self.core, self.variant = self.api.Core(), variant
         self.asked: object = None
-        self.first: tuple[object, ...] = ()
-        self.requests: dict[object, Any] = {}
         self.name = "openvino"
         says = "INFERENCE_PRECISION_HINT f32, model cache off, 1 thread"
         release = self.api.get_version().partition("-")[0]
@@ -242,25 +255,39 @@ class OpenVinoServer:
 
     def answer(self, question: Own, given: list[Fed]) -> list[Made]:
         """Infer the types first: a graph that cannot be made is declined. Then ask for values."""
-        tensors = [self.tensor(one) for one in given]
         shapes = tuple(one.shape for one in given)
         try:
-            results = [self.kind(one) for one in self.outputs(question, self.inputs(given, shapes))]
+            outputs = self.outputs(question, self.inputs(given, shapes))
+            results = tuple(self.kind(one) for one in outputs)
         except OPENVINO_RAISES as error:
             raise Told("declined", str(error)) from None
-        if OPENVINO_OVERRUN in results:
+        if OPENVINO_OVERRUN in results and self.variant != "eval":
             said = f"the CPU plugin overruns an output of {OPENVINO_OVERRUN}"
             raise Told("declined", said, missing=True)
-        asked = question, [one.own for one in given]  # the question has no types of inputs
-        if self.asked != asked:
-            self.asked, self.first, self.requests = asked, (), {}
-        if self.folds:
-            request = self.folded(question, tensors, given)
-        else:
-            request = self.request(question, given, tuple(results))
-            for index, tensor in enumerate(tensors):
-                self.copy(tensor, request.get_input_tensor(index))
+        self.keep(question, given)
+        tensors = [self.tensor(one) for one in given]
+        folds = self.variant == "const" or (self.variant != "eval" and question.get("folds"))
+        if folds or self.variant == "eval":
+            return self.of_constants(question, tensors, given, results, folds)
+        fed = 1 if self.variant == "first" else len(tensors)
+        request = self.request(question, given, tensors[fed:], results)
+        for index, tensor in enumerate(tensors[:fed]):
+            # set_input_tensor lets an output that is an input unchanged point to freed memory
+            self.copy(tensor, request.get_input_tensor(index))
         return self.run(request, len(results), question, given)
+
+    def keep(self, question: Own, given: list[Fed]) -> None:
+        """Forget the models of another question. Where the types of the outputs are the answer,
+        the inferred types stand for the attributes.
+        """
+        hidden = () if question["outputs"] else ("attributes",)
+        same = {key: value for key, value in question.items() if key not in hidden}
+        asked = same, [one.own for one in given]  # the question has no types of inputs
+        if self.asked != asked:
+            self.asked = asked
+            self.first: Any = None  # the shapes of the first call
+            self.requests: dict[object, Any] = {}
+            self.answers: dict[object, Any] = {}
 
     def tensor(self, one: Fed) -> Any:
         """Make a tensor of an input."""
@@ -301,13 +328,28 @@ class OpenVinoServer:
         pairs = zip(given, dims)
         return [self.op.Parameter(self.type_of(one), partial(list(sizes))) for one, sizes in pairs]
 
+    def constants(self, tensors: Sequence[Any]) -> list[Any]:
+        """Make a Constant of each tensor, with a copy of its memory."""
+        return [self.op.Constant(tensor, shared_memory=False) for tensor in tensors]
+
     def outputs(self, question: Own, sources: list[Any]) -> list[Any]:
-        """Put the operator on sources, or read the ONNX model onto them."""
+        """Put the operator on sources, or the casts of a chain, whose middles may be outputs after
+        the last one; or read the ONNX model onto them.
+        """
         if "model" in question:
             return self.imported(base64.b64decode(question["model"]), sources)
+        if "hops" not in question:
+            return self.node(question, sources)
+        made: list[Any] = []
+        for hop in question["hops"]:
+            made = [*self.node(hop, made[:1] or sources), *made]
+        return made if question["exposed"] else made[:1]
+
+    def node(self, question: Own, sources: list[Any]) -> list[Any]:
+        """Put an operator on sources."""
         opset, attributes = question["opset"], question["attributes"]
         factory = self.factory.NodeFactory(opset)
-        node = factory.create(question["operator"], sources, dict(attributes))
+        node = factory.create(question["operator"], list(sources), dict(attributes))
         made = node.get_type_info().version_id
         if made != opset:
             raise ValueError(f"Couldn't create operation: {opset} has that of {made}")
@@ -325,46 +367,102 @@ class OpenVinoServer:
         self.api.Model(outputs, inputs, "convcheck")  # infers the types and shapes anew
         return outputs
 
-    def request(self, question: Own, given: list[Fed], results: tuple[str, ...]) -> Any:
+    def request(self, question: Own, given: list[Fed], constants: list[Any], results: Any) -> Any:
         """Find or make the model for a call's shapes: the first is stated, others are dynamic."""
         shapes = tuple(one.shape for one in given)
         self.first = self.first or (shapes,)
         try:
             if question["outputs"] and self.first == (shapes,):
-                return self.compiled(question, given, shapes, results)
+                return self.compiled(question, given, constants, shapes, results)
             try:
                 free = tuple((-1,) * len(shape) for shape in shapes)
-                return self.compiled(question, given, free, results)
+                return self.compiled(question, given, constants, free, results)
             except OPENVINO_RAISES:  # dynamic dimensions are more than was asked
-                return self.compiled(question, given, shapes, results)
+                return self.compiled(question, given, constants, shapes, results)
         except OPENVINO_RAISES as error:  # the graph is valid: a kernel is missing
             raise Told("declined", str(error), missing=True) from None
 
-    def compiled(self, question: Own, given: list[Fed], dims: Any, results: Any) -> Any:
-        """Compile a model with Parameters, once for the same dimensions."""
-        if (results, dims) not in self.requests:
-            sources = self.inputs(given, dims)
-            self.requests[results, dims] = self.made(self.outputs(question, sources), sources)
-        return self.requests[results, dims]
+    def compiled(
+        self, question: Own, given: list[Fed], constants: list[Any], dims: Any, results: Any
+    ) -> Any:
+        """Compile a model of Parameters, the last inputs Constants; once for the same of all."""
+        fed = len(given) - len(constants)
+        parts = tuple(one.codes.tobytes() for one in given[fed:])
+        if (results, dims, parts) not in self.requests:
+            if parts:  # calls of the same constants come one after the other
+                self.requests.clear()
+            sources = self.inputs(given, dims)[:fed]
+            outputs = self.outputs(question, [*sources, *self.constants(constants)])
+            self.requests[results, dims, parts] = self.made(outputs, sources)
+        return self.requests[results, dims, parts]
 
     def made(self, outputs: list[Any], sources: list[Any]) -> Any:
         """Compile a graph."""
         model = self.api.Model(outputs, sources, "convcheck")
         return self.core.compile_model(model, "CPU", OPENVINO_CONFIG).create_infer_request()
 
-    def folded(self, question: Own, tensors: list[Any], given: list[Fed]) -> Any:
-        """Compile a model of Constants, unless its output is known to be too large."""
-        try:
-            sources = [self.op.Constant(tensor, shared_memory=False) for tensor in tensors]
-            outputs = self.outputs(question, sources)
-            partial = [one.get_partial_shape() for one in outputs]
-            if not any(shape.is_dynamic for shape in partial):
-                names = self.names([self.kind(one) for one in outputs], question)
-                shapes = [tuple(int(size) for size in shape.to_shape()) for shape in partial]
-                check_size(list(zip(names, shapes)), question, given)
-            return self.made(outputs, [])
-        except OPENVINO_RAISES as error:
-            raise Told("refused", str(error)) from None
+    def of_constants(
+        self, question: Own, tensors: list[Any], given: list[Fed], results: Any, folds: Any
+    ) -> list[Made]:
+        """Ask for the values of Constants; equal questions of other attributes share an answer."""
+        key = results, tuple((one.shape, one.codes.tobytes()) for one in given)
+        if question["outputs"]:  # nothing else asks the same
+            self.answers.clear()
+        if key not in self.answers:
+            ask = self.folded if folds else self.evaluated
+            try:
+                self.answers[key] = ask(question, tensors, given)
+            except Told as told:
+                self.answers[key] = told
+            except OPENVINO_RAISES as error:
+                self.answers[key] = Told("refused", str(error))
+        found = self.answers[key]
+        if isinstance(found, Told):
+            raise found.with_traceback(None)
+        return found  # type: ignore[no-any-return]
+
+    def graph(self, question: Own, tensors: list[Any], given: list[Fed]) -> list[Any]:
+        """Put the operator on Constants, unless an output is known to be too large."""
+        outputs = self.outputs(question, self.constants(tensors))
+        partial = [one.get_partial_shape() for one in outputs]
+        if not any(shape.is_dynamic for shape in partial):
+            names = self.names([self.kind(one) for one in outputs], question)
+            shapes = [tuple(int(size) for size in shape.to_shape()) for shape in partial]
+            check_size(list(zip(names, shapes)), question, given)
+        return outputs
+
+    def folded(self, question: Own, tensors: list[Any], given: list[Fed]) -> list[Made]:
+        """Let the compiler fold Constants."""
+        outputs = self.graph(question, tensors, given)
+        return self.run(self.made(outputs, []), len(outputs), question, given)
+
+    def evaluated(self, question: Own, tensors: list[Any], given: list[Fed]) -> list[Made]:
+        """Let the core's reference answer, node by node."""
+        outputs = self.graph(question, tensors, given)
+        values: dict[object, Any] = {}
+        for node in self.api.Model(outputs, [], "convcheck").get_ordered_ops():
+            if node.get_type_name() == "Result":
+                continue
+            if node.get_type_name() == "Constant":
+                made = [node.tensor_view]
+            else:
+                made = [self.empty(output) for output in node.outputs()]
+                inputs = [values[self.place(value)] for value in node.input_values()]
+                if not node.evaluate(made, inputs):
+                    said = f"{node.get_type_name()} has no evaluate for these types"
+                    raise Told("declined", said, missing=True)
+            values.update({(node.get_name(), index): one for index, one in enumerate(made)})
+        return self.read([values[self.place(output)] for output in outputs], question, given)
+
+    def empty(self, output: Any) -> Any:
+        """Make a tensor for an output of a node."""
+        shape = output.get_partial_shape()
+        known = self.api.Shape() if shape.is_dynamic else shape.to_shape()
+        return self.api.Tensor(output.get_element_type(), known)
+
+    def place(self, output: Any) -> tuple[str, int]:
+        """Return what names an output of a graph."""
+        return output.get_node().get_name(), output.get_index()
 
     def names(self, own: list[str], question: Own) -> list[str]:
         """Return convcheck's names of types, and OpenVINO's own where there is none."""
@@ -379,14 +477,25 @@ class OpenVinoServer:
         except OPENVINO_RAISES as error:
             raise Told("refused", str(error)) from None
         tensors = [request.get_output_tensor(index) for index in range(count)]
+        return self.read(tensors, question, given)
+
+    def read(self, tensors: list[Any], question: Own, given: list[Fed]) -> list[Made]:
+        """Read outputs, but those after the ones that were asked for: of an unknown type, the
+        bytes.
+        """
+        tensors = tensors[: question["outputs"] or None]
         names = self.names([self.kind(one) for one in tensors], question)
         shapes = [tuple(one.shape) for one in tensors]
         check_size(list(zip(names, shapes)), question, given)
         made = []
         for tensor, name, shape in zip(tensors, names, shapes):
-            bits = question["types"][name]["bits"]
-            codes = unpacked(self.memory(tensor).copy(), bits, shape) if bits else tensor.str_data
-            made.append((name, shape, np.asarray(codes) if bits else np.asarray(codes, object)))
+            if name not in question["types"]:
+                codes = self.memory(tensor).copy()
+            elif bits := question["types"][name]["bits"]:
+                codes = unpacked(turned(self.memory(tensor).copy(), bits), bits, shape)
+            else:
+                codes = np.asarray(tensor.str_data, object).reshape(shape)
+            made.append((name, shape, codes))
         return made
 
 

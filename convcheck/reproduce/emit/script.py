@@ -51,12 +51,12 @@ def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
     size = "shape" if stated else "[-1] * len(shape)"
     content["dims"] = f"ov.PartialShape({size})"
     if witness.backend.name.startswith("openvino"):
-        from convcheck.backends.openvino.backend import CONFIG
+        from convcheck.backends.process.standalone import OPENVINO_CONFIG
 
-        content |= {"config": repr(CONFIG)}
+        content |= {"config": repr(OPENVINO_CONFIG)}
     if case.op.partition(".")[0] == _ONNX:
         return {**content, **_of_model(witness)}
-    from convcheck.backends.openvino.graph import attributes_of
+    from convcheck.backends.openvino.backend import attributes_of
 
     before = repr(dict(attributes_of(witness.before))) if witness.before else ""
     return {
