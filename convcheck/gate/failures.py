@@ -80,9 +80,12 @@ class Failures:
         return frozenset(part.case.id for part in self.result.parts)
 
     def listed(self, name: str, key: Key, causes: Names) -> Sequence[Key]:
-        """Return which failures of a case are those of a key, or what some causes predict."""
+        """Return which failures of a case are those of a key, or what some causes predict
+        together, in whatever order they are named.
+        """
         if causes:
-            return self.keys.get(name, ()) if is_given_by(self.cases[name], causes) else ()
+            given = sorted(causes) in map(sorted, predicted_by(self.cases[name]))
+            return self.keys.get(name, ()) if given else ()
         return (key,) if name in self.by_key.get(key, ()) else ()
 
     def is_left(self, name: str, taken: Container[tuple[str, Key]]) -> bool:
@@ -121,16 +124,9 @@ def _kind(group: Group) -> str:
     return said if group.verdict == "refused" and said else group.kind
 
 
-def is_given_by(case: CaseResult, causes: Names) -> bool:
-    """Return whether all that fails in a case is what some causes predict together: they give
-    every answer, in whatever order they are named, and it depends on no placement.
-    """
-    return sorted(causes) in map(sorted, predicted_by(case))
-
-
 def predicted_by(case: CaseResult) -> tuple[Names, ...]:
-    """Return the causes that predict all that fails in a case; () if it depends on a placement
-    as well.
+    """Return the causes that give every answer of a case that fails; () if that depends on a
+    placement as well.
     """
     failing = [group for group in case.groups if group.verdict in FAILURES]
     if case.diagnosis is None or fails_whole(case):

@@ -13,7 +13,7 @@ from convcheck.gate.failures import Key, key_of
 from convcheck.gate.known_file import KnownList, read_known
 from convcheck.gate.problems import ABOUT, notes, problem, vanished
 from convcheck.judge.failure import fails_whole
-from convcheck.judge.result import FAILURES, CaseResult, Excuse, RunResult
+from convcheck.judge.result import FAILURES, CaseResult, Excuse, RunResult, Tolerance
 
 __all__ = ["KnownList", "hold", "read_known", "released"]
 
@@ -33,7 +33,8 @@ def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunR
     excuses: dict[str, dict[Key, Excuse]] = {}
     for finding in comparison.findings:
         entry = finding.entry
-        excuse = Excuse(entry.tolerance, entry.reason, entry.issue, entry.place)
+        kind: Tolerance = "waived" if entry.waived else "known"
+        excuse = Excuse(kind, entry.reason, entry.issue, entry.place)
         for name, key in finding.takes if finding.excused else ():
             excuses.setdefault(name, {})[key] = excuse
     unversioned = 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from convcheck.errors import Place, UsageError
 from convcheck.gate.toml import Table, read_tables
-from convcheck.judge.result import FAILURES, Names, Tolerance, Verdict
+from convcheck.judge.result import FAILURES, Names, Verdict
 from convcheck.rules.case_names import ids_of
 from convcheck.wording import meant
 
@@ -85,11 +85,6 @@ class KnownEntry:
     def waived(self) -> bool:
         """Whether it is accepted for good."""
         return self.table.name == WAIVER
-
-    @property
-    def tolerance(self) -> Tolerance:
-        """Known and to be fixed, or accepted for good."""
-        return "waived" if self.waived else "known"
 
     @property
     def outdated(self) -> str:

@@ -59,11 +59,9 @@ def _instead(finding: CheckedEntry, comparison: Comparison) -> str:
     silent = sum(case.verdict in _OPEN for case in cases)
     if not failing and not silent:
         return "passes now" + (f", in all {plural(len(cases), 'case')}" if len(cases) > 1 else "")
-    of = f" of {len(cases)}" if len(cases) > 1 else ""
-    parts = [(failing, "fail differently"), (silent, "give nothing to judge")]
-    said = " and ".join(f"{count}{of} {what}" for count, what in parts if count)
-    if len(cases) == 1:
-        said = "it fails differently" if failing else "it gives nothing to judge"
+    kinds = {"passing": len(cases) - failing - silent, "failing differently": failing,
+             "nothing to judge": silent}  # fmt: skip
+    said = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
     return f"no case fails like this now ({said})"
 
 

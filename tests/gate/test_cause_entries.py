@@ -125,7 +125,7 @@ def test_stale_expired_and_passing(tmp_path: Path) -> None:
     both = explained({FIRST: [TRUNCATES], SECOND: [TRUNCATES]})
     stale = held(ENTRY, both, tmp_path)
     assert (fault(stale)[0], excused(stale)) == ("stale", [])
-    assert "fail differently" in fault(stale)[1]
+    assert "failing differently" in fault(stale)[1]
     late = held(ENTRY + "until = 2026-05-01\n", explained(TWO), tmp_path)
     assert (fault(late)[0], excused(late)) == ("expired", [])
     broad = held(ENTRY, explained({FIRST: [NARROW]}), tmp_path)
