@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +18,14 @@ from convcheck.errors import UsageError
 from convcheck.streams import say
 
 if TYPE_CHECKING:
-    from convcheck.numerics.codes import Bits
     from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
-    from convcheck.rules.model import Case, Spec
+    from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
     from convcheck.vectors.model import Vectors
 
 TEXT, JSON, SAFETENSORS, ONNX = FORMS = ("text", "json", "safetensors", "onnx-backend")
+_ENDINGS = {TEXT: "txt", SAFETENSORS: "safetensors"}
 EXAMPLE = """\b
 Examples:
   convcheck export onnx.Cast-21/float32-to-float8e4m3fn/saturate=1 --format text | ./mine \\
@@ -74,24 +75,23 @@ def command(
     those that are undefined or disputed. Exit codes: 0, or 2 for bad input.
     """
     loaded = catalog(specs)
-    cases = _cases(loaded, selection)
-    asked = _Asked(loaded, cases, form, tier, seed)
-    if _is_one(asked, out):
+    export = _Export(loaded, _cases(loaded, selection), form, tier, seed)
+    if _is_one(export, out):
         check_outputs({"--out": out})
-        _write_one(asked, out)
+        _write_one(export, out)
     elif out in (None, "-"):
         from convcheck.wording import plural
 
-        said = f"which folder? {form} of {plural(len(cases), 'case')} cannot go to stdout"
+        said = f"which folder? {form} of {plural(len(export.cases), 'case')} cannot go to stdout"
         raise UsageError(said, hint="--out DIR")
     else:
-        _write_folder(asked, Path(str(out)))
+        _write_folder(export, Path(str(out)))
     return 0
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is to be written."""
+class _Export:
+    """The cases to write, and how."""
 
     catalog: Catalog
     cases: Sequence[Case]
@@ -99,17 +99,48 @@ class _Asked:
     tier: str
     seed: int
 
-    def corpus(self) -> Corpus:
+    def corpus(self, cases: Sequence[Case]) -> Corpus:
+        """Open the vectors of some cases."""
         from typing import cast
 
         from convcheck.rules.load import data_dir
         from convcheck.vectors.corpus import open_corpus
         from convcheck.vectors.model import Tier
 
-        return open_corpus(self.catalog, cast(Tier, self.tier), self.seed, data_dir("vectors"))
+        found = open_corpus(self.catalog, cast(Tier, self.tier), self.seed, data_dir("vectors"))
+        found.check(cases)
+        return found
 
-    def spec(self, case: Case) -> Spec:
-        return self.catalog.specs[case.spec]
+    def why_not(self, case: Case) -> str:
+        """Return why a case has no such form, '' if it has."""
+        from convcheck.vectors.export.safetensors import can_hold
+
+        if self.form == TEXT and case.whole_calls:
+            return "the question is a whole call, not one input per line"
+        if self.form == SAFETENSORS and not can_hold(case):
+            return "it has texts"
+        if self.form == ONNX:
+            from convcheck.backends.onnx.model import cannot_ask
+
+            declined = cannot_ask(case)
+            return declined.message if declined else ""
+        return ""
+
+    def content(self, vectors: Vectors) -> bytes:
+        """Return the file of a case in any form but that of ONNX, which has several."""
+        from convcheck.vectors.export import safetensors, text
+        from convcheck.vectors.model import CallSet
+        from convcheck.vectors.store.write import body, header
+        from convcheck.vectors.store.write_calls import body_of_calls
+
+        spec = self.catalog.specs[vectors.case.spec]
+        if self.form == SAFETENSORS:
+            return safetensors.content(spec, vectors, self.tier, self.seed)
+        if self.form == JSON:
+            rest = body_of_calls((vectors,)) if isinstance(vectors, CallSet) else body(vectors)
+            return (header(spec, self.seed, vectors) + rest).encode()
+        assert not isinstance(vectors, CallSet)  # noqa: S101 a whole call has no text form
+        return "".join(f"{line}\n" for line in text.lines(vectors)).encode()
 
 
 def _cases(loaded: Catalog, chosen: Selection) -> Sequence[Case]:
@@ -130,169 +161,100 @@ def _cases(loaded: Catalog, chosen: Selection) -> Sequence[Case]:
     return list({case.id: case for case in found}.values())
 
 
-def _is_one(asked: _Asked, out: str | None) -> bool:
+def _is_one(export: _Export, out: str | None) -> bool:
     """Return whether one file is wanted: of one case, in a form that is one file, to no folder."""
-    if len(asked.cases) > 1 or asked.form == ONNX:
+    if len(export.cases) > 1 or export.form == ONNX:
         return False
     if out in (None, "-"):
-        return asked.form != SAFETENSORS
+        return export.form != SAFETENSORS
     return not (str(out).endswith("/") or Path(str(out)).is_dir())
 
 
-def _write_one(asked: _Asked, out: str | None) -> None:
+def _write_one(export: _Export, out: str | None) -> None:
     from convcheck.files import write_text, write_whole
 
-    corpus, [case] = asked.corpus(), asked.cases
-    why_not = _why_not(asked, case)
-    if why_not:
-        raise UsageError(f"{case.id} has no {asked.form} form: {why_not}", hint="--format json")
-    corpus.check([case])
-    made = _content(asked, case, corpus.vectors(case))
-    if asked.form == SAFETENSORS:
+    [case] = export.cases
+    if why_not := export.why_not(case):
+        raise UsageError(f"{case.id} has no {export.form} form: {why_not}", hint="--format json")
+    made = export.content(export.corpus([case]).vectors(case))
+    if export.form == SAFETENSORS:
         write_whole(Path(str(out)), made)
     else:
         write_text(made.decode(), out or "-")
 
 
-def _why_not(asked: _Asked, case: Case) -> str:
-    """Return why a case has no such form, '' where it has."""
-    from convcheck.vectors.export.safetensors import can_hold
-
-    if asked.form == TEXT and case.whole_calls:
-        return "the question is a whole call, not one input per line"
-    if asked.form == SAFETENSORS and not can_hold(case):
-        return "it has texts"
-    if asked.form == ONNX:
-        from convcheck.backends.onnx.model import cannot_ask
-
-        declined = cannot_ask(case)
-        return declined.message if declined else ""
-    return ""
-
-
-def _content(asked: _Asked, case: Case, vectors: Vectors) -> bytes:
-    from convcheck.vectors.export import json, safetensors, text
-    from convcheck.vectors.model import VectorSet
-
-    spec = asked.spec(case)
-    if asked.form == SAFETENSORS:
-        return safetensors.content(spec, vectors, asked.tier, asked.seed)
-    if asked.form == JSON:
-        return json.vector_file_text(spec, vectors, asked.seed).encode()
-    assert isinstance(vectors, VectorSet)  # noqa: S101 a whole call has no text form
-    return "".join(f"{line}\n" for line in text.lines(vectors)).encode()
-
-
 # A folder ------------------------------------------------------------------------------------
 
 
-def _write_folder(asked: _Asked, path: Path) -> None:
+def _write_folder(export: _Export, path: Path) -> None:
     from convcheck.vectors.export import folder
+    from convcheck.wording import plural
 
-    folder.check(path, asked.form)
-    corpus = asked.corpus()
-    reasons = {case.id: _why_not(asked, case) for case in asked.cases}
-    kept = [case for case in asked.cases if not reasons[case.id]]
+    folder.check(path, export.form)
+    reasons = {case.id: export.why_not(case) for case in export.cases}
+    kept = [case for case in export.cases if not reasons[case.id]]
     if not kept:
-        first = asked.cases[0].id
-        said = f"none of the cases has a form in {asked.form}; {first}: {reasons[first]}"
+        first, reason = next(iter(reasons.items()))
+        said = f"none of the cases has a form in {export.form}; {first}: {reason}"
         raise UsageError(said, hint="--format json holds every case")
-    corpus.check(kept)
-    counts = _Counts(len(asked.cases) - len(kept))
-    with progress(len(kept), f"export as {asked.form}") as advance:
-        files = _files(asked, corpus, kept, counts, lambda: advance())
-        folder.write_export(files, path, asked.form)
-    say(counts.said(asked.form, path), err=True)
-
-
-@dataclass
-class _Counts:
-    """What was written, and what not."""
-
-    skipped: int  # cases
-    cases: int = 0
-    vectors: int = 0
-    left_out: int = 0  # vectors
-
-    def said(self, form: str, folder: Path) -> str:
-        from convcheck.wording import plural
-
-        parts = [f"in {folder}: {plural(self.cases, 'case')}, {plural(self.vectors, 'vector')}"]
-        if self.skipped:
-            parts.append(f"skipped, no {form} form: {plural(self.skipped, 'case')}")
-        if self.left_out:
-            left = plural(self.left_out, "vector")
-            parts.append(f"left out, without one expected value: {left}")
-        return "; ".join(parts)
+    counts = Counter(skipped=len(export.cases) - len(kept))
+    with progress(len(kept), f"export as {export.form}") as advance:
+        files = _vector_files if export.form == JSON else _files
+        folder.write_export(files(export, kept, counts, advance), path, export.form)
+    said = f"in {path}: {plural(counts['case'], 'case')}, {plural(counts['vector'], 'vector')}"
+    if skipped := counts["skipped"]:
+        said += f"; skipped, no {export.form} form: {plural(skipped, 'case')}"
+    if left := counts["left out"]:
+        said += f"; left out, without one expected value: {plural(left, 'vector')}"
+    say(said, err=True)
 
 
 def _files(
-    asked: _Asked, corpus: Corpus, cases: Sequence[Case], counts: _Counts, done: Callable[[], None]
+    export: _Export, cases: Sequence[Case], counts: Counter[str], done: Callable[[], None]
 ) -> Iterator[tuple[str, bytes]]:
-    if asked.form == JSON:
-        yield from _vector_files(asked, corpus, cases, counts, done)
-        return
-    ending = {TEXT: "txt", SAFETENSORS: "safetensors"}.get(asked.form, "")
+    corpus = export.corpus(cases)
     for case in cases:
         vectors = corpus.vectors(case)
-        if asked.form == ONNX:
-            yield from _test(case, vectors, counts)
+        if export.form == ONNX:
+            yield from _test(vectors, counts)
         else:
-            counts.cases, counts.vectors = counts.cases + 1, counts.vectors + len(vectors)
-            yield f"{case.id}.{ending}", _content(asked, case, vectors)
+            counts.update(case=1, vector=len(vectors))
+            yield f"{case.id}.{_ENDINGS[export.form]}", export.content(vectors)
         done()
 
 
 def _vector_files(
-    asked: _Asked, corpus: Corpus, cases: Sequence[Case], counts: _Counts, done: Callable[[], None]
+    export: _Export, cases: Sequence[Case], counts: Counter[str], done: Callable[[], None]
 ) -> Iterator[tuple[str, bytes]]:
-    """Return the files of a vectors folder: what versions have in common is there once."""
+    """Yield the files of a vectors folder: what versions have in common is there once."""
     from convcheck.vectors.store.write import Files
+
+    corpus = export.corpus(cases)
 
     def of(spec: str) -> Iterator[Vectors]:
         for case in cases:
             if case.spec == spec:
                 yield corpus.vectors(case)
-                counts.cases += 1
+                counts["case"] += 1
                 done()
 
     names = dict.fromkeys(case.spec for case in cases)
-    files = Files(((asked.catalog.specs[n], of(n)) for n in names), asked.tier, asked.seed)
+    files = Files(((export.catalog.specs[n], of(n)) for n in names), export.tier, export.seed)
     yield from ((name, text.encode()) for name, text in files)
-    counts.vectors = files.vectors
+    counts["vector"] = files.vectors
 
 
-def _test(case: Case, vectors: Vectors, counts: _Counts) -> Iterator[tuple[str, bytes]]:
-    """Return the files of an ONNX test; none, and the case counts as skipped, where nothing is
+def _test(vectors: Vectors, counts: Counter[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of an ONNX test; none, and the case counts as skipped, if nothing is
     settled, or a runtime may refuse it.
     """
     from convcheck.backends.onnx.node_tests import test_files
+    from convcheck.emit.exact import data_sets
     from convcheck.judge.refusals import is_accepted
 
-    sets, asked = _data_sets(vectors)
-    if is_accepted(case) or not sets:
-        counts.skipped += 1
+    sets, settled = data_sets(vectors)
+    if is_accepted(vectors.case) or not sets:
+        counts["skipped"] += 1
         return
-    counts.cases, counts.vectors = counts.cases + 1, counts.vectors + asked
-    counts.left_out += len(vectors) - asked
-    yield from test_files(case, sets)
-
-
-def _data_sets(vectors: Vectors) -> tuple[list[tuple[Sequence[Bits], Sequence[Bits]]], int]:
-    """Return data sets of what is settled, and how many vectors that is."""
-    import numpy as np
-
-    from convcheck.ask.elements import inputs_at
-    from convcheck.vectors.export import exact
-    from convcheck.vectors.model import CallSet
-
-    if isinstance(vectors, CallSet):
-        both = zip(vectors.calls, map(exact.outputs_of, vectors.expected), strict=True)
-        sets = [(call, outputs) for call, outputs in both if outputs is not None]
-        return list(sets), len(sets)
-    index = np.flatnonzero(exact.settled(vectors))
-    if not len(index):
-        return [], 0
-    first, fmt = vectors.expected.readings[0], vectors.case.outputs[0].format
-    outputs = exact.due(fmt, first.codes[index], first.patterns[index])
-    return [(inputs_at(vectors, index), [outputs])], len(index)
+    counts.update({"case": 1, "vector": settled, "left out": len(vectors) - settled})
+    yield from test_files(vectors.case, sets)
