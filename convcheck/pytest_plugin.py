@@ -330,13 +330,13 @@ def _text(run: RunResult, config: pytest.Config) -> str:
     """Return first the cause, or else what is wrong, in a line for pytest's summary, then what the
     terminal report shows of it, with our name of the option that a time-out tells.
     """
+    from convcheck.report.document import Document
     from convcheck.report.draw.console import MAX_WIDTH, plain_lines
     from convcheck.report.draw.finding import finding_blocks
-    from convcheck.report.make import document
 
     width = min(config.get_terminal_writer().fullwidth, MAX_WIDTH)
     verbose = config.get_verbosity() > 0
-    report = document(run)
+    report = Document(run)
     found = [one for one in report.findings if one.gated]
     said = [f"{one.labelled_line} ({one.count or '1 case'})" for one in found[:1]]
     if causes := report.causes:

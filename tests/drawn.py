@@ -6,28 +6,28 @@ from rich.console import Console
 
 from convcheck.judge.result import RunResult
 from convcheck.report import html
+from convcheck.report.document import Document
 from convcheck.report.draw import github, junit, markdown, terminal
 from convcheck.report.draw.console import put
-from convcheck.report.make import document
 
 
 def print_report(
     result: RunResult, console: Console, verbose: bool = False, quiet: bool = False
 ) -> None:
-    put(terminal.report_page(document(result), verbose, quiet), console, whole=False)
+    put(terminal.report_page(Document(result), verbose, quiet), console, whole=False)
 
 
 def in_markdown(result: RunResult) -> str:
-    return markdown.render(document(result))
+    return markdown.render(Document(result))
 
 
 def in_junit(result: RunResult) -> str:
-    return junit.render(document(result))
+    return junit.render(Document(result))
 
 
 def in_html(result: RunResult, command: str = "") -> str:
-    return html.render(document(result), command)
+    return html.render(Document(result), command)
 
 
 def annotated(result: RunResult) -> list[str]:
-    return list(github.annotation_lines(document(result)))
+    return list(github.annotation_lines(Document(result)))

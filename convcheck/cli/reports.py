@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from convcheck.gate.known import KnownList
     from convcheck.judge.result import RunResult
-    from convcheck.report.document import Document
     from convcheck.rules.load import Catalog
     from convcheck.rules.types import Types
 
@@ -122,13 +121,14 @@ def write_reports(
     """
     from rich.console import Console
 
+    from convcheck.report.document import Document
     from convcheck.report.draw import terminal
     from convcheck.report.draw.console import is_terminal, put
     from convcheck.report.environment import environment
-    from convcheck.report.make import document
 
     result = replace(result, environment=result.environment or environment())
-    made = _named(document(_dated(result), types), source or reports.files.get("json", "-"))
+    file = source or reports.files.get("json", "-")
+    made = Document(_dated(result), types, "" if file == "-" else file)
     texts: list[tuple[str, Callable[[], str]]] = [
         (path, partial(FORMATS[name].draw, result, made, command))
         for name, path in reports.files.items()
@@ -146,11 +146,6 @@ def write_reports(
 
     write_all(texts, page)
     return exit_code(result)
-
-
-def _named(made: Document, path: str) -> Document:
-    """Return a document with the file of its report; - is none."""
-    return replace(made, head=replace(made.head, report="" if path == "-" else path))
 
 
 def source_date() -> datetime | None:

@@ -34,22 +34,23 @@ def show_side_by_side(turns: Sequence[Turn[RunResult]], reports: Reports) -> int
     from rich.console import Console
 
     from convcheck.files import write_all
-    from convcheck.report.draw import side_by_side as sidebyside
+    from convcheck.report.document import Document
     from convcheck.report.draw.console import is_terminal, put
+    from convcheck.report.draw.side_by_side import Side, side_by_side_page
     from convcheck.report.json import reports as reports_json
     from convcheck.report.short_names import short_names
 
     path = reports.files.get("json")
     names = short_names([turn.address for turn in turns])
     sides = [
-        sidebyside.side_of(name, turn.done, turn.why_not)
+        Side(name, Document(turn.done) if turn.done else None, turn.why_not)
         for name, turn in zip(names, turns, strict=True)
     ]
     console = Console(stderr=path == "-")
 
     def page() -> None:
         whole = not is_terminal(console)
-        put(sidebyside.side_by_side_page(sides, reports.verbose, whole), console)
+        put(side_by_side_page(sides, reports.verbose, whole), console)
 
     def made() -> str:
         done = [turn.done for turn in turns if turn.done]

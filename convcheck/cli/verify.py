@@ -145,10 +145,10 @@ def _run(
 
 
 def _report(result: RunResult, json_path: str | None, quiet: bool) -> int:
+    from convcheck.report.document import Document
     from convcheck.report.draw.terminal import report_page
     from convcheck.report.json.encode import text
-    from convcheck.report.make import document
 
-    page = report_page(document(result), verbose=False, quiet=quiet)
+    page = report_page(Document(result), verbose=False, quiet=quiet)
     show(page, (json_path, partial(text, result)))
     return {"fail": FAILED, "nothing": NOTHING_JUDGED}.get(result.outcome, 0)

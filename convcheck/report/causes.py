@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from convcheck.causes.gather import Diagnosis, Explanation, with_letters
 from convcheck.judge.result import (
@@ -18,13 +18,71 @@ from convcheck.judge.result import (
 )
 from convcheck.judge.words import code_text, pattern, shown, value
 from convcheck.numerics.format import Format
-from convcheck.report.document import ToldCause
-from convcheck.report.findings import failures_of, findings_of
-from convcheck.report.where import JudgedCases
+from convcheck.report.findings import Finding, failures_of, findings_of
+from convcheck.report.where import JudgedCases, Where
 from convcheck.rules.model import Case, Level
 from convcheck.rules.types import Types
+from convcheck.wording import number, plural
 
 Shown = tuple[Case, Group, Example | CallExample]
+
+
+@dataclass(frozen=True)
+class ToldCause:
+    """A cause of what fails, or several together, in words."""
+
+    #: A, B and so on; of several together A+C.
+    letter: str
+    #: The names of the causes in the catalogue.
+    names: tuple[str, ...]
+    #: What it does otherwise than the rules: a sentence without its subject. Of several together,
+    #: what those do that were not told before.
+    says: str
+    #: What they all do.
+    whole: str
+    #: The cases that it explains, in the order of the plan.
+    cases: tuple[Case, ...]
+    #: How many answers it gives: all that a rule decides.
+    answers: int
+    #: How many of these answers are wrong.
+    wrong: int
+    #: The cases in words.
+    where: Where
+    #: A wrong answer in a line: input → what came, due what is due; '' for a whole call.
+    instance: str
+    #: The same answer as a finding of its own case.
+    finding: Finding
+    #: What gives every answer of all of these cases, too.
+    others: Mapping[str, str]
+    #: Whether one of the cases fails the run.
+    gated: bool
+
+    @property
+    def label(self) -> str:
+        """The letter in words: A; of several together A with C."""
+        return self.letter.replace("+", " with ")
+
+    @property
+    def line(self) -> str:
+        """The letter, and all that the causes do."""
+        return f"{self.label}: {self.whole}"
+
+    @property
+    def count(self) -> str:
+        """How many cases it explains, and answers of these: 4 cases, 680 of 680 answers."""
+        answers = number(self.answers)
+        return f"{plural(len(self.cases), 'case')}, {answers} of {plural(self.answers, 'answer')}"
+
+    @property
+    def scope(self) -> str:
+        """The cases in short: of more than two products the largest, and how many others."""
+        first, *more = self.where.short
+        return "; ".join([first, *more] if len(more) < 2 else [first, f"and {len(more)} more (-v)"])
+
+    @property
+    def wrong_answer(self) -> str:
+        """A wrong answer in a line; of a whole call, in which way it is wrong."""
+        return self.instance or self.finding.gist
 
 
 def told_causes(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from convcheck.judge.result import RunResult
-from convcheck.report.document import CoveredCases
 from convcheck.vectors.model import Coverage
 from convcheck.wording import number, plural
 
@@ -20,17 +19,17 @@ _WORDS: dict[Coverage, str] = {
 _OWN = "by inputs of your own"
 
 
-def covered_cases(result: RunResult) -> Iterator[CoveredCases]:
+def covered_cases(result: RunResult) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the ways in which cases were asked, each with its cases, those that say most first."""
     for coverage, words in _WORDS.items():
         asked = (case for case in result.cases if case.checked and case.coverage == coverage)
         if ids := tuple(case.case.id for case in asked):
-            yield CoveredCases(_OWN if result.own_inputs else words, ids)
+            yield _OWN if result.own_inputs else words, ids
 
 
-def coverage_line(covered: Sequence[CoveredCases]) -> str:
+def coverage_line(covered: Sequence[tuple[str, Sequence[str]]]) -> str:
     """Return how cases were asked: asked: 130 cases exhaustively, 5 by samples."""
-    counts = [f"{number(len(one.cases))} {one.words}" for one in covered]
-    if counts:
-        counts[0] = f"{plural(len(covered[0].cases), 'case')} {covered[0].words}"
-    return f"asked: {', '.join(counts)}" if counts else ""
+    (words, ids), *others = covered
+    counts = [f"{plural(len(ids), 'case')} {words}"]
+    counts += (f"{number(len(ids))} {words}" for words, ids in others)
+    return f"asked: {', '.join(counts)}"

@@ -1,338 +1,36 @@
-"""The report of a run as a tree of words, made once (`make.py`) and drawn by every format.
-
-Nothing here knows a medium: a piece of text has a role, and a format chooses how a role looks.
-"""
+"""The report of a run: what every format says, each made when it is asked for."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from pathlib import PurePath
 
-from convcheck.errors import Place
-from convcheck.judge.failure import FailureKey, finding_id
+from convcheck.causes.gather import Diagnosis, gathered
 from convcheck.judge.result import (
-    FAILURES,
-    CallExample,
-    Example,
+    CaseResult,
     Excuse,
-    Fault,
-    Outcome,
+    Group,
+    Problem,
+    RunResult,
+    Tolerance,
     Verdict,
-    Word,
 )
-from convcheck.report.blocks import CodeInWords
-from convcheck.report.matrix import StatusMatrix
-from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, Status
-from convcheck.report.where import Where
-from convcheck.report.wrong_types import WrongTypes
-from convcheck.rules.model import Case, Level
-from convcheck.semantics.expected import Decision
-from convcheck.vectors.model import Coverage
-from convcheck.wording import GLUE, number, plural
-
-_CASE_LINES = 6
-_LISTED = 16  # words of a list in braces
-_LABELS = {
-    "fail": "FAIL",
-    "refused": "REFUSED",
-    "crashed": "CRASHED",
-    "error": "ERROR",
-    "inconsistent": "INCONSISTENT",
-}
-
-
-@dataclass(frozen=True)
-class ElementInWords:
-    """An example of an element."""
-
-    #: The inputs, what was expected, and what came.
-    rows: tuple[CodeInWords, ...]
-    #: The codes of the inputs.
-    inputs: str
-
-
-@dataclass(frozen=True)
-class ElementCell:
-    """An element of a tensor, with its code and without."""
-
-    #: The value, and its code in brackets.
-    full: str
-    #: The value alone.
-    brief: str
-
-
-@dataclass(frozen=True)
-class Elements:
-    """Elements of tensors side by side, a row an element: those of inputs of the output's shape,
-    what is due, and what came.
-    """
-
-    #: The names of the columns; the last two are what is due and what came.
-    heads: tuple[str, ...]
-    #: A cell a column.
-    rows: tuple[tuple[ElementCell, ...], ...]
-    #: The number of the output from 1, where there are several; else 0.
-    output: int
-    #: The index of the first row.
-    first: int
-    #: The index of the first element that differs; -1 for none.
-    at: int
-    #: The rows that differ.
-    wrong: tuple[int, ...]
-    #: How many differ in all, or which elements these are; '' where they are all.
-    rest: str
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """A line with a label."""
-
-    label: str
-    #: What stands after the label.
-    words: str
-    #: Whether this is what is wrong.
-    wrong: bool = False
-
-
-@dataclass(frozen=True)
-class CallInWords:
-    """An example of a whole call: types and shapes, then elements about the first difference."""
-
-    #: Types and shapes: of the inputs, of what is due, and of what came.
-    lines: tuple[Labelled, ...]
-    #: None where nothing came back, or types differ.
-    elements: Elements | None = None
-    #: The runtime's own words; of an inconsistent answer both ways.
-    message: str = ""
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What shows a failure of a case, in codes."""
-
-    #: A hash of the inputs and answers that fail.
-    digest: str
-    #: Pairs of inputs between which all that was asked fails.
-    ranges: tuple[tuple[Word, Word], ...]
-    #: How many ranges are left out in the middle.
-    more_ranges: int
-    #: The first and, where it is another, the extreme.
-    examples: tuple[Example | CallExample, ...]
-
-
-@dataclass(frozen=True)
-class CaseFailure:
-    """A failure of one case, which alone or with those of other cases is a finding."""
-
-    case: Case
-    verdict: Verdict
-    #: Whether it fails the run.
-    gated: bool
-    #: Why it does not fail the run, where a list says so.
-    excuse: Excuse | None
-    #: What it has in common with failures of other cases, and of other backends, that look like the
-    #: same cause.
-    cause: FailureKey
-    #: The runtime's own words for the case as a whole, '' for none.
-    message: str
-    #: The row that decided; None for a case that failed as a whole, and for it nothing follows.
-    decision: Decision | None = None
-    #: In which ways the values are wrong.
-    kinds: tuple[str, ...] = ()
-    #: Of a wrong type or refusal: in what way; else ''.
-    sort: str = ""
-    #: The reading that was taken as the backend's, '' where there is only one.
-    reading: str = ""
-    #: Where it shows, '' for everywhere.
-    placement: str = ""
-    #: Whether another placement was asked, and every other was right.
-    only_there: bool = False
-    #: How many values fail.
-    count: int = 0
-    #: How many values the row decided.
-    of: int = 0
-    evidence: Evidence | None = None
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The same failure in one or more cases, in words."""
-
-    #: The failures that are one; the first stands for all.
-    members: tuple[CaseFailure, ...]
-    #: The cases, those that differ in few places put together: onnx.Cast-{19,21}/….
-    cases: tuple[str, ...]
-    #: The rows that decided, each once.
-    decisions: tuple[Decision, ...]
-    #: Rule and row that decided, the first of several; '' for a case that failed as a whole.
-    rule: str
-    #: The same, with how many more rows there are.
-    row: str
-    #: Where the row stands, a place a spec file.
-    places: str
-    #: The sentence of the standard, or one for each reading, with source and level; and what the
-    #: row says where the sentence is that of its table.
-    cited: tuple[str, ...]
-    #: In which way the values are wrong; of several ways, of what sort they are, or all of them.
-    kind: str
-    #: In which placement it shows, '' where in all; and whether every other was right.
-    where: str
-    #: What is wrong, under which reading, and in which placement if not in all.
-    what: str
-    #: What is wrong in a few words: the runtime's own where it did not answer.
-    gist: str
-    #: The runtime's own words, where no example says them.
-    message: str
-    #: The first and, where it is another, the extreme.
-    examples: tuple[ElementInWords | CallInWords, ...]
-    #: The inputs that fail, as ranges.
-    ranges: tuple[str, ...]
-    #: How many ranges are left out in the middle.
-    more_ranges: int
-    #: The command that explains the first example, in parts that are not to be broken.
-    explain: tuple[str, ...]
-
-    @property
-    def id(self) -> str:
-        """What names it in this run and in others, and in every format."""
-        return finding_id(self.members[0].cause)
-
-    @property
-    def verdict(self) -> Verdict:
-        """What became of the values."""
-        return self.members[0].verdict
-
-    @property
-    def gated(self) -> bool:
-        """Whether it fails the run."""
-        return self.members[0].gated
-
-    @property
-    def excuse(self) -> Excuse | None:
-        """Why it does not fail the run, where a list says so."""
-        return self.members[0].excuse
-
-    @property
-    def label(self) -> str:
-        """The verdict in capitals; in small letters, with the reason, if it fails no run."""
-        word = _LABELS[self.verdict]
-        if self.gated:
-            return word
-        return f"{word.lower()} ({self.excuse.kind if self.excuse else 'below the gate'})"
-
-    @property
-    def status(self) -> str:
-        """The word of the status: of the verdict only if it fails the run."""
-        if self.excuse:
-            return self.excuse.kind
-        return self.verdict if self.gated else BELOW.word
-
-    @property
-    def values(self) -> str:
-        """How many values fail of those that the row decided, '' where there are none."""
-        wrong, of = (sum(getattr(one, name) for one in self.members) for name in ("count", "of"))
-        return f"{number(wrong)} of {number(of)}" if of else ""
-
-    @property
-    def share(self) -> str:
-        """The same as a sentence, '' where there are none: 5 of 156 inputs under this rule fail."""
-        wrong, of = (sum(getattr(one, name) for one in self.members) for name in ("count", "of"))
-        asked = plural(of, "call" if self.members[0].case.whole_calls else "input")
-        one, several = ("fails", "fail")
-        if self.verdict == "inconsistent":
-            one, several = ("has two answers", "have two answers")
-        said = one if wrong == 1 else several
-        return f"{number(wrong)} of {asked} under this rule {said}" if of else ""
-
-    @property
-    def count(self) -> str:
-        """How many values fail, and cases if they are several: 12 of 90 in 3 cases."""
-        cases = plural(len(self.members), "case") if len(self.members) > 1 else ""
-        return " in ".join(filter(None, (self.values, cases)))
-
-    @property
-    def line(self) -> str:
-        """What is wrong, and by which row where the runtime did answer."""
-        return f"{self.gist}: {self.rule}" if self.rule and self.verdict != "refused" else self.gist
-
-    @property
-    def labelled_line(self) -> str:
-        """The line, with the verdict where what is wrong does not say it."""
-        told = self.verdict in ("fail", "inconsistent") or self.gist == self.verdict
-        return self.line if told else f"{self.verdict}: {self.line}"
-
-    @property
-    def few_cases(self) -> list[str]:
-        """The cases on a few lines; the last says how many are not named."""
-        every = self.cases
-        kept = every if len(every) <= _CASE_LINES else every[: _CASE_LINES - 1]
-        left = len(self.members) - sum(_denoted(name) for name in kept)
-        more = f"… and {plural(left, 'more case')} (-v lists all)"
-        return [*map(_shortened, kept), *([more] if len(kept) < len(every) else [])]
-
-
-def _shortened(name: str) -> str:
-    """Return a name with most of a long list in braces left out."""
-
-    def shorten(match: re.Match[str]) -> str:
-        words = match[1].split(",")
-        if len(words) <= _LISTED:
-            return match[0]
-        return "{" + ",".join(words[: _LISTED - 1]) + f",…{GLUE}{len(words) - _LISTED + 1} more}}"
-
-    return re.sub(r"\{([^}]*)\}", shorten, name)
-
-
-def _denoted(name: str) -> int:
-    """Return how many cases a name with braces stands for."""
-    count = 1
-    for part in name.split("{")[1:]:
-        count *= part.partition("}")[0].count(",") + 1
-    return count
-
-
-@dataclass(frozen=True)
-class RowCount:
-    """Values of a case under one row that did not fail."""
-
-    verdict: Verdict
-    decision: Decision
-    #: The reading that was taken as the backend's, '' where there is only one.
-    reading: str
-    #: What is to be said of them, '' for nothing.
-    kind: str
-    #: How many values.
-    count: int
-
-
-@dataclass(frozen=True)
-class CaseReport:
-    """What was found in a case."""
-
-    case: Case
-    verdict: Verdict
-    status: Status
-    #: Values or calls asked.
-    checked: int
-    #: Those of them that were judged: what is due for the others is undefined.
-    judged: int
-    coverage: Coverage
-    #: How long it took, None where not known.
-    seconds: float | None
-    #: The runtime's own words where it could not be asked.
-    message: str
-    #: What did not fail.
-    row_counts: tuple[RowCount, ...]
-    #: What failed.
-    failures: tuple[CaseFailure, ...]
-
-    @property
-    def fails(self) -> bool:
-        """Whether it has a failure that no list excuses, at the gate or below it."""
-        return self.verdict in FAILURES and self.status not in (KNOWN, WAIVED)
+from convcheck.judge.words import clean
+from convcheck.report.causes import ToldCause, letters_of, told_causes
+from convcheck.report.counts import CaseCounts, by_spec, counts_of
+from convcheck.report.coverage import coverage_line, covered_cases
+from convcheck.report.findings import CaseReport, Finding, failures_of, findings_of
+from convcheck.report.letters import Bundle, letter_bundles
+from convcheck.report.matrix import StatusMatrix, matrix, part_with
+from convcheck.report.short_names import family
+from convcheck.report.status import BELOW, STATUSES, Status, excuses_of, status_of
+from convcheck.report.wrong_types import WrongTypes, wrong_types
+from convcheck.rules.model import Case
+from convcheck.rules.types import Types
+from convcheck.wording import number, plural
 
 
 @dataclass(frozen=True)
@@ -346,19 +44,6 @@ class Listed:
     families: str
     #: What is wrong: by which rule, and in how many ways if not in one.
     what: str
-
-
-@dataclass(frozen=True)
-class ProblemInWords:
-    """What is wrong with a list of known failures."""
-
-    #: In what way it is wrong: stale, changed ….
-    kind: Fault
-    place: Place
-    #: One line.
-    message: str
-    #: The lines to have in the place of the entry, none where it has to go.
-    repair: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -386,156 +71,123 @@ class SpecCounts:
     statuses: dict[Status, int]
 
 
-@dataclass(frozen=True)
-class CoveredCases:
-    """Cases that were asked as completely as one another."""
-
-    #: How completely: exhaustively, on every boundary ….
-    words: str
-    #: Their ids.
-    cases: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class RunHead:
-    """Who answered, what was asked, where, and how it ended."""
-
-    #: The backend as it names itself.
-    name: str
-    #: The version, as the backend names it.
-    version: str
-    #: What --backend was given, '' where not known.
-    address: str
-    #: How many inputs were asked: edge, boundary or exhaustive.
-    tier: str
-    #: The gate: failures of rules at this level and stronger fail the run.
-    level: Level
-    outcome: Outcome
-    #: Whether it was stopped, and has what was finished.
-    interrupted: bool
-    #: Which shard of how many; None for a whole run.
-    shard: tuple[int, int] | None
-    #: The list of known failures that the run was held against, '' for none.
-    known: str
-    #: A hash of the vectors of each spec.
-    corpora: tuple[tuple[str, str], ...]
-    #: The machine and the libraries; None for those of this process.
-    environment: Mapping[str, Any] | None
-    #: When asking began, in UTC: 2026-01-31T12:00:00Z; '' where not known.
-    began: str
-    #: The file that has the report as JSON, '' for none.
-    report: str = ""
-
-
-@dataclass(frozen=True)
-class ToldCause:
-    """A cause of what fails, or several together, in words."""
-
-    #: A, B and so on; of several together A+C.
-    letter: str
-    #: The names of the causes in the catalogue.
-    names: tuple[str, ...]
-    #: What it does otherwise than the rules: a sentence without its subject. Of several together,
-    #: what those do that were not told before.
-    says: str
-    #: What they all do.
-    whole: str
-    #: The cases that it explains, in the order of the plan.
-    cases: tuple[Case, ...]
-    #: How many answers it gives: all that a rule decides.
-    answers: int
-    #: How many of these answers are wrong.
-    wrong: int
-    #: The cases in words.
-    where: Where
-    #: A wrong answer in a line: input → what came, due what is due; '' for a whole call.
-    instance: str
-    #: The same answer as a finding of its own case.
-    finding: Finding
-    #: What gives every answer of all of these cases, too.
-    others: Mapping[str, str]
-    #: Whether one of the cases fails the run.
-    gated: bool
-
-    @property
-    def label(self) -> str:
-        """The letter in words: A; of several together A with C."""
-        return self.letter.replace("+", " with ")
-
-    @property
-    def line(self) -> str:
-        """The letter, and all that the causes do."""
-        return f"{self.label}: {self.whole}"
-
-    @property
-    def count(self) -> str:
-        """How many cases it explains, and answers of these: 4 cases, 680 of 680 answers."""
-        answers = number(self.answers)
-        return f"{plural(len(self.cases), 'case')}, {answers} of {plural(self.answers, 'answer')}"
-
-    @property
-    def scope(self) -> str:
-        """The cases in short: of more than two products the largest, and how many others."""
-        first, *more = self.where.short
-        return "; ".join([first, *more] if len(more) < 2 else [first, f"and {len(more)} more (-v)"])
-
-    @property
-    def wrong_answer(self) -> str:
-        """A wrong answer in a line; of a whole call, in which way it is wrong."""
-        return self.instance or self.finding.gist
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Document:
-    """The report of a run."""
+    """The report of a run. Without `types`, no families of types are named."""
 
-    #: Who answered, what was asked, and where.
-    head: RunHead
-    #: PASS, FAIL, INTERRUPTED or NOTHING JUDGED.
-    verdict: str
-    #: What the verdict rests on, why first, and what else there was.
-    reasons: tuple[str, ...]
-    #: The backend's name and version.
-    backend: str
-    #: What was asked: the tier and the gate, which shard, how many of the cases apply, and how
-    #: completely these were asked.
-    setting: tuple[str, ...]
-    #: How completely cases were asked, the most complete first.
-    coverage: tuple[CoveredCases, ...]
-    #: What there is to say of the run as a whole.
-    remarks: tuple[str, ...]
-    #: What is counted as asked: values, calls, or both.
-    counted: str
-    #: The counts of each spec.
-    specs: tuple[SpecCounts, ...]
-    #: The matrix of each spec.
-    matrices: dict[str, StatusMatrix]
-    #: Of the matrices of specs with failures that no list excuses, the rows and columns of these.
-    failing: dict[str, StatusMatrix]
-    findings: tuple[Finding, ...]
-    #: The causes of what fails and is not excused, that of most cases first.
-    causes: tuple[ToldCause, ...]
-    #: The findings, not excused, of cases that no cause explains.
-    unexplained: tuple[Finding, ...]
-    #: The matrices of operators with failures, with the letters of causes; those that go side by
-    #: side together. Empty where there are no causes.
-    letters: tuple[Mapping[str, StatusMatrix], ...]
-    #: What is wrong with the list of known failures.
-    problems: tuple[ProblemInWords, ...]
-    #: Known failures, then waived ones, those of most cases first.
-    listed: tuple[Listed, ...]
-    #: Rules that are tolerated, then those that are undefined.
-    rules: tuple[RuleRemark, ...]
-    #: Operators, their versions left open, with a disputed rule and the reading of the backend.
-    readings: tuple[tuple[str, str, str], ...]
-    #: The cases that are unsupported, with the runtime's own words.
-    unsupported: tuple[tuple[str, str], ...]
-    #: Of specs whose question is a type, the wrong ones.
-    wrong_types: tuple[WrongTypes, ...]
-    #: The same without those that a list excuses.
-    wrong_types_that_count: tuple[WrongTypes, ...]
-    #: The cases with their findings, by spec, in plan order.
-    cases: dict[str, tuple[CaseReport, ...]]
+    result: RunResult
+    types: Types | None = None
+    #: The file that has the report as JSON, '' for none.
+    file: str = ""
+
+    @cached_property
+    def cases(self) -> dict[str, tuple[CaseReport, ...]]:
+        """The cases with their failures, by spec, in plan order."""
+        return {spec: tuple(map(self._case, found)) for spec, found in by_spec(self.result).items()}
+
+    def _case(self, found: CaseResult) -> CaseReport:
+        level, timing = self.result.level, self.result.timing
+        seconds = timing.cases.get(found.case.id) if timing else None
+        failures = tuple(failures_of(found, level))
+        return CaseReport(found, status_of(found, level), failures, seconds)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """The findings, the gravest first."""
+        failures = (one for some in self.cases.values() for case in some for one in case.failures)
+        return findings_of(failures, self.result.backend.address)
+
+    # The run -------------------------------------------------------------------------------------
+
+    @property
+    def backend(self) -> str:
+        """The backend's name and version."""
+        return clean(f"{self.result.backend.name} {self.result.backend.version}")
+
+    @property
+    def setting(self) -> tuple[str, ...]:
+        """What was asked: the tier and the gate, which shard, and how completely."""
+        shard = self.result.shard
+        of = f", shard {shard.index} of {shard.of}" if shard else ""
+        first = f"{self.result.tier} tier, gate: {self.result.level}{of}"
+        return (first, coverage_line(self.coverage)) if self.coverage else (first,)
+
+    @cached_property
+    def coverage(self) -> list[tuple[str, Sequence[str]]]:
+        """How completely cases were asked, with their ids, the most complete first."""
+        return list(covered_cases(self.result))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What there is to say of the run as a whole."""
+        return tuple(map(clean, self.result.remarks))
+
+    @cached_property
+    def _summary(self) -> tuple[str, list[str]]:
+        return _summary(self.result)
+
+    @property
+    def verdict(self) -> str:
+        """PASS, FAIL, INTERRUPTED or NOTHING JUDGED."""
+        return self._summary[0]
+
+    @property
+    def reasons(self) -> list[str]:
+        """What the verdict rests on, why first, and what else there was."""
+        return self._summary[1]
+
+    # Counts and matrices -------------------------------------------------------------------------
+
+    @property
+    def counted(self) -> str:
+        """What is counted as asked: values, calls, or both."""
+        asked = {c.case.whole_calls for c in self.result.cases}
+        return "asked" if len(asked) > 1 else "calls" if True in asked else "values"
+
+    @cached_property
+    def specs(self) -> list[SpecCounts]:
+        """The counts of each spec."""
+        return [_counts(spec, some) for spec, some in self.cases.items()]
+
+    @cached_property
+    def statuses(self) -> tuple[Status, ...]:
+        """The statuses that some case has, the worst first."""
+        found = {status for spec in self.specs for status in spec.statuses}
+        return tuple(status for status in STATUSES if status in found)
+
+    @cached_property
+    def matrices(self) -> dict[str, StatusMatrix]:
+        """The matrix of each spec."""
+        return {s: matrix((c.case, c.status) for c in some) for s, some in self.cases.items()}
+
+    @cached_property
+    def failing(self) -> dict[str, StatusMatrix]:
+        """Of the matrices of specs with failures that no list excuses, their rows and columns."""
+        some = {s: [c.case for c in found if c.fails] for s, found in self.cases.items()}
+        return {s: part_with(self.matrices[s], found) for s, found in some.items() if found}
+
+    @cached_property
+    def wrong_types(self) -> list[WrongTypes]:
+        """Of specs whose question is a type, the wrong ones."""
+        return list(wrong_types(self.result))
+
+    @cached_property
+    def wrong_types_that_count(self) -> list[WrongTypes]:
+        """The same without those that a list excuses."""
+        return list(wrong_types(_unexcused(self.result)))
+
+    # Causes --------------------------------------------------------------------------------------
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """The causes of the run, and what they explain."""
+        return gathered(self.result.cases, self.result.causes)
+
+    @cached_property
+    def causes(self) -> tuple[ToldCause, ...]:
+        """The causes of what fails and is not excused, that of most cases first."""
+        run = self.result
+        return told_causes(self.diagnosis, run.backend.address, run.level, self.types, run.whole)
 
     @cached_property
     def explained_by(self) -> Mapping[str, ToldCause]:
@@ -543,7 +195,208 @@ class Document:
         return {case.id: one for one in self.causes for case in one.cases}
 
     @cached_property
-    def statuses(self) -> tuple[Status, ...]:
-        """The statuses that some case has, the worst first."""
-        found = {status for spec in self.specs for status in spec.statuses}
-        return tuple(status for status in STATUSES if status in found)
+    def unexplained(self) -> list[Finding]:
+        """The findings, not excused, of cases that no cause explains."""
+        explained = letters_of(self.causes)
+        failures = (one for some in self.cases.values() for case in some for one in case.failures)
+        left = [one for one in failures if one.case.id not in explained and not one.excuse]
+        return findings_of(left, self.result.backend.address)
+
+    @cached_property
+    def letters(self) -> tuple[Bundle, ...]:
+        """The matrices of operators with failures, with the letters of causes; those that go side
+        by side together. Empty where there are no causes.
+        """
+        if not self.causes:
+            return ()
+        matrices = (self.matrices, self.failing)
+        return letter_bundles(self.cases, matrices, letters_of(self.causes), self.types)
+
+    # Lists of known failures, and rules that are open --------------------------------------------
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """What is wrong with the list of known failures."""
+        return [
+            replace(one, message=clean(one.message), repair=_printable(one.repair.strip("\n")))
+            for one in self.result.problems
+        ]
+
+    @cached_property
+    def listed(self) -> list[Listed]:
+        """Known failures, then waived ones, those of most cases first."""
+        return list(_listed(self.findings))
+
+    @cached_property
+    def rules(self) -> list[RuleRemark]:
+        """Rules that are tolerated, then those that are undefined."""
+        return list(_rules(self.result))
+
+    @cached_property
+    def readings(self) -> list[tuple[str, str, str]]:
+        """Operators, their versions left open, with a disputed rule and the reading taken."""
+        found = (
+            (family(case.case.spec), group.decision.rule, group.reading)
+            for case, group in groups_of(self.result, "tolerated")
+        )
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def unsupported(self) -> list[tuple[str, str]]:
+        """The cases that are unsupported, with the runtime's own words."""
+        some = (case for case in self.result.cases if case.verdict == "unsupported")
+        return [(case.case.id, clean(case.message)) for case in some]
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+
+
+def _unexcused(result: RunResult) -> RunResult:
+    """Return a run without the groups that a list excuses."""
+    cases = tuple(
+        replace(case, groups=tuple(group for group in case.groups if not group.excuse))
+        if excuses_of(case)
+        else case
+        for case in result.cases
+    )
+    return replace(result, cases=cases)
+
+
+def _listed(found: Sequence[Finding]) -> Iterator[Listed]:
+    """Yield the entries of a list that excuse findings, those of most cases first."""
+    kinds: tuple[Tolerance, ...] = ("known", "waived")
+    for kind in kinds:
+        entries: dict[object, list[Finding]] = {}
+        for finding in found:
+            if finding.excuse and finding.excuse.kind == kind:
+                entries.setdefault(finding.excuse, []).append(finding)
+        made = [_entry(several) for several in entries.values()]
+        yield from sorted(made, key=lambda entry: -entry.cases)
+
+
+def _entry(found: Sequence[Finding]) -> Listed:
+    cases = {one.case.id: one.case for finding in found for one in finding.members}
+    rules = dict.fromkeys(finding.rule for finding in found if finding.rule)
+    ways = dict.fromkeys(map(_way, found))
+    said = f"{', '.join(rules)}: {next(iter(ways))}".removeprefix(": ")
+    more = f" and {plural(len(ways) - 1, 'other way')}" if len(ways) > 1 else ""
+    excuse = found[0].excuse
+    assert excuse  # noqa: S101
+    families = ", ".join(dict.fromkeys(family(case.spec) for case in cases.values()))
+    return Listed(excuse, len(cases), families, said + more)
+
+
+def _way(finding: Finding) -> str:
+    said = finding.kind if finding.rule else finding.message
+    if said in ("", finding.verdict):
+        return finding.verdict
+    return said if finding.verdict == "fail" else f"{finding.verdict}, {said}"
+
+
+def _to_repair(result: RunResult) -> str:
+    """Return how many entries are wrong: 3 entries of known.toml to repair (2 stale, 1 changed)."""
+    counts = Counter(problem.kind for problem in result.problems)
+    each = ", ".join(f"{number(n)} {kind}" for kind, n in counts.items())
+    entry = plural(len(result.problems), "entry", "entries")
+    file = clean(PurePath(result.known).name) or "the list"
+    return f"{entry} of {file} to repair ({each})"
+
+
+def _rules(result: RunResult) -> Iterator[RuleRemark]:
+    verdicts: tuple[Verdict, ...] = ("tolerated", "undefined")
+    for verdict in verdicts:
+        found: dict[str, dict[str, list[Case]]] = {}
+        for case, group in groups_of(result, verdict):
+            what = f'reads it as "{group.reading}"' if group.reading else group.kind
+            found.setdefault(group.decision.rule, {}).setdefault(what, []).append(case.case)
+        for rule, ways in found.items():
+            yield RuleRemark(verdict, rule, tuple(_read(*way) for way in ways.items()))
+
+
+def _read(what: str, cases: Sequence[Case]) -> tuple[str, str, int]:
+    families = ", ".join(dict.fromkeys(family(case.spec) for case in cases))
+    return what, families, len({case.id for case in cases})
+
+
+def groups_of(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult, Group]]:
+    """Yield the groups that have a verdict, with their cases."""
+    for case in result.cases:
+        for group in case.groups:
+            if group.verdict == verdict:
+                yield case, group
+
+
+def _counts(spec: str, cases: Sequence[CaseReport]) -> SpecCounts:
+    statuses = Counter(case.status for case in cases)
+    asked = sum(case.found.checked for case in cases)
+    judged = sum(case.found.values_judged for case in cases)
+    return SpecCounts(spec, len(cases), asked, judged, statuses)
+
+
+def _summary(result: RunResult) -> tuple[str, list[str]]:
+    """Return the verdict as a word, then what it rests on, why first, and what else there was."""
+    asked = _counts_by_noun(result)
+    counts = sum(asked.values(), counts_of((), result.level))
+    word, said = _outcome(result, counts, asked)
+    parts = [*said, *_other_counts(result, counts)]
+    if result.interrupted and word != "INTERRUPTED":
+        parts.append("interrupted, results are partial")
+    if result.ended_early:
+        parts.append("ended early, results are partial")
+    return word, parts
+
+
+def _counts_by_noun(result: RunResult) -> dict[str, CaseCounts]:
+    """Count the cases of which values are asked, and those of which calls are, apart."""
+    calls = [case for case in result.cases if case.case.whole_calls]
+    values = [case for case in result.cases if not case.case.whole_calls]
+    both = {"value": values, "call": calls}
+    return {noun: counts_of(cases, result.level) for noun, cases in both.items()}
+
+
+def _outcome(
+    result: RunResult, counts: CaseCounts, by_noun: Mapping[str, CaseCounts]
+) -> tuple[str, list[str]]:
+    asked = plural(counts.judged, "case")
+    values = ", ".join(_asked(by_noun, wrong=bool(counts.gated)))
+    wrong_list = [_to_repair(result)] if result.problems else []
+    if counts.gated:
+        return "FAIL", [f"{number(counts.gated)} of {asked}, {values}", *wrong_list]
+    if wrong_list:
+        return "FAIL", [*wrong_list, f"nothing else in {asked}, {values}"]
+    if not counts.judged:
+        return "NOTHING JUDGED", [f"{plural(counts.cases, 'case')} asked, none judged"]
+    if result.interrupted:
+        return "INTERRUPTED", [f"no failure so far in {asked}, {values}"]
+    return "PASS", [f"{asked}, {values}"]
+
+
+def _asked(by_noun: Mapping[str, CaseCounts], wrong: bool) -> Iterator[str]:
+    """Yield what was judged, values and calls apart, and what was asked where that is more; with
+    `wrong`, how many of them are wrong.
+    """
+    for noun, counts in by_noun.items():
+        said = plural(counts.values_judged, noun)
+        if counts.values_judged != counts.checked:
+            said += f" judged of {number(counts.checked)} asked"
+        if counts.checked or (noun == "value" and not by_noun["call"].cases):
+            yield f"{number(counts.wrong)} of {said}" if wrong else said
+
+
+def _other_counts(result: RunResult, counts: CaseCounts) -> Iterator[str]:
+    below = sum(status_of(c, result.level) == BELOW for c in result.cases)
+    rules = len({group.decision.rule for _, group in groups_of(result, "tolerated")})
+    if counts.known:
+        yield f"{plural(counts.known, 'case')} with known failures"
+    if counts.waived:
+        yield f"{plural(counts.waived, 'case')} with waived failures"
+    if below:
+        yield f"{plural(below, 'case')} below the gate"
+    if rules:
+        yield f"{plural(rules, 'disputed rule')} tolerated"
+    if counts.verdicts["undefined"]:
+        yield f"{number(counts.verdicts['undefined'])} undefined"
+    if counts.verdicts["unsupported"]:
+        free = "" if result.known else " (nothing holds the backend to them)"
+        yield f"{number(counts.verdicts['unsupported'])} unsupported{free}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from math import prod
 
@@ -21,13 +21,6 @@ from convcheck.judge.words import shown as shown_code
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Float, Format, Numeric, Text
 from convcheck.report.blocks import CodeInWords, Piece, Pieces, Role, line_of
-from convcheck.report.document import (
-    CallInWords,
-    ElementCell,
-    ElementInWords,
-    Elements,
-    Labelled,
-)
 from convcheck.rules.model import Case
 from convcheck.wording import plural
 
@@ -38,6 +31,71 @@ _FEW = 3  # elements of a tensor that stand beside its name
 _SHORT = 40
 # Patterns in the few letters that a column has.
 _BRIEF = {"<undefined>": "anything", "<zero>": "±0", "<nan>": "any NaN", "<-nan>": "-NaN"}
+
+
+@dataclass(frozen=True)
+class ElementInWords:
+    """An example of an element."""
+
+    #: The inputs, what was expected, and what came.
+    rows: tuple[CodeInWords, ...]
+    #: The codes of the inputs.
+    inputs: str
+
+
+@dataclass(frozen=True)
+class ElementCell:
+    """An element of a tensor, with its code and without."""
+
+    #: The value, and its code in brackets.
+    full: str
+    #: The value alone.
+    brief: str
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Elements of tensors side by side, a row an element: those of inputs of the output's shape,
+    what is due, and what came.
+    """
+
+    #: The names of the columns; the last two are what is due and what came.
+    heads: tuple[str, ...]
+    #: A cell a column.
+    rows: tuple[tuple[ElementCell, ...], ...]
+    #: The number of the output from 1, where there are several; else 0.
+    output: int
+    #: The index of the first row.
+    first: int
+    #: The index of the first element that differs; -1 for none.
+    at: int
+    #: The rows that differ.
+    wrong: tuple[int, ...]
+    #: How many differ in all, or which elements these are; '' where they are all.
+    rest: str
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A line with a label."""
+
+    label: str
+    #: What stands after the label.
+    words: str
+    #: Whether this is what is wrong.
+    wrong: bool = False
+
+
+@dataclass(frozen=True)
+class CallInWords:
+    """An example of a whole call: types and shapes, then elements about the first difference."""
+
+    #: Types and shapes: of the inputs, of what is due, and of what came.
+    lines: tuple[Labelled, ...]
+    #: None where nothing came back, or types differ.
+    elements: Elements | None = None
+    #: The runtime's own words; of an inconsistent answer both ways.
+    message: str = ""
 
 
 def shorten(text: str, room: int) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from convcheck.report.document import Document, Finding
+from convcheck.report.document import Document
+from convcheck.report.findings import Finding
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from convcheck.gate.baseline import baseline, updated
 from convcheck.gate.known import hold, read_known
 from convcheck.gate.known_file import KnownList
 from convcheck.judge.result import Problem, RunResult, Shard
-from convcheck.report.make import document
+from convcheck.report.document import Document
 from convcheck.rules.case_names import compact_names, ids_of
 
 PLACE = Place("known.toml", 1)
@@ -78,7 +78,7 @@ def test_what_vanishes_fails_the_run_and_is_named(tmp_path: Path) -> None:
     )
     left = tomllib.loads(f"case = [{problem.repair}]")["case"]
     assert {name for one in left for name in ids_of(one, PLACE)} == {*IDS} - {IDS[0], IDS[5]}
-    assert document(held).reasons[0] == "1 entry of known.toml to repair (1 vanished)"
+    assert Document(held).reasons[0] == "1 entry of known.toml to repair (1 vanished)"
 
 
 def test_a_part_of_a_run_is_held_to_what_it_has(tmp_path: Path) -> None:
@@ -119,9 +119,9 @@ def test_a_list_is_brought_up_to_date(tmp_path: Path) -> None:
 def test_a_run_without_a_list_says_that_nothing_holds_the_backend() -> None:
     cases = [unasked(HERE[0], "unsupported", "no kernel"), *map(passed, HERE[1:])]
     result = replace(found({}), cases=tuple(cases))
-    assert document(result).reasons[-1] == "1 unsupported (nothing holds the backend to them)"
+    assert Document(result).reasons[-1] == "1 unsupported (nothing holds the backend to them)"
     held = hold(result, KnownList("known.toml", "", ()), every, TODAY)
-    assert document(held).reasons[-1] == "1 unsupported"
+    assert Document(held).reasons[-1] == "1 unsupported"
     assert held.notes == (
         "known failures: known.toml does not say what was judged, so nothing holds the backend to "
         "1 case not judged here; `convcheck baseline --update` writes that down",

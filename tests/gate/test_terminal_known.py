@@ -33,7 +33,7 @@ from rich.console import Console
 from convcheck.errors import Place
 from convcheck.judge.result import CaseResult, Problem, RunResult
 from convcheck.report.counts import counts_of
-from convcheck.report.make import document
+from convcheck.report.document import Document
 from convcheck.report.status import BELOW, KNOWN, WAIVED, status_of
 
 ONE = case("onnx.Cast-21", "float32", "bfloat16")
@@ -62,7 +62,7 @@ def test_golden() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_quiet_is_causes_and_findings_with_their_cases_and_the_verdict(name: str) -> None:
-    made = document(RUNS[name]())
+    made = Document(RUNS[name]())
     text = shown(RUNS[name](), quiet=True)
     due = [(len(one.cases), one.letter) for one in made.causes if one.gated]
     due += [(len(one.members), one.id) for one in made.unexplained if one.gated]
@@ -133,7 +133,7 @@ def test_findings_are_of_one_entry_and_those_that_fail_the_run_come_first() -> N
         excused_by(excuse(2), answered(case("onnx.Cast-21", "float64", "bfloat16"), TRUNCATED)),
         answered(case("onnx.Cast-19", "float64", "bfloat16"), TRUNCATED),
     )
-    found = document(result).findings
+    found = Document(result).findings
     assert [(b.gated, b.excuse and b.excuse.place.line) for b in found] == [
         (True, None), (False, 1), (False, 2),
     ]  # fmt: skip

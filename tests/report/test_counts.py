@@ -15,12 +15,13 @@ from report_runs import ELSE, PARSE, RUNS, answered, case, group, run
 from rich.console import Console
 
 from convcheck.judge.result import RunResult, Verdict
-from convcheck.report.document import CallInWords, ElementInWords, Finding
+from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
+from convcheck.report.examples import CallInWords, ElementInWords
+from convcheck.report.findings import Finding
 from convcheck.report.html.data import data
 from convcheck.report.json.encode import text
-from convcheck.report.make import document
 
 SEVERAL = [name for name in RUNS if name not in ("interrupted", "nothing")]
 # verdict, cases, judged, failing the run, asked, wrong, known, waived; how many of a verdict
@@ -52,7 +53,7 @@ def test_what_is_counted_in_a_run(name: str) -> None:
     verdicts = " ".join(f"{v} {n}" for v, n in sorted(found["verdicts"].items()) if n)
     fields = ("cases", "judged", "gated", "checked", "wrong", "known", "waived")
     counts = " ".join(str(found[field]) for field in fields)
-    assert f"{document(RUNS[name]()).verdict} {counts}; {verdicts}" == COUNTS[name]
+    assert f"{Document(RUNS[name]()).verdict} {counts}; {verdicts}" == COUNTS[name]
 
 
 def facts(finding: Finding) -> list[str]:
@@ -72,10 +73,10 @@ def bare(page: str) -> str:
 @pytest.mark.parametrize("name", RUNS)
 def test_every_format_holds_the_facts_of_a_finding(name: str) -> None:
     result = RUNS[name]()
-    made = document(result)
+    made = Document(result)
     gated = [one for one in made.unexplained if one.gated]
     due = {fact for one in gated for fact in facts(one)}
-    assert bool(due) == (made.head.outcome == "fail" and name != "stale")
+    assert bool(due) == (result.outcome == "fail" and name != "stale")
     assert all(one.id in text(result) for one in gated)
     narrow, wide = (in_terminal(result, width, verbose=False) for width in (80, 120))
     others = (in_markdown(result), unescape(in_junit(result)), "\n".join(annotated(result)))
@@ -104,7 +105,7 @@ def markdown_table(page: str) -> Table:
 
 def html_table(result: RunResult) -> Table:
     """Return the table that the data of the page comes to, without what was asked."""
-    page = data(document(result))
+    page = data(Document(result))
     found: Table = {}
     for i, (spec, *_) in enumerate(page["specs"]):
         cases = [case for case in page["cases"] if case[0] == i]
@@ -121,13 +122,13 @@ def test_the_tables_of_specs_are_one(name: str) -> None:
     assert len(printed) > 0
     assert printed == markdown_table(in_markdown(result))
     by_spec = json.loads(text(result))["summary"]["specs"]
-    columns = {"cases": "cases", document(result).counted: "checked", "judged": "values_judged"}
+    columns = {"cases": "cases", Document(result).counted: "checked", "judged": "values_judged"}
     for column, name_of_json in columns.items():
         assert {s: row.get(column, "0") for s, row in printed.items()} == {
             s: f"{counts.get(name_of_json, 0):,}" for s, counts in by_spec.items()
         }
     for row in printed.values():
-        row.pop(document(result).counted, None)
+        row.pop(Document(result).counted, None)
     assert printed == html_table(result)
 
 
@@ -142,12 +143,12 @@ def test_what_is_undefined_was_asked_and_not_judged(verdict: Verdict, said: str)
     found = answered(case("onnx.Cast-19", "float32", "int8"), *groups, elsewhere, checked=100)
     result = run(found)
     assert found.values_judged == 60
-    assert document(result).reasons[0] == said
+    assert Document(result).reasons[0] == said
     for page in (in_terminal(result), in_markdown(result), in_html(result)):
         assert said in re.sub(r"\*\*", "", " ".join(page.split()))
     summary = json.loads(text(result))["summary"]
     assert (summary["checked"], summary["values_judged"]) == (100, 60)
-    side = plain_lines(side_by_side_page([Side("mine", document(result), "")], False), 80)
+    side = plain_lines(side_by_side_page([Side("mine", Document(result), "")], False), 80)
     assert [line.split() for line in side if line.startswith("values")] == [
         ["values", "asked", "100"], ["values", "judged", "60"],
     ]  # fmt: skip
@@ -156,7 +157,7 @@ def test_what_is_undefined_was_asked_and_not_judged(verdict: Verdict, said: str)
 @pytest.mark.parametrize("name", RUNS)
 def test_the_verdict_has_one_wording(name: str) -> None:
     result = RUNS[name]()
-    made = document(result)
+    made = Document(result)
     for page in (in_terminal(result), in_markdown(result), in_html(result)):
         plain = re.sub(r"\*\*|\\", "", " ".join(page.split()))
         assert all(reason in plain for reason in made.reasons), page[:200]
@@ -171,7 +172,7 @@ def test_cases_that_fail_the_run_are_as_many_in_each(name: str) -> None:
         test.find("failure") is not None or test.find("error") is not None for test in tests
     )
     summary = json.loads(text(result))["summary"]
-    made = document(result)
+    made = Document(result)
     gated = {one.case.id for finding in made.findings if finding.gated for one in finding.members}
     words = {"error", "crashed", "fail", "refused", "inconsistent"}
     statuses = Counter(status.word for spec in made.specs for status in spec.statuses.elements())
@@ -183,7 +184,7 @@ def test_cases_that_fail_the_run_are_as_many_in_each(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in SEVERAL if name != "explained"])
 def test_findings_have_one_count(name: str) -> None:
     result = RUNS[name]()
-    made = document(result)
+    made = Document(result)
     shown = [one for one in made.findings if not one.excuse]
     page, printed = in_markdown(result), in_terminal(result)
     titles = re.findall(r"(?:^### |<summary>)[^\n]*\(([^()]*)\)(?:$|</summary>)", page, re.M)

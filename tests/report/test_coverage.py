@@ -11,7 +11,7 @@ from report_runs import case, failing, passed, run, unasked
 from rich.console import Console
 
 from convcheck.judge.result import RunResult
-from convcheck.report.make import document
+from convcheck.report.document import Document
 from convcheck.vectors.model import COVERAGES, Coverage
 
 LINE = "asked: 3 cases exhaustively, 2 on every boundary, 1 by samples, 1 by edge inputs, 1 in part"
@@ -46,7 +46,7 @@ def test_a_line_counts_the_cases() -> None:
     assert LINE in printed(every())
     assert LINE in in_markdown(every())
     assert LINE in in_html(every())
-    assert [one.words for one in document(every()).coverage][:2] == [
+    assert [words for words, _ in Document(every()).coverage][:2] == [
         "exhaustively", "on every boundary",
     ]  # fmt: skip
 
@@ -60,12 +60,12 @@ def test_a_line_counts_the_cases() -> None:
     ],
 )
 def test_in_words(result: RunResult, said: str) -> None:
-    assert document(result).setting[-1] == said
+    assert Document(result).setting[-1] == said
 
 
 def test_what_was_not_asked_is_not_counted() -> None:
     declined = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
-    assert document(run(declined)).coverage == ()
+    assert Document(run(declined)).coverage == []
     assert not any(line.startswith("asked") for line in printed(run(declined)))
 
 

@@ -15,11 +15,11 @@ from rich.console import Console
 
 from convcheck.judge.result import RunResult
 from convcheck.plan.diff import diff_runs
+from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.diff import diff_page
 from convcheck.report.json.diff import diff_text
 from convcheck.report.json.encode import text
-from convcheck.report.make import document
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
 ONE = case("onnx.Cast-19", "float32", "bfloat16")
@@ -34,7 +34,7 @@ def printed(result: RunResult) -> str:
 
 
 def ids(result: RunResult) -> list[str]:
-    return [finding.id for finding in document(result).findings]
+    return [finding.id for finding in Document(result).findings]
 
 
 def test_the_difference_of_runs_shows_it() -> None:

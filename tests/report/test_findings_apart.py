@@ -20,10 +20,10 @@ from convcheck.gate.known import hold, read_known
 from convcheck.judge.failure import failure_key_of_cause, finding_id, is_of_most
 from convcheck.judge.result import Group, RunResult
 from convcheck.plan.diff import diff_runs
-from convcheck.report.document import Finding
+from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.diff import diff_page
-from convcheck.report.make import document
+from convcheck.report.findings import Finding
 from convcheck.report.shared_findings import shared_findings
 
 BACKEND = "tests.planted.two_faults:TwoFaults"
@@ -40,7 +40,7 @@ FEW, MANY = part(5, 156), part(120, 127)
 
 
 def findings(result: RunResult) -> tuple[Finding, ...]:
-    return document(result).findings
+    return Document(result).findings
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_another_operator_or_share_is_another_finding_in_every_format(others: li
     assert sorted(found.finding for found in changed.findings) == sorted(ids)
     page = "\n".join(plain_lines(diff_page(changed, verbose=False), 80))
     assert [name for name in ids if name not in page] == []
-    shared = shared_findings([("a", document(result)), ("b", document(result))])
+    shared = shared_findings([("a", Document(result)), ("b", Document(result))])
     assert [[name for name, _ in found.sides] for found in shared] == [["a", "b"]] * 2
 
 
@@ -131,5 +131,5 @@ def test_a_new_list_has_an_entry_for_each_operator_and_an_old_one_for_both_is_st
         held = hold(result, read_known(str(path), CATALOG), lambda starts: ids, TODAY)
         assert held.problems == ()
         assert held.outcome == "pass"
-        assert len(document(held).listed) == entries
+        assert len(Document(held).listed) == entries
         assert len(findings(held)) == 2

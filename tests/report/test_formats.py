@@ -56,8 +56,8 @@ def test_another_format_goes_to_stdout(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_draws(name: str) -> None:
-    from convcheck.report.make import document
+    from convcheck.report.document import Document
 
     run = failing()
-    drawn = FORMATS[name].draw(run, document(run), "convcheck run")
+    drawn = FORMATS[name].draw(run, Document(run), "convcheck run")
     assert "one ulp too small in magnitude" in drawn

@@ -36,12 +36,12 @@ from convcheck.numerics.codes import is_nan
 from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Int, Numeric
 from convcheck.numerics.order import code_at_index, index_of
+from convcheck.report.document import Document
 from convcheck.report.html.data import data, shown_failures
 from convcheck.report.html.grid import ends, index_below, nan, real, value_at
 from convcheck.report.html.line import ACROSS, axis, near, overview
 from convcheck.report.json import encode as report_json
 from convcheck.report.json.decode import read
-from convcheck.report.make import document
 
 F32, BF16, E4M3, E8M0 = (
     FORMATS[name] for name in ("float32", "bfloat16", "float8e4m3fn", "float8e8m0")
@@ -49,7 +49,7 @@ F32, BF16, E4M3, E8M0 = (
 
 
 def data_of(result: RunResult) -> Any:
-    return data(document(result))
+    return data(Document(result))
 
 
 class Parts(HTMLParser):
@@ -82,13 +82,13 @@ def test_data() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_data_has_every_finding_with_its_examples(name: str) -> None:
-    made, found = document(RUNS[name]()), data_of(RUNS[name]())
+    made, found = Document(RUNS[name]()), data_of(RUNS[name]())
     assert [(found["statuses"][row[0]][0], row[11]) for row in found["findings"]] == [
         (finding.status, finding.id) for finding in made.findings
     ]
     cases = [found["statuses"][row[2]][0] for row in found["cases"]]
     assert cases == [one.status.word for some in made.cases.values() for one in some]
-    due = [e for f in made.findings for m in f.members if m.evidence for e in m.evidence.examples]
+    due = [e for f in made.findings for m in f.members for e in m.examples]
     wrong = [e for e in due if isinstance(e, Example)]
     held = [(e[0][0], e[1], e[2]) for e in found["examples"] if isinstance(e, list)]
     shown = {tuple(int(w[0], 16) if isinstance(w, list) else None for w in e) for e in held}
@@ -120,7 +120,7 @@ def test_a_cause_shows_an_example_of_other_types() -> None:
     types = [("float32", "bfloat16"), ("float32", "float16"), ("float64", "bfloat16"),
              ("float64", "float16"), ("float64", "int16")]  # fmt: skip
     cases = [diagnosed(case("onnx.Cast-19", *pair), 980, ("truncates",)) for pair in types]
-    found = document(run(*cases, causes=CAUSES))
+    found = Document(run(*cases, causes=CAUSES))
     (cause,), some = found.causes, found.cases["onnx.Cast-19"]
     shown = shown_failures(cause, {one.case.id: one.failures for one in some})
     assert [one.case.name for one in shown] == [

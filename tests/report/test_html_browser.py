@@ -34,8 +34,8 @@ from report_runs import (
 from convcheck.judge.result import Example, Group, RunResult
 from convcheck.numerics.format import Text
 from convcheck.numerics.order import code_at_index
+from convcheck.report.document import Document
 from convcheck.report.html.grid import ends, index_below, value_at
-from convcheck.report.make import document
 from convcheck.semantics.expected import Quotation
 
 LIMIT = 3_100_000  # bytes
@@ -129,7 +129,7 @@ def test_chips_count_cases_as_the_other_formats_do(
     """A case counts under its status; that others have such values too is said apart."""
     for name in ("kinds", "listed", "failing"):
         counts: Counter[str] = Counter()
-        for spec in document(RUNS[name]()).specs:
+        for spec in Document(RUNS[name]()).specs:
             counts += Counter({status.word: n for status, n in spec.statuses.items()})
         with opened(browser, pages[name]) as page:
             chips = page.locator(".chips[aria-label='Verdict'] .chip")
@@ -189,7 +189,7 @@ def letters(page: Page, within: str) -> list[str]:
 
 
 def test_a_card_a_cause_then_what_none_explains(browser: Browser, pages: dict[str, Path]) -> None:
-    causes = document(RUNS["explained"]()).causes
+    causes = Document(RUNS["explained"]()).causes
     with opened(browser, pages["explained"]) as page:
         cards = page.locator(".cause")
         assert letters(page, ".cause") == [one.letter for one in causes] == ["A", "B", "A+B"]
@@ -212,7 +212,7 @@ def test_a_card_a_cause_then_what_none_explains(browser: Browser, pages: dict[st
 
 
 def test_a_cause_is_a_filter(browser: Browser, pages: dict[str, Path]) -> None:
-    causes = document(RUNS["explained"]()).causes
+    causes = Document(RUNS["explained"]()).causes
     chosen = "label.choice:has-text('cause') select"
     with opened(browser, pages["explained"]) as page:
         for cause in causes:

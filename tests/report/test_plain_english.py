@@ -13,9 +13,9 @@ from convcheck.cli import group as group_of_commands
 from convcheck.judge.kinds import kinds_of
 from convcheck.judge.result import Example, RunResult
 from convcheck.numerics.format import Int
+from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.finding import finding_blocks
-from convcheck.report.make import document
 from convcheck.semantics.expected import EXACT
 
 INT8 = Int(8, signed=True)
@@ -32,7 +32,7 @@ def off_by_one(count: int) -> RunResult:
 
 def sentence(count: int) -> str:
     """Return what is printed of the finding, on one line."""
-    [finding] = document(off_by_one(count)).findings
+    [finding] = Document(off_by_one(count)).findings
     return " ".join(" ".join(plain_lines(finding_blocks(finding), 80)).split())
 
 

@@ -44,9 +44,9 @@ from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import Example, RunResult
 from convcheck.numerics.codes import Bits
 from convcheck.report import short_names, wrong_types
+from convcheck.report.document import Document
 from convcheck.report.environment import environment
 from convcheck.report.json import encode
-from convcheck.report.make import document as made
 from convcheck.rules.case_names import compact_names
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
@@ -160,7 +160,7 @@ def test_a_pattern_of_wrong_cells_is_what_was_answered(
     assert not [one for one in cells if len(set(one[2].split("≠"))) == 1]
     assert wrong == sum(c.verdict == "fail" for c in result.cases)
     assert wrong == sum(len(p.cells) * len(p.settings) for p in found)
-    findings = made(result).findings
+    findings = Document(result).findings
     assert len(findings) <= 3  # one a level, not one a cell
     assert max(len(one.members) for one in findings) <= wrong  # a case counts once
     text = rendered(result, 80)
@@ -193,13 +193,13 @@ def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure() -> None:
     asked = dataclasses.replace(calls().cases[1].case, outputs=())
     one = calls().cases[1].groups[0]
     other = dataclasses.replace(one, kind="too large", count=3)
-    [finding] = made(run(answered(asked, one, other))).findings
+    [finding] = Document(run(answered(asked, one, other))).findings
     assert finding.kind == "a number instead of zero, too large"
     assert (finding.count, len(finding.members)) == ("4 of 40", 1)
     lengths = calls().cases[0].groups[0]
-    assert len(made(run(answered(asked, one, lengths))).findings) == 2
+    assert len(Document(run(answered(asked, one, lengths))).findings) == 2
     apart = run(answered(calls().cases[1].case, one, other))
-    assert len(made(apart).findings) == 2
+    assert len(Document(apart).findings) == 2
 
 
 def test_settings_are_named_by_what_they_have_in_common() -> None:

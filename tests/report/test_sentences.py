@@ -12,9 +12,9 @@ from drawn import annotated, in_html, in_junit, in_markdown
 from report_runs import TRUNCATED, answered, case, run
 
 from convcheck.judge.result import RunResult
+from convcheck.report.document import Document
 from convcheck.report.json.decode import read
 from convcheck.report.json.encode import text
-from convcheck.report.make import document
 from convcheck.rules.body.formula import Formula
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
@@ -131,7 +131,7 @@ def test_every_decision_says_which_sentence_it_rests_on() -> None:
 def test_a_disputed_finding_shows_its_readings_sentences_in_every_format(tmp_path: Path) -> None:
     by = decisions("onnx.Cast-21 float32 int4")["float-to-short / else"]
     shown = showing(by)
-    [found] = document(shown).findings
+    [found] = Document(shown).findings
     assert [said.partition(":")[0] for said in found.cited] == ["nearest-even", "toward-zero"]
     junit = in_junit(shown).replace("&quot;", '"')
     for page in (in_markdown(shown), junit, in_html(shown), text(shown), "".join(annotated(shown))):
@@ -143,12 +143,12 @@ def test_a_disputed_finding_shows_its_readings_sentences_in_every_format(tmp_pat
     path = tmp_path / "run.json"
     path.write_text(text(shown))
     again = read(str(path), CATALOG.types.types)
-    assert document(again).findings[0].cited == found.cited
+    assert Document(again).findings[0].cited == found.cited
 
 
 def test_readings_that_rest_on_one_sentence_show_it_once() -> None:
     [by] = decisions("onnx.Cast-13 float32 string").values()
-    [found] = document(showing(by)).findings
+    [found] = Document(showing(by)).findings
     assert [said.partition(': "')[0] for said in found.cited] == [
         "plain, exact; plain, lossy", "any notation, exact; any notation, lossy",
     ]  # fmt: skip
@@ -189,7 +189,7 @@ def test_a_paraphrase_stands_without_quotation_marks_in_every_format() -> None:
     said = "in our words: The floating-point number nearest to the infinitely precise result"
     assert by.cite.startswith(said)
     shown = showing(by)
-    [found] = document(shown).findings
+    [found] = Document(shown).findings
     assert [line.startswith(said) for line in found.cited] == [True]
     pages = [in_markdown(shown), in_junit(shown), in_html(shown), text(shown), *annotated(shown)]
     for page in pages:

@@ -30,13 +30,12 @@ from rich.console import Console
 from convcheck.cli.turns import Turn, each
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, Group, RunResult
-from convcheck.report.draw import side_by_side as sidebyside
+from convcheck.report.document import Document
 from convcheck.report.draw.console import put
-from convcheck.report.draw.side_by_side import Side
+from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.json import reports as reports_json
 from convcheck.report.json.codec import struct
 from convcheck.report.json.reports import ReportsJson
-from convcheck.report.make import document as made
 from convcheck.report.short_names import short_names
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
@@ -45,7 +44,7 @@ ABSENT = "tests.planted.free_backends:Absent"
 
 def by(name: str, result: RunResult) -> Side:
     info = BackendInfo(name, f"{name} 1.2")
-    return Side(name, made(dataclasses.replace(result, backend=info)))
+    return Side(name, Document(dataclasses.replace(result, backend=info)))
 
 
 def few(*groups: Group) -> RunResult:
@@ -66,7 +65,7 @@ SIDES: dict[str, list[Side]] = {
 def shown(sides: list[Side], width: int = 80, verbose: bool = False) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)
-    put(sidebyside.side_by_side_page(sides, verbose), console, whole=False)
+    put(side_by_side_page(sides, verbose), console, whole=False)
     return out.getvalue()
 
 
@@ -147,7 +146,7 @@ def test_causes_that_backends_share_stand_first() -> None:
         dataclasses.replace(run, backend=BackendInfo(name, "1", name))
         for name, run in zip(("one", "other"), runs, strict=True)
     ]
-    sides = [sidebyside.side_of(run.backend.name, run) for run in runs]
+    sides = [Side(run.backend.name, Document(run)) for run in runs]
     lines = shown(sides, verbose=True).splitlines()
     at = lines.index("3 causes, and the cases that each explains in each backend:")
     heads, *counts = [line.split()[:2] for line in lines[at + 1 : at + 5]]

@@ -8,10 +8,10 @@ import pytest
 from report_runs import RUNS
 
 from convcheck.report.blocks import Table, downwards
+from convcheck.report.document import Document
 from convcheck.report.draw.console import lines, plain_lines
 from convcheck.report.draw.matrix import matrix_blocks
 from convcheck.report.draw.terminal import counts_table
-from convcheck.report.make import document
 
 HEADS = ["", "one", "three", "eleven"]
 ROWS = [["first", "1", "3", "11"], ["second", "", "33333", ""]]
@@ -58,7 +58,7 @@ def test_names_are_written_downwards() -> None:
 @pytest.mark.parametrize("width", [40, 60, 79])
 def test_a_narrow_terminal_breaks_no_counts(name: str, width: int) -> None:
     """What a wide terminal shows of a spec is there, in parts, under the label of the spec."""
-    made = document(RUNS[name]())
+    made = Document(RUNS[name]())
     wide, narrow = (plain_lines([counts_table(made)], columns) for columns in (WIDE, width))
     assert all(len(line) <= width for line in narrow)
     for spec, *found in (line.split() for line in wide[1:]):
@@ -69,7 +69,7 @@ def test_a_narrow_terminal_breaks_no_counts(name: str, width: int) -> None:
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("width", [24, 40, 60, 79])
 def test_a_narrow_terminal_breaks_no_matrix(name: str, width: int) -> None:
-    matrices = document(RUNS[name]()).matrices
+    matrices = Document(RUNS[name]()).matrices
     wide, narrow = (plain_lines(matrix_blocks(matrices), columns) for columns in (300, width))
     assert all(len(line) <= width for line in narrow)
     names = sorted({name for one in matrices.values() for name in one.sources}, key=len)

@@ -12,9 +12,9 @@ from drawn import annotated, in_html, in_junit, in_markdown
 from report_runs import ELSE, TRUNCATED, answered, case, run
 
 from convcheck.judge.result import RunResult
+from convcheck.report.document import Document
 from convcheck.report.json.decode import read
 from convcheck.report.json.encode import text
-from convcheck.report.make import document
 from convcheck.rules.citations import citations, is_foreign
 from convcheck.semantics.expected import Quotation
 from specs import GOOD, findings, write_spec
@@ -69,7 +69,7 @@ def shown(disputed: bool) -> RunResult:
 @pytest.mark.parametrize("disputed", [False, True])
 def test_every_format_marks_it_as_ours(disputed: bool, tmp_path: Path) -> None:
     result = shown(disputed)
-    [found] = document(result).findings
+    [found] = Document(result).findings
     assert MARKED in found.cited
     pages = (in_markdown(result), in_junit(result), in_html(result), *annotated(result))
     for page in pages:
@@ -78,7 +78,7 @@ def test_every_format_marks_it_as_ours(disputed: bool, tmp_path: Path) -> None:
     assert f'"gloss": "{GLOSS}"' in text(result)
     path = tmp_path / "run.json"
     path.write_text(text(result))
-    assert document(read(str(path), CATALOG.types.types)).findings[0].cited == found.cited
+    assert Document(read(str(path), CATALOG.types.types)).findings[0].cited == found.cited
     done = convcheck("report", path)
     assert (SENTENCE in done.stdout, MARKED in " ".join(done.stdout.split())) == (True, True)
     made = convcheck("repro", "onnx.Cast-21/float32-to-bfloat16", "--report", path, "--emit", "c")

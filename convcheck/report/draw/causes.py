@@ -17,8 +17,10 @@ from convcheck.report.blocks import (
     item,
     under,
 )
-from convcheck.report.document import Document, Finding, ToldCause
+from convcheck.report.causes import ToldCause
+from convcheck.report.document import Document
 from convcheck.report.draw.finding import evidence_blocks
+from convcheck.report.findings import Finding
 from convcheck.wording import GLUE, number, plural
 
 _FEW = 3  # so many causes are shown bit by bit
@@ -47,7 +49,7 @@ def causes_summary(document: Document) -> str:
     """Say how many cases of a run fail, and how many of these its causes explain."""
     failing, judged = _failing(document), 0
     for some in document.cases.values():
-        judged += sum(one.judged > 0 or one.fails for one in some)
+        judged += sum(one.found.values_judged > 0 or one.fails for one in some)
     return summary_line(failing, judged, document.causes)
 
 

@@ -9,8 +9,7 @@ from convcheck.causes.search import CLOSEST
 from convcheck.judge.result import CaseResult, CauseInWords, search_failed
 from convcheck.judge.words import clean
 from convcheck.report.blocks import BLANK, Block, Text
-from convcheck.report.causes import said_of
-from convcheck.report.document import ToldCause
+from convcheck.report.causes import ToldCause, said_of
 from convcheck.report.draw.causes import cause_blocks, summary_line
 from convcheck.wording import number, plural
 

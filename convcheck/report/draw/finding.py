@@ -20,7 +20,8 @@ from convcheck.report.blocks import (
     item,
     under,
 )
-from convcheck.report.document import CallInWords, Elements, Finding
+from convcheck.report.examples import CallInWords, Elements
+from convcheck.report.findings import Finding
 from convcheck.report.status import BELOW
 from convcheck.wording import number, plural
 

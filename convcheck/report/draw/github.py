@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from convcheck.judge.result import Problem
 from convcheck.report.blocks import cut
-from convcheck.report.document import Document, Finding, ProblemInWords, ToldCause
+from convcheck.report.causes import ToldCause
+from convcheck.report.document import Document
 from convcheck.report.draw.causes import cause_at_length
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.finding import finding_blocks
+from convcheck.report.findings import Finding
 from convcheck.streams import no_commands, visible
 from convcheck.wording import plural
 
@@ -38,7 +41,7 @@ def annotation_lines(document: Document) -> Iterator[str]:
         yield _command("error", f"{word}: {reasons}", title=title)
     if word == "NOTHING JUDGED":
         yield _command("error", reasons, title=f"convcheck: {word.lower()}")
-    elif document.head.interrupted:
+    elif document.result.interrupted:
         yield _command("warning", "results are partial", title="convcheck: interrupted")
 
 
@@ -55,11 +58,13 @@ def _cause(one: ToldCause) -> str:
     return _command("error", _NEW_LINE.join(plain_lines(cause_at_length(one), _WIDTH)), title=title)
 
 
-def _problem(one: ProblemInWords) -> str:
+def _problem(one: Problem) -> str:
     place = one.place
     where = {"file": place.file, "line": str(place.line or 1)}
     title = f"known failures: {one.kind}"
-    return _command("error", _NEW_LINE.join([one.message, *one.repair]), **where, title=title)
+    return _command(
+        "error", _NEW_LINE.join([one.message, *one.repair.splitlines()]), **where, title=title
+    )
 
 
 def _finding(finding: Finding) -> str:

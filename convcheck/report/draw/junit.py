@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from convcheck import __version__
-from convcheck.judge.result import Excuse
-from convcheck.judge.words import clean
-from convcheck.report.document import CaseReport, Document, Finding, ProblemInWords, RowCount
+from convcheck.judge.result import Excuse, Group, Problem
+from convcheck.judge.words import clean, timestamp
+from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.finding import finding_blocks
-from convcheck.report.findings import findings_of
+from convcheck.report.findings import CaseReport, Finding, findings_of
 from convcheck.wording import plural
 
 _WIDTH = 100
@@ -48,7 +48,8 @@ def _sums(suites: Iterable[Element]) -> dict[str, str]:
 
 def _suite(name: str, cases: Sequence[CaseReport], document: Document) -> Element:
     tests = [_test(case, document) for case in cases]
-    began = {"timestamp": document.head.began} if document.head.began else {}
+    timing = document.result.timing
+    began = {"timestamp": timestamp(timing.began)} if timing else {}
     return _suite_of(name, _properties(name, document), tests, {**_time(cases), **began})
 
 
@@ -78,15 +79,15 @@ def _suite_of(
 
 
 def _properties(spec: str, document: Document) -> dict[str, str]:
-    head = document.head
+    run = document.result
     return {
         "backend": document.backend,
-        "tier": head.tier,
-        "level": head.level,
-        "corpus": dict(head.corpora).get(spec, ""),
+        "tier": run.tier,
+        "level": run.level,
+        "corpus": dict(run.corpora).get(spec, ""),
         "convcheck": __version__,
-        **({"known": head.known} if head.known else {}),
-        **({"shard": "/".join(map(str, head.shard))} if head.shard else {}),
+        **({"known": run.known} if run.known else {}),
+        **({"shard": f"{run.shard.index}/{run.shard.of}"} if run.shard else {}),
         **dict(_causes(spec, document)),
     }
 
@@ -102,7 +103,7 @@ def _causes(spec: str, document: Document) -> Iterator[tuple[str, str]]:
 
 
 def _test(case: CaseReport, document: Document) -> Element:
-    found = findings_of(case.failures, document.head.address)
+    found = findings_of(case.failures, document.result.backend.address)
     cause = document.explained_by.get(case.case.id)
     why = f"cause {cause.line}" if cause else ""
     test = _named(case.case.spec, case.case.name, _time([case]))
@@ -114,12 +115,12 @@ def _test(case: CaseReport, document: Document) -> Element:
     elif excuses := _excuses(found):
         said = "; ".join(dict.fromkeys(map(_excused, excuses)))
         _say(test, "skipped", said, excuses[0].kind)
-    elif case.verdict in ("unsupported", "undefined"):
-        _say(test, "skipped", _why_not(case), case.verdict)
+    elif case.found.verdict in ("unsupported", "undefined"):
+        _say(test, "skipped", _why_not(case), case.found.verdict)
     elif found:
         SubElement(test, "system-out").text = _legal(_body(found, why))
-    elif case.verdict == "tolerated":
-        SubElement(test, "system-out").text = _legal(_tolerated(case.row_counts))
+    elif case.found.verdict == "tolerated":
+        SubElement(test, "system-out").text = _legal(_tolerated(case.found.groups))
     return test
 
 
@@ -160,15 +161,15 @@ def _body(found: Sequence[Finding], why: str) -> str:
 
 
 def _why_not(case: CaseReport) -> str:
-    if case.verdict == "undefined":
+    if case.found.verdict == "undefined":
         return "undefined: the standard does not say what to expect"
-    return f"unsupported: {case.message or 'no reason given'}"
+    return f"unsupported: {clean(case.found.message) or 'no reason given'}"
 
 
-def _tolerated(counts: Iterable[RowCount]) -> str:
+def _tolerated(groups: Iterable[Group]) -> str:
     lines = (
         f'tolerated: {o.decision.name}: reads it as "{o.reading}", {plural(o.count, "value")}'
-        for o in counts if o.verdict == "tolerated"
+        for o in groups if o.verdict == "tolerated"
     )  # fmt: skip
     return "\n".join(dict.fromkeys(lines))
 
@@ -182,8 +183,8 @@ def _others(document: Document) -> list[Element]:
     if document.problems:
         tests = [_problem(problem) for problem in document.problems]
         suites.append(_suite_of("known failures", {}, tests, {}))
-    interrupted = document.head.interrupted
-    if interrupted or document.head.outcome == "nothing":
+    interrupted = document.result.interrupted
+    if interrupted or document.result.outcome == "nothing":
         test = _named("convcheck", "the run")
         said = "interrupted, results are partial" if interrupted else document.reasons[0]
         _say(test, "error", said, document.verdict.lower())
@@ -191,10 +192,10 @@ def _others(document: Document) -> list[Element]:
     return suites
 
 
-def _problem(one: ProblemInWords) -> Element:
+def _problem(one: Problem) -> Element:
     test = _named("known failures", str(one.place))
     _say(test, "failure", one.message, one.kind)
-    test[0].text = _legal("\n" + "\n".join([one.message, *one.repair]) + "\n")
+    test[0].text = _legal("\n" + "\n".join([one.message, *one.repair.splitlines()]) + "\n")
     return test
 
 

@@ -11,13 +11,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import escape
 from textwrap import dedent
 
+from convcheck.judge.result import Problem
 from convcheck.judge.words import clean
 from convcheck.report.blocks import cut
-from convcheck.report.document import Document, Finding, Listed, ProblemInWords, ToldCause
+from convcheck.report.causes import ToldCause
+from convcheck.report.document import Document, Listed
 from convcheck.report.draw.causes import NOT_TRIED, causes_summary, unexplained_summary
 from convcheck.report.draw.console import command_lines, plain_lines
 from convcheck.report.draw.finding import example_blocks
 from convcheck.report.draw.matrix import LETTERS
+from convcheck.report.findings import Finding
 from convcheck.report.matrix import StatusMatrix
 from convcheck.report.short_names import compact_specs
 from convcheck.report.status import STATUSES
@@ -84,11 +87,11 @@ def _head(document: Document) -> str:
 # The parts -----------------------------------------------------------------------------------
 
 
-def _problem(one: ProblemInWords) -> str:
+def _problem(one: Problem) -> str:
     """Return a problem of the list of known failures, with the text to have there."""
     kind, place = one.kind.upper(), code(str(one.place))
     said = f"**{kind}** {place}: {escaped(one.message)}"
-    return "\n\n".join([said, *([fence(one.repair, "toml")] if one.repair else [])])
+    return "\n\n".join([said, *([fence(one.repair.splitlines(), "toml")] if one.repair else [])])
 
 
 def _causes(document: Document) -> Iterator[str]:

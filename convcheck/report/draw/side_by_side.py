@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from convcheck.causes.gather import Diagnosis, gathered
+from convcheck.causes.gather import Diagnosis
 from convcheck.causes.shared import shared_causes
-from convcheck.judge.result import FAILURES, RunResult
+from convcheck.judge.result import FAILURES
 from convcheck.judge.words import clean
 from convcheck.report.blocks import BLANK, Block, Said, Table, Text, item, styled, under
 from convcheck.report.causes import said_of
@@ -15,7 +15,6 @@ from convcheck.report.document import Document
 from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.draw.side_by_side_matrix import matrices
 from convcheck.report.draw.terminal import verdict_line
-from convcheck.report.make import document as made
 from convcheck.report.shared_findings import SharedFinding, extent, shared_findings
 from convcheck.report.status import STATUSES
 from convcheck.rules.case_names import compact_names
@@ -36,15 +35,6 @@ class Side:
     document: Document | None
     #: Why it could not be started.
     error: str = ""
-    #: The causes of its run.
-    found: Diagnosis | None = None
-
-
-def side_of(name: str, result: RunResult | None, error: str = "") -> Side:
-    """Return a backend's part of a report, given its run, or why there is none."""
-    if result is None:
-        return Side(name, None, error)
-    return Side(name, made(result), error, gathered(result.cases, result.causes))
 
 
 def side_by_side_page(sides: Sequence[Side], verbose: bool, whole: bool = False) -> Iterator[Block]:
@@ -55,7 +45,7 @@ def side_by_side_page(sides: Sequence[Side], verbose: bool, whole: bool = False)
         names = [name for name, _ in ran]
         yield from (BLANK, _table(ran), BLANK)
         yield from matrices(ran, verbose)
-        yield from _causes({side.name: side.found for side in sides if side.found})
+        yield from _causes({name: document.diagnosis for name, document in ran})
         found = shared_findings(ran)
         for finding in found:
             yield from (*_finding(finding, len(ran), verbose), BLANK)
@@ -74,10 +64,9 @@ def _title(sides: Sequence[Side]) -> Iterator[Block]:
         if document is None:
             yield item(name, "bold red", f"could not be started: {clean(side.error)}")
         else:
-            yield item(name, "bold", document.head.version)
-    head = next((side.document.head for side in sides if side.document is not None), None)
-    if head is not None:
-        yield Text(f"{head.tier} tier, gate: {head.level}")
+            yield item(name, "bold", clean(document.result.backend.version))
+    if runs := [side.document.result for side in sides if side.document is not None]:
+        yield Text(f"{runs[0].tier} tier, gate: {runs[0].level}")
     notes = {(note, side.name) for side in sides if side.document for note in side.document.remarks}
     for note in dict.fromkeys(note for note, _ in sorted(notes)):
         names = ", ".join(side.name for side in sides if (note, side.name) in notes)

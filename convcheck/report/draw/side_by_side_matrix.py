@@ -46,7 +46,7 @@ def _specs(ran: Sequence[tuple[str, Document]], verbose: bool) -> list[str]:
     found: dict[str, bool] = {}
     for _, document in ran:
         for spec, cases in document.cases.items():
-            failing = any(case.verdict in FAILURES for case in cases)
+            failing = any(case.found.verdict in FAILURES for case in cases)
             found[spec] = found.get(spec, verbose) or failing
     return [spec for spec, shown in found.items() if shown]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from convcheck.judge.result import Problem
 from convcheck.judge.words import clean
 from convcheck.report.blocks import (
     BLANK,
@@ -19,14 +20,7 @@ from convcheck.report.blocks import (
     styled,
     under,
 )
-from convcheck.report.document import (
-    CoveredCases,
-    Document,
-    Finding,
-    Listed,
-    ProblemInWords,
-    RuleRemark,
-)
+from convcheck.report.document import Document, Listed, RuleRemark
 from convcheck.report.draw.causes import (
     cause_blocks,
     cause_per_line,
@@ -36,6 +30,7 @@ from convcheck.report.draw.causes import (
 from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.draw.matrix import letter_blocks, matrix_blocks
 from convcheck.report.draw.wrong_types import wrong_type_blocks
+from convcheck.report.findings import Finding
 from convcheck.report.matrix import without_unsupported
 from convcheck.report.status import KNOWN, WAIVED
 from convcheck.rules.case_names import compact_names
@@ -170,12 +165,12 @@ def _short(count: int) -> str:
 # Lists of known failures ---------------------------------------------------------------------
 
 
-def _problems(problems: Sequence[ProblemInWords]) -> Iterator[Block]:
+def _problems(problems: Sequence[Problem]) -> Iterator[Block]:
     """Yield each problem, and under it the exact text to have there, which is not broken."""
     for one in problems:
         yield item(one.kind.upper(), "bold red", str(one.place))
         yield under(one.message)
-        yield from (Text(line, "cyan", INDENT, whole=True) for line in one.repair)
+        yield from (Text(line, "cyan", INDENT, whole=True) for line in one.repair.splitlines())
         yield BLANK
 
 
@@ -202,13 +197,13 @@ def _entry(entry: Listed) -> Iterator[Block]:
 # Coverage ------------------------------------------------------------------------------------
 
 
-def _asked_otherwise(coverage: Sequence[CoveredCases]) -> Iterator[Block]:
+def _asked_otherwise(coverage: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Block]:
     """Yield the cases that were asked in another way than most."""
-    most = max(coverage, key=lambda one: len(one.cases), default=None)
-    for one in coverage:
-        if one is not most:
-            yield item("asked", "dim", f"{one.words}: {plural(len(one.cases), 'case')}")
-            yield from (Text(name, "dim", 7, 2) for name in compact_names(one.cases))
+    most = max((len(cases) for _, cases in coverage), default=0)
+    for words, cases in coverage:
+        if len(cases) < most:
+            yield item("asked", "dim", f"{words}: {plural(len(cases), 'case')}")
+            yield from (Text(name, "dim", 7, 2) for name in compact_names(cases))
 
 
 # What is not judged --------------------------------------------------------------------------

@@ -16,7 +16,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from convcheck import __version__
-from convcheck.report.document import Document, RunHead
+from convcheck.judge.result import RunResult
+from convcheck.judge.words import clean
+from convcheck.report.document import Document
 from convcheck.report.draw.causes import causes_summary, unexplained_summary
 from convcheck.report.environment import environment
 from convcheck.report.html.data import data
@@ -83,36 +85,37 @@ def _hash(script: str) -> str:
 
 def _head(document: Document, command: str) -> dict[str, Any]:
     """Return what stands above the matrices."""
-    head = document.head
+    run = document.result
+    name = clean(run.backend.name)
     return {
-        "title": f"{document.verdict} · {head.name}",
+        "title": f"{document.verdict} · {name}",
         "word": document.verdict,
-        "tone": head.outcome,
+        "tone": run.outcome,
         "said": document.reasons[0],
         "others": [*document.reasons[1:], *document.setting],
-        "name": head.name,
-        "version": head.version,
-        "address": head.address or head.name,
-        "report": head.report,
+        "name": name,
+        "version": clean(run.backend.version),
+        "address": run.backend.address or name,
+        "report": document.file,
         "remarks": document.remarks,
         "causes": causes_summary(document) if document.causes else "",
         "unexplained": unexplained_summary(document) if document.unexplained else "",
-        "known": head.known,
+        "known": run.known,
         "problems": document.problems,
-        "facts": list(_facts(head, command)),
+        "facts": list(_facts(run, command)),
         "convcheck": __version__,
     }
 
 
-def _facts(head: RunHead, command: str) -> list[tuple[str, str]]:
+def _facts(run: RunResult, command: str) -> list[tuple[str, str]]:
     """Return what else is known of the run: how it was made, and where."""
-    where = dict(head.environment or environment())
+    where = dict(run.environment or environment())
     cpu = where.get("cpu") or {}
     versions = (where.get("versions") or {}).items()
     facts = [
         ("Command", command),
-        ("Shard", "{} of {}".format(*head.shard) if head.shard else ""),
-        ("Vectors", "\n".join(f"{spec}  {digest}" for spec, digest in head.corpora)),
+        ("Shard", f"{run.shard.index} of {run.shard.of}" if run.shard else ""),
+        ("Vectors", "\n".join(f"{spec}  {digest}" for spec, digest in run.corpora)),
         ("Platform", str(where.get("platform", ""))),
         ("Processor", f"{cpu.get('model', '')}, {cpu.get('count', '')} cores, "
                       f"{where.get('threads', '')} used"),

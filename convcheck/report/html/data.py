@@ -12,18 +12,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from convcheck.judge.result import FAILURES, Excuse, Word
+from convcheck.judge.result import FAILURES, Excuse, Group, Word
 from convcheck.judge.words import cited, clean, code_text, pair, translated
 from convcheck.numerics.format import Format, Text
-from convcheck.report.document import (
-    CaseFailure,
-    CaseReport,
-    Document,
-    Evidence,
-    Finding,
-    RowCount,
-    ToldCause,
-)
+from convcheck.report.causes import ToldCause
+from convcheck.report.document import Document
+from convcheck.report.findings import CaseFailure, CaseReport, Finding
 from convcheck.report.html.example import example_data, layout
 from convcheck.report.html.line import axis, overview
 from convcheck.report.matrix import cell_of, matrix
@@ -119,10 +113,10 @@ def _case(page: _Page, spec: int, case: CaseReport) -> list[Any]:
         spec,
         _name(page, case.case),
         _RANK[case.status.word],
-        case.judged,
-        page.texts.index(case.coverage),
-        page.texts.index(case.message) if case.message else -1,
-        page.profiles.index(list(_profile(page, case.row_counts))),
+        case.found.values_judged,
+        page.texts.index(case.found.coverage),
+        page.texts.index(clean(case.found.message)) if case.found.message else -1,
+        page.profiles.index(list(_profile(page, case.found.groups))),
     ]
 
 
@@ -149,10 +143,10 @@ def _named(page: _Page, case: Case) -> list[int]:
     ]
 
 
-def _profile(page: _Page, found: Iterable[RowCount]) -> Iterator[list[int]]:
+def _profile(page: _Page, found: Iterable[Group]) -> Iterator[list[int]]:
     """Return [status, level, decision, what, count] of what did not fail; of passes one a level."""
     counts: Counter[tuple[int, int, int, int]] = Counter()
-    for one in found:
+    for one in (group for group in found if group.verdict not in FAILURES):
         level, by, what = LEVELS.index(one.decision.level), -1, -1
         if one.verdict != "pass":
             by = _decision(page, one.decision)
@@ -197,8 +191,8 @@ def _finding(page: _Page, positions: dict[int, int], finding: Finding) -> list[A
         list(finding.cases) if len(members) > 1 else 0,
         [_decision(page, by) for by in finding.decisions],
         text(finding.places),
-        text(first.reading),
-        text(first.placement),
+        text(first.group.reading if first.group else ""),
+        text(first.group.placement if first.group else ""),
         text(finding.where),
         text(finding.message),
         text(finding.verdict),
@@ -217,20 +211,20 @@ def _member(
 ) -> tuple[int, ...]:
     """Return case, count, of, decision, kind (-1 for the finding's) and evidence."""
     at = positions[id(one)]
-    if one.decision is None or one.evidence is None:
+    if one.decision is None or one.group is None:
         return at, 0, 0, -1, -1, -1
-    kind = clean(", ".join(one.kinds))
+    kind = clean(", ".join(group.kind for group in one.groups))
     other = page.texts.index(kind) if kind != finding.kind else -1
-    by, evidence = _decision(page, one.decision), _evidence(page, one.case, one.evidence)
+    by, evidence = _decision(page, one.decision), _evidence(page, one.case, one.group)
     return at, one.count, one.of, by, other, evidence
 
 
-def _evidence(page: _Page, case: Case, found: Evidence) -> int:
+def _evidence(page: _Page, case: Case, found: Group) -> int:
     """Return where [digest, ranges, ranges left out, examples, ranges on the line] stands."""
     name, source = _name(page, case), case.inputs[0].format
     if found.ranges and name not in page.axis_of and len(case.outputs) == 1:
         page.axis_of[name] = page.axes.index(axis(source, case.outputs[0].format))
-    key = (name, found)
+    key = (name, id(found))
     if key not in page.met:
         shown = [
             page.examples.index(example_data(case, found.ranges, one)) for one in found.examples
@@ -274,9 +268,9 @@ def _cause(page: _Page, by_id: Mapping[str, tuple[int, CaseReport]], one: ToldCa
         one.gated,
         one.wrong_answer,
         [
-            [by_id[shown.case.id][0], _evidence(page, shown.case, shown.evidence)]
+            [by_id[shown.case.id][0], _evidence(page, shown.case, shown.group)]
             for shown in shown_failures(one, failures)
-            if shown.evidence
+            if shown.group
         ],
         [by_id[case.id][0] for case in one.cases],
     ]
@@ -293,7 +287,7 @@ def shown_failures(
         for case in one.cases:
             seen = zip(*(cell_of(shown.case) for shown in kept), strict=True)
             new = [side not in some for side, some in zip(cell_of(case), seen, strict=True)]
-            asked = [each for each in failures[case.id] if each.evidence and not each.excuse]
+            asked = [each for each in failures[case.id] if each.groups and not each.excuse]
             if len(kept) < _SHOWN and fresh(new) and asked:
                 kept.append(max(asked, key=lambda each: each.count))
     return kept

@@ -16,9 +16,9 @@ from convcheck.judge.words import (
     value,
 )
 from convcheck.numerics.format import Bool, Float, Format, Text
-from convcheck.report.document import Elements
 from convcheck.report.examples import (
     LONG,
+    Elements,
     elements_of,
     forms,
     inputs_in_words,

@@ -13,8 +13,8 @@ from convcheck.history.matrix import RuleKey
 from convcheck.judge.failure import fails_whole
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, RunResult
 from convcheck.judge.words import clean
-from convcheck.report.document import CallInWords, CaseFailure, ElementInWords, Finding
-from convcheck.report.findings import failures_of, findings_of
+from convcheck.report.examples import CallInWords, ElementInWords
+from convcheck.report.findings import CaseFailure, Finding, failures_of, findings_of
 from convcheck.report.json.decode import Types, read_each
 from convcheck.report.site.names import RunName, rule_of_group, rule_of_whole, run_name
 from convcheck.report.status import Status, status_of
