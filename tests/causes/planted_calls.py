@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from catalogue import CATALOG, calls_asked
+from ml_dtypes import bfloat16
+from numpy.typing import NDArray
 from oracle.ranges import SilentError
 from planted import fake_convert_bugs, promotion_bugs, range_bugs
 from planted.promotion_asked import Asked
@@ -55,6 +58,27 @@ def answered(calls: CallSet, given: Sequence[Answer | None]) -> CallAnswers:
     ]
     messages = dict.fromkeys(np.flatnonzero(np.array(state) == REFUSED).tolist(), "no")
     return CallAnswers(got, np.array(state, np.uint8), messages)
+
+
+def answers_of(kernel: Callable[..., NDArray[Any]], calls: CallSet) -> CallAnswers:
+    """What a kernel gives, codes or numbers of the type of the output, where the text says it."""
+    [output], given = calls.case.outputs, list[Answer | None]()
+    kinds = [_KINDS[dtype.name] for dtype in calls.case.inputs]
+    for call, due in zip(calls.calls, calls.expected, strict=True):
+        if due.readings[0].pattern != EXACT:
+            given.append(None)
+            continue
+        with np.errstate(all="ignore"):
+            pairs = zip(kinds, call, strict=True)
+            found = np.asarray(kernel(*(t.view(kind).astype(np.float32) for kind, t in pairs)))
+        if found.dtype.kind != "u":
+            found = found.astype(_KINDS[output.name]).view(output.format.storage)
+        codes = found.astype(output.format.storage)
+        given.append(Outputs((codes,), (output.name,)))
+    return answered(calls, given)
+
+
+_KINDS: dict[str, type] = {"float32": np.float32, "bfloat16": bfloat16}
 
 
 def shown(every: int) -> Iterator[Shown]:

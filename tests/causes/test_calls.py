@@ -51,6 +51,7 @@ PLAIN, SAFE, SCALARS, BOTH = (
 )
 PROMOTION = "openvino.ConvertPromoteTypes-14"
 INT64, INT32 = (f"openvino.Range-4/{t}-{t}-{t}-to-{t}" for t in ("int64", "int32"))
+F32 = "float32-float32-float32"
 # Cases of each body, of which one shows a cause.
 SHOWING = {
     "formula": (
@@ -59,6 +60,7 @@ SHOWING = {
         INT32, "onnx.Range-11/int64-int64-int64", INT64,
         *(f"onnx.Range-27/{t}-{t}-{t}/stash_type=1" for t in ("bfloat16", "float16")),
         *(f"openvino.Range-4/{t}-{t}-{t}-to-{t}" for t in ("bfloat16", "float16")),
+        *(f"openvino.Range-4/{F32}-to-{t}" for t in ("int8", "uint8", "float8e5m2")),
     ),
     "steps": (
         *(
@@ -67,6 +69,7 @@ SHOWING = {
             for to in ("f8e4m3", "f8e5m2")
         ),
         "openvino.FakeConvert-13/bfloat16-bfloat16-bfloat16/scalar-shift/destination_type=f8e4m3",
+        "openvino.FakeConvert-13/bfloat16-bfloat16/per-tensor/destination_type=f8e4m3",
         "openvino.FakeQuantize-1/float32-float32-float32-float32-float32/tensor/levels=102",
         "openvino.FakeQuantize-1/bfloat16-bfloat16-bfloat16-bfloat16-bfloat16/tensor/levels=102",
         "onnx.DequantizeLinear-21/int8-float32-int8/blocks-1d/axis=0/block_size=3",

@@ -184,9 +184,13 @@ class _Cast:
 
     def code(self, value: Fraction, mode: str) -> int:
         """Return the code of an element. Raises BeyondError where the edits do not say it."""
-        fmt, mode = cast(Numeric, self.output.format), self.rounds or mode
+        fmt, mode, negative = cast(Numeric, self.output.format), self.rounds or mode, value < 0
         for hop in self.hops:
             value = held(value, hop)
+            is_float = isinstance(hop.type, DType) and isinstance(hop.type.format, Float)
+            negative = value < 0 or (negative and is_float)
+        if negative and not value and isinstance(fmt, Float) and fmt.negative_zero:
+            return fmt.sign_bit
         try:
             return grid_of(fmt, mode).code(value)
         except BeyondError:

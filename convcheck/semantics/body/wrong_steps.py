@@ -351,7 +351,7 @@ class WrongSteps:
             if not self._fits(edit):
                 return None
             meets, meeting = (edit.meets, edit.meeting) if edit.meets else (meets, meeting)
-            first |= dict(edit.inputs)
+            first |= {name: hops for name, hops in edit.inputs if name in dict(self.layout.shapes)}
             steps = _with_lines(steps, edit)
             rest = rest if edit.only else _with_lines(rest, edit)
             mode = edit.rounds or mode
@@ -371,13 +371,13 @@ class WrongSteps:
         return _Edited((edits, attributes), made, paired, apart)
 
     def _fits(self, edit: StepsEdit) -> bool:
-        """Return whether an edit has a meaning for the case: it has these lines and inputs, and
-        tensors of several elements that may meet the first.
+        """Return whether an edit has a meaning for the case: it has these lines and inputs, or the
+        inputs are not all that is edited, and tensors of several elements that may meet the first.
         """
         shapes = dict(self.layout.shapes)
         several = any(dims for dims in [*shapes.values()][1:])
-        named = {*(name for name, _ in edit.inputs), edit.meeting} - {""}
-        known = named <= shapes.keys()
+        known = {edit.meeting} <= {"", *shapes}
+        known &= bool(edit.lines) or dict(edit.inputs).keys() <= shapes.keys()
         return edit.names in ((), self._names) and known and (several or not edit.meets)
 
     def _outline(self, number: int, touched: Mask, i: int) -> CallReading | None:

@@ -1,0 +1,114 @@
+"""Kernels that compute what the source of OpenVINO's CPU plugin does: each is told as such."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+
+import numpy as np
+import pytest
+from catalogue import CATALOG
+from ml_dtypes import bfloat16, float8_e4m3fn, float8_e5m2
+from numpy.typing import NDArray
+from planted_calls import answers_of, asked
+
+from convcheck.causes.call_search import diagnose_calls
+from convcheck.causes.catalogue import causes_of
+from convcheck.judge.result import Names
+from convcheck.numerics.codes import Bits
+from convcheck.rules.causes import Cause
+
+Floats = NDArray[np.float32]
+F32 = np.float32
+
+
+@cache
+def every_cause() -> tuple[Cause, ...]:
+    return causes_of(CATALOG)
+
+
+def told(name: str, kernel: Callable[..., Bits]) -> tuple[Names, ...]:
+    """What explains the answers of a kernel, which is asked calls besides the vectors, too."""
+    calls, ask = asked(name), partial(answers_of, kernel)
+    found = diagnose_calls(every_cause(), CATALOG, calls, ask(calls), ask=ask)
+    assert found is not None
+    return found.fits
+
+
+def either_way(start: Floats, stop: Floats, step: Floats) -> Floats:
+    """Range: a length without regard to signs, and sums in float32."""
+    count = int(np.ceil(np.abs(stop - start) / np.abs(step)))
+    return np.cumsum([start, *[step] * (count - 1)], dtype=F32)[:count]
+
+
+def within(least: int, most: int, mask: int = 255) -> Callable[[Floats], Bits]:
+    """A conversion that rounds to even, clamps and keeps some low bits."""
+    return lambda x: np.clip(np.rint(x), least, most).astype(np.int64).astype(np.uint8) & mask
+
+
+def through_float16(kind: type) -> Callable[[Floats], Bits]:
+    return lambda x: x.astype(np.float16).astype(kind).view(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("output", "convert", "said"),
+    [
+        ("int8", within(-128, 127), "float32-either-way-to-int8"),
+        ("int4", within(-128, 127, 15), "float32-either-way-to-int8"),
+        ("uint8", within(0, 255), "float32-either-way-to-uint8"),
+        ("uint4", within(0, 255, 15), "float32-either-way-to-uint8"),
+        ("float8e4m3fn", through_float16(float8_e4m3fn), "float32-either-way-through-float16"),
+        ("float8e5m2", through_float16(float8_e5m2), "float32-either-way-through-float16"),
+    ],
+)
+def test_a_range_in_float32_is_told_with_the_conversion_of_its_elements(
+    output: str, convert: Callable[[Floats], Bits], said: str
+) -> None:
+    name = f"openvino.Range-4/float32-float32-float32-to-{output}"
+    assert told(name, lambda *limits: convert(either_way(*limits))) == ((said,),)
+
+
+def in_bfloat16(x: Floats) -> Floats:
+    """As VCVTNEPS2BF16 rounds: a subnormal number becomes a zero."""
+    normal = np.where(np.abs(x) < F32(2.0**-126), np.copysign(F32(0), x), x)
+    found: Floats = normal.astype(bfloat16).astype(F32)
+    return found
+
+
+def emulated(moved: Floats) -> Floats:
+    found: Floats = in_bfloat16(moved).astype(np.float16).astype(float8_e4m3fn).astype(F32)
+    return found
+
+
+def of_bfloat16(x: Floats) -> Bits:
+    return in_bfloat16(x).astype(bfloat16).view(np.uint16)
+
+
+def with_shift(data: Floats, scale: Floats, shift: Floats) -> Bits:
+    back = emulated(data * scale - shift) + in_bfloat16(shift)
+    return of_bfloat16(back * in_bfloat16(F32(1) / scale))
+
+
+def without_shift(data: Floats, scale: Floats) -> Bits:
+    return of_bfloat16(emulated(data * scale) * (F32(1) / scale))
+
+
+def by_a_scalar(data: Floats, scale: Floats) -> Bits:
+    return of_bfloat16(emulated(data * scale) * in_bfloat16(F32(1) / scale))
+
+
+@pytest.mark.parametrize(
+    ("layout", "kernel", "said"),
+    [
+        ("bfloat16-bfloat16-bfloat16/per-tensor-shift", with_shift,
+         "reciprocal-as-bfloat16-through-float16"),
+        ("bfloat16-bfloat16/scalar-to-vector", by_a_scalar,
+         "reciprocal-as-bfloat16-through-float16"),
+        ("bfloat16-bfloat16/per-tensor", without_shift, "reciprocal-through-float16-flushed"),
+    ],
+)  # fmt: skip
+def test_a_reciprocal_in_bfloat16_is_told_with_what_becomes_of_subnormals(
+    layout: str, kernel: Callable[..., Bits], said: str
+) -> None:
+    name = f"openvino.FakeConvert-13/{layout}/destination_type=f8e4m3"
+    assert told(name, kernel) == ((said,),)
