@@ -10,7 +10,7 @@ import numpy as np
 
 from convcheck.ask.elements import Note, ask
 from convcheck.backends.protocol import Answer, Backend, Declined, Raised, Refused
-from convcheck.judge.answers import ANSWERED, EVERYWHERE, Answers, Avoid, Fault
+from convcheck.judge.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Avoid, Fault
 from convcheck.judge.elements import faults_of, group_of_fault, tally_of_elements
 from convcheck.judge.form import form_complaint
 from convcheck.judge.ranges import Pair
@@ -24,6 +24,7 @@ from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
+from convcheck.semantics.runs import lookup
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.samples import samples
 
@@ -36,13 +37,20 @@ OTHERS = EVERYWHERE - {"bulk"}  # placements that codes of a span are not asked 
 def chunk_vectors(
     case: Case, program: Program, form: Decision, first: int, count: int, seed: int | None = None
 ) -> VectorSet:
-    """Return consecutive codes, or samples, with what is expected of each."""
+    """Return consecutive codes, or samples, with what is expected of each. Of many, that is looked
+    up by segments, which take as long to find as a chunk to evaluate.
+    """
     if seed is None:
         codes = codes_from(case, first, count)
     else:
         source = cast(Numeric, case.inputs[0].format)
         codes = samples(source, case.outputs[0].format, seed, first, count)
-    return VectorSet(case, (codes,), run_program(program, case, codes), "exhaustive", form)
+    if count < CHUNK or program.computed:
+        expected = run_program(program, case, codes)
+    else:
+        source, target = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
+        expected = lookup(program, source, target).expected(codes)
+    return VectorSet(case, (codes,), expected, "exhaustive", form)
 
 
 def ask_apart(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from convcheck.ask.elements import Note
 from convcheck.ask.isolated import ask_apart, chunk_vectors, group_at
 from convcheck.ask.jobs import Apart, Job
-from convcheck.ask.scattered import ask_scattered, chart_for
 from convcheck.ask.stream import sweep
 from convcheck.backends.protocol import Backend
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Fault, Index
@@ -55,8 +54,6 @@ def _asked(
         return Tally({}, {}, (), faults)
     if not job.died and backend.support(case) is not None:
         return Tally({}, {}, declined=span.count)
-    if not job.died and (chart := chart_for(case, program, span)) is not None:
-        return ask_scattered(backend, case, program, form, chart, span, told, held)
     tallies = [Tally({}, {}, (), faults)]
     for chunk in _apart(job, span):
         part = span.chunk(chunk.first)

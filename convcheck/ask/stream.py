@@ -20,8 +20,8 @@ from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Numeric
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
-from convcheck.semantics.outline import TILE, Piece, Stretch, in_chunks, outline
 from convcheck.semantics.program import Program
+from convcheck.semantics.runs import TILE, Piece, in_chunks, runs
 from convcheck.vectors.span import Span
 
 if TYPE_CHECKING:
@@ -107,16 +107,14 @@ class _Sweep:
         return self.weighing.tally()
 
     def _chunks(self) -> Iterator[tuple[int, list[Piece]]]:
-        """Yield the first code of each chunk, and the pieces of stretches that lie in it."""
+        """Yield the first code of each chunk, and the pieces of runs that lie in it."""
         for first, end in self.span.asked:
             if self.held:
                 self.held.expect(first, end, self.size, self.tile)
-            chunks = in_chunks(self._outline(first, end), first, end, self.size)
+            program, source, target = self.program, self.source, self.target
+            found = runs(program, source, target, first, end - first, self.tile)
+            chunks = in_chunks(found, first, end, self.size)
             yield from zip(range(first, end, self.size), chunks, strict=True)
-
-    def _outline(self, first: int, end: int) -> list[Stretch]:
-        program, source, target = self.program, self.source, self.target
-        return outline(program, source, target, first, end - first, self.tile)
 
     def _taken(self, answer: Answer | None) -> Answer | None:
         """Put an answer that is well-formed, but not in the buffer, there."""

@@ -1,6 +1,6 @@
 """Causes that are held against answer after answer of a span, until one of them is missed.
 
-What a cause says of many codes in a row is looked up in an outline of what it makes of the rules,
+What a cause says of many codes in a row is looked up in an runs of what it makes of the rules,
 as what is due is; an answer that is not that is evaluated by itself. Nothing is kept of answers.
 """
 
@@ -27,8 +27,8 @@ from convcheck.numerics.format import Numeric
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate, points_of
 from convcheck.semantics.expected import EXACT, UNDEFINED, Reading
-from convcheck.semantics.outline import Flat, Literal, Piece, Shaped, in_chunks, outline
 from convcheck.semantics.program import Program
+from convcheck.semantics.runs import Affine, Constant, Piece, Unknown, in_chunks, runs
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import VectorSet
 
@@ -91,7 +91,7 @@ class Held:
     def expect(self, first: int, end: int, size: int, tile: int) -> None:
         """Look up what candidates say of codes that are asked in chunks of one size."""
         for candidate in self.left:
-            said = outline(candidate.program, self.source, self.target, first, end - first, tile)
+            said = runs(candidate.program, self.source, self.target, first, end - first, tile)
             chunks = zip(range(first, end, size), in_chunks(said, first, end, size), strict=True)
             candidate.chunks.update(chunks)
 
@@ -99,13 +99,8 @@ class Held:
     def chunk(self, at: int, due: Iterable[Piece], got: Codes) -> None:
         """Drop what does not give the answers to the codes from `at` on, of which that is due."""
         if self.left:
-            free = [slice(a - at, b - at) for stretch, a, b in due if _is_free(stretch)]
+            free = [slice(a - at, b - at) for run, a, b in due if _is_free(run)]
             self.left = [one for one in self.left if self._gives_chunk(one, at, free, got)]
-
-    @_costs_nothing
-    def codes(self, codes: Codes, got: Codes) -> None:
-        """Drop what does not give the answers to codes."""
-        self.left = [one for one in self.left if self._gives(one, codes, got)]
 
     @_costs_nothing
     def elements(self, vectors: VectorSet, answers: Answers) -> None:
@@ -132,22 +127,22 @@ class Held:
         return self._gives(one, codes_from(self.case, at, len(got))[index], got[index])
 
     def _differs(self, piece: Piece, number: int, got: Codes) -> Mask:
-        """Return which answers are not known to be as a stretch says."""
-        stretch, begin, end = piece
-        if isinstance(stretch, Flat):
-            code, pattern = stretch.outcomes[min(number, len(stretch.outcomes) - 1)]
+        """Return which answers are not known to be as a run says."""
+        run, begin, end = piece
+        if isinstance(run, Constant):
+            code, pattern = run.outcomes[min(number, len(run.outcomes) - 1)]
             if pattern == EXACT:
                 return np.asarray(got != got.dtype.type(code))
             reading = Reading(np.asarray(code, got.dtype), np.asarray(pattern, np.uint8))
             told = pattern != UNDEFINED
             # of numbers, it does not matter what they come from
             return ~(matching(reading, got, self.target, self.source, got) & told)
-        if isinstance(stretch, Shaped):
-            number = min(number, len(stretch.shapes) - 1)
-            if stretch.patterns[number] == EXACT:
-                shape, tile = stretch.shapes[number], len(stretch.shapes[number])
-                bases = stretch.bases[number]
-                bases = bases[(begin - stretch.first) // tile : (end - stretch.first) // tile]
+        if isinstance(run, Affine):
+            number = min(number, len(run.shapes) - 1)
+            if run.patterns[number] == EXACT:
+                shape, tile = run.shapes[number], len(run.shapes[number])
+                bases = run.bases[number]
+                bases = bases[(begin - run.first) // tile : (end - run.first) // tile]
                 return np.asarray((shape + bases[:, None]).reshape(-1) != got)
         return np.ones(len(got), bool)
 
@@ -174,6 +169,6 @@ def _said(one: _Candidate, trial: Trial) -> Mask:
     return trial.as_due(readings[min(one.fit.reading, len(readings) - 1)])
 
 
-def _is_free(stretch: Flat | Shaped | Literal) -> bool:
+def _is_free(run: Constant | Affine | Unknown) -> bool:
     """Return whether nothing is due, under some reading."""
-    return isinstance(stretch, Flat) and any(p == UNDEFINED for _, p in stretch.outcomes)
+    return isinstance(run, Constant) and any(p == UNDEFINED for _, p in run.outcomes)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from convcheck.chains.cast import NARROW, U64, Cast, Chain, Results
 from convcheck.chains.segments import (
-    Segment,
+    CastSegment,
     UnprovenError,
     chain_segments,
     is_constant,
@@ -283,10 +283,10 @@ def _counted(intervals: _Intervals, kinds: NDArray[np.int64]) -> Counts:
 
 
 def _common(
-    chain: Sequence[Segment], direct: Sequence[Segment]
-) -> tuple[_Intervals, list[tuple[Segment, Segment]]]:
+    chain: Sequence[CastSegment], direct: Sequence[CastSegment]
+) -> tuple[_Intervals, list[tuple[CastSegment, CastSegment]]]:
     """Cut all codes at the ends of the segments of both."""
-    both: list[tuple[Segment, Segment]] = []
+    both: list[tuple[CastSegment, CastSegment]] = []
     ends: list[tuple[int, int]] = []
     one, other = iter(chain), iter(direct)
     left, right = next(one), next(other)
@@ -302,7 +302,7 @@ def _common(
     return _Intervals(firsts, lasts, np.arange(len(both))), both
 
 
-def _alike(chain: Segment, direct: Segment) -> bool:
+def _alike(chain: CastSegment, direct: CastSegment) -> bool:
     """Return whether the same is done to each number, or nothing at all."""
     if is_constant(chain) or is_constant(direct):
         return False

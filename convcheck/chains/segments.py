@@ -1,9 +1,4 @@
-"""A cast cut into segments on each of which one row decides, with what that says of all its codes.
-
-A segment is an interval of codes of the source. That a row decides all of it rests on what the case
-words declare of themselves (see `CaseWord`): a threshold is passed once at most among the numbers
-of one sign, so that what holds at both ends of an interval holds in between, and where it is passed
-is found by halving. Nothing is known here of any rule.
+"""The segments of a cast, each with what is done to all of its numbers, and those of a chain.
 
 On a segment that is `even`, results never turn back: they stay the same or go one way in the order
 of the destination's values. So what is the same at both ends is the same all over.
@@ -11,10 +6,9 @@ of the destination's values. So what is the same at both ends is the same all ov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +17,19 @@ from convcheck.chains.cast import U64, Cast, Chain
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Float, Numeric
 from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED
-from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program
-from convcheck.semantics.vocabulary import COMPUTATIONS, Nature, Points
+from convcheck.semantics.program import CompiledOutcome, Program
+from convcheck.semantics.segments import (
+    GRID,
+    Interval,
+    cut_at,
+    intervals_of,
+    key_changes,
+    segments,
+)
+from convcheck.semantics.vocabulary import COMPUTATIONS
 
-SPECIAL: Nature = "special"
-THRESHOLD: Nature = "threshold"
-GRID: Nature = "grid"
 WHOLE = "whole"  # the grid of every integer type
 _ROUNDED, _SAME, _LOW = (COMPUTATIONS[word][0] for word in ("[x]", "same", "low-bits"))
-_PARTS = 16  # of an interval in which a key changes
-Interval = tuple[int, int]  # the first code and the last
 
 
 class UnprovenError(Exception):
@@ -71,7 +68,7 @@ Effect = Gives | Rounds | LowBits | None
 
 
 @dataclass(frozen=True)
-class Segment:
+class CastSegment:
     """Codes of which one thing can be said."""
 
     #: The first code.
@@ -87,23 +84,40 @@ class Segment:
 
 
 @lru_cache(4096)
-def segments_of(cast: Cast) -> tuple[Segment, ...]:
+def segments_of(cast: Cast) -> tuple[CastSegment, ...]:
     """Return the segments of a cast, in the order of the codes. Raises UnprovenError."""
-    found = [
-        segment
-        for interval in _intervals(cast.source)
-        for part in _cut(cast, interval)
-        for segment in _read(cast, *part)
-    ]
-    return tuple(sorted(found, key=lambda segment: segment.first))
+    if cast.program is None:
+        same = CompiledOutcome(EXACT, compute=_SAME)
+        found = [(interval, same) for interval in intervals_of(cast.source)]
+    else:
+        known = segments(cast.program, cast.source, cast.target)
+        found = [((one.first, one.last), _outcome(one.program, cast.reading)) for one in known]
+    read = (segment for part in found for segment in _read(cast, *part))
+    return tuple(sorted(read, key=lambda segment: segment.first))
 
 
-def is_constant(segment: Segment) -> bool:
+def _outcome(program: Program, reading: int) -> CompiledOutcome:
+    """Return the one outcome that rows have: those on a grid of values may be told from the last.
+    Raises UnprovenError.
+    """
+    found: list[CompiledOutcome] = []
+    for entry in program.entries:
+        step = entry.steps[min(reading, len(entry.steps) - 1)]
+        if step.hop or (entry.test and entry.test.nature != GRID):
+            raise UnprovenError
+        found.append(_outcome(step.program, reading) if step.program else step)
+    *on_grid, last = found
+    if not all(one == last or one.compute is last.compute is _ROUNDED for one in on_grid):
+        raise UnprovenError  # of a value of the destination, no mode rounds anything
+    return last
+
+
+def is_constant(segment: CastSegment) -> bool:
     """Return whether one result comes of all codes of a segment."""
     return isinstance(segment.effect, Gives)
 
 
-def chain_segments(chain: Chain) -> tuple[Segment, ...]:
+def chain_segments(chain: Chain) -> tuple[CastSegment, ...]:
     """Return the segments of a chain: those of its casts, brought back to the first source. Raises
     UnprovenError.
     """
@@ -113,136 +127,32 @@ def chain_segments(chain: Chain) -> tuple[Segment, ...]:
     return segments
 
 
-def key_changes(
-    intervals: Sequence[Interval], key: Callable[[U64], NDArray[np.int64]]
-) -> list[int]:
-    """Return before which codes of intervals a key changes, given that it is the same all over
-    where both ends have it.
-    """
-    firsts, lasts = (np.array(ends, np.uint64) for ends in zip(*intervals, strict=True))
-    keys = np.split(key(np.concatenate([firsts, lasts])), 2)
-    cuts: list[int] = []
-    while (change := keys[0] != keys[1]).any():
-        firsts, lasts, *keys = (each[change] for each in (firsts, lasts, *keys))
-        near = lasts - firsts == 1
-        cuts += lasts[near].tolist()
-        points = _between(firsts[~near], lasts[~near])
-        inner = key(points[1:-1].reshape(-1)).reshape(_PARTS - 1, -1)
-        of_points = np.vstack([keys[0][~near], inner, keys[1][~near]])
-        firsts, lasts = points[:-1].reshape(-1), points[1:].reshape(-1)
-        keys = [of_points[:-1].reshape(-1), of_points[1:].reshape(-1)]
-    return sorted(cuts)
-
-
-def _between(firsts: U64, lasts: U64) -> U64:
-    """Return codes that cut intervals into parts, both ends among them, of shape (parts + 1, n)."""
-    step = np.maximum((lasts - firsts) // np.uint64(_PARTS), np.uint64(1))
-    offsets = np.arange(_PARTS + 1, dtype=np.uint64)[:, None] * step
-    points: U64 = firsts + np.minimum(offsets, lasts - firsts)
-    points[-1] = lasts
-    return points
-
-
-def _at(first: int, last: int, cuts: Sequence[int]) -> Iterator[Interval]:
-    """Cut one interval before some codes."""
-    starts = sorted({first, *(cut for cut in cuts if first < cut <= last)})
-    yield from ((start, end - 1) for start, end in pairwise([*starts, last + 1]))
-
-
-def _intervals(source: Numeric) -> list[Interval]:
-    """Return the codes of one sign that are numbers, zeros and infinities alone, and NaNs."""
-    if not isinstance(source, Float):
-        top = source.mask >> 1 if source.signed else source.mask
-        return [(0, 0), (1, top), *([(top + 1, source.mask)] if source.signed else [])]
-    most, mask = source.max_magnitude, source.magnitude_mask
-    ends = [0, 1, most + 1, *([most + 2] if source.infinity else []), mask + 1]
-    intervals = [(first, end - 1) for first, end in pairwise(sorted(set(ends)))]
-    signs = (0, source.sign_bit) if source.signed else (0,)
-    return [(first + sign, last + sign) for sign in signs for first, last in intervals]
-
-
-def _cut(cast: Cast, interval: Interval) -> Iterator[tuple[Interval, CompiledOutcome]]:
-    """Cut an interval by the rows that decide it, each with what it gives."""
-    if cast.program is None:
-        yield interval, CompiledOutcome(EXACT, compute=_SAME)
-    else:
-        yield from _decided(cast, cast.program, [interval])
-
-
-def _decided(
-    cast: Cast, program: Program, intervals: list[Interval]
-) -> Iterator[tuple[Interval, CompiledOutcome]]:
-    passed: list[CompiledOutcome] = []  # what rows on a grid of values give
-    for entry in program.entries:
-        step = entry.steps[min(cast.reading, len(entry.steps) - 1)]
-        if entry.test is not None and entry.test.nature == GRID:
-            passed.append(step)
-            continue
-        hit, intervals = _parted(cast, entry, intervals)
-        if hit and not all(_is_same_on_grid(other, step) for other in passed):
-            raise UnprovenError
-        if hit and step.hop is not None:
-            raise UnprovenError
-        for interval in hit:
-            inner = _decided(cast, step.program, [interval]) if step.program else [(interval, step)]
-            yield from inner
-        if not intervals:
-            return
-
-
-def _is_same_on_grid(one: CompiledOutcome, other: CompiledOutcome) -> bool:
-    """Return whether two outcomes agree on values of the destination: no mode rounds those."""
-    return one == other or one.compute is other.compute is _ROUNDED
-
-
-def _parted(
-    cast: Cast, entry: CompiledRow, intervals: list[Interval]
-) -> tuple[list[Interval], list[Interval]]:
-    """Part intervals into those of which a row's word holds, and the others."""
-    if entry.test is None or not intervals:
-        return intervals, []
-    if entry.test.nature not in (SPECIAL, THRESHOLD):
-        raise UnprovenError
-    test, mode = entry.test, entry.mode
-
-    def holds(codes: U64) -> NDArray[np.int64]:
-        bits = codes.astype(cast.source.storage)
-        points = Points(cast.source, cast.target, bits, decode(cast.source, bits))
-        return test(points, mode).astype(np.int64)
-
-    cuts = key_changes(intervals, holds)
-    cut = [part for interval in intervals for part in _at(*interval, cuts)]
-    there = holds(np.array([first for first, _ in cut], np.uint64))
-    hit = [interval for interval, yes in zip(cut, there, strict=True) if yes]
-    return hit, [interval for interval, yes in zip(cut, there, strict=True) if not yes]
-
-
 # What a row says of an interval -----------------------------------------------------------------
 
 
-def _read(cast: Cast, interval: Interval, step: CompiledOutcome) -> Iterator[Segment]:
+def _read(cast: Cast, interval: Interval, step: CompiledOutcome) -> Iterator[CastSegment]:
     """Return the segments of an interval that one row decides."""
     first, last = interval
     if step.compute is None:
-        yield Segment(first, last, Gives(step.pattern, step.code), even=True)
+        yield CastSegment(first, last, Gives(step.pattern, step.code), even=True)
     elif first == last and isinstance(cast.source, Float):  # a zero is no effect: it has a sign
-        yield Segment(first, last, None, even=True)
+        yield CastSegment(first, last, None, even=True)
     elif decode(cast.source, np.array([first], cast.source.storage)).kind[0] != 0:  # NaNs
         if step.compute is not _SAME:
             raise UnprovenError
-        yield Segment(first, last, None, even=True, kept=True)
+        yield CastSegment(first, last, None, even=True, kept=True)
     else:
-        yield from (_computed(cast, part, step) for part in _at(first, last, _cuts(cast, interval)))
+        yield from (_computed(cast, part, step) for part in cut_at(interval, _cuts(cast, interval)))
 
 
-def _computed(cast: Cast, interval: Interval, step: CompiledOutcome) -> Segment:
+def _computed(cast: Cast, interval: Interval, step: CompiledOutcome) -> CastSegment:
     first, last = interval
     effect = _effect(cast, step)
     if step.compute is _ROUNDED and not _in_range(cast, interval):
         raise UnprovenError
     kept = _is_kept(cast, first, last)
     even = step.compute is not _LOW or kept or cast.source.bits <= cast.target.bits
-    return Segment(first, last, effect, even, kept)
+    return CastSegment(first, last, effect, even, kept)
 
 
 def _effect(cast: Cast, step: CompiledOutcome) -> Effect:
@@ -320,7 +230,9 @@ def _has_between(source: Numeric, target: Numeric, least: int, most: int) -> boo
 # Casts one after the other ----------------------------------------------------------------------
 
 
-def _brought_back(before: Chain, segments: Sequence[Segment], after: Cast) -> tuple[Segment, ...]:
+def _brought_back(
+    before: Chain, segments: Sequence[CastSegment], after: Cast
+) -> tuple[CastSegment, ...]:
     """Cut the segments of casts where another segment of the next cast begins."""
     following = segments_of(after)
     starts = np.array([segment.first for segment in following], np.uint64)
@@ -331,28 +243,28 @@ def _brought_back(before: Chain, segments: Sequence[Segment], after: Cast) -> tu
     cuts = key_changes(
         [(segment.first, segment.last) for segment in segments if segment.even], there
     )
-    found: list[Segment] = []
+    found: list[CastSegment] = []
     for segment in segments:
         if not segment.even:
             found.append(_through_any(segment, following))
         elif _is_over(segment):
             found.append(segment)
         else:
-            intervals = list(_at(segment.first, segment.last, cuts))
+            intervals = list(cut_at((segment.first, segment.last), cuts))
             which = there(np.array([first for first, _ in intervals], np.uint64)).tolist()
             found += (_then(before, segment, interval, following[number], after)
                       for interval, number in zip(intervals, which, strict=True))  # fmt: skip
     return tuple(found)
 
 
-def _is_over(segment: Segment) -> bool:
+def _is_over(segment: CastSegment) -> bool:
     """Return whether nothing reaches the next cast."""
     return isinstance(segment.effect, Gives) and segment.effect.pattern in (UNDEFINED, REFUSED)
 
 
 def _then(
-    before: Chain, segment: Segment, interval: Interval, following: Segment, after: Cast
-) -> Segment:
+    before: Chain, segment: CastSegment, interval: Interval, following: CastSegment, after: Cast
+) -> CastSegment:
     """Return what two casts make of an interval that one segment of each decides."""
     even = following.even or is_constant(segment) or interval[0] == interval[1]
     effect: Effect = None
@@ -361,16 +273,16 @@ def _then(
     elif following.kept:
         effect = segment.effect
     kept = segment.kept and (following.kept or _is_kept(Chain((*before.casts, after)), *interval))
-    return Segment(*interval, effect, even, kept)
+    return CastSegment(*interval, effect, even, kept)
 
 
-def _through_any(segment: Segment, following: Sequence[Segment]) -> Segment:
+def _through_any(segment: CastSegment, following: Sequence[CastSegment]) -> CastSegment:
     """Return what becomes of low bits where the next cast takes fewer of them, of any number."""
     effects = {each.effect for each in following}
     effect = effects.pop()
     if effects or not _fewer(effect, segment.effect):
         raise UnprovenError
-    return Segment(segment.first, segment.last, effect, even=False)
+    return CastSegment(segment.first, segment.last, effect, even=False)
 
 
 def _fewer(effect: Effect, than: Effect) -> bool:

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codes import Codes
-from convcheck.numerics.format import Numeric
-from convcheck.semantics.chart import chart_of
+from convcheck.numerics.format import Float, Numeric
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import EXACT, Expected, Reading
 from convcheck.semantics.program import Program
+from convcheck.semantics.runs import changes_of, joined, lookup
 
 NARROW, WIDEST = 16, 32  # bits of a source that is evaluated whole, and of one that has series
 _MOST = 6  # plateaus that take turns: on a value and on both its sides, of odd codes and of even
@@ -71,12 +71,12 @@ def _plateaus(program: Program, source: Numeric, target: Numeric) -> tuple[Codes
     if source.bits <= NARROW:
         codes = np.arange(1 << source.bits, dtype=np.uint64)
         return codes, run_conversion(program, source, target, codes.astype(source.storage))
-    chart = chart_of(program, source, target) if source.bits <= WIDEST else None
-    found = chart.in_order() if chart else None
-    if chart is None or found is None:
+    if source.bits > WIDEST or not isinstance(source, Float):
         return None
-    firsts, slots = found
-    return firsts, chart.expected.take(slots)
+    by_code = lookup(program, source, target)
+    changes = [changes_of(by_code, part, 1 << NARROW) for part in by_code.parts]
+    known = [each for each in changes if each is not None]
+    return joined(by_code, np.concatenate(known)) if len(known) == len(changes) else None
 
 
 def _series(firsts: Codes, rows: Ints, reading: Reading, end: int, bits: int) -> Iterator[Series]:

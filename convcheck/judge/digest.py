@@ -53,55 +53,26 @@ def digest_of_pairs(inputs: Bits, got: Bits) -> int:
     codes, answers = cast(Codes, inputs), cast(Codes, got)
     if len(codes) <= _FEW:
         return _of_few(codes, answers)
-    sums = PairSums(answers.dtype.itemsize)
-    sums.add(codes, answers)
-    return sums.digest()
-
-
-class PairSums:
-    """Pairs of codes and answers of one item size, in piles, whose digests are wanted in the end.
-
-    Of all pairs of a pile whose codes have one place i, the weights m(b) are summed, and m(b) times
-    a_k; only the sums are multiplied by the weights of the place.
-    """
-
-    def __init__(self, itemsize: int, piles: int = 1) -> None:
-        self._itemsize = itemsize
-        self._sums = np.zeros((1 + max(itemsize // _WORD, 1), piles, _BLOCK), np.uint64)
-
-    def add(self, inputs: Codes, got: Codes, pile: int = 0) -> None:
-        """Add inputs, of shape (n,), with the answers to them, to one pile."""
-        for at in range(0, len(inputs), _PIECE):
-            codes, answers = inputs[at : at + _PIECE], got[at : at + _PIECE]
-            _add_by_place(self._sums[:, pile], _places(codes), codes, answers)
-
-    def add_to(self, piles: NDArray[np.intp], inputs: Codes, got: Codes) -> None:
-        """Add inputs with the answers to them, each to its pile."""
-        every = self._sums.reshape(len(self._sums), -1)
-        for at in range(0, len(inputs), _PIECE):
-            codes, answers = inputs[at : at + _PIECE], got[at : at + _PIECE]
-            places = _places(codes)
-            places |= piles[at : at + _PIECE] << _BITS
-            _add_by_place(every, places, codes, answers)
-
-    def digest(self, pile: int = 0) -> int:
-        """Return the digest of all that were added to a pile."""
-        weights = _weights(self._itemsize)
-        every = (weights.place, *weights.word)
-        return added(
-            _joined([np.dot(sums, each[lane]) for lane in range(_LANES)])
-            for sums, each in zip(self._sums[:, pile], every, strict=True)
-        )
+    weights = _weights(answers.dtype.itemsize)
+    every = (weights.place, *weights.word)
+    sums = np.zeros((len(every), _BLOCK), np.uint64)
+    for at in range(0, len(codes), _PIECE):
+        _add_by_place(sums, codes[at : at + _PIECE], answers[at : at + _PIECE])
+    return added(
+        _joined([np.dot(of_place, each[lane]) for lane in range(_LANES)])
+        for of_place, each in zip(sums, every, strict=True)
+    )
 
 
 def _places(codes: Codes) -> NDArray[np.intp]:
     return (codes.astype(np.uint64, copy=False) & np.uint64(_BLOCK - 1)).view(np.intp)
 
 
-def _add_by_place(
-    sums: NDArray[np.uint64], places: NDArray[np.intp], codes: Codes, got: Codes
-) -> None:
-    """Add m(b) of each code to the first sum of its place, and m(b) * a_k to the others."""
+def _add_by_place(sums: NDArray[np.uint64], codes: Codes, got: Codes) -> None:
+    """Add m(b) of each code to the first sum of its place, and m(b) * a_k to the others: only the
+    sums have to be multiplied by the weights of the place.
+    """
+    places = _places(codes)
     block = _block_weight(codes.astype(np.uint64, copy=False) >> np.uint64(_BITS))
     np.add.at(sums[0], places, block)
     for of_word, word in zip(sums[1:], _words_of(got), strict=True):

@@ -175,7 +175,30 @@ def tally_of_elements(
     the `whole` of what is asked: then ranges are of neighbours among them. Faults are not looked
     at.
     """
-    return _Tallying(vectors, answers, covered, whole).tally()
+    if covered is not None or whole or answers.messages or answers.with_others:
+        return _Tallying(vectors, answers, covered, whole).tally()
+    counts, index = _plainly_right(vectors, answers)
+    rest = replace(
+        vectors,
+        inputs=tuple(tensor[index] for tensor in vectors.inputs),
+        expected=vectors.expected.take(index),
+    )
+    others = replace(answers, got=answers.got[index], state=answers.state[index])
+    entries = {Key(row, 0, RIGHT): TallyEntry(count) for row, count in counts.items()}
+    decisions = named(vectors.expected.decisions, entries)
+    plain = Tally(counts, entries, decisions=decisions)
+    return merge([plain, _Tallying(rest, others, None, None).tally()])
+
+
+def _plainly_right(vectors: VectorSet, answers: Answers) -> tuple[dict[int, int], Index]:
+    """Count the answers that are the one code that a row expects, by row; and tell which are not.
+    Of those there is nothing else to be told.
+    """
+    rows, first = vectors.expected.rows, vectors.expected.readings[0]
+    agreed = np.array([len(decision.readings) == 1 for decision in vectors.expected.decisions])
+    right = np.asarray(answers.got == first.codes) & (first.patterns == pattern.EXACT)
+    right &= (answers.state == ANSWERED) & agreed.take(rows)
+    return _counts(np.where(right, rows, np.int16(-1))), np.flatnonzero(~right)
 
 
 class _Tallying:

@@ -24,11 +24,11 @@ from convcheck.numerics.format import Numeric
 from convcheck.numerics.order import position_of
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import UNDEFINED, Reading
-from convcheck.semantics.outline import Flat
 from convcheck.semantics.program import Program
+from convcheck.semantics.runs import Constant
 
 
-def undefined(flat: Flat) -> bool:
+def undefined(flat: Constant) -> bool:
     """Return whether nothing is due, under any reading."""
     return all(pattern == UNDEFINED for _, pattern in flat.outcomes)
 
@@ -43,7 +43,7 @@ def pair_of(source: Numeric, begin: int, end: int) -> Pair:
 class _Streak:
     """A streak that may go on: `code` and `got` are those of its lowest position."""
 
-    flat: Flat
+    flat: Constant
     free: bool  # answers may differ
     hashed: bool
     pair: Pair
@@ -83,7 +83,7 @@ class Streaks:
         self.found: dict[Key, list[TallyEntry]] = defaultdict(list)
         self.last: _Streak | None = None
 
-    def add(self, flat: Flat, first: int, got: Codes, same: bool) -> None:
+    def add(self, flat: Constant, first: int, got: Codes, same: bool) -> None:
         """Note the answers, of shape (n,), to codes of one sign from `first` on.
 
         `same` says that all are the same; otherwise nothing is due.
@@ -105,14 +105,14 @@ class Streaks:
         self._close()
         return self.found
 
-    def _going_on(self, flat: Flat, pair: Pair, got: int) -> _Streak | None:
+    def _going_on(self, flat: Constant, pair: Pair, got: int) -> _Streak | None:
         streak = self.last
         if streak is None or flat is not streak.flat or not (streak.free or got == streak.got):
             return None
         touching = pair[0] == streak.pair[1] + 1 or pair[1] + 1 == streak.pair[0]
         return streak if touching else None
 
-    def _begun(self, flat: Flat, pair: Pair, code: int, got: int) -> _Streak:
+    def _begun(self, flat: Constant, pair: Pair, code: int, got: int) -> _Streak:
         self._close()
         outcomes = [flat.outcomes[reading] for reading in self._readings(flat)]
         sorts = {self.settled.one(outcome, code, got, pair[0])[0] for outcome in outcomes}
@@ -133,7 +133,7 @@ class Streaks:
                 entry = TallyEntry(entry.count, streak.total, place, sample, sample)
             self.found[Key(streak.flat.row, reading, sort, kind)].append(entry)
 
-    def _readings(self, flat: Flat) -> range:
+    def _readings(self, flat: Constant) -> range:
         return range(len(self.program.decisions[flat.row].readings))
 
 

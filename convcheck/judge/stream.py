@@ -1,4 +1,4 @@
-"""Judge the answers to chunk after chunk of consecutive codes against an outline.
+"""Judge the answers to chunk after chunk of consecutive codes against an runs.
 
 What is expected of many codes at once is compared at once; an answer that is not that is
 evaluated by itself. No array is longer than a chunk.
@@ -28,12 +28,12 @@ from convcheck.numerics.order import positions
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import EXACT, Decision, Reading
-from convcheck.semantics.outline import Flat, Piece, Shaped, Stretch
 from convcheck.semantics.program import Program
+from convcheck.semantics.runs import Affine, Constant, Piece, Run
 from convcheck.vectors.model import VectorSet
 from convcheck.wording import plural
 
-_Compared = Flat | Shaped
+_Compared = Constant | Affine
 Index = NDArray[np.intp]
 _MANY = 64  # tallies of chunks are merged when there are so many
 _NONE: Index = np.empty(0, np.intp)
@@ -61,8 +61,8 @@ class Weighing:
         self.row = bytearray(out.nbytes)  # what is due of a chunk, to be compared as memory
         self.due: Codes = np.frombuffer(self.row, out.dtype)
         self.filled: int | None = 0  # the code that all of the row is, if it is one
-        self.laid: Flat | None = None  # of which that is due
-        self.going: Flat | None = None  # of which that was answered, in a streak
+        self.laid: Constant | None = None  # of which that is due
+        self.going: Constant | None = None  # of which that was answered, in a streak
         self.agreed = [len(decision.readings) == 1 for decision in program.decisions]
         self.right: dict[int, int] = defaultdict(int)  # elements of a row, under every reading
         self.streaks = Streaks(case, program)
@@ -81,8 +81,8 @@ class Weighing:
         known = [piece[0] is self.laid or self._lay(at, *piece) for piece in pieces]
         if all(known) and self._is_row():
             self._cover(at, at + len(self.out))
-            for stretch, begin, end in pieces:
-                self.right[cast(_Compared, stretch).row] += end - begin
+            for run, begin, end in pieces:
+                self.right[cast(_Compared, run).row] += end - begin
         else:
             self._closer(at, pieces, known)
 
@@ -92,8 +92,8 @@ class Weighing:
 
     def _goes_on(self, at: int, pieces: list[Piece]) -> bool:
         """Judge a chunk in which the streak of the last one goes on, or tell that it does not."""
-        stretch = pieces[0][0]
-        if stretch is not self.going or len(pieces) > 1 or not self._is_row():
+        run = pieces[0][0]
+        if run is not self.going or len(pieces) > 1 or not self._is_row():
             return False
         self.streaks.add(self.going, at, self.out, True)
         self._cover(at, at + len(self.out))
@@ -102,17 +102,17 @@ class Weighing:
     def _closer(self, at: int, pieces: list[Piece], known: list[bool]) -> None:
         looked: list[Index] = []
         streaks: list[tuple[int, int]] = []
-        for (stretch, begin, end), laid in zip(pieces, known, strict=True):
+        for (run, begin, end), laid in zip(pieces, known, strict=True):
             part = slice(begin - at, end - at)
             if laid:
                 np.not_equal(self.out[part], self.due[part], out=self.wrong[part])
             same = self._same(part)
-            if isinstance(stretch, Flat) and self._is_run(stretch, part, laid, same):
-                self.streaks.add(stretch, begin, self.out[part], same)
-                self.going = stretch if same and len(pieces) == 1 else None
+            if isinstance(run, Constant) and self._is_run(run, part, laid, same):
+                self.streaks.add(run, begin, self.out[part], same)
+                self.going = run if same and len(pieces) == 1 else None
                 streaks.append((begin, end))
             else:
-                looked.append(part.start + self._looked_at(stretch, part, laid))
+                looked.append(part.start + self._looked_at(run, part, laid))
         index = np.concatenate(looked) if looked else _NONE
         if len(index):  # such a range may go on in a streak: they are covered apart
             for one in streaks:
@@ -154,22 +154,22 @@ class Weighing:
 
     # What came back, and what is due ---------------------------------------------------------
 
-    def _lay(self, at: int, stretch: Stretch, begin: int, end: int) -> bool:
+    def _lay(self, at: int, run: Run, begin: int, end: int) -> bool:
         """Put what is due of a piece into the row, or tell that this cannot be done."""
         part = slice(begin - at, end - at)
-        if isinstance(stretch, Flat) and self._has_one_code(stretch):
-            self._fill(part, stretch.outcomes[0][0])
-            self.laid = None if self.filled is None else stretch
+        if isinstance(run, Constant) and self._has_one_code(run):
+            self._fill(part, run.outcomes[0][0])
+            self.laid = None if self.filled is None else run
             return True
-        if isinstance(stretch, Shaped) and stretch.patterns == (EXACT,):
-            first, last = ((code - stretch.first) // self.tile for code in (begin, end))
+        if isinstance(run, Affine) and run.patterns == (EXACT,):
+            first, last = ((code - run.first) // self.tile for code in (begin, end))
             due = self.due[part].reshape(-1, self.tile)
-            np.add(stretch.shapes[0], stretch.bases[0][first:last, None], out=due)
+            np.add(run.shapes[0], run.bases[0][first:last, None], out=due)
             self.filled = self.laid = self.going = None
             return True
         return False
 
-    def _has_one_code(self, flat: Flat) -> bool:
+    def _has_one_code(self, flat: Constant) -> bool:
         """Return whether one code is right, and that of a rule that is not disputed."""
         return flat.outcomes[0][1] == EXACT and self.agreed[flat.row] and _same_due(flat)
 
@@ -189,7 +189,7 @@ class Weighing:
         self._fill(part, int(out[0]))
         return self._is_row()
 
-    def _is_run(self, flat: Flat, part: slice, laid: bool, same: bool) -> bool:
+    def _is_run(self, flat: Constant, part: slice, laid: bool, same: bool) -> bool:
         """Tell whether one judgement holds for all answers, not as right as can be seen at once."""
         if laid and not self.wrong[part].all():
             return False
@@ -197,16 +197,16 @@ class Weighing:
             return strangers(self.target, self.out[part][:1]) is None
         return undefined(flat) and strangers(self.target, self.out[part]) is None
 
-    def _looked_at(self, stretch: Stretch, part: slice, compared: bool) -> Index:
+    def _looked_at(self, run: Run, part: slice, compared: bool) -> Index:
         """Return the elements of a piece that have to be evaluated; count the others as right."""
         size = part.stop - part.start
         if compared:
             index = np.flatnonzero(self.wrong[part])
-        elif isinstance(stretch, Flat) and _same_due(stretch) and self.agreed[stretch.row]:
-            index = np.flatnonzero(~self._matches(stretch.outcomes[0], part))
+        elif isinstance(run, Constant) and _same_due(run) and self.agreed[run.row]:
+            index = np.flatnonzero(~self._matches(run.outcomes[0], part))
         else:
             return np.arange(size)
-        self.right[cast(_Compared, stretch).row] += size - len(index)
+        self.right[cast(_Compared, run).row] += size - len(index)
         return index
 
     def _matches(self, outcome: tuple[int, int], part: slice) -> NDArray[np.bool_]:
@@ -255,7 +255,7 @@ def _between(begin: int, end: int, streaks: Iterable[tuple[int, int]]) -> list[t
     return [(first, last) for first, last in pairs if first < last]
 
 
-def _same_due(flat: Flat) -> bool:
+def _same_due(flat: Constant) -> bool:
     return flat.outcomes.count(flat.outcomes[0]) == len(flat.outcomes)
 
 

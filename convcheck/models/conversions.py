@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.chains.cast import NARROW
-from convcheck.chains.segments import GRID, SPECIAL, THRESHOLD
 from convcheck.errors import UsageError
 from convcheck.judge.words import shown
 from convcheck.models.calls import (
@@ -42,7 +41,7 @@ from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import DEFAULT, Case, DType, Spec
 from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, UNDEFINED, Expected
-from convcheck.semantics.outline import natures_of
+from convcheck.semantics.segments import GRID, SPECIAL, THRESHOLD
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import VectorSet
 
@@ -197,7 +196,7 @@ def _judged(corpus: Corpus, case: Case, known: KnownValues) -> Judged:
     codes = np.unique(np.concatenate([edge, ends_of(fmt, known)]).astype(fmt.storage))
     rows = _rows(corpus, case, codes[may_occur(fmt, codes, known)])
     program, _ = corpus.conversion(case)
-    proven = natures_of(program) <= {SPECIAL, THRESHOLD, GRID}
+    proven = program.natures <= {SPECIAL, THRESHOLD, GRID}
     target = case.outputs[0].format
     held = not isinstance(target, Text) and holds_all(fmt, target, known)
     return Judged(rows, every=False, proven=proven, held=held)

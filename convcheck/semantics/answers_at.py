@@ -60,7 +60,7 @@ def hands_on(program: Program) -> tuple[Program, Hop | None, bool] | None:
     """Return to what a program hands everything on, as a number that goes through a type alone."""
     [entry, *more] = program.entries
     [step, *others] = entry.steps
-    if more or others or step.program is None or program.decisions:
+    if more or others or step.program is None or program.decisions or entry.first:
         return None
     return step.program, step.hop, step.retyped
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -138,3 +138,15 @@ class Expected:
         self.rows[index] = others.rows
         for reading, other in zip(self.readings, others.readings, strict=True):
             reading.codes[index], reading.patterns[index] = other.codes, other.patterns
+
+
+def end_to_end(parts: Sequence[Expected]) -> Expected:
+    """Return expectations of elements one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    readings = (
+        Reading(*map(np.concatenate, zip(*((r.codes, r.patterns) for r in several), strict=True)))
+        for several in zip(*(part.readings for part in parts), strict=True)
+    )
+    rows = np.concatenate([part.rows for part in parts])
+    return Expected(rows, parts[0].decisions, tuple(readings))

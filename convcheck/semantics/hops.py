@@ -136,10 +136,10 @@ def _as_integer(points: Points, fmt: Int, hop: Hop) -> Codes:
         outside = np.where(x.kind == NAN, 0, np.where(x.sign, least, most)).astype(fmt.storage)
     else:
         outside = np.full(len(x), least if fmt.signed else most, fmt.storage)
-    return np.where(_holds(fmt, x, hop.round), wrapped, outside)
+    return np.where(holds(fmt, x, hop.round), wrapped, outside)
 
 
-def _holds(fmt: Int, x: Numbers, mode: str) -> Mask:
+def holds(fmt: Int, x: Numbers, mode: str) -> Mask:
     """Return which x are, once rounded, values of an integer type."""
     rounded = round_to(x, fmt, MODES[mode])
     bound = np.where(x.sign, np.uint64(-int(fmt.min)), np.uint64(int(fmt.max)))

@@ -53,6 +53,7 @@ from convcheck.semantics.vocabulary import (
     ZERO,
     CaseWord,
     Computation,
+    Nature,
     NotInFormatError,
     case_word,
     is_computable,
@@ -64,7 +65,7 @@ from convcheck.semantics.vocabulary import (
 from convcheck.wording import meant
 
 if TYPE_CHECKING:
-    from convcheck.semantics.outline import Stretch
+    from convcheck.semantics.runs import Run
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Computed(Protocol):
         """Return what is expected of codes of shape (n,)."""
         ...
 
-    def outline(self, first: int, count: int) -> list[Stretch]:
+    def runs(self, first: int, count: int) -> list[Run]:
         """Return what is expected of so many codes of one sign from `first` on."""
         ...
 
@@ -139,6 +140,13 @@ class Program:
     def rows(self) -> int:
         """How many rows decide: those that it hands on to included."""
         return sum(entry.rows for entry in self.entries)
+
+    @cached_property
+    def natures(self) -> frozenset[Nature]:
+        """The natures of its case words, those of programs handed on to included."""
+        own = frozenset(entry.test.nature for entry in self.entries if entry.test)
+        steps = (step.program for entry in self.entries for step in entry.steps)
+        return own.union(*(program.natures for program in steps if program))
 
     @cached_property
     def meaning(self) -> Meaning:
@@ -457,7 +465,7 @@ def _through(spec: Spec, row: Row, inner: Program | None) -> CaseWord:
     if inner is None:
         hint = f"such as {AS_BELOW}"
         raise SpecError(f"{row.label!r} needs a cell that hands on", place=row.place, hint=hint)
-    return CaseWord("level", differs_through(inner, between))
+    return CaseWord("level", differs_through(inner, between), between)
 
 
 def _mode(subject: Subject, rule: Rule, label: str, cell: Cell, own: str = "") -> str:

@@ -134,6 +134,8 @@ class CaseWord:
     nature: Nature
     #: Inputs and a rounding mode -> for each input whether the word holds, shape (n,).
     test: Test
+    #: Of a level, the type that x is rounded to first.
+    between: Float | None = None
 
     def __call__(self, points: Points, mode: str) -> Mask:
         """Return for each input whether the word holds, shape (n,)."""

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convcheck.judge.digest import (
-    PairSums,
     added,
     digest_of_consecutive,
     digest_of_constant,
@@ -97,27 +96,10 @@ def test_one_answer_to_all_is_summed_by_blocks(
 
 @pytest.mark.parametrize("storage", STORAGE)
 def test_many_scattered_codes_are_summed_by_place(storage: type) -> None:
-    """More than are added at a time, in two parts, against few at a time."""
+    """More than are added at a time, against few at a time."""
     codes, got = random(np.uint64, 70_001), random(storage, 70_001, seed=1)
-    sums = PairSums(got.dtype.itemsize)
-    for part in (slice(0, 40_000), slice(40_000, None)):
-        sums.add(codes[part], got[part])
     few = (digest_of_pairs(codes[i : i + 4000], got[i : i + 4000]) for i in range(0, 70_001, 4000))
-    assert sums.digest() == added(few) == digest_of_pairs(codes, got)
-
-
-@pytest.mark.parametrize("storage", STORAGE)
-def test_piles_are_summed_apart(storage: type) -> None:
-    """Whether pairs come pile by pile, or all at once."""
-    codes, got = random(np.uint64, 70_001), random(storage, 70_001, seed=1)
-    piles = np.random.default_rng(2).integers(0, 3, 70_001)
-    sums, mixed = PairSums(got.dtype.itemsize, 4), PairSums(got.dtype.itemsize, 4)
-    mixed.add_to(piles, codes, got)
-    for pile in range(4):
-        sums.add(codes[piles == pile], got[piles == pile], pile)
-        due = digest_of_pairs(codes[piles == pile], got[piles == pile])
-        assert sums.digest(pile) == mixed.digest(pile) == due
-    assert mixed.digest(3) == 0 != mixed.digest(0)
+    assert added(few) == digest_of_pairs(codes, got)
 
 
 def test_constant_answers_to_many_codes_add_up() -> None:

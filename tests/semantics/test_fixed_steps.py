@@ -19,8 +19,8 @@ from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.fixed_steps import FixedSteps
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import Expected
-from convcheck.semantics.outline import Flat, Literal, outline
 from convcheck.semantics.program import Program
+from convcheck.semantics.runs import Constant, Unknown, runs
 from convcheck.vectors.span import WHOLE_SPAN, is_swept
 
 FIXED = [case for name, spec in CATALOG.specs.items() if "QuantizeLinear-" in name
@@ -45,17 +45,17 @@ def due(case: Case, code: int) -> set[Result]:
     )  # fmt: skip
 
 
-def told(flat: Flat) -> set[Result]:
+def told(flat: Constant) -> set[Result]:
     return {WORDS.get(kind, code) for code, kind in flat.outcomes}
 
 
-def flats(case: Case, first: int = 0, count: int = 0) -> list[Flat]:
+def flats(case: Case, first: int = 0, count: int = 0) -> list[Constant]:
     """The runs of a source, or of a part of it."""
     program, source, size = compiled(case), case.inputs[0].format, count or WHOLE_SPAN
     firsts = [first] if count else range(0, 1 << 32, WHOLE_SPAN)
     found = [each for one in firsts
-             for each in outline(program, source, case.outputs[0].format, one, size)]  # fmt: skip
-    assert all(isinstance(each, Flat) for each in found)
+             for each in runs(program, source, case.outputs[0].format, one, size)]  # fmt: skip
+    assert all(isinstance(each, Constant) for each in found)
     return found
 
 
@@ -135,7 +135,7 @@ def test_only_of_what_rises_or_falls_runs_are_told(text: str, rises: bool) -> No
     edited = replace(computed.compiled, steps=replace(steps, lines=(line, *others)))
     changed = FixedSteps(edited, computed.others)
     assert changed.rises is rises
-    assert isinstance(changed.outline(0x3F800000, 1 << 13)[0], Flat if rises else Literal)
+    assert isinstance(changed.runs(0x3F800000, 1 << 13)[0], Constant if rises else Unknown)
 
 
 def test_a_table_that_wraps_tells_no_runs() -> None:

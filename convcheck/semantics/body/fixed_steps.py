@@ -25,8 +25,8 @@ from convcheck.rules.fixed import fixed_tensors, fixes_all
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
 from convcheck.semantics.expected import Expected, Reading
-from convcheck.semantics.outline import Flat, Literal, Stretch
 from convcheck.semantics.program import CompiledOutcome, Program
+from convcheck.semantics.runs import Constant, Run, Unknown
 from convcheck.semantics.vocabulary import COMPUTATIONS
 
 Facts = NDArray[np.int64]  # [code, fact]: what is equal where the same is expected for one reason
@@ -62,18 +62,18 @@ class FixedSteps:
         readings = tuple(Reading(*one) for [one] in due)
         return Expected(self.compiled.rows(due, runs)[0], self.compiled.decisions, readings)
 
-    def outline(self, first: int, count: int) -> list[Stretch]:
+    def runs(self, first: int, count: int) -> list[Run]:
         """Return what is expected of so many codes of one sign from `first` on: that of each code,
         where it is not known that the same is expected of what is between two.
         """
         if not self.rises:
-            return [Literal(first, first + count)]
+            return [Unknown(first, first + count)]
         starts = self._starts(first, first + count - 1)
         found = self.expect(starts.astype(self._storage))
         ends = [*starts[1:].tolist(), first + count]
         pairs = [zip(r.codes.tolist(), r.patterns.tolist(), strict=True) for r in found.readings]
         outcomes = zip(*pairs, strict=True)
-        return list(map(Flat, starts.tolist(), ends, found.rows.tolist(), outcomes))
+        return list(map(Constant, starts.tolist(), ends, found.rows.tolist(), outcomes))
 
     @cached_property
     def rises(self) -> bool:

@@ -21,8 +21,8 @@ from convcheck.rules.load import load
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import Expected
-from convcheck.semantics.outline import TILE, Flat, Literal, Shaped, Stretch, outline
 from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.runs import TILE, Constant, Run, Unknown, runs
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.span import CHUNK, WHOLE_SPAN, is_swept
@@ -58,51 +58,51 @@ class Facts:
 
 
 def looked_up(
-    stretches: list[Stretch], case: Case, program: Program, tile: int, codes: Codes
+    found_runs: list[Run], case: Case, program: Program, tile: int, codes: Codes
 ) -> Facts:
-    """What an outline says of codes, in order."""
+    """What an runs says of codes, in order."""
     found = Facts.of(run_program(program, case, codes[:0]))
     rows = np.full(len(codes), -1, found.rows.dtype)
     readings = [
         (np.zeros(len(codes), c.dtype), np.zeros(len(codes), p.dtype)) for c, p in found.readings
     ]
-    cuts = np.searchsorted(codes, np.array([s.end for s in stretches[:-1]], np.int64))
+    cuts = np.searchsorted(codes, np.array([s.end for s in found_runs[:-1]], np.int64))
     edges = [0, *cuts.tolist(), len(codes)]
-    for stretch, begin, end in zip(stretches, edges[:-1], edges[1:], strict=True):
+    for run, begin, end in zip(found_runs, edges[:-1], edges[1:], strict=True):
         part = slice(begin, end)
         if begin == end:
             continue
         here = codes[part]
-        if isinstance(stretch, Literal):
+        if isinstance(run, Unknown):
             facts = Facts.of(run_program(program, case, here))
             rows[part] = facts.rows
             for (a, p), (b, q) in zip(readings, facts.readings, strict=True):
                 a[part], p[part] = b, q
             continue
-        rows[part] = stretch.row
-        offset = here.astype(np.int64) - stretch.first
+        rows[part] = run.row
+        offset = here.astype(np.int64) - run.first
         for r, (a, p) in enumerate(readings):
-            if isinstance(stretch, Flat):
-                a[part], p[part] = stretch.outcomes[r]
+            if isinstance(run, Constant):
+                a[part], p[part] = run.outcomes[r]
             else:
-                a[part] = stretch.bases[r][offset // tile] + stretch.shapes[r][offset % tile]
-                p[part] = stretch.patterns[r]
+                a[part] = run.bases[r][offset // tile] + run.shapes[r][offset % tile]
+                p[part] = run.patterns[r]
     return Facts(rows, readings)
 
 
-def outlined(case: Case, first: int, count: int, tile: int = TILE) -> list[Stretch]:
+def outlined(case: Case, first: int, count: int, tile: int = TILE) -> list[Run]:
     source, target = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
-    stretches = outline(compiled(case), source, target, first, count, tile)
-    edges = [first, *(s.end for s in stretches)]
-    assert [s.first for s in stretches] == edges[:-1]
+    found_runs = runs(compiled(case), source, target, first, count, tile)
+    edges = [first, *(s.end for s in found_runs)]
+    assert [s.first for s in found_runs] == edges[:-1]
     assert edges[-1] == first + count
-    return stretches
+    return found_runs
 
 
 def unlike(case: Case, first: int, count: int, codes: Codes, tile: int = TILE) -> Codes:
-    """Codes, in order, of which the outline of a page does not say what the evaluator says."""
-    stretches = outlined(case, first, count, tile)
-    found = looked_up(stretches, case, compiled(case), tile, codes)
+    """Codes, in order, of which the runs of a page does not say what the evaluator says."""
+    found_runs = outlined(case, first, count, tile)
+    found = looked_up(found_runs, case, compiled(case), tile, codes)
     return codes[found.differ(Facts.of(run_program(compiled(case), case, codes)))]
 
 
@@ -110,13 +110,13 @@ def unlike(case: Case, first: int, count: int, codes: Codes, tile: int = TILE) -
 
 
 @pytest.mark.parametrize("source", SHORT)
-def test_outlines_of_whole_sources(source: str) -> None:
+def test_runs_of_whole_sources(source: str) -> None:
     held_whole(source, (16, 128))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", SHORT)
-def test_outlines_of_whole_sources_in_other_tiles(source: str) -> None:
+def test_runs_of_whole_sources_in_other_tiles(source: str) -> None:
     held_whole(source, (32, 64, 1024))
 
 
@@ -127,30 +127,9 @@ def held_whole(source: str, tiles: tuple[int, ...]) -> None:
         codes = np.arange(1 << 16).astype(case.inputs[0].format.storage)
         facts = Facts.of(run_program(compiled(case), case, codes))
         for tile in tiles:
-            stretches = outlined(case, 0, 1 << 16, tile)
-            found = looked_up(stretches, case, compiled(case), tile, codes)
+            found_runs = outlined(case, 0, 1 << 16, tile)
+            found = looked_up(found_runs, case, compiled(case), tile, codes)
             assert not found.differ(facts).any(), (case.id, tile)
-
-
-@pytest.mark.parametrize("bits", [16, 32])
-def test_tiles_asked_about_first_change_nothing(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither what is expected, nor where a stretch ends: a digest is made of those."""
-    pages = {16: [(0, 1 << 16, 16)], 32: [(p << 24, WHOLE_SPAN, TILE) for p in (0x3F, 0xCB)]}
-    every = newest() if bits == 32 else of_sources(SHORT)[::21]
-    before = [outlined(case, *page) for case in every for page in pages[bits]]
-    monkeypatch.setattr("convcheck.semantics.outline._WIDE", 1 << 32)
-    after = [outlined(case, *page) for case in every for page in pages[bits]]
-    assert list(map(alike, before)) == list(map(alike, after))
-
-
-def alike(stretches: list[Stretch]) -> list[object]:
-    """What can be compared: arrays cannot."""
-    return [
-        (s.first, s.end, s.row, s.patterns, *(a.tobytes() for a in (*s.shapes, *s.bases)))
-        if isinstance(s, Shaped)
-        else s
-        for s in stretches
-    ]
 
 
 # Of wide sources, boundaries and random codes -------------------------------------------------
@@ -179,7 +158,7 @@ def boundaries(case: Case) -> Codes:
 
 
 def held(case: Case, pages: list[int], random: int) -> int:
-    """Hold pages of the outline against the evaluator; gives the number of codes."""
+    """Hold pages of the runs against the evaluator; gives the number of codes."""
     rng = np.random.default_rng(len(case.id))
     edges = boundaries(case)
     total = 0
@@ -234,14 +213,14 @@ def test_every_code_of_32_bits(source: str, target: str, attributes: tuple[str, 
 # The proof can fail, and what the probes are for ----------------------------------------------
 
 
-def test_an_outline_of_another_rounding_is_found_out() -> None:
+def test_runs_of_another_rounding_is_found_out() -> None:
     down, nearest = (
         find_case(CATALOG, "onnx.Cast-28", "float32", "float8e8m0", (f"round_mode={mode}",))
         for mode in ("down", "nearest")
     )
-    stretches, codes = outlined(down, 0x3F << 24, WHOLE_SPAN), boundaries(down)
+    found_runs, codes = outlined(down, 0x3F << 24, WHOLE_SPAN), boundaries(down)
     codes = codes[slice(*np.searchsorted(codes, [0x3F << 24, 0x40 << 24]))]
-    found = looked_up(stretches, down, compiled(down), TILE, codes)
+    found = looked_up(found_runs, down, compiled(down), TILE, codes)
     assert found.differ(Facts.of(run_program(compiled(nearest), nearest, codes))).any()
 
 
@@ -253,8 +232,8 @@ def test_results_that_wrap_within_a_tile(tmp_path: Path) -> None:
     source, target = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
     for first in range(0x47800000, 0x4B800000, 1 << 20):  # in tiles, and in wide ones
         codes = np.arange(first, first + 8 * TILE).astype(np.uint32)
-        stretches = outline(program, source, target, first, 8 * TILE)
-        found = looked_up(stretches, case, program, TILE, codes)
+        found_runs = runs(program, source, target, first, 8 * TILE)
+        found = looked_up(found_runs, case, program, TILE, codes)
         assert not found.differ(Facts.of(run_program(program, case, codes))).any(), hex(first)
 
 
@@ -294,15 +273,15 @@ def test_codes_that_a_destination_can_hold_are_seen_among_others(
     source, to = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
     for first in range(0x3F000000, 0x4F000000, 1 << 21):
         codes = np.arange(first, first + 8 * TILE).astype(np.uint32)
-        stretches = outline(program, source, to, first, 8 * TILE)
-        found = looked_up(stretches, case, program, TILE, codes)
+        found_runs = runs(program, source, to, first, 8 * TILE)
+        found = looked_up(found_runs, case, program, TILE, codes)
         assert not found.differ(Facts.of(run_program(program, case, codes))).any(), hex(first)
 
 
 def test_few_codes_have_to_be_evaluated_one_by_one() -> None:
     for case in newest():
-        stretches = [s for n in (0, 0x3F, 0x7F, 0xFF) for s in outlined(case, n << 24, WHOLE_SPAN)]
-        assert sum(s.end - s.first for s in stretches if isinstance(s, Literal)) <= 4 * TILE, (
+        found_runs = [s for n in (0, 0x3F, 0x7F, 0xFF) for s in outlined(case, n << 24, WHOLE_SPAN)]
+        assert sum(s.end - s.first for s in found_runs if isinstance(s, Unknown)) <= 4 * TILE, (
             case.id
         )
 
@@ -331,7 +310,7 @@ def near_powers(first: int) -> NDArray[np.int64]:
         ("uint32", "float16", 0),
     ],
 )
-def test_wrong_conversions_are_outlined_as_they_are_evaluated(
+def test_wrong_conversions_are_cut_as_they_are_evaluated(
     source: str, target: str, first: int
 ) -> None:
     """Of each cause, and of some with another one."""
@@ -344,7 +323,7 @@ def test_wrong_conversions_are_outlined_as_they_are_evaluated(
     for causes in [*((one,) for one in mine), *pairs, told[:2]]:
         program = compile_wrong(CATALOG.specs[case.spec], case, causes)
         if program is not None:
-            found = outline(program, formats[0], formats[1], first, WINDOW)
+            found = runs(program, formats[0], formats[1], first, WINDOW)
             said = looked_up(found, case, program, TILE, codes)
             differ = Facts.of(run_program(program, case, codes)).differ(said)
             assert not differ.any(), (causes, codes[differ][0])

@@ -1,0 +1,163 @@
+"""What is looked up by segments is what the evaluator says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+from catalogue import CATALOG, compiled
+from numpy.typing import NDArray
+
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Int, Numeric, Text
+from convcheck.rules.cases import cases
+from convcheck.rules.find import find_case
+from convcheck.rules.load import load
+from convcheck.rules.model import Case
+from convcheck.semantics.evaluate import run_conversion
+from convcheck.semantics.expected import Expected
+from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.runs import lookup
+from convcheck.semantics.segments import Segments, segments
+from convcheck.vectors.inputs import numeric_inputs
+from convcheck.vectors.samples import samples
+from convcheck.vectors.span import CHUNK, is_sampled
+from specs import wrapping, write_spec
+
+Conversion = tuple[Program, Numeric, Numeric]
+MANY = 10**7
+
+
+def conversions() -> Iterator[tuple[Conversion, Case]]:
+    """Every numeric conversion of every spec, each program once."""
+    for case in (case for spec in CATALOG.specs.values() for case in cases(spec)):
+        types = (*case.inputs, *case.outputs)
+        texts = any(isinstance(dtype.format, Text) for dtype in types)
+        if not (case.whole_calls or case.fixed or case.outside or texts) and len(types) == 2:
+            source, target = (cast(Numeric, dtype.format) for dtype in types)
+            yield (compiled(case), source, target), case
+
+
+ALL = {conversion: case for conversion, case in conversions() if not conversion[0].computed}
+SAMPLED = {one: case for one, case in ALL.items() if is_sampled(case)}
+
+
+def unlike(found: Expected, due: Expected) -> NDArray[np.bool_]:
+    """Where expectations differ."""
+    wrong = found.rows != due.rows
+    for one, other in zip(found.readings, due.readings, strict=True):
+        wrong |= (one.codes != other.codes) | (one.patterns != other.patterns)
+    return wrong
+
+
+def wrong(conversion: Conversion, codes: Codes) -> Codes:
+    """The codes of which segments do not say what the evaluator says: as they are, and cut."""
+    program, source, target = conversion
+    codes = codes.astype(source.storage)
+    due = run_conversion(*conversion, codes)
+    plain = Segments(program, source, target, segments(*conversion)).expected(codes)
+    return codes[unlike(lookup(*conversion).expected(codes), due) | unlike(plain, due)]
+
+
+def of_name(name: str) -> Conversion:
+    case = find_case(CATALOG, name, None, None, ())
+    source, target = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
+    return compiled(case), source, target
+
+
+def held(chosen: list[Conversion], tier: str) -> None:
+    for one in chosen:
+        codes = numeric_inputs(one[1], one[2], tier, 0)[0]  # type: ignore[arg-type]
+        assert not len(wrong(one, codes)), ALL[one].id
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_edge_inputs(part: int) -> None:
+    assert len(ALL) > 5000
+    held(list(ALL)[part::40], "edge")
+
+
+def test_boundary_inputs() -> None:
+    held(list(ALL)[::61], "boundary")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tier", ["edge", "boundary"])
+def test_inputs_of_every_conversion(tier: str) -> None:
+    held(list(ALL), tier)
+
+
+def of_16_bits() -> list[Conversion]:
+    return [one for one in ALL if one[1].bits == 16]
+
+
+def test_whole_sources_of_16_bits() -> None:
+    for one in of_16_bits()[::19]:
+        assert not len(wrong(one, np.arange(1 << 16))), ALL[one].id
+
+
+@pytest.mark.slow
+def test_all_whole_sources_of_16_bits() -> None:
+    for one in of_16_bits():
+        assert not len(wrong(one, np.arange(1 << 16))), ALL[one].id
+
+
+def wrong_samples(one: Conversion, number: int, seed: int = 0) -> int:
+    firsts = range(0, number, CHUNK)
+    return sum(len(wrong(one, samples(one[1], one[2], seed, first, CHUNK))) for first in firsts)
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_samples(part: int) -> None:
+    for one in list(SAMPLED)[part::40]:
+        assert not wrong_samples(one, CHUNK, seed=part), SAMPLED[one].id
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one", SAMPLED, ids=lambda one: SAMPLED[one].id)
+def test_very_many_samples(one: Conversion) -> None:
+    assert not wrong_samples(one, MANY, seed=1)
+
+
+@pytest.mark.parametrize("one", list(SAMPLED)[::29], ids=lambda one: SAMPLED[one].id)
+def test_the_ends_of_every_binade_and_special_values(one: Conversion) -> None:
+    _, source, _ = one
+    bits = source.mantissa if not isinstance(source, Int) else 0  # type: ignore[union-attr]
+    if bits:
+        firsts = np.arange(1 << (source.bits - bits), dtype=np.uint64) << np.uint64(bits)
+    else:
+        firsts = np.uint64(1) << np.arange(source.bits, dtype=np.uint64)
+        firsts = np.concatenate([firsts, np.uint64(0) - firsts])
+    near = firsts[:, None] + np.arange(-3, 4).astype(np.uint64)
+    assert not len(wrong(one, near.reshape(-1)))
+
+
+@pytest.mark.parametrize("name", ["float8e4m3fn/saturate=1", "float8e8m0/saturate=0/round_mode=up"])
+def test_levels_near_every_boundary(name: str) -> None:
+    """Values that two roundings change are told apart by the exact distance from a boundary."""
+    one = of_name(f"onnx.Cast-25/float64-to-{name}")
+    powers = np.uint64(1) << np.arange(44, dtype=np.uint64)
+    far = np.concatenate([powers, powers + np.uint64(1), powers - np.uint64(1)])
+    edges = numeric_inputs(one[1], one[2], "boundary", 0)[0][::5, None]
+    codes = np.concatenate([(edges + far).reshape(-1), (edges - far).reshape(-1)])
+    assert not len(wrong(one, codes))
+
+
+def test_narrow_destinations_are_constants() -> None:
+    for name in ("float64-to-float8e5m2/saturate=1", "float32-to-int8", "float64-to-int4"):
+        parts = lookup(*of_name(f"onnx.Cast-25/{name}")).parts
+        assert all(part.constant for part in parts), name
+        assert len(parts) < 1000
+
+
+def test_results_that_wrap(tmp_path: Path) -> None:
+    """Of floats that wrap round, both ends of a binade have one code where others lie between."""
+    catalog = load([write_spec(tmp_path / "specs", wrapping())])
+    case = find_case(catalog, "acme.Convert-1", "float32", "int8", ())
+    program = compile_case(catalog.specs[case.spec], case)
+    source, target = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
+    codes = np.arange(0x42000000, 0x4F000000, 301)
+    assert not len(wrong((program, source, target), codes))
