@@ -13,7 +13,7 @@ from typing import ParamSpec, cast
 
 import numpy as np
 
-from convcheck.causes.judged import judged_ones
+from convcheck.causes.judged import LANES, judged_ones
 from convcheck.causes.search import Search
 from convcheck.causes.trial import Trial
 from convcheck.errors import in_a_line
@@ -112,7 +112,8 @@ class Held:
             self.left = []
         elif self.left and len(index):
             trial = Trial.of(self.spec, vectors, answers, index)
-            self.left = [one for one in self.left if _said(one, trial).all()]
+            tails = [(one, index >= _counted(one, len(vectors))) for one in self.left]
+            self.left = [one for one, tail in tails if (tail | _said(one, trial)).all()]
 
     def _gives_chunk(self, one: _Candidate, at: int, free: list[slice], got: Codes) -> bool:
         differs = np.empty(len(got), bool)
@@ -161,6 +162,13 @@ class Held:
             return True
         due = evaluate(self.spec, self.case, codes[missed]).readings
         return bool(np.any([reading.patterns == UNDEFINED for reading in due], axis=0).all())
+
+
+def _counted(one: _Candidate, count: int) -> int:
+    """Return how many of some answers, from the first on, a candidate has to give: none that may be
+    in a tail, if it is one of whole vectors.
+    """
+    return count // LANES * LANES if one.fit.whole_vectors else count
 
 
 def _said(one: _Candidate, trial: Trial) -> Mask:

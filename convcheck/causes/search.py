@@ -105,14 +105,13 @@ def fits_of(
     readings under which it does; None where no cause is tried.
     """
     found = diagnose(search, vectors, answers, ask)
-    vectors, answers, _ = with_elsewhere(vectors, answers)
-    index = judged_ones(vectors, answers)
-    if found is None or index is None:
+    vectors, answers, whole = with_elsewhere(vectors, answers)
+    trial = _trial(search, vectors, answers, whole=whole)
+    if found is None or trial is None:
         return None
-    trial = Trial.of(search.catalog.specs[vectors.case.spec], vectors, answers, index)
     said = ((names, trial.said_by(search.named(names)) or ()) for names in found.fits)
     return tuple(
-        Fit(names, number)
+        Fit(names, number, whole)
         for names, readings in said
         for number, reading in enumerate(readings)
         if trial.as_due(reading).all()

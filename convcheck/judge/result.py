@@ -181,6 +181,8 @@ class Fit:
     names: Names
     #: The reading, by its number.
     reading: int = 0
+    #: Whether it is given in whole vectors only: the same inputs are right elsewhere.
+    whole_vectors: bool = False
 
 
 @dataclass(frozen=True)

@@ -250,7 +250,8 @@ def _diagnosis(tally: Tally, groups: Sequence[Group]) -> CaseDiagnosis | None:
     wrong = sum(group.count for group in failing if not group.placement)
     fits = dict.fromkeys(fit.names for fit in tally.fits or ())
     answers = sum(tally.asked.values()) - sum(free.values())
-    return CaseDiagnosis(answers, wrong, tuple(fits), fault=tally.search_fault)
+    whole, fault = any(fit.whole_vectors for fit in tally.fits or ()), tally.search_fault
+    return CaseDiagnosis(answers, wrong, tuple(fits), fault=fault, whole_vectors=whole)
 
 
 def finish_whole(case: Case, tally: Tally) -> CaseResult:

@@ -555,7 +555,7 @@ class _Worker:
             return None
         if self.fits[0] != job.case.id:
             vectors = cast(VectorSet, self.corpus.vectors(job.case))
-            answers = ask(self.backend, vectors, self.begin_telling, {}, Avoid(placements=OTHERS))
+            answers = ask(self.backend, vectors, self.begin_telling, {})
             self.fitting(job, vectors, answers, tally_of(vectors, answers, MAIN))
         if self.fits[1] is None:
             return None

@@ -102,6 +102,19 @@ def test_what_one_code_refutes_is_dropped(specs: Path, tmp_path: Path) -> None:
     assert "catalogue" not in found
 
 
+def test_a_fault_of_whole_vectors_is_told_as_one(specs: Path, tmp_path: Path) -> None:
+    shards = [tmp_path / f"{i}.json" for i in (1, 2)]
+    for i, path in enumerate(shards, 1):
+        shard = ("--shard", f"{i}/2", "-q", "--json", path)
+        convcheck(*command(specs, *shard, backend="TruncatingInVectors"))
+    out = tmp_path / "out.json"
+    done = convcheck("merge", "--specs", specs, *shards, "--json", out, COLUMNS="200")
+    assert "in whole vectors only: truncates" in done.stdout
+    cases = {case["outputs"][0]: case for case in json.loads(out.read_text())["cases"]}
+    told = cases["bfloat16"]["diagnosis"]
+    assert (told["answers"], told["fits"], told["whole_vectors"]) == (2**19, [["truncates"]], True)
+
+
 def test_a_case_that_kills_is_not_explained(specs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     shard = ("--shard", "2/2", "--to", "bfloat16", "--json", out)  # a span, and no vectors
@@ -197,6 +210,23 @@ def test_one_other_answer_in_a_span_refutes(target: str, apart: tuple[int, ...])
     assert left(first - 1) == ((cause,),)
     for at in (first, first + CHUNK - 1, first + CHUNK + 0x1234, first + COUNT - 1):
         assert left(at) == ()
+
+
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_a_right_tail_of_samples_refutes_no_cause_of_whole_vectors(chunks: int) -> None:
+    case = case_of("bfloat16")
+    span = Span(0, chunks * CHUNK + 13, seed=1)
+    right, form = compiled(case), form_decision(CATALOG.specs[case.spec])
+
+    def change(codes: Codes, out: Codes) -> None:
+        whole = len(codes) // 8 * 8
+        out[whole:] = run_program(right, case, codes[whole:]).readings[0].codes
+
+    for whole in (False, True):
+        held = Held(SEARCH, case, [Fit(NAMES, whole_vectors=whole)])
+        backend, job = Swept(wrong(case, *NAMES), change), Job(0, case, span=span)
+        tally = ask_span(backend, job, span, right, form, lambda *call: None, held)
+        assert fits(tally) == ((NAMES,) if whole else ())
 
 
 def test_what_is_undefined_refutes_nothing() -> None:

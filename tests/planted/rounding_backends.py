@@ -48,6 +48,23 @@ class TruncatingButOnce(Truncating):
         return answer
 
 
+class TruncatingInVectors(Truncating):
+    """Truncates in whole vectors of 8: tails, short tensors and scalars are right."""
+
+    name = "truncating in vectors"
+
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__(catalog)
+        self._right = Reference(catalog)
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        answer, right = super().answer(case, inputs), self._right.answer(case, inputs)
+        if isinstance(answer, Outputs) and isinstance(right, Outputs):
+            whole = inputs[0].size // 8 * 8
+            answer.arrays[0].reshape(-1)[whole:] = right.arrays[0].reshape(-1)[whole:]
+        return answer
+
+
 class DyingTruncating(Truncating):
     """Dies of what an edge vector is."""
 

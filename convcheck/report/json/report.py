@@ -433,6 +433,8 @@ class FitJson(Shape, frozen=True, kw_only=True):
     causes: Annotated[tuple[str, ...], Meta(min_length=1)]
     #: The reading of what they leave as it is, by its number.
     reading: Count
+    #: Whether they are given in whole vectors only.
+    whole_vectors: bool = False
 
 
 class TallyJson(Shape, frozen=True, kw_only=True):

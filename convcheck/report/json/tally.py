@@ -42,7 +42,7 @@ def encoded_tally(tally: Tally, case: Case, decisions: tuple[Decision, ...]) -> 
 
 
 def _fit(fit: Fit) -> form.FitJson:
-    return form.FitJson(causes=fit.names, reading=fit.reading)
+    return form.FitJson(causes=fit.names, reading=fit.reading, whole_vectors=fit.whole_vectors)
 
 
 def _entry(case: Case, key: Key, entry: judged.TallyEntry) -> form.EntryJson:
@@ -120,7 +120,8 @@ class _Reading:
         made = replace(made, search_fault=found.search_fault)
         if found.fits is None:
             return made
-        return replace(made, fits=tuple(Fit(fit.causes, fit.reading) for fit in found.fits))
+        fits = (Fit(fit.causes, fit.reading, fit.whole_vectors) for fit in found.fits)
+        return replace(made, fits=tuple(fits))
 
     def _check(self, asked: Mapping[int, int], entries: Mapping[Key, judged.TallyEntry]) -> None:
         """Hold to each element being counted once under every reading of its decision."""
