@@ -80,6 +80,12 @@ def test_data() -> None:
     check_golden("html-explained.json", "{\n" + ",\n".join(lines) + "\n}\n", width=None)
 
 
+def test_a_page_with_causes_says_that_others_were_not_tried() -> None:
+    said = "where one fits, others are not."
+    assert said in in_html(RUNS["explained"]())
+    assert said not in in_html(RUNS["all_pass"]())
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_data_has_every_finding_with_its_examples(name: str) -> None:
     made, found = Document(RUNS[name]()), data_of(RUNS[name]())

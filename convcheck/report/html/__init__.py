@@ -19,7 +19,7 @@ from convcheck import __version__
 from convcheck.judge.result import RunResult
 from convcheck.judge.words import clean
 from convcheck.report.document import Document
-from convcheck.report.draw.causes import causes_summary, unexplained_summary
+from convcheck.report.draw.causes import NOT_TRIED, causes_summary, unexplained_summary
 from convcheck.report.environment import environment
 from convcheck.report.html.data import data
 
@@ -99,6 +99,7 @@ def _head(document: Document, command: str) -> dict[str, Any]:
         "report": document.file,
         "remarks": document.remarks,
         "causes": causes_summary(document) if document.causes else "",
+        "not_tried": NOT_TRIED,
         "unexplained": unexplained_summary(document) if document.unexplained else "",
         "known": run.known,
         "problems": document.problems,
