@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from convcheck.backends.installed import cache_folder
 from convcheck.backends.process import headers
 from convcheck.backends.process.environment import SERVER
 from convcheck.errors import UnavailableError, UsageError
@@ -35,11 +36,9 @@ class NotInstalledError(Exception):
 
 def environments_folder(given: str | None) -> Path:
     """Return the folder of environments and reports, made where it is not there: the one given, or
-    one in the user's cache (XDG Base Directory Specification 0.8). Raises UsageError.
+    one in the user's cache. Raises UsageError.
     """
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    cache = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
-    folder = Path(given) if given else cache / "convcheck" / "history"
+    folder = Path(given) if given else cache_folder("history")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

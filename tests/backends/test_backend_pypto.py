@@ -332,11 +332,11 @@ def say_nothing(line: str) -> None:
 
 def test_the_cache_folder_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert pypto_build.cache_folder() == tmp_path / "convcheck" / "pypto"
+    assert pypto_build.cache_folder("pypto") == tmp_path / "convcheck" / "pypto"
     monkeypatch.setenv("HOME", "/home/someone")
     for unset in ("", "relative/is/ignored"):
         monkeypatch.setenv("XDG_CACHE_HOME", unset)
-        assert pypto_build.cache_folder() == Path("/home/someone/.cache/convcheck/pypto")
+        assert pypto_build.cache_folder("pypto") == Path("/home/someone/.cache/convcheck/pypto")
 
 
 def test_libraries_of_other_versions_are_other_files(cache: Path) -> None:

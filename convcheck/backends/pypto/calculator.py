@@ -22,6 +22,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
+from convcheck.backends.installed import cache_folder
 from convcheck.errors import UnavailableError, install_hint
 
 Say = Callable[[str], None]
@@ -72,14 +73,7 @@ class Installed:
     def library(self) -> Path:
         """Where the built calculator is, or is going to be."""
         versions = f"pypto-{self.pypto_version}-torch-{self.torch_version}"
-        return cache_folder() / f"{versions}-abi{self.abi}-{platform.machine()}" / LIBRARY
-
-
-def cache_folder() -> Path:
-    """Return this backend's folder in the user's cache (XDG Base Directory Specification 0.8)."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(given) if os.path.isabs(given) else Path.home() / ".cache"
-    return base / "convcheck" / "pypto"
+        return cache_folder("pypto") / f"{versions}-abi{self.abi}-{platform.machine()}" / LIBRARY
 
 
 def installed() -> Installed:
