@@ -13,7 +13,7 @@ import numpy as np
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.errors import ConvcheckError, UsageError
 from convcheck.judge.answers import CRASHED, REFUSED, CallAnswers
-from convcheck.judge.calls import judged_call
+from convcheck.judge.calls import judged_call, strips_due
 from convcheck.judge.matching_calls import Returned, closest, is_between
 from convcheck.judge.result import BackendInfo, Group, Strip
 from convcheck.numerics.codes import Bits, Codes
@@ -116,8 +116,9 @@ def _due_of(spec: Spec, witness: Witness) -> ExpectedCall | None:
         [expected] = expecting(spec, case, [call], "sampled").expected
     except ConvcheckError:
         return None
-    same = any(_wants(reading, due.outputs) for reading in expected.readings)
-    return expected if same else None
+    first = due.outputs[0].first if due.outputs else 0
+    said = [strips_due(reading, first) for reading in expected.readings if reading.pattern == EXACT]
+    return expected if due.outputs in said else None
 
 
 def _is_right(expected: ExpectedCall, got: tuple[Strip, ...] | None) -> bool:
@@ -132,19 +133,6 @@ def _tensor(strip: Strip) -> Bits:
     assert strip.format is not None  # noqa: S101 a case's own types are known
     codes: Bits = np.array(strip.words, strip.format.storage).reshape(strip.shape)
     return codes
-
-
-def _wants(reading: CallReading, shown: tuple[Strip, ...]) -> bool:
-    """Return whether a reading wants what a report has a part of."""
-    if reading.pattern != EXACT or len(reading.outputs) != len(shown):
-        return False
-    for due, strip in zip(reading.outputs, shown, strict=True):
-        cut = slice(strip.first, strip.first + len(strip.words))
-        said = zip(due.codes[cut].tolist(), due.patterns[cut].tolist(), strict=True)
-        words = tuple(c if p == EXACT else f"<{PATTERNS[p]}>" for c, p in said)
-        if (due.dtype.name, due.shape, words) != (strip.type, strip.shape, strip.words):
-            return False
-    return True
 
 
 def _outputs(reading: CallReading, output: int, at: int) -> tuple[Strip, ...] | str:

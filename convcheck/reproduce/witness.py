@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -104,21 +105,23 @@ def distinct(dues: Sequence[Due]) -> tuple[Due, ...]:
 def of_report(backend: BackendInfo, case: Case, group: Group) -> Witness:
     """Return the witness of a group's first example, without asking anything.
 
-    `case` is the spec's own. Raises UsageError where the report has too little for that.
+    `case` is the spec's own. Raises UsageError if the report has too little for that.
     """
     if not group.examples:
         raise ask_again(f"the report has no example of {group.kind or group.verdict}")
     example = group.examples[0]
-    if isinstance(example, CallExample):
-        return _of_call(backend, case, group, example)
-    return _of_element(backend, case, group, example)
+    if not isinstance(example, CallExample):
+        example = _as_call(case, group, example)
+    elif any(len(strip.words) < prod(strip.shape) for strip in example.inputs):
+        example = _cut(example)
+    return _of_call(backend, case, group, example)
 
 
 def of_recalled(
     backend: BackendInfo, case: Case, group: Group, calls: Sequence[Call]
 ) -> Witness | None:
     """Return the witness of a group's first example with the whole call, of which a report has a
-    part; None where that is none of these calls, in the order in which they were asked.
+    part; None if that is none of these calls, in the order in which they were asked.
     """
     example = group.examples[0] if group.examples else None
     if not isinstance(example, CallExample):
@@ -131,6 +134,13 @@ def of_recalled(
     return replace(_of_call(backend, case, group, made), first=shapes[0] == shapes[1])
 
 
+def _of_call(backend: BackendInfo, case: Case, group: Group, example: CallExample) -> Witness:
+    dues = (Due(example.reading, example.expected), *accepted(case))
+    return Witness(
+        backend, case, group, example.inputs, dues, example.got, example.message, asked=False
+    )
+
+
 def _is_part(strip: Strip, tensor: Bits) -> bool:
     cut = tensor.reshape(-1)[strip.first : strip.first + len(strip.words)]
     return strip.shape == tensor.shape and strip.words == tuple(map(entry_word, cut))
@@ -141,90 +151,60 @@ def ask_again(said: str) -> UsageError:
     return UsageError(said, hint="give --backend NAME in place of --report: then it is asked again")
 
 
-ALONE = {"": (1,), "bulk": (1,), "alone": (), "empty": (0,)}
-
-
-def _of_element(backend: BackendInfo, case: Case, group: Group, example: Example) -> Witness:
-    shape = ALONE.get(group.placement)
-    if shape is None or (group.placement == "bulk" and group.verdict == "crashed"):
-        raise ask_again(f"the report says only that it shows in the placement {group.placement!r}")
-    dtype, target = case.inputs[0], case.outputs[0]
-    bits = np.full(shape, example.inputs[0], dtype.format.storage)
-    inputs = [whole(dtype, bits), *(whole(t, b) for t, b in beside(case, shape))]
-    words = (example.expected,) * bits.size
-    due: tuple[Strip, ...] | str = (Strip(target.name, target.format, shape, 0, words),)
-    if example.expected in (REFUSAL, ANYTHING):
-        due = str(example.expected)
-    got = None
-    if example.got is not None:
-        answers = (example.got,) * bits.size
-        got = (Strip(target.name, target.format, shape, 0, answers),)
-    dues = (Due(group.reading, due), *accepted(case))
-    return Witness(
-        backend, case, group, tuple(inputs), dues, got, example.message, asked=False
-    )  # fmt: skip
-
-
 def accepted(case: Case) -> tuple[Due, ...]:
-    """Return a refusal where the text leaves that open."""
+    """Return a refusal if the text leaves that open."""
     return (Due("a refusal is accepted, too", REFUSAL),) if is_accepted(case) else ()
 
 
-def beside(case: Case, shape: tuple[int, ...]) -> list[tuple[DType, Bits]]:
-    """Return the inputs of which only the type counts, to go with an input of a shape."""
-    index = np.zeros(shape, np.intp)
-    others = case.inputs[len(case.sources) :]
-    return [(dtype, companion(dtype, index, 1)) for dtype in others]
+# the placements that an element alone shows, with the shape of its tensor
+ALONE: Mapping[str, tuple[int, ...]] = {"": (1,), "bulk": (1,), "alone": (), "empty": (0,)}
 
 
-def _of_call(backend: BackendInfo, case: Case, group: Group, example: CallExample) -> Witness:
-    inputs, due, got = example.inputs, example.expected, example.got
-    if any(len(strip.words) < _size(strip) for strip in inputs):
-        inputs, due, got = _at_difference(example)
-    dues = (Due(example.reading, due), *accepted(case))
-    return Witness(backend, case, group, inputs, dues, got, example.message, asked=False)
+def _as_call(case: Case, group: Group, example: Example) -> CallExample:
+    """Return an element as a call."""
+    shape = ALONE.get(group.placement)
+    if shape is None or (group.placement == "bulk" and group.verdict == "crashed"):
+        raise ask_again(f"the report says only that it shows in the placement {group.placement!r}")
+    [target], dtype, count = case.outputs, case.inputs[0], prod(shape)
+    index = np.zeros(shape, np.intp)  # other inputs tell their types only
+    others = [whole(t, companion(t, index, 1)) for t in case.inputs[len(case.sources) :]]
+
+    def strip(word: Word) -> tuple[Strip, ...]:
+        return (Strip(target.name, target.format, shape, 0, (word,) * count),)
+
+    due = example.expected
+    return CallExample(
+        (whole(dtype, np.full(shape, example.inputs[0], dtype.format.storage)), *others),
+        str(due) if due in (REFUSAL, ANYTHING) else strip(due),
+        None if example.got is None else strip(example.got),
+        group.reading, message=example.message,
+    )  # fmt: skip
 
 
-def _at_difference(
-    example: CallExample,
-) -> tuple[tuple[Strip, ...], tuple[Strip, ...] | str, tuple[Strip, ...] | None]:
+def _cut(example: CallExample) -> CallExample:
     """Cut a call, of which the report has a part, down to the element that differs."""
     if len(example.arguments) != len(example.inputs):
         raise ask_again("the report does not have the whole call")
-    inputs = tuple(
-        _one(strip, strip.format, argument)
-        for strip, argument in zip(example.inputs, example.arguments, strict=True)
-    )
     output, at = example.difference or (0, 0)
+
+    def one(strip: Strip, word: Word) -> Strip:
+        return replace(strip, shape=(1,) * len(strip.shape), first=0, words=(word,))
+
+    def met(strips: tuple[Strip, ...]) -> Iterator[Strip]:
+        """Yield the element of each output that the arguments decide."""
+        for strip in strips:
+            beside = output < len(strips) and strip.shape == strips[output].shape
+            if not beside and prod(strip.shape) != 1:
+                raise ask_again("the report does not say what the other output has to be")
+            place = max(at if beside else 0, strip.first) - strip.first
+            if place >= len(strip.words):
+                raise ask_again("the report does not have the element that differs")
+            yield one(strip, strip.words[place])
+
     due, got = example.expected, example.got
-    if not isinstance(due, str):
-        due = tuple(_met(due, i, output, at) for i in range(len(due)))
-    if got is not None:
-        got = tuple(_met(got, i, output, at) for i in range(len(got)))
-    return inputs, due, got
-
-
-def _met(strips: tuple[Strip, ...], i: int, output: int, at: int) -> Strip:
-    """Return, of output `i` the element that the arguments of element `at` of `output` decide."""
-    strip = strips[i]
-    if output < len(strips) and strip.shape == strips[output].shape:
-        return _element(strip, at)
-    if _size(strip) == 1:
-        return _element(strip, 0)
-    raise ask_again("the report does not say what the other output has to be")
-
-
-def _one(strip: Strip, fmt: Format | None, one: Word) -> Strip:
-    return Strip(strip.type, fmt, (1,) * len(strip.shape), 0, (one,))
-
-
-def _element(strip: Strip, at: int) -> Strip:
-    """Return the element of a strip at a place in its tensor; what a type tells where at is -1."""
-    place = max(at, strip.first) - strip.first
-    if not 0 <= place < len(strip.words):
-        raise ask_again("the report does not have the element that differs")
-    return _one(strip, strip.format, strip.words[place])
-
-
-def _size(strip: Strip) -> int:
-    return int(np.prod(strip.shape, dtype=np.int64))
+    return replace(
+        example,
+        inputs=tuple(map(one, example.inputs, example.arguments)),
+        expected=due if isinstance(due, str) else tuple(met(due)),
+        got=None if got is None else tuple(met(got)),
+    )
