@@ -42,8 +42,8 @@ def of_call(
     backend: BackendInfo, one: CallSet, answers: CallAnswers, group: Group
 ) -> Witness | None:
     """Return the witness of a set of one call; None if its answer does not show the group."""
-    [expected], [call], [got] = one.expected, one.calls, answers.got
     shown, output, at = group, 0, 0
+    [call], [got] = one.calls, answers.got
     if got is None and answers.state[0] not in (REFUSED, CRASHED):
         if group.kind != "wrong type":  # it was malformed, or did not come
             return None
@@ -54,14 +54,25 @@ def of_call(
         output, at = judged.where or (0, 0)
         if any(tensor.size for tensor in call):
             shown = replace(group, decision=one.decisions[judged.row], kind=judged.kind)
-    at = max(at, 0)
-    dues = [Due(r.name, _outputs(r, output, at)) for r in expected.readings]
+    return witness_of(backend, one, answers, shown, (output, max(at, 0)))
+
+
+def witness_of(
+    backend: BackendInfo,
+    one: CallSet,
+    answers: CallAnswers,
+    group: Group,
+    where: tuple[int, int] = (0, 0),
+) -> Witness:
+    """Return the witness of a set of one call; `where` is the (output, element) that differs."""
+    [expected], [call], [got] = one.expected, one.calls, answers.got
+    dues = [Due(r.name, _outputs(r, *where)) for r in expected.readings]
     return Witness(
-        backend, one.case, shown,
+        backend, one.case, group,
         tuple(whole(t, bits) for t, bits in zip(one.case.inputs, call, strict=True)),
         (*distinct(dues), *accepted(one.case)),
-        None if got is None else _returned(one, got, output, at),
-        answers.messages.get(0, ""), _bounds(expected, at),
+        None if got is None else _returned(one, got, *where),
+        answers.messages.get(0, ""), _bounds(expected, where[1]),
     )  # fmt: skip
 
 

@@ -37,8 +37,8 @@ from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
 from convcheck.plan.one_input import Single
 from convcheck.reproduce.ask import AskedCase, ask_each, ask_whole
-from convcheck.reproduce.shows import of_call
-from convcheck.reproduce.witness import ALONE, Witness, failing, of_report
+from convcheck.reproduce.shows import of_call, witness_of
+from convcheck.reproduce.witness import Witness, failing
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
@@ -199,9 +199,13 @@ def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | N
     index = np.array(_needed(found, vectors, group), np.intp)
     taken = tuple(tensor[index] for tensor in vectors.inputs)
     part = replace(vectors, inputs=taken, expected=vectors.expected.take(index))
-    groups = failing(ask_whole(found.address, part, found.timeout)[1])
-    for one in (g for g in groups if g.verdict == group.verdict and g.placement in ALONE):
-        return replace(of_report(found.backend, vectors.case, one), asked=True)
+    kept = ask_whole(found.address, part, found.timeout)[1]
+    answers, name = cast(Answers, kept.answers), vectors.case.outputs[0].name
+    came = not len(index) or answers.state[0] == ANSWERED
+    got = Outputs((answers.got,), (name,)) if came else None
+    its = CallAnswers((got,), answers.state[:1], {0: answers.messages.get(0, "")})
+    for shown in (one for one in failing(kept) if one.verdict == group.verdict):
+        return witness_of(found.backend, call_at(vectors, index), its, shown)
     return None
 
 

@@ -157,12 +157,12 @@ def accepted(case: Case) -> tuple[Due, ...]:
 
 
 # the placements that an element alone shows, with the shape of its tensor
-ALONE: Mapping[str, tuple[int, ...]] = {"": (1,), "bulk": (1,), "alone": (), "empty": (0,)}
+_ALONE: Mapping[str, tuple[int, ...]] = {"": (1,), "bulk": (1,), "alone": (), "empty": (0,)}
 
 
 def _as_call(case: Case, group: Group, example: Example) -> CallExample:
     """Return an element as a call."""
-    shape = ALONE.get(group.placement)
+    shape = _ALONE.get(group.placement)
     if shape is None or (group.placement == "bulk" and group.verdict == "crashed"):
         raise ask_again(f"the report says only that it shows in the placement {group.placement!r}")
     [target], dtype, count = case.outputs, case.inputs[0], prod(shape)

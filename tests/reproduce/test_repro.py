@@ -352,6 +352,30 @@ def test_a_call_is_halved_as_far_as_it_shows() -> None:
     assert 4 <= len(witness.inputs[0].words) < 8
 
 
+OTHER_TEXTS = """
+from convcheck.backends.reference import Reference
+
+
+class Other(Reference):
+    def answer(self, case, inputs):
+        answer = super().answer(case, inputs)
+        answer.arrays[0][answer.arrays[0] == "1"] = "x1"
+        return answer
+"""
+
+
+def test_a_text_is_shown_with_every_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/texts.py").write_text(OTHER_TEXTS)
+    found = asked("onnx.Cast-21/float32-to-string", "other.texts:Other")
+    witness = smallest(found, found.groups[0])
+    assert (witness.inputs[0].words, witness.got[0].words) == ((0x3F800000,), ("x1",))
+    assert len(witness.due) == len(found.groups[0].decision.readings) > 1
+
+
 # Other forms ---------------------------------------------------------------------------------
 
 EVIL = 'a */ b /* c """ d \\ e ??/ f \n#include <g>\nimport os'
