@@ -74,13 +74,16 @@ class CheckedEntry:
     @property
     def names(self) -> tuple[str, ...]:
         """The names that the entry ought to have: its own if they are right."""
-        own = tuple(name.name for name in self.entry.names)
+        own: list[str] = []
+        for name in self.entry.names:
+            left = [one for one in name.ids if one not in self.unknown]
+            own += [name.name] if len(left) == len(name.ids) else compact_names(left)
         if self.entry.waived:
-            return tuple(name for name in own if name not in self.unknown)
+            return tuple(own)
         part = self.away and not self.otherwise
         ids = (*(self.here if part else self.now.ids), *self.away)
         named = {name for one in self.entry.names for name in one.ids}
-        return own if named == set(ids) else tuple(compact_names(ids))
+        return tuple(own if named == set(ids) else compact_names(ids))
 
 
 @dataclass(frozen=True)
@@ -123,8 +126,9 @@ def version_of(text: str) -> Version | None:
 
 def existing(names: Iterable[CaseName], here: Iterable[str], every: Every) -> dict[str, None]:
     """Return the ids of the cases of a run, and of all others of the specs that some names have."""
-    starts = {re.split(r"[*?\[/]", text)[0] for name in names for text in name.ids}
-    return dict.fromkeys((*here, *(every(tuple(sorted(starts))) if starts else ())))
+    heads = {text.partition("/")[0] for name in names for text in name.ids}
+    starts = tuple({re.split(r"[*?\[]", head)[0] for head in heads})
+    return dict.fromkeys((*here, *(every(starts) if starts else ())))
 
 
 def cases_of(
@@ -134,9 +138,12 @@ def cases_of(
     found: dict[str, None] = {}
     unknown: list[str] = []
     for one in (one for name in names for one in name.ids):
-        matched = [one] if one in ids else matching(ids, one)
-        found.update(dict.fromkeys(matched))
-        unknown += [] if matched else [one]
+        if one in ids:
+            found[one] = None
+        elif matched := matching(ids, one):
+            found.update(dict.fromkeys(matched))
+        else:
+            unknown.append(one)
     return found, unknown
 
 

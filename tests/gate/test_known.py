@@ -345,6 +345,8 @@ def test_a_waiver_without_a_count_may_change(tmp_path: Path) -> None:
         assert (result.outcome, result.problems) == ("pass", ())
         assert {e.kind for e in excuses(result).values()} == {"waived"}
     assert only_problem(held(WAIVER, found({}), tmp_path)).kind == "stale"
+    part = only_problem(held(WAIVER.replace("-*", "-{19,99}"), found(FAILING), tmp_path))
+    assert (part.kind, part.repair) == ("unmatched", WAIVER.replace("-*", "-19"))
     lost = WAIVER.replace("Cast-*", "Cats-*")
     assert only_problem(held(lost, found({}), tmp_path)).kind == "unmatched"
 
