@@ -17,8 +17,8 @@ import pytest
 
 if TYPE_CHECKING:
     from convcheck.gate.known import KnownList
-    from convcheck.judge.result import BackendInfo, CaseResult, Excuse, Problem, RunResult
-    from convcheck.pool.standing import Standing
+    from convcheck.judge.result import CaseResult, Excuse, Problem, RunResult
+    from convcheck.pool.local import Session
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
 
@@ -213,20 +213,18 @@ class Asker:
         self.later = later_versions(cases)
         self.found: list[CaseResult] = []
         self.told: set[Problem] = set()
-        self.standing: Standing | None = None
-        self.info: BackendInfo | None = None
+        self.session: Session | None = None
 
-    def start(self) -> Standing:
+    def start(self) -> Session:
         """Start the backend. Raises UnavailableError or UsageError."""
-        from convcheck.pool.standing import Standing
+        from convcheck.pool.local import Session
 
-        if self.standing is None:
+        if self.session is None:
             timeout = self.config.getoption("convcheck_timeout")
-            self.standing = Standing(self.address, self.corpus, timeout, self.causes)
+            say = self.config.get_terminal_writer().line
+            self.session = Session(self.address, self.corpus, timeout, self.causes, say)
             self.config.add_cleanup(self.end)
-            opened = self.standing.open(self.config.get_terminal_writer().line)
-            self.info = replace(opened, address=self.address)
-        return self.standing
+        return self.session
 
     def ask(self, case: Case) -> RunResult:
         """Ask a case; gives a run of it alone, held against what there is."""
@@ -245,19 +243,17 @@ class Asker:
         from convcheck.causes.gather import named_of
         from convcheck.judge.result import RunResult
 
-        assert self.info is not None  # noqa: S101
+        info = replace(self.start().info, address=self.address)
         corpora = self.corpus.digests([one.case for one in found])
         causes = named_of(found, self.causes, self.corpus.catalog.types)
-        run = RunResult(
-            self.info, self.corpus.tier, "disputed", corpora, tuple(found), causes=causes
-        )
+        run = RunResult(info, self.corpus.tier, "disputed", corpora, tuple(found), causes=causes)
         return self.gate.held(run)
 
     def end(self) -> None:
         """End the backend, if it was started."""
-        if self.standing is not None:
-            self.standing.close()
-            self.standing = None
+        if self.session is not None:
+            self.session.close()
+            self.session = None
 
 
 class Cases(pytest.Collector):

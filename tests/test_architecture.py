@@ -74,7 +74,6 @@ OWNERS = {
     "backends/triton.py": {"torch", "triton"},
     "backends/process/standalone.py": {"onnxruntime", "torch"},
     "pool/dask.py": {"distributed"},
-    "pool/dask_worker.py": {"distributed"},
 }
 ONNXRUNTIMES_OWN = {"InsertedPrecisionFreeCast", "InsertedCast_"}
 OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.cast")
@@ -82,22 +81,22 @@ OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.c
 OTHER_TESTS = {"abuse", "proof", "bench", "docs"}
 # the lines of Python that a room may have; "" are the files beside the rooms
 BUDGET = {
-    "": 929,
-    "ask": 2124,
-    "backends": 6133,
+    "": 925,
+    "ask": 2735,
+    "backends": 6136,
     "causes": 3042,
     "chains": 1592,
     "cli": 5722,
     "emit": 510,
-    "gate": 1285,
-    "history": 700,
+    "gate": 1292,
+    "history": 699,
     "judge": 3356,
     "models": 1415,
     "numerics": 1588,
     "plan": 1682,
-    "pool": 2909,
-    "report": 12921,
-    "reproduce": 1512,
+    "pool": 2102,
+    "report": 12922,
+    "reproduce": 1495,
     "rules": 5855,
     "semantics": 8054,
     "survey": 758,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from convcheck.judge.answers import Avoid, Elsewhere
-from convcheck.judge.result import CaseDiagnosis
+from convcheck.judge.answers import Answers, Avoid, CallAnswers, Elsewhere
+from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.rules.model import Case
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program
+from convcheck.vectors.model import Vectors
 from convcheck.vectors.span import Span
+
+Judge = Callable[[Vectors, Answers | CallAnswers], CaseResult]
 
 
 @dataclass(frozen=True)
@@ -58,3 +64,19 @@ class Job:
     def died(self) -> bool:
         """Whether a worker died of it before."""
         return bool(self.skip or self.avoid.faults or self.apart)
+
+
+class VectorSource(Protocol):
+    """Where vectors come from; it travels to the workers."""
+
+    def vectors(self, case: Case) -> Vectors:
+        """Return a case's inputs and expectations."""
+        ...
+
+
+class Conversions(VectorSource, Protocol):
+    """A corpus of which some cases are asked in spans of codes, too."""
+
+    def conversion(self, case: Case) -> tuple[Program, Decision]:
+        """Return the rules of a case, and what an answer's form is held against."""
+        ...

@@ -125,7 +125,7 @@ def _version(name: str) -> str:
     from importlib.metadata import entry_points
 
     from convcheck.backends.protocol import GROUP
-    from convcheck.pool.standing import introduced
+    from convcheck.pool.local import introduced
 
     say = None
     with contextlib.suppress(ImportError):  # opening it tells it better

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from convcheck import signals
-from convcheck.ask.jobs import Job
+from convcheck.ask.jobs import Job, Judge, VectorSource
 from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.judge.part import Part
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, remarks
 from convcheck.plan.units import Unit, part_of
 from convcheck.pool.lane import Report, Reported, Restarts
 from convcheck.pool.local import locally
-from convcheck.pool.messages import Judge, Setup, VectorSource
+from convcheck.pool.messages import Setup
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case

@@ -115,9 +115,9 @@ class ForkedProcess:
         """Return the exit code, or the negative number of a signal. LOST: the server died. None: it
         has not ended after so many seconds.
         """
-        for patience in (0.0, seconds):
-            if len(self._said) < 2 and wait([self.sentinel], patience):
-                self._listen()
+        self._listen()
+        if len(self._said) < 2 and seconds and wait([self.sentinel], seconds):
+            self._listen()
         return self._said[1] if len(self._said) == 2 else None
 
     def _listen(self) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from queue import SimpleQueue
 
+from convcheck.ask.budget import NOTHING, spent_said, time_is_spent
 from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.span import chunk_of, with_chunk
 from convcheck.errors import UnavailableError
@@ -22,10 +22,8 @@ from convcheck.pool.messages import (
     Opened,
     Replay,
     Setup,
-    spent_said,
-    time_is_spent,
 )
-from convcheck.pool.narrow import NOTHING, give_up, narrow, without
+from convcheck.pool.narrow import give_up, narrow, without
 from convcheck.pool.process import LEAVING, Death, WorkerProcess, worker_for
 from convcheck.rules.model import Case
 
@@ -33,15 +31,7 @@ MOST_RESTARTS = 64  # a case by its vectors, or a span of it
 MOST_OF_CASE = 256  # a case with all its spans
 TIME_OUT = 8  # a time-out counts as so many restarts
 _SHOWN = {"sweep": "bulk"}  # placements that a report has another word for
-PATIENCE = 0.25  # seconds that the first worker has for a small plan before others start
 TRIES = 3  # a backend that could be opened before is opened so often before it is given up
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """A lane has ended; with the error that ended it, if one did."""
-
-    error: BaseException | None
 
 
 @dataclass(frozen=True)
@@ -78,10 +68,10 @@ class WorkQueue:
     timeout: float
     #: What no lane has taken yet.
     batches: deque[list[Job]]
+    #: How a worker starts; None: with the environment and in the folder of this process.
+    start: Start | None = None
     #: Jobs that are to be asked again before any with other attribute values, in a new worker.
     doubted: list[Job] = field(default_factory=list)
-    #: What lanes say, for the one who waits for it.
-    reports: SimpleQueue[Reported | BackendInfo | Stopped] = field(default_factory=SimpleQueue)
     #: How many workers died and were replaced.
     restarts: int = 0
     #: How long jobs took so far by a clock on the wall, in seconds by their position.
@@ -166,13 +156,14 @@ class WorkQueue:
         if self.stopped:
             process.kill()
 
-    def introduce(self, said: Opened) -> None:
-        """Return what the backend says that it is, the first time that it says so."""
+    def introduce(self, said: Opened) -> bool:
+        """Return whether a backend is the first one that was opened."""
         with self._lock:
-            if not self.opened.is_set():
-                self.opened.set()
+            first = not self.opened.is_set()
+            if first:
                 self.imports = said.imports
-                self.reports.put(said.info)
+                self.opened.set()
+            return first
 
     def leave(self, process: WorkerProcess) -> None:
         """Forget a worker that has ended."""
@@ -217,37 +208,29 @@ def diagnosis_of(result: CaseResult | Tally) -> CaseDiagnosis | None:
     return whole.diagnosis if whole else None
 
 
-class Lane(threading.Thread):
-    """Does batches with one worker after the other. A thread: it only ever waits."""
+class Lane:
+    """Does batches with one worker after the other."""
 
-    def __init__(self, queue: WorkQueue, late: bool = False) -> None:
-        """Make a lane; a `late` one leaves a plan that is soon done to the others."""
-        super().__init__(daemon=True)
-        self.queue, self.late = queue, late
+    def __init__(self, queue: WorkQueue) -> None:
+        self.queue = queue
         self.process: WorkerProcess | None = None
+        self.news: list[BackendInfo] = []  # of the backend that was opened first
 
-    def run(self) -> None:
-        """Work until there is nothing left to do."""
-        error: BaseException | None = None
+    def reports(self) -> Iterator[Report]:
+        """Do all batches. Yield what the backend says that it is, if nobody has yet, each result,
+        and the restarts after each death. The worker ends with it. Raises what opening one raises.
+        """
+        patience = 0.0
         try:
-            if self.late:
-                self.queue.opened.wait()
-                self.queue.drained.wait(PATIENCE)
-            self.work()
+            while batch := self.queue.take(self):
+                if any(job.before is not None for job in batch):
+                    self.drop(LEAVING)
+                yield from self._batch(deque(batch))
+            patience = LEAVING
         except _StopError:
             pass
-        except BaseException as failure:  # for the main thread to raise
-            error = failure
         finally:
-            self.drop(0.0 if self.queue.stopped or error else LEAVING)
-            self.queue.reports.put(Stopped(error))
-
-    def work(self) -> None:
-        """Do the batches that there are. The worker stays. Raises what opening one raises."""
-        while batch := self.queue.take(self):
-            if any(job.before is not None for job in batch):
-                self.drop(LEAVING)
-            self._batch(deque(batch))
+            self.drop(patience)
 
     def worker(self) -> WorkerProcess:
         """Return the worker, a new one where there is none."""
@@ -257,20 +240,21 @@ class Lane(threading.Thread):
         return process
 
     def _opened(self, tries: int) -> WorkerProcess:
-        start = Start.here(self.queue.setup.address)
-        imports = self.queue.imports if tries == TRIES else ()
-        process = self.process = worker_for(start, imports)
-        self.queue.enter(process)
+        queue = self.queue
+        imports = queue.imports if tries == TRIES else ()
+        process = self.process = worker_for(queue.start or Start.here(queue.setup.address), imports)
+        queue.enter(process)
         try:
-            setup = replace(self.queue.setup, timeout=self.queue.timeout)
-            self.queue.introduce(process.open(setup))
+            said = process.open(replace(queue.setup, timeout=queue.timeout))
         except UnavailableError:
             self.drop()
-            if self.queue.stopped:
+            if queue.stopped:
                 raise _StopError from None
-            if tries == 1 or not self.queue.opened.is_set():
+            if tries == 1 or not queue.opened.is_set():
                 raise
             return self._opened(tries - 1)
+        if queue.introduce(said):
+            self.news.append(said.info)
         return process
 
     def drop(self, patience: float = 0.0) -> None:
@@ -280,42 +264,48 @@ class Lane(threading.Thread):
             self.queue.leave(self.process)
             self.process = None
 
-    def _batch(self, jobs: deque[Job]) -> None:
+    def _batch(self, jobs: deque[Job]) -> Iterator[Report]:
         process = self.worker()
+        while self.news:
+            yield self.news.pop()
         jobs = deque(map(self.queue.known, jobs))
         process.send(tuple(jobs))
         while jobs:
             job, begun = jobs[0], time.monotonic()
             heard = process.receive(self.queue.timeout, {job.case.id: job.case})
             seconds = self.queue.clocked(job, begun)
-            if isinstance(heard, Finished) and heard.doubt:
-                told = diagnosis_of(heard.result)
-                self.queue.doubt(replace(jobs.popleft(), before=heard.doubt, explained=told))
-            elif isinstance(heard, Finished):
-                jobs.popleft()
-                self.queue.reports.put(Reported(job.position, heard.result, seconds))
             if self.queue.stopped:
                 raise _StopError
-            if isinstance(heard, Death) or (isinstance(heard, Finished) and heard.leaving):
+            if isinstance(heard, Death):
+                jobs.popleft()
                 self.drop()
-                self._after(jobs, heard)
+                self.queue.put_back(jobs)
+                yield self._after(job, heard)
+                return
+            if not isinstance(heard, Finished):
+                continue
+            jobs.popleft()
+            if heard.leaving:
+                self.drop()
+                self.queue.put_back(jobs)
+            if heard.doubt:
+                told = diagnosis_of(heard.result)
+                self.queue.doubt(replace(job, before=heard.doubt, explained=told))
+            else:
+                yield Reported(job.position, heard.result, seconds)
+            if heard.leaving:
                 return
 
-    def _after(self, jobs: deque[Job], heard: Finished | Death) -> None:
-        """Go on after a worker's end: the case that it died of is this lane's to look into."""
-        if isinstance(heard, Finished):
-            self.queue.put_back(jobs)
-            return
-        job, begun = jobs.popleft(), time.monotonic()
-        self.queue.put_back(jobs)
+    def _after(self, job: Job, death: Death) -> Report:
+        """Look into a worker's death, and have its job done again, if there is more to ask."""
+        begun = time.monotonic()
         if job.avoid.placements >= EVERYWHERE:  # nothing was asked, and still it died
-            result = CaseResult(job.case, "crashed", 0, "edge", (), heard.how)
-            seconds = self.queue.clocked(job, begun)
-            self.queue.reports.put(Reported(job.position, result, seconds))
-            return
-        again = self._looked_into(job, heard)
+            result = CaseResult(job.case, "crashed", 0, "edge", (), death.how)
+            return Reported(job.position, result, self.queue.clocked(job, begun))
+        again = self._looked_into(job, death)
         self.queue.clocked(job, begun)
         self.queue.put_back([again])
+        return Restarts(self.queue.restarts)
 
     def _looked_into(self, job: Job, death: Death) -> Job:
         """Return the job as it is to be done after a death."""

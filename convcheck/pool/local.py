@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from queue import SimpleQueue
 
 from convcheck.ask.jobs import Job
+from convcheck.backends.protocol import max_elements, prepare_backend
+from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.judge.tally import Tally, finish_whole
 from convcheck.pool.batches import in_batches
-from convcheck.pool.lane import Lane, Report, Restarts, Stopped, WorkQueue
+from convcheck.pool.forkserver import Start
+from convcheck.pool.lane import Lane, Report, Reported, Restarts, WorkQueue
 from convcheck.pool.messages import Setup
+from convcheck.pool.process import LEAVING, WorkerProcess
+from convcheck.rules.cause_files import CauseFile
+from convcheck.rules.model import Case
+from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.model import Vectors
 
 BATCHES_A_LANE = 8  # so that no lane is left alone with much to do at the end
 WORTH_A_WORKER = 32  # cases: fewer are asked before a second worker has loaded the runtime
+PATIENCE = 0.25  # seconds that the first worker has for a small plan before others start
+
+_Reports = SimpleQueue[Report | BaseException | None]
 
 
 def worth_workers(cases: int) -> int:
@@ -27,12 +42,25 @@ def locally(
     A call of the backend that takes `timeout` seconds counts as a crash. Closing the generator
     ends the workers. Raises UnavailableError or UsageError where the backend cannot be opened.
     """
-    batches = in_batches(jobs, lanes, BATCHES_A_LANE)
-    queue = WorkQueue(setup, timeout, batches)
-    begin = max(worth_workers(len(jobs)), sum(job.span is not None for job in jobs))
-    threads = [Lane(queue, late=n >= begin) for n in range(min(lanes, len(batches)))]
+    queue = WorkQueue(setup, timeout, in_batches(jobs, lanes, BATCHES_A_LANE))
+    reports: _Reports = SimpleQueue()
+    running = min(lanes, len(queue.batches))
+    early = max(worth_workers(len(jobs)), sum(job.span is not None for job in jobs))
+    threads = [
+        threading.Thread(target=_work, args=(queue, n >= early, reports), name="lane", daemon=True)
+        for n in range(running)
+    ]
     try:
-        yield from _heard(queue, threads)
+        for thread in threads:
+            thread.start()
+        while running:
+            report = reports.get()
+            if isinstance(report, BaseException):
+                raise report
+            if report is None:
+                running -= 1
+            else:
+                yield Restarts(queue.restarts) if isinstance(report, Restarts) else report
     finally:
         queue.stop()
         for thread in threads:
@@ -40,19 +68,80 @@ def locally(
                 thread.join()
 
 
-def _heard(queue: WorkQueue, lanes: list[Lane]) -> Iterator[Report]:
-    """Return every report until the last lane has stopped."""
-    for lane in lanes:
-        lane.start()
-    running, restarts = len(lanes), 0
-    while running:
-        report = queue.reports.get()
-        if queue.restarts != restarts:
-            restarts = queue.restarts
-            yield Restarts(restarts)
-        if isinstance(report, Stopped):
-            running -= 1
-            if report.error:
-                raise report.error
-        else:
-            yield report
+def _work(queue: WorkQueue, late: bool, reports: _Reports) -> None:
+    """Do what there is to do. A `late` lane leaves a plan that is soon done to the others."""
+    end: BaseException | None = None
+    try:
+        if late:
+            queue.opened.wait()
+            queue.drained.wait(PATIENCE)
+        for report in Lane(queue).reports():
+            reports.put(report)
+    except BaseException as error:  # for the main thread to raise
+        end = error
+    reports.put(end)
+
+
+class Session:
+    """A backend that is asked one case at a time, in a worker that is replaced when it dies.
+
+    The causes in `causes` are tried on cases that fail. Not to be used by several threads. Whoever
+    makes one has to `close` it.
+    """
+
+    def __init__(
+        self, address: str, corpus: Corpus, timeout: float, causes: tuple[CauseFile, ...],
+        say: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        """Open the backend; `say` is told what it prepares, once on a machine. Raises
+        UnavailableError or UsageError.
+        """
+        max_elements()  # what is wrong in the environment is an error here, once
+        prepare_backend(address, say)
+        setup = Setup(address, corpus, None, timeout, catalog=corpus.catalog, causes=causes)
+        self._queue = WorkQueue(setup, timeout, deque())
+        self._lane = Lane(self._queue)
+        self._lane.worker()
+        [self.info] = self._lane.news  #: what the backend says that it is
+        self._reports = self._lane.reports()
+        self._asked = 0
+
+    def ask(self, case: Case, later: tuple[Case, ...] = ()) -> CaseResult:
+        """Ask a case; `later` versions of it are asked, too. Raises UnavailableError if the backend
+        opens no more.
+        """
+        self._asked += 1
+        self._queue.put_back([Job(self._asked, case, later=later)])
+        try:
+            for report in self._reports:
+                if isinstance(report, Reported):
+                    found = report.result
+                    return finish_whole(case, found) if isinstance(found, Tally) else found
+        except BaseException:  # what the worker has to say yet is of no other case
+            self._queue.batches.clear()
+            self._reports = self._lane.reports()
+            raise
+        raise AssertionError("a lane ended with a job undone")
+
+    def close(self) -> None:
+        """End the worker. More than once is no harm."""
+        next(self._reports, None)
+
+
+class _NoVectors:
+    """Where a backend is only opened."""
+
+    def vectors(self, case: Case) -> Vectors:
+        raise LookupError(case.id)
+
+
+def introduced(address: str) -> BackendInfo:
+    """Return how a backend names itself, opened in a process of its own.
+
+    Raises UnavailableError or UsageError where it cannot be opened.
+    """
+    process = WorkerProcess(Start.here(address))
+    try:
+        return process.open(Setup(address, _NoVectors(), None)).info
+    finally:
+        process.close(LEAVING)

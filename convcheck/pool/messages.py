@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from ctypes import c_int64, sizeof
 from dataclasses import dataclass
 from functools import partial
 from math import prod
 from mmap import mmap
-from typing import Protocol, get_type_hints
+from typing import get_type_hints
 
 import numpy as np
 
+from convcheck.ask.jobs import Judge, VectorSource
 from convcheck.backends.checked import bounded
 from convcheck.backends.protocol import DEFAULT_TIMEOUT
 from convcheck.errors import (
@@ -27,8 +27,6 @@ from convcheck.judge.answers import (
     BETWEEN,
     LARGEST,
     PLACEMENTS,
-    Answers,
-    CallAnswers,
     Elsewhere,
     Index,
 )
@@ -38,28 +36,7 @@ from convcheck.pool.wire import Codec
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
-from convcheck.semantics.expected import Decision
-from convcheck.semantics.program import Program
-from convcheck.vectors.model import Vectors
 from convcheck.vectors.span import Span
-
-Judge = Callable[[Vectors, Answers | CallAnswers], CaseResult]
-
-
-class VectorSource(Protocol):
-    """Where vectors come from; it travels to the workers."""
-
-    def vectors(self, case: Case) -> Vectors:
-        """Return a case's inputs and expectations."""
-        ...
-
-
-class Conversions(VectorSource, Protocol):
-    """A corpus of which some cases are asked in spans of codes, too."""
-
-    def conversion(self, case: Case) -> tuple[Program, Decision]:
-        """Return the rules of a case, and what an answer's form is held against."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -185,19 +162,6 @@ class NotedCall:
 
     placement: str
     index: Index
-
-
-TIME_OUTS = 8  # that the calls of a case may take, all together
-
-
-def time_is_spent(seconds: float, timeout: float) -> bool:
-    """Return whether a case whose calls have taken so long has no time for another."""
-    return seconds + timeout > TIME_OUTS * timeout
-
-
-def spent_said(timeout: float) -> str:
-    """Say that the calls of a case have taken the time that there is for them."""
-    return f"gave up: a case may take {TIME_OUTS * timeout:g} s, {TIME_OUTS} times --timeout"
 
 
 BUSY, STARTED, SPENT, PLACEMENT, DIMENSIONS, SHAPE = range(6)

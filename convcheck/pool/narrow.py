@@ -15,7 +15,6 @@ from convcheck.wording import plural
 PIECE = 256  # of a call that is larger, the piece is found before the elements in it
 HOPELESS = 8  # so many deadly inputs, with none tried between them that is not
 HOPELESS_HUNG = 2  # the same for time-outs, each of which costs the run much longer
-NOTHING: Index = np.zeros(0, np.intp)
 MOST_REPLAYS = 48  # to make a set of inputs smaller that does it only together
 
 

@@ -142,14 +142,20 @@ class WorkerProcess:
         last, spent = self.notes.waiting() or 0.0, self.notes.spent()
         death = Death(how, self.notes.call(), timed_out, last, spent)
         if not how:
-            death = replace(death, how=self._cause(self._process.code(LEAVING)))
+            death = replace(death, how=self._cause())
         self.kill()
         return death
 
-    def _cause(self, code: int | None) -> str:
+    def _cause(self) -> str:
         """Name the signal or status, with what the runtime printed where it chose to end."""
-        if code is None or code == LOST:
-            return "ended with its fork server" if code else "closed its pipe"
+        code = self._process.code(LEAVING)
+        if code is None:
+            self.kill()
+            code = self._process.code(LEAVING)
+            if code in (None, -signal.SIGKILL):
+                return "closed its pipe"
+        if code == LOST:
+            return "ended with its fork server"
         ending = f"exited with status {code}" if code >= 0 else f"died of {_signal_name(-code)}"
         tail = self._tail() if code >= 0 or code == -signal.SIGABRT else ""
         return f"{ending}: {tail}" if tail else ending

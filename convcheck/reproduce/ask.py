@@ -7,13 +7,13 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from convcheck.ask.jobs import Judge
 from convcheck.errors import UsageError
 from convcheck.judge.answers import REFUSED, Answers, CallAnswers
 from convcheck.judge.result import BackendInfo, CaseResult, Group
 from convcheck.judge.vectors import judge_vectors
 from convcheck.plan.one_input import Single
 from convcheck.plan.runner import execute
-from convcheck.pool.messages import Judge
 from convcheck.reproduce.witness import failing
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import UNDEFINED

@@ -11,8 +11,8 @@ from typing import cast
 
 import numpy as np
 
+from convcheck.ask.jobs import VectorSource
 from convcheck.judge.answers import NOT_ASKED, Answers, CallAnswers
-from convcheck.pool.messages import VectorSource
 from convcheck.rules.model import Case
 from convcheck.survey.calls import surveyed_calls
 from convcheck.survey.elements import Known, surveyed_elements

@@ -10,11 +10,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from command import convcheck
@@ -29,10 +29,8 @@ from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.plan.runner import execute
 from convcheck.pool import dask as cluster
-from convcheck.pool import dask_worker as on_worker
 from convcheck.pool.dask import address_of, on_cluster
-from convcheck.pool.dask_worker import BatchResult, Report, Restarts
-from convcheck.pool.lane import Reported
+from convcheck.pool.lane import Report, Reported, Restarts
 from convcheck.pool.messages import Setup
 
 pytest.importorskip("distributed")
@@ -63,9 +61,12 @@ def url(local: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def programs() -> list[int]:
-    """The processes that the cluster's workers have started, and their children."""
-    found = marked(MARK, str(os.getpid()))
-    return [number for number in found if number not in children_of(os.getpid())]
+    """The processes below those that the cluster's workers keep: fork servers, and what cleans up
+    after them. Of a cluster's worker that is gone, these count, too.
+    """
+    mine = children_of(os.getpid())
+    kept = {each for worker in mine for each in (worker, *children_of(worker))}
+    return [number for number in marked(MARK, str(os.getpid())) if number not in kept]
 
 
 def planted(name: str, corpus: Corpus | None = None) -> Setup:
@@ -210,12 +211,12 @@ def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: 
 
 
 class KillsTheWorker:
-    """A backend that ends the cluster's worker: between them are a fork server and the batch."""
+    """A backend that ends the cluster's worker: between them is a fork server."""
 
     name, version = "deadly", "1"
 
     def __init__(self) -> None:
-        os.kill(parent_of(parent_of(os.getppid())), signal.SIGKILL)
+        os.kill(parent_of(os.getppid()), signal.SIGKILL)
         time.sleep(60)
 
 
@@ -311,59 +312,39 @@ def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert error.value.hint.startswith("start workers: dask worker 127.0.0.1:")
 
 
-def part(version: str, backend: str, worker: str) -> BatchResult:
-    return BatchResult(version, (BackendInfo("b", backend),), worker=worker)
+def results(*found: tuple[str, str, str]) -> Callable[..., Iterator[Any]]:
+    """Make batches of workers that have versions of convcheck and of a backend."""
+    parts = [(mine, worker, [BackendInfo("b", version)]) for mine, version, worker in found]
+    return lambda *arguments: iter(parts)
 
 
-def test_workers_have_to_be_alike() -> None:
-    alike = cluster._Alike()
-    mine = cluster.__version__
-    assert list(alike.checked(part(mine, "1", "tcp://a"))) == [BackendInfo("b", "1")]
-    assert list(alike.checked(part(mine, "1", "tcp://b"))) == []
-    with pytest.raises(UnavailableError, match=r"the backend is b 1 on tcp://a and b 2 on tcp://c"):
-        list(alike.checked(part(mine, "2", "tcp://c")))
-    with pytest.raises(UnavailableError, match=r"on this machine and 9\.9 on tcp://d"):
-        list(alike.checked(part("9.9", "1", "tcp://d")))
+MINE = cluster.__version__
 
 
-class Gone:
-    """A client, and a future, of a cluster that raises."""
-
-    status = "error"
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-    def wait_for_workers(self, count: int, timeout: float) -> None:
-        raise self.error
-
-    def nthreads(self) -> dict[str, int]:
-        raise self.error
-
-    def result(self, timeout: float) -> None:
-        raise self.error
-
-
-@pytest.mark.parametrize("error", [OSError("connection reset"), RuntimeError("no loop")])
-def test_a_cluster_that_is_lost_at_once_is_no_traceback(error: Exception) -> None:
-    with pytest.raises(UnavailableError, match=f"(?s)failed: .*{error}"):
-        cluster._lanes(cast(Any, Gone(error)), "dask://here:1")
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ((MINE, "2", "tcp://c"), r"the backend is b 1 on tcp://a and b 2 on tcp://c"),
+        (("9.9", "1", "tcp://d"), r"on this machine and 9\.9 on tcp://d"),
+    ],
+)
+def test_workers_have_to_be_alike(
+    other: tuple[str, str, str], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "_connected", lambda *_: nullcontext())
+    alike = results((MINE, "1", "tcp://a"), (MINE, "1", "tcp://b"), other)
+    monkeypatch.setattr(cluster, "_results", alike)
+    reports = on_cluster("dask://here:1", planted("Good"), jobs(3), 20.0)
+    assert next(reports) == BackendInfo("b", "1")
+    with pytest.raises(UnavailableError, match=words):
+        next(reports)
 
 
-def test_a_task_that_ends_in_a_time_out_is_not_waited_for() -> None:
-    asked = cluster._Asked.__new__(cluster._Asked)
-    asked.url = "dask://here:1"
-    future = Gone(TimeoutError("of the network"))
-    with pytest.raises(UnavailableError, match="of the network"):
-        asked._part(cast(Any, future))
+def test_what_no_one_foresaw_is_said(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "do_batch", full)
+    with pytest.raises(UnavailableError, match=r"(?s)failed: .*TimeoutError: of the network"):
+        one(url)
 
 
-def test_what_no_one_foresaw_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: object) -> None:
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(on_worker, "do_batch", full)
-    done = on_worker._done(planted("Good"), on_worker.order(jobs(1), 20.0))
-    assert done.error
-    assert isinstance(done.error.error, UnavailableError)
-    assert "OSError: no space left on device" in done.error.message
+def full(*arguments: object, **options: object) -> None:
+    raise TimeoutError("of the network")

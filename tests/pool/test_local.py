@@ -20,7 +20,6 @@ from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.plan.runner import Execution, execute
 from convcheck.pool.forkserver import start_server
-from convcheck.pool.lane import Lane
 from convcheck.pool.process import WorkerProcess, end_ahead, start_ahead, waiting
 
 
@@ -32,7 +31,7 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     yield
     assert not list(tmp_path.iterdir())
     assert not workers_of(os.getpid())
-    assert not [t for t in threading.enumerate() if isinstance(t, Lane)]
+    assert not [t for t in threading.enumerate() if t.name == "lane"]
 
 
 def workers_of(parent: int) -> list[int]:

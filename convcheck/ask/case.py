@@ -1,0 +1,181 @@
+"""The tally of a case: what a backend answers to its vectors, or to a span of them, judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from convcheck.ask.again import consistent
+from convcheck.ask.again_calls import CallsAgain
+from convcheck.ask.again_elements import ElementsAgain
+from convcheck.ask.budget import NOTHING, Budget
+from convcheck.ask.calls import ask_calls
+from convcheck.ask.chains import ALONE, CastsAlone, ask_alone, open_where_wrong
+from convcheck.ask.elements import ask, inputs_at
+from convcheck.ask.explain import Explainer
+from convcheck.ask.isolated import OTHERS
+from convcheck.ask.jobs import Conversions, Job, Judge, VectorSource
+from convcheck.ask.siblings import Siblings, with_others
+from convcheck.ask.span import ask_span
+from convcheck.ask.watched import WatchedBackend
+from convcheck.backends.protocol import Outputs
+from convcheck.judge.answers import (
+    ANOTHER,
+    ANSWERED,
+    EVERYWHERE,
+    TELLING,
+    Answers,
+    CallAnswers,
+    Elsewhere,
+    Index,
+)
+from convcheck.judge.calls import tally_of_calls
+from convcheck.judge.elements import tally_of, tally_of_case
+from convcheck.judge.refusals import cannot_be_put
+from convcheck.judge.result import FAILURES, CaseResult, Group
+from convcheck.judge.tally import Tally, unsupported
+from convcheck.rules.model import Case
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
+from convcheck.vectors.span import Span
+
+if TYPE_CHECKING:
+    from convcheck.chains.asked import ChainCorpus
+
+
+class CaseRunner:
+    """Asks one case after the other of one backend, and tallies the answers."""
+
+    def __init__(
+        self, backend: WatchedBackend, budget: Budget, corpus: VectorSource, judge: Judge | None,
+        explainer: Explainer | None, *, consistency: bool,
+    ) -> None:  # fmt: skip
+        self.backend, self.budget, self.corpus, self.judge = backend, budget, corpus, judge
+        self.explainer, self.consistency = explainer, consistency
+        self.answers: dict[str, bool] = {}  # whether the backend answers a case, by its id
+        self.siblings = Siblings()
+        # of a chain, by its id without a setting, whether other casts may be made instead, and
+        # whether its input is a constant
+        self.hops: dict[tuple[str, bool, bool], CastsAlone] = {}
+
+    def tally(self, job: Job) -> CaseResult | Tally:
+        """Return the tally of a job, the result of a case that has another judge."""
+        self.siblings.doubt = None
+        if job.span is not None:
+            return self._of_span(job, job.span)
+        # another judge wants to see what was declined; and it may have died of being asked that
+        if self.judge is None and not job.died:
+            declined = self.backend.support(job.case)
+            if declined is not None and cannot_be_put(declined):
+                self.answers[job.case.id] = False
+                return unsupported("edge", declined.message)
+        vectors = self.corpus.vectors(job.case)
+        if isinstance(vectors, CallSet):
+            return self._of_calls(job, vectors)
+        return self._of_chain(job, vectors) if job.case.hops else self._of_elements(job, vectors)
+
+    def doubt(self, job: Job, result: CaseResult | Tally) -> Elsewhere | None:
+        """Return the answers, if it was those of another case that were given to what fails."""
+        if isinstance(result, Tally):
+            failing = result.failing
+        else:
+            failing = result.verdict in FAILURES
+        return self.siblings.doubt if failing and job.before is None else None
+
+    def _of_span(self, job: Job, span: Span) -> Tally:
+        rules = cast(Conversions, self.corpus).conversion(job.case)
+        held = self.explainer.held(job) if self.explainer else None
+        return ask_span(self.backend, job, span, *rules, self.budget.begin, held)
+
+    def _of_calls(self, job: Job, calls: CallSet) -> CaseResult | Tally:
+        answers = ask_calls(self.backend, calls, self.budget.begin, job.skip, job.avoid)
+        if self.judge is not None:
+            return self.judge(calls, self.budget.in_time(answers))
+        more: tuple[Group, ...] = ()
+        if self.consistency:
+            again = CallsAgain(calls, answers)
+            more = consistent(again, self.backend, self.budget.begin, job.avoid)
+        answers = self.budget.in_time(answers)
+        tally = tally_of_calls(calls, answers, more)
+        return tally if more else self._diagnosed(tally, calls, answers, job)
+
+    def _of_elements(self, job: Job, vectors: VectorSet) -> CaseResult | Tally:
+        thorough = partial(self._is_latest, job, vectors)
+        suspected, avoid = self.siblings.refused(vectors), job.avoid
+        if job.case.fixed:  # which has one shape; its other layouts are asked as whole calls
+            avoid = replace(avoid, placements=avoid.placements | OTHERS)
+        begin = self.budget.begin
+        answers = ask(self.backend, vectors, begin, job.skip, avoid, thorough, suspected)
+        self.answers[job.case.id] = bool(np.count_nonzero(answers.state == ANSWERED))
+        self.siblings.add(vectors, answers)
+        if job.before is not None:
+            answers = with_others(answers, job.before)
+        if self.judge is not None:
+            return self.judge(vectors, self.budget.in_time(answers))
+        more: tuple[Group, ...] = ()
+        if self.consistency and not answers.declined:
+            more = consistent(ElementsAgain(vectors, answers), self.backend, begin, job.avoid)
+        answers = self.budget.in_time(answers)
+        if job.main is None or answers.declined:
+            tally = tally_of_case(vectors, answers, more)
+            return tally if more else self._diagnosed(tally, vectors, answers, job)
+        tally = tally_of(vectors, answers, job.main, more)
+        if (self.siblings.doubt is not None and job.before is None) or self.explainer is None:
+            return tally
+        fitted = self.explainer.fitted(job, vectors, answers, tally)
+        return tally if more else fitted
+
+    def _of_chain(self, job: Job, vectors: VectorSet) -> Tally:
+        """Ask a chain, of which only that is judged of which each cast alone is right."""
+        alone = self._alone(job, vectors)
+        if alone.declined:
+            return unsupported(vectors.coverage, alone.declined)
+        vectors = open_where_wrong(vectors, alone.right)
+        avoid = replace(job.avoid, placements=job.avoid.placements | OTHERS)
+        answers = ask(self.backend, vectors, self.budget.begin, job.skip, avoid)
+        answers = self.budget.in_time(answers)
+        tally = tally_of_case(vectors, answers)
+        if tally.whole and not alone.right.any():
+            tally = replace(tally, whole=replace(tally.whole, message=ALONE))
+        return self._diagnosed(tally, vectors, answers, job)
+
+    def _diagnosed(
+        self, tally: Tally, vectors: Vectors, answers: Answers | CallAnswers, job: Job
+    ) -> Tally:
+        return self.explainer.diagnosed(tally, vectors, answers, job) if self.explainer else tally
+
+    def _alone(self, job: Job, vectors: VectorSet) -> CastsAlone:
+        """Return how the backend does at the casts of a chain alone, and at those that may be made
+        instead: they are asked once for all settings of which the same is said.
+        """
+        if job.avoid.placements >= EVERYWHERE:  # given up, after the casts were asked
+            return CastsAlone(np.ones(len(vectors), bool))
+        if TELLING in job.avoid.placements:
+            return CastsAlone(np.zeros(0, bool), f"{ALONE}: it is deadly")
+        corpus = cast("ChainCorpus", self.corpus)
+        promise = corpus.promise(job.case)
+        free = bool(promise and promise.is_free)
+        key = job.case.unset_id, free, ("input", "constant") in job.case.setting
+        if key not in self.hops:
+            self.hops = {known: one for known, one in self.hops.items() if known[0] == key[0]}
+            begin = self.budget.begin_telling
+            self.hops[key] = ask_alone(self.backend, corpus.alone(job.case), begin)
+        return self.hops[key]
+
+    def _is_latest(self, job: Job, vectors: Vectors, answered: Index) -> bool:
+        """Return whether no later version of the run is answered: what was not asked in this
+        process is asked for an element that was answered.
+        """
+        if job.later is None or not len(answered):
+            return False
+        for case in job.later:
+            if case.id not in self.answers:
+                self.answers[case.id] = self._is_answered(case, vectors, answered[:1])
+        return not any(self.answers[case.id] for case in job.later) and not self.backend.broken
+
+    def _is_answered(self, case: Case, vectors: Vectors, index: Index) -> bool:
+        if self.backend.support(case) is not None or self.budget.begin(ANOTHER, NOTHING):
+            return False
+        return isinstance(self.backend.answer(case, inputs_at(vectors, index)), Outputs)

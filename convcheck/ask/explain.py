@@ -1,0 +1,177 @@
+"""What explains the answers to a case that fails, and the further calls that this takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from convcheck.ask.budget import NOTHING, Budget
+from convcheck.ask.calls import ask_calls
+from convcheck.ask.chains import own_results
+from convcheck.ask.elements import ask
+from convcheck.ask.jobs import Job, VectorSource
+from convcheck.ask.siblings import is_as_before
+from convcheck.ask.type_only import companion
+from convcheck.ask.watched import WatchedBackend
+from convcheck.backends.protocol import DiedError, Outputs
+from convcheck.errors import in_a_line
+from convcheck.judge.answers import TELLING, Answers, CallAnswers
+from convcheck.judge.elements import tally_of
+from convcheck.judge.form import form_complaint
+from convcheck.judge.result import CaseDiagnosis, Fit
+from convcheck.judge.tally import MAIN, Tally, finish_whole
+from convcheck.numerics.codes import Codes
+from convcheck.rules.model import Case
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
+
+if TYPE_CHECKING:
+    from convcheck.causes.held import Held
+    from convcheck.causes.pair_search import PairSearch
+    from convcheck.causes.search import Search
+    from convcheck.chains.asked import ChainCorpus
+    from convcheck.rules.cause_files import CauseFile
+    from convcheck.rules.load import Catalog
+
+
+class Explainer:
+    """Finds the causes of what fails."""
+
+    def __init__(
+        self, backend: WatchedBackend, budget: Budget, corpus: VectorSource, catalog: Catalog,
+        causes: tuple[CauseFile, ...], every_cause: bool,
+    ) -> None:  # fmt: skip
+        self.backend, self.budget, self.corpus = backend, budget, corpus
+        self.catalog, self.causes, self.every_cause = catalog, causes, every_cause
+        self.fits: tuple[str, tuple[Fit, ...] | None] = ("", None)  # of a case, by its id
+
+    @cached_property
+    def search(self) -> Search:
+        """The search for causes. It is made when something fails."""
+        from convcheck.causes.catalogue import causes_in
+        from convcheck.causes.search import Search
+
+        return Search(causes_in(self.causes, self.catalog.types), self.catalog, self.every_cause)
+
+    @cached_property
+    def pairs(self) -> PairSearch:
+        """The same for chains of fixed inputs."""
+        from convcheck.causes.pair_search import PairSearch
+
+        return PairSearch(self.search.causes, self.search.catalog)
+
+    def diagnosed(
+        self, tally: Tally, vectors: Vectors, answers: Answers | CallAnswers, job: Job
+    ) -> Tally:
+        """Return the tally of a case with what explains it, if it fails and stays so."""
+        if not (tally.whole and tally.failing) or _is_told_of_calls(job.case):
+            return tally
+        try:
+            found = self.diagnosis(vectors, answers, job)
+            if found and found.fits and not (job.case.hops or job.case.whole_calls):
+                from convcheck.causes.alone import given_alone
+
+                groups = finish_whole(job.case, tally).groups
+                alone = given_alone(self.search, job.case, groups, found.fits)
+                found = replace(found, alone=alone)
+        except DiedError:
+            raise
+        except Exception as error:  # costs the case its causes, not its verdict
+            found = CaseDiagnosis(0, 0, fault=in_a_line(error))
+        return replace(tally, whole=replace(tally.whole, diagnosis=found))
+
+    def diagnosis(
+        self, vectors: Vectors, answers: Answers | CallAnswers, job: Job
+    ) -> CaseDiagnosis | None:
+        """Return what explains the answers to a case that fails: what was found when these were
+        given in a process that was asked other attribute values before.
+        """
+        if job.explained and job.before and is_as_before(cast(Answers, answers), job.before):
+            from convcheck.causes.judged import judged_ones
+
+            judged = judged_ones(cast(VectorSet, vectors), cast(Answers, answers))
+            if judged is not None and len(judged) == job.explained.answers:
+                return job.explained
+        if not job.case.hops:
+            from convcheck.causes.search import diagnose
+
+            further = self.further_calls if isinstance(vectors, CallSet) else self.further
+            return diagnose(self.search, vectors, answers, partial(further, job))
+        of_elements = cast(tuple[VectorSet, Answers], (vectors, answers))
+        if job.case.fixed:
+            return self.pairs.diagnose(*of_elements)
+        from convcheck.causes.chain_search import diagnose_chain
+
+        casts = cast("ChainCorpus", self.corpus).casts(job.case)
+        begin = self.budget.begin_telling
+        own = partial(own_results, self.backend, casts.spec, of_elements[0], begin)
+        alone = own if self.may_ask_further(job) else None
+        return diagnose_chain(self.search.causes, casts, *of_elements, alone)
+
+    def fitted(self, job: Job, vectors: VectorSet, answers: Answers, tally: Tally) -> Tally:
+        """Return the tally of the vectors of a case that is asked in spans, too, with what gives
+        all answers to them, if something is wrong with them.
+        """
+        found, fault = None, ""
+        if tally.failing and not _is_told_of_calls(job.case):
+            from convcheck.causes.search import fits_of
+
+            try:
+                found = fits_of(self.search, vectors, answers, partial(self.further, job))
+            except DiedError:
+                raise
+            except Exception as error:  # costs the case its causes, not its verdict
+                fault = in_a_line(error)
+        self.fits = job.case.id, found
+        return replace(tally, fits=found, search_fault=fault)
+
+    def held(self, job: Job) -> Held | None:
+        """Return the causes to be held against a span: what gives all answers to the vectors of its
+        case. These are asked here if this process was not asked them last.
+        """
+        if _is_told_of_calls(job.case) or TELLING in job.avoid.placements:
+            return None
+        if self.fits[0] != job.case.id:
+            vectors = cast(VectorSet, self.corpus.vectors(job.case))
+            answers = ask(self.backend, vectors, self.budget.begin_telling, {})
+            self.fitted(job, vectors, answers, tally_of(vectors, answers, MAIN))
+        if self.fits[1] is None:
+            return None
+        from convcheck.causes.held import Held
+
+        return Held(self.search, job.case, self.fits[1])
+
+    def further(self, job: Job, codes: Codes) -> Codes | None:
+        """Return the answers to inputs that tell causes apart; None where there are none, which
+        costs the case nothing.
+        """
+        if not self.may_ask_further(job):
+            return None
+        others = job.case.inputs[1:]
+        index = np.arange(len(codes), dtype=np.intp)
+        inputs = [codes, *(companion(dtype, index, len(codes)) for dtype in others)]
+        self.budget.notes.begin(TELLING, NOTHING)
+        answer = self.backend.answer_if_any(job.case, inputs)
+        if not isinstance(answer, Outputs) or form_complaint(answer, job.case, codes.shape):
+            return None
+        return cast(Codes, answer.arrays[0])
+
+    def further_calls(self, job: Job, calls: CallSet) -> CallAnswers | None:
+        """Return the answers to calls that are no vectors; None where there are none."""
+        if not self.may_ask_further(job):
+            return None
+        return ask_calls(self.backend, calls, self.budget.begin_telling, {})
+
+    def may_ask_further(self, job: Job) -> bool:
+        """Return whether there is time to tell causes apart, and nothing died of it before."""
+        over = self.budget.is_spent or self.backend.broken
+        return not (over or TELLING in job.avoid.placements)
+
+
+def _is_told_of_calls(case: Case) -> bool:
+    """Return whether no cause is tried: of a node whose inputs are fixed they are told of its whole
+    calls.
+    """
+    return bool(case.fixed) and not case.hops
