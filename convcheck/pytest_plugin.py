@@ -9,11 +9,13 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from convcheck.records import replace
 
 if TYPE_CHECKING:
     from convcheck.gate.known import KnownList

@@ -15,20 +15,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-FORMAT = "convcheck-report/2"
+FORMATS = ("convcheck-report/2", "convcheck-run/3")  # of the first, rows stand in each group
 
 
 def facts(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield the facts of a run's JSON report, a line each. Raises ValueError for another format."""
-    if report.get("format") != FORMAT:
-        raise ValueError(f"{report.get('format')!r} is not {FORMAT}")
+    if report.get("format") not in FORMATS:
+        raise ValueError(f"{report.get('format')!r} is none of {', '.join(FORMATS)}")
+    rules = report.get("rules", ())
     for case in report["cases"]:
         counts = Counter[str]()
         for group in case.get("groups", ()):
-            where = "elsewhere" if group["placement"] else "main"
-            counts[f"{group['rule']} / {group['row']} {group['verdict']} {where}"] += group["count"]
+            where = "elsewhere" if group.get("placement") else "main"
+            by = rules[group["rule"]] if rules else group
+            counts[f"{by['rule']} / {by['row']} {group['verdict']} {where}"] += group["count"]
         rows = "  ".join(f"{row} {count}" for row, count in sorted(counts.items()))
-        yield f"{case['id']}  {case['verdict']}  {rows}"
+        yield f"{case.get('case', case)['id']}  {case['verdict']}  {rows}"
     for cause in report.get("causes") or ():
         names = " and ".join(one["name"] for one in cause["together"])
         for case in cause["cases"]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import date
 
 from report_runs import ELSE, answered, case, group, passed, run, unasked
 
 from convcheck.gate.failures import Failures
 from convcheck.judge.result import CaseResult, Group, RunResult
+from convcheck.records import replace
 
 TODAY = date(2026, 6, 1)
 HERE = [case(f"onnx.Cast-{v}", s, t) for v in (19, 21) for s in ("float32", "float64")

@@ -9,10 +9,9 @@ import jsonschema
 
 from convcheck.judge.result import RunResult
 from convcheck.report.json import encode
-from convcheck.report.json.codec import plain
+from convcheck.report.json.codec import json_text
 from convcheck.report.json.schemas import schema
 
-render = encode.text_of
 SOMEWHERE = {
     "platform": "PLATFORM",
     "cpu": {"model": "CPU", "features": [], "count": 2},
@@ -23,7 +22,12 @@ SOMEWHERE = {
 
 def document(result: RunResult) -> Any:
     """The report of a run as JSON data."""
-    return json.loads(json.dumps(plain(encode.report(result))))
+    return json.loads(encode.text(result))
+
+
+def render(document: Any) -> str:
+    """JSON data of a report as its text."""
+    return json_text(document, "rules", "cases")
 
 
 def masked(document: Any) -> Any:

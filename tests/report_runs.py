@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from convcheck.errors import Place
 from convcheck.judge.result import (
     BackendInfo,
@@ -11,6 +9,8 @@ from convcheck.judge.result import (
     CaseDiagnosis,
     CaseResult,
     CauseInWords,
+    Cpu,
+    Environment,
     Example,
     Excuse,
     Group,
@@ -20,11 +20,13 @@ from convcheck.judge.result import (
     Shard,
     Strip,
     Tolerance,
+    TypeName,
     Verdict,
     Word,
     case_verdict,
 )
 from convcheck.numerics.format import Bool, Float, Format, Int, Text
+from convcheck.records import replace
 from convcheck.rules.model import Attributes, Case, DType, Level
 from convcheck.semantics.expected import Decision
 
@@ -227,7 +229,7 @@ DIFFER = decision("steps", "readings differ", 38, "disputed", "data = data * sca
 
 
 def strip(name: str, shape: tuple[int, ...], *words: Word, first: int = 0) -> Strip:
-    return Strip(name, FORMATS.get(name), shape, first, words)
+    return Strip(TypeName(name, FORMATS.get(name)), shape, first, words)
 
 
 def call(types: tuple[str, ...], target: str, *ranks: int) -> Case:
@@ -293,7 +295,7 @@ def calls() -> RunResult:
                         arguments=(5, 0, 1))  # fmt: skip
     died = CallExample(three, due, None, message="SIGFPE", arguments=(5, 0, 1))
     turned = CallExample(three, due, None, message="not so", arguments=(5, 0, 1))
-    unasked_type = CallExample(three, due, (Strip("u9", None, (2,), 0, (1, 2)),),
+    unasked_type = CallExample(three, due, (Strip(TypeName("u9"), (2,), 0, (1, 2)),),
                                difference=(0, -1), arguments=(5, 0, 1))  # fmt: skip
     free = CallExample(three, "<refused>", due, arguments=(5, 0, 1))
     spec = "onnx.Cast-19"
@@ -472,6 +474,6 @@ def hostile() -> RunResult:
                 diagnosis=explained),
         causes=(CauseInWords(HOSTILE, HOSTILE, 0), CauseInWords("other", HOSTILE, 1)),
         notes=(HOSTILE,), known=HOSTILE,
-        environment={"platform": HOSTILE, "cpu": {"model": HOSTILE}, "versions": {"x": HOSTILE}},
+        environment=Environment(HOSTILE, Cpu(HOSTILE, (), None), None, {"x": HOSTILE}),
     )  # fmt: skip
     return replace(result, backend=replace(result.backend, name=HOSTILE, version=HOSTILE))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from command import convcheck
@@ -24,6 +23,7 @@ from report_runs import (
 )
 
 from convcheck.judge.result import BackendInfo, CaseResult, RunResult
+from convcheck.records import replace
 from convcheck.report.json.encode import text
 
 HALF, BRAIN, EIGHT, BOOL = (

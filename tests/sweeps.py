@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from catalogue import CATALOG, compiled
 from planted.swept import Change, Swept
 
@@ -12,6 +10,7 @@ from convcheck.backends.protocol import Backend
 from convcheck.judge.answers import CHUNK
 from convcheck.judge.result import CaseResult, Group
 from convcheck.judge.tally import Tally, finish, merge
+from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case

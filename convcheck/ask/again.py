@@ -8,7 +8,7 @@ this and now that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -22,6 +22,7 @@ from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid, Index
 from convcheck.judge.digest import spell_digest
 from convcheck.judge.result import CallExample, Example, Group, Word
 from convcheck.numerics.codes import Bits
+from convcheck.records import replace
 from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import Vectors
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from convcheck.backends.protocol import Answer, Outputs, Oversized
 from convcheck.judge.answers import ANSWERED, CallAnswers, Index
 from convcheck.judge.digest import added
 from convcheck.judge.result import CallExample, Word
+from convcheck.records import replace
 from convcheck.vectors.model import CallSet
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -26,6 +25,7 @@ from convcheck.judge.form import form_complaint
 from convcheck.judge.ranges import joining, outermost
 from convcheck.judge.result import Example, Word, entry_word
 from convcheck.numerics.format import Text
+from convcheck.records import replace
 from convcheck.vectors.model import VectorSet
 from convcheck.wording import plural
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from convcheck.judge.answers import NOT_ASKED, TELLING, Answers, CallAnswers, Fault, Index
+from convcheck.records import replace
 
 TIME_OUTS = 8  # that the calls of a case may take
 NOTHING: Index = np.zeros(0, np.intp)

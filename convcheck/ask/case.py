@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -37,6 +36,7 @@ from convcheck.judge.elements import tally_of, tally_of_case
 from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import FAILURES, CaseResult, Group
 from convcheck.judge.tally import Tally, unsupported
+from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 from convcheck.vectors.span import Span

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ from convcheck.backends.protocol import Answer, Backend, Declined, Outputs
 from convcheck.judge.answers import ANSWERED, Avoid
 from convcheck.judge.form import form_complaint
 from convcheck.numerics.codes import Bits
+from convcheck.records import replace
 from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision, Expected, Reading

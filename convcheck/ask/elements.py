@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from typing import cast
 
@@ -46,6 +45,7 @@ from convcheck.judge.answers import (
 from convcheck.judge.form import form_complaint, loose_form, strangers
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Text
+from convcheck.records import replace
 from convcheck.rules.fixed import fixed_tensors
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.expected import UNDEFINED

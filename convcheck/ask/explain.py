@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
@@ -24,6 +23,7 @@ from convcheck.judge.form import form_complaint
 from convcheck.judge.result import CaseDiagnosis, Fit
 from convcheck.judge.tally import MAIN, Tally, finish_whole
 from convcheck.numerics.codes import Codes
+from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -20,6 +19,7 @@ from convcheck.judge.tally import Tally
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.order import positions
+from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import Decision
@@ -66,7 +66,7 @@ def ask_apart(
     if held:
         held.elements(vectors, answers)
     if answers.declined is not None:
-        return Tally({}, {}, declined=len(vectors))
+        return Tally({}, (), declined=len(vectors))
     case, codes = vectors.case, cast(Codes, vectors.inputs[0])
     covered = None if scattered else _positions_of(case, codes)
     tally = tally_of_elements(vectors, answers, covered)

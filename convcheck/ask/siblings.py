@@ -7,11 +7,11 @@ the one before, and is right in a process that was asked no others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from convcheck.judge.answers import ANSWERED, OTHERS, REFUSED, Answers, Elsewhere, Index
+from convcheck.records import replace
 from convcheck.rules.model import Attributes
 from convcheck.semantics.expected import Reading
 from convcheck.vectors.model import VectorSet

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from convcheck.ask.elements import Note
@@ -14,6 +13,7 @@ from convcheck.backends.protocol import Backend
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Fault, Index
 from convcheck.judge.result import Group
 from convcheck.judge.tally import Tally, merge
+from convcheck.records import replace
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
 from convcheck.vectors.span import Span
@@ -51,10 +51,10 @@ def _asked(
 
     faults = tuple(map(group, job.avoid.faults))
     if job.avoid.placements >= EVERYWHERE:  # given up: the fault says why
-        return Tally({}, {}, (), faults)
+        return Tally({}, (), (), faults)
     if not job.died and backend.support(case) is not None:
-        return Tally({}, {}, declined=span.count)
-    tallies = [Tally({}, {}, (), faults)]
+        return Tally({}, (), declined=span.count)
+    tallies = [Tally({}, (), (), faults)]
     for chunk in _apart(job, span):
         part = span.chunk(chunk.first)
         vectors = chunk_vectors(case, program, form, part.first, part.count, part.seed)
@@ -72,7 +72,7 @@ def _asked(
 
 
 def _crashed(tally: Tally) -> bool:
-    crashed = any(key.sort == "crashed" for key in tally.entries)
+    crashed = any(key.sort == "crashed" for key, _ in tally.entries)
     return crashed or any(fault.verdict == "crashed" for fault in tally.faults)
 
 

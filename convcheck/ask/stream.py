@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING, cast
 
@@ -18,6 +18,7 @@ from convcheck.judge.stream import Weighing, codes_from
 from convcheck.judge.tally import Tally
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Numeric
+from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
@@ -100,7 +101,7 @@ class _Sweep:
                 if self.held:
                     self.held.chunk(at, pieces, self.out)
             elif isinstance(answer, Declined) and not answered:
-                return Tally({}, {}, declined=sum(end - first for first, end in self.span.asked))
+                return Tally({}, (), declined=sum(end - first for first, end in self.span.asked))
             else:
                 self._apart(at, answer)
             answered = True

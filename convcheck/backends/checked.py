@@ -30,8 +30,11 @@ class AnswerError(Exception):
 
 
 def bounded(text: str, most: int = LONGEST) -> str:
-    """Return a text from outside, cut where it is too long, and marked as cut: that once."""
+    """Return a text from outside, cut where it is too long, and marked as cut: that once. Half of a
+    surrogate pair, which no JSON may hold, becomes its escape.
+    """
     text = str.__getitem__(text, slice(None))  # of a class of one's own, the characters
+    text = text.encode("utf-8", "backslashreplace").decode()
     if len(text) <= most or _MARK.fullmatch(text[most:]):
         return text
     return f"{text[:most]} … (cut, of {plural(len(text), 'character')})"

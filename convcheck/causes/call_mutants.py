@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from convcheck.judge.result import Word
 from convcheck.judge.tally import RIGHT
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Format, Text
+from convcheck.records import replace
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import wrong_calls

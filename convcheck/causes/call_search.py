@@ -7,7 +7,7 @@ executed on the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import cast
 
@@ -26,6 +26,7 @@ from convcheck.judge.result import CaseDiagnosis, Names, Near
 from convcheck.judge.tally import RIGHT
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
+from convcheck.records import replace
 from convcheck.rules.causes import Cause, found_together
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec

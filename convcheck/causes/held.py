@@ -82,7 +82,7 @@ class Held:
         """Return what gives every answer of a span, given its tally; None where a call failed, or
         was declined: no conversion does that.
         """
-        crashed = any(key.sort == "crashed" for key in tally.entries)
+        crashed = any(key.sort == "crashed" for key, _ in tally.entries)
         if crashed or tally.faults or tally.declined or self.fault:
             return None
         return tuple(candidate.fit for candidate in self.left)

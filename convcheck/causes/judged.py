@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -12,6 +11,7 @@ from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answe
 from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import is_accepted
 from convcheck.numerics.codes import Bits
+from convcheck.records import replace
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.vectors.model import VectorSet
 

@@ -7,7 +7,7 @@ caught if a vector does. Inputs beyond the vectors are looked at only where no v
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import cast
 
@@ -25,6 +25,7 @@ from convcheck.judge.words import shown
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Format, Numeric, Text
 from convcheck.numerics.neighbours import special_codes
+from convcheck.records import replace
 from convcheck.rules.body.matrix import Matrix
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import REAL, Case, Rule, Spec, Value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +13,7 @@ import click
 from convcheck import signals
 from convcheck.cli.run_options import RunOptions, shared_options
 from convcheck.errors import UsageError
+from convcheck.records import replace
 from convcheck.streams import say
 
 T = TypeVar("T")
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from convcheck.cli.progress import Advance
+    from convcheck.judge.reading import Types
     from convcheck.judge.result import (
         BackendInfo,
         RunResult,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from convcheck.plan.runner import Event
     from convcheck.plan.units import Gathering, Unit
     from convcheck.pool.messages import Setup
-    from convcheck.report.json.decode import Types
     from convcheck.report.json.journal import Journal
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
@@ -105,7 +105,7 @@ def opened_journal(
 
     digests = dict(corpus.digests(list(dict.fromkeys(unit.case for unit in plan))))
     run = {**head, "corpora": digests, "plan": plan_digest([unit.id for unit in plan])}
-    journal = open_journal(path, run, types, plan, corpus.conversion)
+    journal = open_journal(path, run, types, plan)
     click.get_current_context().call_on_close(journal.file.close)
     if journal.done:
         whole = "parts" if any(unit.codes for unit in plan) else "cases"

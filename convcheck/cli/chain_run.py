@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from convcheck.cli.progress import progress
 from convcheck.cli.run_options import RunOptions, corpus_of_run
 from convcheck.errors import UsageError
+from convcheck.records import replace
 
 if TYPE_CHECKING:
     from convcheck.plan.chains import AskedChain, Setting

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +15,7 @@ from convcheck.cli.progress import progress, progress_option
 from convcheck.cli.run_options import JOBS, TIMEOUT
 from convcheck.cli.turns import selected
 from convcheck.errors import UsageError
+from convcheck.records import replace
 
 if TYPE_CHECKING:
     from convcheck.causes.gather import Diagnosis
@@ -113,11 +114,8 @@ def _read(loaded: Catalog, selection: Selection, path: str) -> Diagnosed:
     from convcheck.causes.gather import gathered
     from convcheck.plan.excerpt import excerpt_of
     from convcheck.report.json.decode import read
-    from convcheck.rules.load import data_dir
-    from convcheck.vectors.corpus import open_corpus
 
-    corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
-    run = read(path, loaded.types.types, corpus.conversion)
+    run = read(path, loaded.types.types)
     if run.without_causes:
         hint = "run it without `--causes none`, or ask the backend again: --backend NAME"
         raise UsageError(f"{path}: no causes were tried in this run", hint=hint)

@@ -145,9 +145,8 @@ class _Export:
 
 def _cases(loaded: Catalog, chosen: Selection) -> Sequence[Case]:
     """Select by patterns, and by the ids of cases, which have a slash."""
-    from dataclasses import replace
-
     from convcheck.plan.select import select
+    from convcheck.records import replace
     from convcheck.rules.find import find_case
 
     ids = [p for p in chosen.specs if "/" in p]

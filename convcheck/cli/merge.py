@@ -57,7 +57,7 @@ def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) ->
     shards = []
     with progress(len(paths), "merge", "shard") as advance:
         for path in paths:
-            shards.append((path, released(read(path, loaded.types.types, corpus.conversion))))
+            shards.append((path, released(read(path, loaded.types.types))))
             advance()
     result = merge_shards(shards, corpus.conversion)
     return write_reports(hold_to_known(result, loaded, reports.known), reports, loaded.types)
@@ -73,11 +73,11 @@ def _is_survey(path: str) -> bool:
 
 def _merge_surveys(paths: tuple[str, ...], reports: Reports, loaded: Catalog) -> int:
     from convcheck.cli.survey import report_survey
-    from convcheck.report.json.survey_decode import survey_of
     from convcheck.report.json.survey_merge import merge_surveys, read_shard
 
     if reports.files.keys() - {"json"} or reports.known or reports.github:
         said = "a merged survey is printed, and written as JSON; it has no other formats"
         raise UsageError(said, hint="--json survey.json, or no option")
-    whole = merge_surveys([(path, read_shard(path)) for path in paths])
-    return report_survey(survey_of(whole, loaded), whole, loaded.types, reports.files.get("json"))
+    types = loaded.types.types
+    whole = merge_surveys([(path, read_shard(path, types)) for path in paths])
+    return report_survey(whole, loaded.types, reports.files.get("json"))

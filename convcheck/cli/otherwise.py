@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -16,6 +15,7 @@ from convcheck.judge.calls import judge_calls
 from convcheck.judge.elements import judge
 from convcheck.judge.result import FAILURES, CallExample, CaseResult, Group
 from convcheck.judge.words import pattern, value
+from convcheck.records import replace
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import DEFAULT, Attribute, Case, Spec

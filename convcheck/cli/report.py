@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +15,7 @@ from convcheck.cli.reports import Reports, hold_to_known, report_options, write_
 from convcheck.cli.several import refuse_what_is_of_one, show_side_by_side
 from convcheck.cli.turns import Turn
 from convcheck.errors import UsageError
+from convcheck.records import replace
 
 if TYPE_CHECKING:
     from convcheck.judge.result import RunResult
@@ -99,11 +100,8 @@ def _read(loaded: Catalog, files: Sequence[str]) -> list[RunResult]:
     """
     from convcheck.plan.diff import check_comparable
     from convcheck.report.json.decode import read
-    from convcheck.rules.load import data_dir
-    from convcheck.vectors.corpus import open_corpus
 
-    corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
-    runs = [read(path, loaded.types.types, corpus.conversion) for path in files]
+    runs = [read(path, loaded.types.types) for path in files]
     for path, run in zip(files[1:], runs[1:], strict=True):
         check_comparable(runs[0], run, (files[0], path), instead="")
     return runs

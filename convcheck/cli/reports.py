@@ -6,7 +6,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import click
 from convcheck.cli.outputs import check_outputs
 from convcheck.errors import UsageError
 from convcheck.files import write_all
+from convcheck.records import replace
 from convcheck.report.formats import FORMATS
 from convcheck.streams import put_out
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
 from convcheck.cli.progress import progress, progress_option
 from convcheck.errors import UsageError
+from convcheck.records import replace
 from convcheck.streams import say
 from convcheck.wording import plural
 

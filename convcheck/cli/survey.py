@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from convcheck.plan.runner import Execution
     from convcheck.plan.selection import Selection
     from convcheck.report.json.journal import Journal
-    from convcheck.report.json.survey import SurveyJson
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.rules.types import Types
@@ -111,7 +110,6 @@ def command(
     was surveyed, 2 bad input, 3 nothing was, 4 a backend could not be started.
     """
     from convcheck.plan.deal import hand_of
-    from convcheck.report.json import survey as survey_json
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
@@ -128,7 +126,7 @@ def command(
     asking = _Asking(asked, corpus, options, shard)
     turns = each(backends, asking.ask, lambda done: done.interrupted)
     found = _survey(turns, corpus, plan, notes, shard, tuple(case.id for case in asked))
-    code = report_survey(found, survey_json.encoded(found), loaded.types, json_path)
+    code = report_survey(found, loaded.types, json_path)
     return kept_until_done(asking.journals, code, [INTERRUPTED, NOT_STARTED])
 
 
@@ -219,7 +217,7 @@ def _survey(
     return Survey(columns, corpus.tier, corpora, rows, remarks, interrupted, shard, asked)
 
 
-def report_survey(survey: Survey, whole: SurveyJson, types: Types, json_path: str | None) -> int:
+def report_survey(survey: Survey, types: Types, json_path: str | None) -> int:
     """Write a survey as JSON where that is asked for, print it for people (on stderr where stdout
     has the JSON), and return the exit code.
     """
@@ -229,7 +227,7 @@ def report_survey(survey: Survey, whole: SurveyJson, types: Types, json_path: st
     from convcheck.report.json.survey import survey_text
 
     page = survey_page(replace(survey, rows=survey.taken), types)
-    show(page, (json_path, partial(survey_text, whole)))
+    show(page, (json_path, partial(survey_text, survey)))
     if survey.interrupted:
         return INTERRUPTED
     if any(column.info is None for column in survey.columns):

@@ -73,10 +73,9 @@ def selected(
     """Select cases of a tier; without a choice of specs, of those that any of the backends has to
     do with, unless the choice of cases is among the others.
     """
-    from dataclasses import replace
-
     from convcheck.backends.protocol import takes
     from convcheck.plan.select import select
+    from convcheck.records import replace
 
     if selection.specs:
         return select(loaded, selection, tier)

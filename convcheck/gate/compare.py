@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from fnmatch import filter as matching
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from convcheck.errors import UsageError
 from convcheck.gate.failures import FailureCounts, Failures, Key
 from convcheck.gate.known_file import CaseName, KnownEntry, KnownList
 from convcheck.judge.result import Fault, RunResult
+from convcheck.records import replace
 from convcheck.rules.case_names import compact_names
 
 if TYPE_CHECKING:

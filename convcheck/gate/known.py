@@ -5,7 +5,6 @@ of the list is not true any more.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 
 from convcheck.gate.compare import Every, compare, version_of
@@ -14,6 +13,7 @@ from convcheck.gate.known_file import KnownList, read_known
 from convcheck.gate.problems import ABOUT, notes, problem, vanished
 from convcheck.judge.failure import fails_whole
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, RunResult, Tolerance
+from convcheck.records import replace
 
 __all__ = ["KnownList", "hold", "read_known", "released"]
 

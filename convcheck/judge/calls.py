@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from convcheck.judge.result import (
     CaseResult,
     Group,
     Strip,
+    TypeName,
     Word,
     not_asked,
 )
@@ -48,6 +49,7 @@ from convcheck.judge.tally import (
 )
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
+from convcheck.records import replace
 from convcheck.rules.model import LEVELS
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.meetings import met
@@ -110,7 +112,8 @@ def tally_of_calls(
         show_all=show_all,
     )
     decisions = named(calls.decisions, entries)
-    return Tally(Counter(rows), entries, faults=faults, decisions=decisions, whole=whole)
+    counted = tuple(entries.items())
+    return Tally(dict(Counter(rows)), counted, faults=faults, decisions=decisions, whole=whole)
 
 
 def _died(answers: CallAnswers) -> bool:
@@ -153,7 +156,7 @@ def _entry(
     """Return the entry of calls, with the first as an example unless all is right."""
     if key.sort == RIGHT and not key.named and not show_all:
         return TallyEntry(len(members))
-    digest = added(_hash(calls, answers, i) for i in members)
+    digest = spell_digest(added(_hash(calls, answers, i) for i in members))
     i = members[0]
     return TallyEntry(
         len(members), digest, first=PlacedExample(i, 0.0, _shown(calls, answers, i, one))
@@ -345,7 +348,7 @@ def strip(
     if patterns is not None:
         said = zip(words, patterns[part].tolist(), strict=True)
         words = [w if p == pattern.EXACT else f"<{PATTERNS[p]}>" for w, p in said]
-    return Strip(name, fmt, bits.shape, first, tuple(words))
+    return Strip(TypeName(name, fmt), bits.shape, first, tuple(words))
 
 
 def returned_strips(calls: CallSet, i: int, got: Returned, first: int) -> tuple[Strip, ...]:
@@ -355,8 +358,8 @@ def returned_strips(calls: CallSet, i: int, got: Returned, first: int) -> tuple[
         formats |= {due.dtype.name: due.dtype.format for due in reading.outputs}
     names = list(map(str, got.types))
     if isinstance(got, Oversized):
-        outputs = zip(names, got.shapes, strict=False)
-        return tuple(Strip(name, formats.get(name), shape, 0, ()) for name, shape in outputs)
+        types = [TypeName(name, formats.get(name)) for name in names]
+        return tuple(Strip(t, shape, 0, ()) for t, shape in zip(types, got.shapes, strict=False))
     arrays = zip(names, got.arrays, strict=False)
     return tuple(strip(name, formats.get(name), array, first) for name, array in arrays)
 

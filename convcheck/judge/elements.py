@@ -7,7 +7,6 @@ when all of a case is there, the one that explains most is taken as the backend'
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -44,6 +43,7 @@ from convcheck.judge.tally import (
 )
 from convcheck.numerics.format import Text
 from convcheck.numerics.order import positions
+from convcheck.records import replace
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.expected import PATTERNS, Expected, Reading
 from convcheck.vectors.model import VectorSet
@@ -113,7 +113,7 @@ def _tally_of(
     faults = (*faults_of(vectors, answers), *inconsistent)
     decisions = named(vectors.expected.decisions, entries)
     count = sum(asked.values())
-    return Tally(asked, entries, (), faults, 0, count, decisions, whole)
+    return Tally(asked, tuple(entries.items()), (), faults, 0, count, decisions, whole)
 
 
 class _Latest:
@@ -132,7 +132,7 @@ class _Latest:
         if self._made is None or self._made[0] != key:
             self._made = key, tally_of_elements(vectors, answers, None, whole=whole)
         tally = self._made[1]
-        decisions = named(vectors.expected.decisions, tally.entries)
+        decisions = named(vectors.expected.decisions, dict(tally.entries))
         return replace(tally, decisions=decisions)
 
 
@@ -158,8 +158,8 @@ def _all_that_counts(
 
 def _placed(tally: Tally, placement: str) -> Mapping[Key, TallyEntry]:
     if not placement:  # as they are made
-        return tally.entries
-    return {replace(key, placement=placement): entry for key, entry in tally.entries.items()}
+        return dict(tally.entries)
+    return {replace(key, placement=placement): entry for key, entry in tally.entries}
 
 
 def tally_of_elements(
@@ -186,7 +186,7 @@ def tally_of_elements(
     others = replace(answers, got=answers.got[index], state=answers.state[index])
     entries = {Key(row, 0, RIGHT): TallyEntry(count) for row, count in counts.items()}
     decisions = named(vectors.expected.decisions, entries)
-    plain = Tally(counts, entries, decisions=decisions)
+    plain = Tally(counts, tuple(entries.items()), decisions=decisions)
     return merge([plain, _Tallying(rest, others, None, None).tally()])
 
 
@@ -245,7 +245,7 @@ class _Tallying:
                     key = Key(row, reading, sort, kind)
                     entries[key] = self._entry(index, key, self.expected.readings[reading])
         decisions = named(self.expected.decisions, entries)
-        return Tally(asked, entries, self.covered, decisions=decisions)
+        return Tally(asked, tuple(entries.items()), self.covered, decisions=decisions)
 
     def _sorted_out(self, here: Mask, reading: int) -> Iterator[tuple[str, str, Index]]:
         under, wrong = self.expected.readings[reading], here & self.wrong[reading]
@@ -295,7 +295,7 @@ class _Tallying:
             farthest = np.flatnonzero(errors == most)
             lowest = int(farthest[np.argmin(at[farthest])])
             extreme = self._sample(index, lowest, errors, reading)
-        sums = digest_of_pairs(self.inputs[0].take(index), got)
+        sums = spell_digest(digest_of_pairs(self.inputs[0].take(index), got))
         return TallyEntry(len(index), sums, self._ranges(index), first, extreme)
 
     def _ranges(self, index: Index) -> Ranges:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from convcheck.judge.result import FAILURES, CallExample, CaseResult, Group, Verdict
 from convcheck.judge.words import clean
+from convcheck.records import replace
 from convcheck.rules.model import Case
 
 ANOTHER, MISSING, EXTRA = (

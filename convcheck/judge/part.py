@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from convcheck.judge.result import FAILURES, CaseResult
+from convcheck.judge.result import FAILURES, CaseField, CaseResult
 from convcheck.judge.tally import Tally
-from convcheck.rules.model import Case
-from convcheck.semantics.expected import Decision
+from convcheck.records import Count, Record
 from convcheck.vectors.span import SAMPLED_SPAN, span_size
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Record, frozen=True):
     """What there is of a case: a tally, or a result of its vectors that could not be tallied.
 
     `units` counts what was put together, of a case whose spans have so many `codes`, 0 for none.
     `lost` is what went wrong with a unit as a whole.
     """
 
-    case: Case
-    codes: int = 0
+    case: CaseField
+    codes: Count = 0
     #: Whether its spans are of samples, not of codes.
     sampled: bool = False
     vectors: CaseResult | None = None
     tally: Tally | None = None
     lost: CaseResult | None = None
-    units: int = 1
-    #: The decisions that the tally names by number.
-    decisions: tuple[Decision, ...] = ()
+    units: Count = 1
 
     @property
     def firsts(self) -> range:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from convcheck.records import Record
 
 Pair = tuple[int, int]  # first and last position
 
@@ -14,8 +15,7 @@ KEPT = 8  # ranges shown of a group, half of them from either end
 _FEW = 64  # ranges that all become objects
 
 
-@dataclass(frozen=True)
-class Ranges:
+class Ranges(Record, frozen=True):
     """Ranges that do not touch. `kept` are the lowest and the highest of `count`, in order.
 
     `loose` are those that begin or end where what was covered does: what lies beyond may lengthen

@@ -5,13 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, cast
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
 
 from convcheck.backends.checked import LONGEST_TEXT, bounded
 from convcheck.errors import Place
+from convcheck.judge.answers import ANSWERED, Answers, CallAnswers, Elsewhere
 from convcheck.numerics.format import Format
+from convcheck.records import Count, Record, by_hook
 from convcheck.rules.model import LEVELS, Case, Level
 from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import Coverage
@@ -30,10 +35,37 @@ VERDICTS: tuple[Verdict, ...] = (
 )  # fmt: skip
 FAILURES: frozenset[Verdict] = frozenset(("error", "crashed", "fail", "refused", "inconsistent"))
 EVER: frozenset[Verdict] = frozenset(("error", "crashed", "inconsistent"))  # whatever the gate
-Word = int | str  # a code, or a text
 Tolerance = Literal["known", "waived"]
 Fault = Literal["stale", "changed", "unmatched", "expired", "too broad", "vanished"]
 Outcome = Literal["fail", "interrupted", "nothing", "pass"]
+
+
+class TypeName(str):
+    """The name of a type, with its format; None for a type that no spec has."""
+
+    fmt: Format | None
+
+    def __new__(cls, name: str, fmt: Format | None = None) -> TypeName:
+        """Name a type."""
+        made = super().__new__(cls, name)
+        made.fmt = fmt
+        return made
+
+
+if TYPE_CHECKING:
+    Word: TypeAlias = int | str  # a code, or a text
+    Code: TypeAlias = Word
+    PartField: TypeAlias = Part
+    CaseField: TypeAlias = Case
+    DecisionField: TypeAlias = Decision
+    Array: TypeAlias = NDArray[Any]
+    AnswersField: TypeAlias = Answers | CallAnswers
+    ElsewhereField: TypeAlias = Elsewhere
+else:  # what the hook of judge/reading.py makes
+    Word, Code = by_hook(int, str), by_hook(int, str)
+    CaseField, DecisionField, PartField = by_hook(Case), by_hook(Decision), by_hook()
+    Array, SampleField = by_hook(np.ndarray), by_hook(tuple)
+    AnswersField, ElsewhereField = by_hook(Answers, CallAnswers), by_hook(Elsewhere)
 
 
 def entry_word(value: object) -> Word:
@@ -41,8 +73,7 @@ def entry_word(value: object) -> Word:
     return bounded(value, LONGEST_TEXT) if isinstance(value, str) else int(cast(int, value))
 
 
-@dataclass(frozen=True)
-class Excuse:
+class Excuse(Record, frozen=True):
     """Why a failure does not fail the run: an entry of a list of known failures, or a waiver."""
 
     #: Whether it is known, or accepted for good.
@@ -54,8 +85,7 @@ class Excuse:
     place: Place
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(Record, frozen=True):
     """What is wrong with an entry of a list of known failures. It fails the run.
 
     `repair` is the exact text to have in the place of the entry, '' where it has to go.
@@ -69,130 +99,132 @@ class Problem:
     repair: str = ""
 
 
-@dataclass(frozen=True)
-class Example:
-    """One input (a word per tensor input) with what was expected and what came back.
-
-    `expected` is a code, a text, or a pattern's word in angle brackets ('<nan>'); `got` is None
-    where nothing came back (refused, crashed), and then `message` says more.
-    """
+class Example(Record, frozen=True, tag_field="asked", tag="value"):
+    """One input with what was expected and what came back."""
 
     #: A code or a text for each tensor input.
     inputs: tuple[Word, ...]
+    #: A code or a text, or a pattern: <nan>, <-nan> (the sign bit set), <undefined>, <refused>,
+    #: <zero>, <plain-to-x>, <plain>, <parses-to-x>, <parses>.
     expected: Word
-    got: Word | None
+    #: Absent where nothing came back.
+    got: Word | None = None
+    #: The runtime's own words where nothing came back.
     message: str = ""
 
 
-@dataclass(frozen=True)
-class Strip:
-    """A tensor as a report shows it: type, shape, and some codes from element `first` on.
+class Strip(Record, frozen=True):
+    """A tensor as a report shows it: type, shape, and some codes from element `first` on."""
 
-    `format` is None for a type that is not the spec's.
-    """
+    #: The spec's name of the type, or of another type the backend's.
+    type: TypeName
+    shape: tuple[Count, ...] = ()
+    #: The index of the first element shown, in row-major order.
+    first: Count = 0
+    #: Codes, texts, or patterns in <>.
+    words: tuple[Word, ...] = ()
 
-    type: str
-    format: Format | None
-    shape: tuple[int, ...]
-    first: int
-    words: tuple[Word, ...]
+    @property
+    def format(self) -> Format | None:
+        """The format of the type, None for one that is not the spec's."""
+        return self.type.fmt
 
 
-@dataclass(frozen=True)
-class CallExample:
-    """A whole call with what was expected, under the reading that came closest, and what came back.
+class CallExample(Record, frozen=True, tag_field="asked", tag="call"):
+    """A whole call with what was expected and what came back."""
 
-    `expected` is a pattern's word in angle brackets where no outputs are due. `got` is None where
-    none came back. `difference` is the first that differs: (output, element), or (output, -1) for
-    its type or shape; None where there is none. `wrong` counts the elements that differ.
-    """
-
-    #: A strip for each tensor input.
+    #: A tensor for each input.
     inputs: tuple[Strip, ...]
+    #: The outputs under the reading that came closest, or a pattern.
     expected: tuple[Strip, ...] | str
-    got: tuple[Strip, ...] | None
+    #: Absent where no outputs came back.
+    got: tuple[Strip, ...] | None = None
+    #: The reading that came closest; absent where there is one only.
     reading: str = ""
+    #: The output and the element of the first difference, element -1 for type or shape; absent for
+    #: no difference.
     difference: tuple[int, int] | None = None
-    wrong: int = 0
+    #: How many elements differ.
+    wrong: Count = 0
     #: The runtime's own words where nothing came back.
     message: str = ""
     #: The word of each input that decides the element that differs; () where none does.
     arguments: tuple[Word, ...] = ()
 
 
-@dataclass(frozen=True)
-class Group:
-    """Elements of one case under one decision with one kind of wrongness ('' where right).
+class Group(Record, frozen=True, rename={"decision": "rule"}):
+    """Values of one case under one row of a rule with one kind of wrongness."""
 
-    `of` is how many elements the decision decided. `ranges` are pairs of inputs (codes in the
-    order of their values) between which every element asked is in the group; `more_ranges` counts
-    those left out in the middle. `examples` are the first and, where it is another, the extreme.
-    `reading` names the reading that was taken as the backend's, '' where there is only one.
-    `placement` says where it shows where it does not show everywhere: 'alone', 'odd tail' ….
-    """
-
-    decision: Decision
-    verdict: Verdict
-    kind: str
-    #: How many elements are in the group.
-    count: int
-    of: int
-    #: The digest of their (input, answer) pairs, in 32 hexadecimal digits.
-    digest: str
+    #: The row that decides them: its place in the table of rules, or all of it.
+    decision: DecisionField
+    verdict: Verdict = "pass"
+    #: The kind of wrongness; absent where there is none.
+    kind: str = ""
+    #: How many values are in the group.
+    count: Count = 0
+    #: How many values the row decided.
+    of: Count = 0
+    #: A hash of the inputs and answers, whatever their order; absent for right answers.
+    digest: str = ""
+    #: The reading taken as the backend's; absent where there is one only.
     reading: str = ""
+    #: Where it shows, if not everywhere: alone, odd tail ….
     placement: str = ""
-    ranges: tuple[tuple[Word, Word], ...] = ()
-    more_ranges: int = 0
+    #: Pairs of inputs, both included, between which every value asked is in the group; of cases
+    #: with one input.
+    ranges: tuple[tuple[Code, Code], ...] = ()
+    #: Ranges left out in the middle of `ranges`.
+    more_ranges: Count = 0
+    #: The first and, where it is another, the extreme.
     examples: tuple[Example | CallExample, ...] = ()
+    #: Absent where the failure counts.
     excuse: Excuse | None = None
+    #: In a report, the id of the finding that it is of; absent where nothing is wrong.
+    finding: str = ""
 
 
 Names = tuple[str, ...]  # of causes that are at work together, the one that comes first first
 
 
-@dataclass(frozen=True)
-class CauseInWords:
+class CauseInWords(Record, frozen=True):
     """A cause of the catalogue, as reports tell it."""
 
     name: str
     #: What it does otherwise than the rules: a sentence without its subject.
     says: str
     #: Its rank in the catalogue, from 0: the likeliest first.
-    order: int
+    order: Count
     #: Attribute -> the value that it takes it for, whatever is given.
     under: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True)
-class Near:
+class Near(Record, frozen=True):
     """How many answers of a case a cause gives that does not give them all."""
 
     #: The name of the cause.
     name: str
     #: How many answers it gives.
-    count: int
+    count: Count
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(Record, frozen=True):
     """Causes that give every answer that was judged, under one reading of the rules they leave."""
 
     #: Their names.
     names: Names
     #: The reading, by its number.
-    reading: int = 0
+    reading: Count = 0
     #: Whether it is given in whole vectors only: the same inputs are right elsewhere.
     whole_vectors: bool = False
 
 
-@dataclass(frozen=True)
-class CaseDiagnosis:
+class CaseDiagnosis(Record, frozen=True):
     """What was found when causes were tried on the answers to a case that fails."""
 
     #: How many answers a rule decides: these a cause has to give.
-    answers: int
+    answers: Count
     #: How many of them are wrong.
-    wrong: int
+    wrong: Count
     #: What gives them all, the plainest first; () where nothing does.
     fits: tuple[Names, ...] = ()
     #: What comes closest where nothing does; or everything that gives a wrong answer, if asked for.
@@ -200,7 +232,7 @@ class CaseDiagnosis:
     #: Where the search ended in an error of convcheck's own: that. Then nothing was found.
     fault: str = ""
     #: How many answers to inputs besides the vectors are wrong: what fits gives these, too.
-    beside: int = 0
+    beside: Count = 0
     #: Whether the same inputs are right alone, in short tensors or in a tail.
     whole_vectors: bool = False
     #: If two causes fit only together: for failing groups, by their digests, which of them give the
@@ -208,25 +240,96 @@ class CaseDiagnosis:
     alone: tuple[tuple[str, Names], ...] = ()
 
 
-@dataclass(frozen=True)
-class CaseResult:
-    """The result of one case. `message` is the runtime's own words where it could not be asked.
+Shown = Example | CallExample
+Laws = tuple[str, ...]  # what fits, in words, the plainest first
+Fits = tuple[tuple[str, Laws], ...]  # kinds of input ('' for all) with the laws that fit each
 
-    `left_out` counts calls that were not asked since their answers would be too large. `excuse` is
-    of a case that fails as a whole, without groups.
+
+class Answered(Record, frozen=True, eq=False):
+    """Elements of a row with what came of them: all, or a spread of very many.
+
+    `state` is that of `Answers`; of codes, every NaN is the same. Arrays of shape (n,).
     """
 
-    case: Case
-    verdict: Verdict
-    #: How many elements or calls were asked.
-    checked: int
-    coverage: Coverage
-    groups: tuple[Group, ...]
+    #: The codes of each input.
+    inputs: tuple[Array, ...]
+    #: The code that was answered, where one was.
+    got: Array
+    state: Array
+    #: The runtime's words, by the position of an element.
+    messages: Mapping[int, str]
+
+    def __getitem__(self, i: int) -> Example:
+        """Return one element as an example; nothing was expected of it."""
+        inputs = tuple(entry_word(tensor[i]) for tensor in self.inputs)
+        got = entry_word(self.got[i]) if self.state[i] == ANSWERED else None
+        return Example(inputs, "<undefined>", got, self.messages.get(i, ""))
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+
+Sample = Answered | tuple[CallExample, ...]
+if TYPE_CHECKING:
+    SampleField: TypeAlias = Sample
+
+
+class Surveyed(Record, frozen=True, rename={"decision": "rule"}):
+    """What a backend did with the inputs of one row in one case.
+
+    `fits` are the laws (of a disputed row: the readings) that fit all its answers, by kind of
+    input; () where it gave none. `message` are its words for the first input that it refused or
+    that killed it, `unsupported` tells that the case could not be put to it at all. `elsewhere`
+    counts inputs that another placement answered otherwise, `odd` answers that no law fits, of
+    which `examples` are some; `sample` is a spread of all. Equal `digest`s mean equal answers,
+    every NaN being the same.
+    """
+
+    decision: DecisionField
+    #: How many inputs were asked.
+    asked: Count
+    fits: Fits = ()
+    refused: Count = 0
+    #: How many inputs killed it.
+    crashed: Count = 0
+    elsewhere: Count = 0
+    odd: Count = 0
     message: str = ""
-    left_out: int = 0
+    unsupported: bool = False
+    digest: str = ""
+    examples: tuple[Shown, ...] = ()
+    sample: SampleField = ()
+
+
+class CaseResult(Record, frozen=True):
+    """A case and what was found."""
+
+    case: CaseField
+    #: The first of error (a fault of convcheck), crashed (the runtime died), fail (a wrong value),
+    #: refused (it raised where an answer was due), inconsistent (the same inputs got other bits in
+    #: another place, length, alignment or with other options), tolerated (as a reading of a
+    #: disputed rule has it), pass, undefined (not judged) and unsupported (declined before any
+    #: value mattered) that one of its groups has.
+    verdict: Verdict
+    #: Values, or whole calls, that were asked.
+    checked: Count = 0
+    #: Absent for edge.
+    coverage: Coverage = "edge"
+    groups: tuple[Group, ...] = ()
+    #: The runtime's own words where it could not be asked.
+    message: str = ""
+    #: Calls that were not asked, since their answers are too large.
+    left_out: Count = 0
+    #: Of a case that fails as a whole; absent where the failure counts.
     excuse: Excuse | None = None
     #: None where no cause was tried: nothing fails, or what fails is no conversion's doing.
     diagnosis: CaseDiagnosis | None = None
+    #: In a report, the id of the finding of a case that fails as a whole, else ''.
+    finding: str = ""
+    #: Of a survey, what was done in rows that leave the answer open.
+    rows: tuple[Surveyed, ...] = ()
+    #: From a worker that is asked for them: the answers that were judged.
+    answers: AnswersField | None = None
 
     @property
     def values_judged(self) -> int:
@@ -248,34 +351,54 @@ class CaseResult:
         return (whole and not self.excuse) or any(gates(group, level) for group in self.groups)
 
 
-@dataclass(frozen=True)
-class BackendInfo:
+class BackendInfo(Record, frozen=True):
     """The backend as it names itself."""
 
     name: str
     #: Its version, and how it is set.
     version: str
     #: What --backend was given, '' where not known.
-    address: str = field(default="", compare=False)
+    address: str = ""
 
 
-@dataclass(frozen=True)
-class Shard:
+class Shard(Record, frozen=True):
     """A part of a plan: of its cases those at position `index` - 1, and every `of`-th from there.
 
     `plan` is a hash of the ids of all of them, in order.
     """
 
     #: From 1.
-    index: int
-    of: int
+    index: Annotated[int, Meta(ge=1)]
+    of: Annotated[int, Meta(ge=1, le=10**9)]
     plan: str
     #: The options that all shards have to share, as they were given: ("--seed", "1").
     options: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True)
-class Timing:
+class Cpu(Record, frozen=True):
+    """The processor."""
+
+    #: As the operating system names it.
+    model: str
+    #: Those by which kernels of conversions are chosen, in alphabetical order.
+    features: tuple[str, ...]
+    #: Logical processors of the machine.
+    count: int | None
+
+
+class Environment(Record, frozen=True):
+    """Where a run took place."""
+
+    #: Operating system and architecture.
+    platform: str
+    cpu: Cpu
+    #: Logical processors that the run could use.
+    threads: int | None
+    #: Python and the libraries; None for one that is not installed.
+    versions: dict[str, str | None]
+
+
+class Timing(Record, frozen=True):
     """When a run took place. Equal runs differ in it, so that their JSON does not have it."""
 
     #: When asking began.
@@ -283,52 +406,54 @@ class Timing:
     #: How long it took.
     seconds: float
     #: How long workers took for a case, by its id; not of what an earlier run had asked.
-    cases: Mapping[str, float] = field(default_factory=dict)
+    cases: Mapping[str, float] = {}
 
 
-@dataclass(frozen=True)
-class WholeRun:
+class WholeRun(Record, frozen=True):
     """A run, in so far as reports of a part of it need it."""
 
     #: The letter of each cause by its name.
     letters: Mapping[str, str]
     #: All cases that were judged.
-    judged: tuple[Case, ...]
+    judged: tuple[CaseField, ...]
 
 
-@dataclass(frozen=True)
-class RunResult:
-    """A whole run, or a shard of one: every case asked, in plan order.
-
-    `corpora` has a sha256 of the vectors of each spec that the plan asks. `environment` is where
-    it ran, None for here. `known` is the list of known failures that was held against it, ''
-    for none, and `problems` what is wrong with that. `own_inputs` tells whether a user's own inputs
-    were asked, not the tier's. `parts` are what there is of cases that are not done, of which
-    `cases` have the result so far. `ended_early` tells whether a number of failures ended the run,
-    and `consistency` whether answers were held against others. `timing` is None where it is not
-    known, as of a report that was read.
-    """
+class RunResult(Record, frozen=True, rename={"causes": "catalogue"}):
+    """A whole run, or a shard of one."""
 
     backend: BackendInfo
+    #: Which vectors were asked.
     tier: str
+    #: The gate: failures of rules at this level and stronger fail the run.
     level: Level
+    #: A sha256 of the vectors of each spec that the plan asks.
     corpora: tuple[tuple[str, str], ...]
+    #: In the order of the plan.
     cases: tuple[CaseResult, ...]
     #: Remarks on the run, such as that vectors were made again for an edited spec.
     notes: tuple[str, ...] = ()
     #: Whether it was ended before all cases were done.
     interrupted: bool = False
     #: How often a worker had to be started anew.
-    restarts: int = 0
+    restarts: Count = 0
+    #: Which part of the plan this is; absent for the whole of it.
     shard: Shard | None = None
-    environment: Mapping[str, Any] | None = field(default=None, compare=False)
+    #: Where it ran, None for here.
+    environment: Environment | None = None
+    #: The list of known failures that it was held against.
     known: str = ""
+    #: What is wrong with that list.
     problems: tuple[Problem, ...] = ()
+    #: Whether the inputs asked are a user's own (--inputs), not the tier's.
     own_inputs: bool = False
-    parts: tuple[Part, ...] = ()
+    #: What there is of cases that are not done, of which `cases` have the result so far.
+    parts: tuple[PartField, ...] = ()
+    #: Whether a number of failures ended the run; then the cases are those that were finished.
     ended_early: bool = False
+    #: Whether what was answered was asked again in other ways.
     consistency: bool = False
-    timing: Timing | None = field(default=None, compare=False)
+    #: None where it is not known, as of a report that was read.
+    timing: Timing | None = None
     #: The causes that the diagnoses of cases name.
     causes: tuple[CauseInWords, ...] = ()
     #: Whether no causes were tried on what fails.

@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from convcheck.judge.digest import added, digest_of_consecutive, digest_of_constant
+from convcheck.judge.digest import added, digest_of_consecutive, digest_of_constant, spell_digest
 from convcheck.judge.elements import due_word
 from convcheck.judge.kinds import errors_of, kinds_of
 from convcheck.judge.matching import matching
@@ -130,7 +130,7 @@ class Streaks:
             entry = TallyEntry(streak.pair[1] + 1 - lowest)
             if streak.hashed:
                 place = Ranges(loose=(streak.pair,))
-                entry = TallyEntry(entry.count, streak.total, place, sample, sample)
+                entry = TallyEntry(entry.count, spell_digest(streak.total), place, sample, sample)
             self.found[Key(streak.flat.row, reading, sort, kind)].append(entry)
 
     def _readings(self, flat: Constant) -> range:

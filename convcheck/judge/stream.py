@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -25,6 +24,7 @@ from convcheck.judge.tally import RIGHT, Key, Tally, TallyEntry, combined, merge
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.order import positions
+from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import EXACT, Decision, Reading
@@ -141,7 +141,8 @@ class Weighing:
                 streaks.setdefault(Key(row, reading, RIGHT), []).append(TallyEntry(count))
         entries = {key: combined(found, edges) for key, found in streaks.items()}
         decisions = named(self.program.decisions, entries)
-        return merge([Tally(asked, entries, covered, decisions=decisions), *self.found])
+        tally = Tally(asked, tuple(entries.items()), covered, decisions=decisions)
+        return merge([tally, *self.found])
 
     def _cover(self, begin: int, end: int) -> None:
         """Note that codes of one sign were judged."""

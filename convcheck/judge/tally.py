@@ -7,8 +7,7 @@ only when all parts are there is one taken as the backend's.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import cast
 
@@ -20,6 +19,7 @@ from convcheck.judge.result import (
     CallExample,
     CaseDiagnosis,
     CaseResult,
+    DecisionField,
     Example,
     Fit,
     Group,
@@ -28,6 +28,7 @@ from convcheck.judge.result import (
 )
 from convcheck.numerics.format import Format, Numeric
 from convcheck.numerics.order import code_at
+from convcheck.records import Count, Digest, Record, replace
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import Coverage
@@ -39,8 +40,7 @@ BY_CALL = -1
 MAIN = "bulk"  # the placement of vectors whose codes are all asked again, and counted, in a sweep
 
 
-@dataclass(frozen=True, order=True)
-class Key:
+class Key(Record, frozen=True, order=True):
     """A decision, a reading of it, what became of the elements, and in what way.
 
     Of whole calls, each has a reading of its own: `reading` is BY_CALL, and `named` the one that is
@@ -48,7 +48,7 @@ class Key:
     placement's name for what is asked another time, too.
     """
 
-    decision: int
+    decision: Count
     reading: int
     #: What became of the elements: one of SORTS.
     sort: str
@@ -58,37 +58,34 @@ class Key:
     named: str = ""
 
 
-@dataclass(frozen=True)
-class PlacedExample:
+class PlacedExample(Record, frozen=True):
     """An example with its position among the inputs in the order of their values, and how far off
     it is in steps of the destination.
     """
 
-    position: int
+    position: Count
     #: How many steps of the destination the answer is off.
     error: float
     example: Example | CallExample
 
 
-@dataclass(frozen=True)
-class TallyEntry:
+class TallyEntry(Record, frozen=True):
     """The elements of a key: a count, a sum of hashes, where they are, two of them.
 
     Of what is right under the only reading of its rule there is just the count.
     """
 
-    count: int
+    count: Count
     #: The digest of (input, answer) pairs, a sum (see judge/digest.py).
-    digest: int = 0
-    ranges: Ranges = field(default_factory=Ranges)
+    digest: Digest = ""
+    ranges: Ranges = Ranges()
     #: The example at the lowest position.
     first: PlacedExample | None = None
     #: The example that is farthest off, the lowest of several.
     extreme: PlacedExample | None = None
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(Record, frozen=True):
     """What a result is made of besides its groups, where a tally has all vectors of a case."""
 
     coverage: Coverage
@@ -104,8 +101,7 @@ class Whole:
     diagnosis: CaseDiagnosis | None = None
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(Record, frozen=True, dict=True):
     """The tally of a part of a case, or of several; where it has `whole`, of all of its vectors.
 
     `asked` counts the elements of each decision, or the calls in which it decides some; `covered`
@@ -119,12 +115,12 @@ class Tally:
 
     asked: Mapping[int, int]
     #: What was counted, by key.
-    entries: Mapping[Key, TallyEntry]
+    entries: tuple[tuple[Key, TallyEntry], ...]
     covered: tuple[Pair, ...] = ()
     faults: tuple[Group, ...] = ()
-    declined: int = 0
-    vectors: int = 0
-    decisions: Mapping[int, Decision] = field(default_factory=dict)
+    declined: Count = 0
+    vectors: Count = 0
+    decisions: Mapping[int, DecisionField] = {}
     whole: Whole | None = None
     fits: tuple[Fit, ...] | None = None
     search_fault: str = ""
@@ -132,8 +128,7 @@ class Tally:
     @property
     def checked(self) -> int:
         """How many elements, or calls, were asked."""
-        counted = (key for key in self.entries if not key.placement and key.reading <= 0)
-        return sum(self.entries[key].count for key in counted)
+        return sum(e.count for k, e in self.entries if not k.placement and k.reading <= 0)
 
     @property
     def answered(self) -> bool:
@@ -143,9 +138,9 @@ class Tally:
     @property
     def failing(self) -> bool:
         """Whether something fails under every reading."""
-        wrong = {(k.decision, k.reading) for k in self.entries if k.sort not in SORTS[:2]}
-        last = {k.decision: BY_CALL for k in self.entries}
-        for key in self.entries:
+        wrong = {(k.decision, k.reading) for k, _ in self.entries if k.sort not in SORTS[:2]}
+        last = {k.decision: BY_CALL for k, _ in self.entries}
+        for key, _ in self.entries:
             last[key.decision] = max(last[key.decision], key.reading)
         return bool(self.faults) or any(
             all((d, r) in wrong for r in range(min(n, 0), n + 1)) for d, n in last.items()
@@ -176,12 +171,12 @@ def merge(tallies: Iterable[Tally]) -> Tally:
     for tally in tallies:
         for decision, count in tally.asked.items():
             asked[decision] += count
-        for key, entry in tally.entries.items():
+        for key, entry in tally.entries:
             entries[key].append(entry)
         for fault in tally.faults:
             name = _name_of(fault)
             faults[name] = _lower(faults.get(name), fault)
-    found = {key: combined(entries[key], edges) for key in sorted(entries)}
+    found = tuple((key, combined(entries[key], edges)) for key in sorted(entries))
     first = tuple(faults[name] for name in sorted(faults))
     declined, vectors = (sum(getattr(t, n) for t in tallies) for n in ("declined", "vectors"))
     of_each, by_number = dict(sorted(asked.items())), dict(sorted(decisions.items()))
@@ -216,9 +211,10 @@ def combined(entries: list[TallyEntry], edges: frozenset[int]) -> TallyEntry:
     """Make one of the entries of a key in disjoint parts, given the edges of what they cover."""
     firsts = [e.first for e in entries if e.first]
     extremes = [e.extreme for e in entries if e.extreme]
+    digests = [int(e.digest, 16) for e in entries if e.digest]
     return TallyEntry(
         sum(e.count for e in entries),
-        added(e.digest for e in entries),
+        spell_digest(added(digests)) if digests else "",
         merged([e.ranges for e in entries], edges),
         min(firsts, key=lambda s: s.position, default=None),
         min(extremes, key=lambda s: (-s.error, s.position), default=None),
@@ -244,7 +240,7 @@ def _diagnosis(tally: Tally, groups: Sequence[Group]) -> CaseDiagnosis | None:
     if (tally.fits is None and not tally.search_fault) or not failing:
         return None
     free: dict[int, int] = defaultdict(int)
-    for key, entry in tally.entries.items():
+    for key, entry in tally.entries:
         if key.sort == "undefined" and not key.placement:
             free[key.decision] = max(free[key.decision], entry.count)
     wrong = sum(group.count for group in failing if not group.placement)
@@ -269,7 +265,7 @@ def finish_whole(case: Case, tally: Tally) -> CaseResult:
 
 def unsupported(coverage: Coverage, message: str) -> Tally:
     """Return the tally of a case that cannot be asked."""
-    return Tally({}, {}, whole=Whole(coverage, message, verdict="unsupported"))
+    return Tally({}, (), whole=Whole(coverage, message, verdict="unsupported"))
 
 
 def _groups(source: Format, tally: Tally) -> Iterator[Group]:
@@ -277,18 +273,18 @@ def _groups(source: Format, tally: Tally) -> Iterator[Group]:
     decisions, taken = tally.decisions, _taken(tally)
     show_all = tally.whole is not None and tally.whole.show_all
     of: dict[tuple[int, int, str], int] = defaultdict(int)
-    for key, entry in tally.entries.items():
+    for key, entry in tally.entries:
         of[key.decision, key.reading, key.placement] += entry.count
         if key.reading == BY_CALL:
             of[key.decision, key.reading, key.placement] = tally.asked[key.decision]
-    for key in sorted(tally.entries, key=_order):
+    shown = {key for key, _ in tally.entries}
+    for key, entry in sorted(tally.entries, key=_order):
         decision = decisions[key.decision]
         reading, agree = taken.get(_rule(decision), (key.reading, True))
-        if key.reading == reading and _shown(key, tally):
+        if key.reading == reading and _shown(key, shown):
             right = "pass" if agree and not key.named else "tolerated"
             verdict = right if key.sort == RIGHT else key.sort
             number = of[key.decision, reading, key.placement]
-            entry = tally.entries[key]
             if verdict == "pass":
                 first = entry.first if show_all else None
                 yield _group_of_right(decision, key, entry.count, number, first)
@@ -301,29 +297,30 @@ def promoted(tally: Tally) -> Tally:
     if tally.asked:
         return tally
     asked: dict[int, int] = defaultdict(int)
-    for key, entry in tally.entries.items():
+    for key, entry in tally.entries:
         asked[key.decision] += entry.count * (key.placement == MAIN and key.reading == 0)
-    entries = {
-        replace(key, placement="") if key.placement == MAIN else key: entry
-        for key, entry in tally.entries.items()
-    }
+    entries = tuple(
+        (replace(key, placement="") if key.placement == MAIN else key, entry)
+        for key, entry in tally.entries
+    )
     return replace(tally, asked=asked, entries=entries)
 
 
-def _order(key: Key) -> tuple[int, int, int, str]:
+def _order(pair: tuple[Key, TallyEntry]) -> tuple[int, int, int, str]:
     """Return the place of a group. Those of calls stay in the order of their first calls."""
+    key, _ = pair
     if key.reading == BY_CALL:
         return 0, key.decision, 0, ""
     return PLACEMENTS.index(key.placement), key.decision, SORTS.index(key.sort), key.kind
 
 
-def _shown(key: Key, tally: Tally) -> bool:
+def _shown(key: Key, entries: Set[Key]) -> bool:
     """Return whether a group is worth showing: of other placements, what fails there; of vectors
     whose codes were all asked again, what did not show then.
     """
     if not key.placement:
         return True
-    again = key.placement == MAIN and replace(key, placement="") in tally.entries
+    again = key.placement == MAIN and replace(key, placement="") in entries
     return key.sort in _WRONG and not again
 
 
@@ -337,7 +334,7 @@ def _taken(tally: Tally) -> dict[tuple[str, tuple[str, ...]], tuple[int, bool]]:
     """
     counted: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     placed: dict[tuple[str, tuple[str, ...]], list[int]] = {}
-    for key, entry in tally.entries.items():
+    for key, entry in tally.entries:
         decision = tally.decisions[key.decision]
         if key.reading == BY_CALL or len(decision.readings) == 1:
             continue
@@ -376,7 +373,7 @@ def _group(
     if entry.extreme and entry.first and entry.extreme.position != entry.first.position:
         samples.append(entry.extreme)
     return Group(
-        decision, cast(Verdict, verdict), key.kind, entry.count, of, spell_digest(entry.digest),
+        decision, cast(Verdict, verdict), key.kind, entry.count, of, entry.digest,
         _reading_of(decision, key), key.placement, ranges, more,
         tuple(s.example for s in samples),
     )  # fmt: skip

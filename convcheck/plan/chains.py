@@ -10,7 +10,7 @@ has whole bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise, product
 
@@ -29,6 +29,7 @@ from convcheck.chains.type_chain import CompiledCasts
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Example
 from convcheck.numerics.format import Bool, Float
 from convcheck.plan.runner import execute
+from convcheck.records import replace
 from convcheck.rules.cause_files import cause_files
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType, Spec

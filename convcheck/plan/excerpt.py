@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from convcheck.causes.gather import Explanation, gathered, letters_by_name, with_letters
 from convcheck.errors import UsageError
@@ -19,6 +18,7 @@ from convcheck.judge.result import (
 )
 from convcheck.plan.select import select_of, select_specs
 from convcheck.plan.selection import Selection
+from convcheck.records import replace
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.wording import meant

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from convcheck.causes.gather import names_told
@@ -12,30 +11,26 @@ from convcheck.judge.part import Part
 from convcheck.judge.result import RunResult, Shard
 from convcheck.plan.deal import hand_of, plan_digest, put_together
 from convcheck.plan.units import Rules, joined, result_of, unit_ids
+from convcheck.records import replace
 
-T = TypeVar("T")
+S = TypeVar("S", bound="Sharded")
 
 
-class NumberedShard(Protocol):
-    """Which shard something is, from 1 on, and of how many."""
-
-    @property
-    def index(self) -> int:
-        """The number of the shard."""
-        ...
+class Sharded(Protocol):
+    """A run or a survey, of which this may be a shard."""
 
     @property
-    def of(self) -> int:
-        """How many there are."""
+    def shard(self) -> Shard | None:
+        """Which shard; None for the whole."""
         ...
 
 
 # What the shards of one run have in common, and how it is said.
 _COMMON: tuple[tuple[str, Callable[[RunResult], object]], ...] = (
-    ("number of shards", lambda r: _shard(r).of),
-    ("plan", lambda r: _shard(r).plan),
+    ("number of shards", lambda r: shard_of(r).of),
+    ("plan", lambda r: shard_of(r).plan),
     ("corpus", lambda r: r.corpora),
-    ("backend", lambda r: r.backend),
+    ("backend", lambda r: (r.backend.name, r.backend.version)),
     ("tier", lambda r: r.tier),
     ("gate", lambda r: r.level),
     ("--consistency", lambda r: r.consistency),
@@ -59,9 +54,9 @@ def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunRes
             hint = "run it again with --resume, or from the start"
             raise UsageError(f"{name} was interrupted: it has a part of its shard", hint=hint)
     one_run = "one run: same selection, specs, tier and backend"
-    check_options([(name, dict(_shard(part).options)) for name, part in parts], one_run)
+    check_options([(name, dict(shard_of(part).options)) for name, part in parts], one_run)
     check_alike(parts, _COMMON, one_run)
-    shards = shards_in_order(parts, _shard)
+    shards = shards_in_order(parts)
     found = _in_plan_order(shards)
     if found is None:
         hint = "was one ended by --fail-fast? run it again without"
@@ -85,7 +80,7 @@ def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunRes
 def _in_plan_order(shards: Sequence[RunResult]) -> list[Part] | None:
     """Put the parts of every case together; None where some are missing."""
     dealt = [[part for part in _parts(shard) for _ in range(part.units)] for shard in shards]
-    plan = _shard(shards[0]).plan
+    plan = shard_of(shards[0]).plan
 
     def is_plan(units: list[Part]) -> bool:
         found = {part.case.id: part for part in units}
@@ -129,7 +124,7 @@ def _given(option: str, options: Mapping[str, str]) -> str:
 
 
 def check_alike(
-    parts: Sequence[tuple[str, T]], common: Sequence[tuple[str, Callable[[T], object]]], whole: str
+    parts: Sequence[tuple[str, S]], common: Sequence[tuple[str, Callable[[S], object]]], whole: str
 ) -> None:
     """Check that what shards of `whole` have in common is the same in all, each with its file's
     name. Raises UsageError.
@@ -142,14 +137,12 @@ def check_alike(
                 raise UsageError(f"{name} and {first} differ in their {what}", hint=hint)
 
 
-def shards_in_order(
-    parts: Sequence[tuple[str, T]], number: Callable[[T], NumberedShard]
-) -> list[T]:
+def shards_in_order(parts: Sequence[tuple[str, S]]) -> list[S]:
     """Return shards by their numbers. Raises UsageError unless every one is there, and once."""
-    of = number(parts[0][1]).of
-    found: dict[int, tuple[str, T]] = {}
+    of = shard_of(parts[0][1]).of
+    found: dict[int, tuple[str, S]] = {}
     for name, one in parts:
-        index = number(one).index
+        index = shard_of(one).index
         if index in found:
             raise UsageError(f"{found[index][0]} and {name} are both shard {index}/{of}")
         found[index] = (name, one)
@@ -161,12 +154,13 @@ def shards_in_order(
     return [found[index][1] for index in range(1, of + 1)]
 
 
-def _shard(result: RunResult) -> Shard:
+def shard_of(result: Sharded) -> Shard:
+    """Return which shard something is that is one."""
     assert result.shard is not None  # noqa: S101
     return result.shard
 
 
 def _machines(shards: Sequence[RunResult]) -> list[str]:
     """Say if the shards ran on different machines: then answers may differ for that."""
-    found = {str(dict(shard.environment or {})) for shard in shards}
+    found = {str(shard.environment) for shard in shards}
     return [f"the shards ran in {len(found)} different environments"] if len(found) > 1 else []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.vectors import judge_vectors
 from convcheck.plan.runner import Execution, execute
+from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec

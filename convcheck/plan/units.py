@@ -7,12 +7,13 @@ placement, and each of its spans.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from convcheck.judge.part import Part
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, Group
 from convcheck.judge.tally import MAIN, Tally, finish, finish_whole, merge, promoted
+from convcheck.records import replace
 from convcheck.rules.model import Case, Level, op_and_version, version_key
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
@@ -190,8 +191,7 @@ class Gathering:
         """Return, in order, what there is of cases that have not all of theirs; of a shard, of all
         that have spans.
         """
-        left = (p for p in self._known() if not p.complete or (shard and p.codes))
-        return tuple(replace(p, decisions=self._rules(p.case)[0].decisions) for p in left)
+        return tuple(p for p in self._known() if not p.complete or (shard and p.codes))
 
     def _known(self) -> list[Part]:
         return [self._parts[name] for name in self._order if name in self._parts]

@@ -8,7 +8,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -22,6 +21,7 @@ from convcheck.pool.batches import in_batches
 from convcheck.pool.forkserver import Start
 from convcheck.pool.lane import Lane, Report, Restarts, WorkQueue
 from convcheck.pool.messages import Setup
+from convcheck.records import replace
 from convcheck.rules.load import SPECS_VARIABLE
 from convcheck.streams import say
 from convcheck.vectors.corpus import Corpus

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from convcheck.ask.budget import NOTHING, spent_said, time_is_spent
 from convcheck.ask.jobs import Apart, Job
@@ -21,10 +21,12 @@ from convcheck.pool.messages import (
     NotedCall,
     Opened,
     Replay,
+    ResultField,
     Setup,
 )
 from convcheck.pool.narrow import give_up, narrow, without
 from convcheck.pool.process import LEAVING, Death, WorkerProcess, worker_for
+from convcheck.records import Record, replace
 from convcheck.rules.model import Case
 
 MOST_RESTARTS = 64  # a case by its vectors, or a span of it
@@ -34,18 +36,16 @@ _SHOWN = {"sweep": "bulk"}  # placements that a report has another word for
 TRIES = 3  # a backend that could be opened before is opened so often before it is given up
 
 
-@dataclass(frozen=True)
-class Reported:
+class Reported(Record, frozen=True, tag=True):
     """The result of a job, told by its position in the plan."""
 
     position: int
-    result: CaseResult | Tally
+    result: ResultField
     #: How long it took, with all that died of it.
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class Restarts:
+class Restarts(Record, frozen=True, tag=True):
     """How many workers of the backend died and were replaced so far."""
 
     #: How many so far.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from ctypes import c_int64, sizeof
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 from mmap import mmap
-from typing import get_type_hints
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
 import numpy as np
 
 from convcheck.ask.jobs import Judge, VectorSource
@@ -27,16 +28,21 @@ from convcheck.judge.answers import (
     BETWEEN,
     LARGEST,
     PLACEMENTS,
-    Elsewhere,
     Index,
 )
-from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.judge.reading import Types, hook_of, hooks, plain, with_id
+from convcheck.judge.result import BackendInfo, CaseResult, ElsewhereField
 from convcheck.judge.tally import Tally
-from convcheck.pool.wire import Codec
+from convcheck.records import Record, by_hook, replace
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.vectors.span import Span
+
+if TYPE_CHECKING:
+    ResultField: TypeAlias = CaseResult | Tally
+else:
+    ResultField = by_hook(CaseResult, Tally)
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,7 @@ class Replay:
     spent: float = 0.0
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Record, frozen=True, tag=True):
     """From a worker: the backend is there."""
 
     #: What the backend says that it is.
@@ -84,8 +89,7 @@ class Opened:
     imports: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Aborted:
+class Aborted(Record, frozen=True, tag=True):
     """From a worker, its last: the backend cannot be opened, or a spec has a hole: the run ends."""
 
     #: The class of the error, one of ERRORS.
@@ -109,25 +113,22 @@ def aborted(error: ConvcheckError) -> Aborted:
     return Aborted(kind or UnavailableError.__name__, said, error.place, hint)
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(Record, frozen=True, tag=True):
     """From a worker: the result of the next job, or the tally of a span. A `leaving` worker asks to
     be replaced. Where there is `doubt`, these answers are those of a case with other attribute
     values, which came before: to be asked again is whether they are so without that.
     """
 
-    result: CaseResult | Tally
+    result: ResultField
     leaving: bool
-    doubt: Elsewhere | None = None
+    doubt: ElsewhereField | None = None
 
 
-@dataclass(frozen=True)
-class Survived:
+class Survived(Record, frozen=True, tag=True):
     """From a worker: every call of a replay was made."""
 
 
-@dataclass(frozen=True)
-class Lost:
+class Lost(Record, frozen=True, tag=True):
     """From a worker, its last: what answers has died of the call that is noted, or hangs in it.
 
     `printed`: what it wrote to stderr belongs to `how`.
@@ -143,17 +144,31 @@ Message = Opened | Aborted | Finished | Survived | Lost
 ERRORS = {kind.__name__: kind for kind in (SpecError, VectorError, UsageError, UnavailableError)}
 
 
-def class_of_results(judge: Judge | None) -> type[CaseResult]:
-    """Return the class of the results that a judge makes."""
-    function = judge.func if isinstance(judge, partial) else judge
-    made: type[CaseResult] = get_type_hints(function)["return"] if function else CaseResult
-    return made
+def encode(message: object) -> bytes:
+    """Return a worker's message as data: a case is its id, since the parent has the case."""
+    if isinstance(message, Finished) and isinstance(message.result, CaseResult):
+        message = replace(message, result=with_id(message.result))
+    return msgspec.msgpack.encode(message, enc_hook=plain)
 
 
-def codec_for(judge: Judge | None) -> Codec[Message]:
-    """Return how the messages of a worker cross, whose results are such as the judge makes."""
-    made = class_of_results(judge)
-    return Codec[Message](Opened, Aborted, Finished, Survived, Lost, also=(made,))
+def decode(text: bytes, kind: Any, types: Types, cases: Mapping[str, Case]) -> Any:
+    """Return the message of a kind that is about some of the cases, by their ids.
+
+    A backend is code that nobody has read, and it lives in the worker: what comes from there is
+    data, and each field is held to its type. Raises ValueError for anything else.
+    """
+    made = hooks(types, cases)
+    hook = hook_of(made)
+
+    def result(found: Any) -> Any:
+        of = CaseResult if isinstance(found, dict) and "verdict" in found else Tally
+        return msgspec.convert(found, of, dec_hook=hook)
+
+    made[ResultField] = result
+    try:
+        return msgspec.msgpack.decode(text, type=kind, dec_hook=hook)
+    except (LookupError, TypeError, OverflowError, RecursionError, ConvcheckError) as error:
+        raise ValueError(f"no message: {error}") from error
 
 
 @dataclass(frozen=True)

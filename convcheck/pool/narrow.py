@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from convcheck.ask.jobs import Job
 from convcheck.judge.answers import ANOTHER, BETWEEN, EVERYWHERE, TELLING, Fault, Index
 from convcheck.pool.messages import NotedCall
+from convcheck.records import replace
 from convcheck.wording import plural
 
 PIECE = 256  # of a call that is larger, the piece is found before the elements in it

@@ -26,9 +26,8 @@ set_on_linux(ADOPT_ORPHANS, 1)
 atexit.register(end_server)
 warnings.filterwarnings("ignore", "forkserver: waitpid returned unexpected pid")  # of an orphan
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # workers get an environment of their own
-# np.unique needs numpy.ma; the codec of messages is made once
+# np.unique needs numpy.ma
 for name in ("numpy.ctypeslib", "numpy.ma", "convcheck.pool.worker", "convcheck.vectors.corpus"):
     importlib.import_module(name)
-importlib.import_module("convcheck.pool.messages").codec_for(None)
 gc.set_threshold(YOUNG)
 gc.freeze()  # no collection looks at what all workers share

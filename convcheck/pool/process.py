@@ -10,7 +10,8 @@ import socket
 import struct
 import time
 from collections import defaultdict, deque
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fcntl import F_SETFL, fcntl
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -18,6 +19,7 @@ from multiprocessing.connection import Connection
 from convcheck.backends.protocol import time_of_call
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
+from convcheck.judge.reading import Types
 from convcheck.pool.forkserver import LOST, ForkedProcess, Start
 from convcheck.pool.messages import (
     Aborted,
@@ -27,9 +29,10 @@ from convcheck.pool.messages import (
     Notes,
     Opened,
     Setup,
-    codec_for,
+    decode,
 )
-from convcheck.pool.wire import Cases, Codec
+from convcheck.records import replace
+from convcheck.rules.model import Case
 
 OPENING = 120.0  # seconds that a runtime may take to load
 LEAVING = 2.0  # seconds that a runtime may take to unload
@@ -40,7 +43,12 @@ LARGEST = 1 << 28  # bytes of a message
 LOOKING = 1.0  # seconds between two looks at how long a log is
 LONGEST_LOG = 1 << 26  # bytes
 
+Cases = Mapping[str, Case]
 _NO_CASES: Cases = {}
+
+
+def _types(cases: Cases) -> Types:
+    return {t.name: t for case in cases.values() for t in (*case.inputs, *case.outputs)}
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ class WorkerProcess:
         self.address = start.address
         self._log = unnamed_file()
         fcntl(self._log, F_SETFL, os.O_APPEND)  # whoever writes there shares it with others
-        self._codec: Codec[Message]
+        self._types: Types = {}
         self._killed = False
         self._pipe, theirs = Pipe()
         _do_not_wait_for_ever(self._pipe)
@@ -82,7 +90,7 @@ class WorkerProcess:
         """Open the backend, before anything else. Raises what that raised, UnavailableError if the
         worker died.
         """
-        self._codec = codec_for(setup.judge)
+        self._types = setup.catalog.types.types if setup.catalog else {}
         self.send(setup)
         first = self.receive(OPENING, starting=True)
         if isinstance(first, Opened):
@@ -129,7 +137,9 @@ class WorkerProcess:
     def _heard(self, cases: Cases) -> Message | Death:
         """Read a message. What a worker said before it died still counts."""
         try:
-            return self._codec.decode(self._pipe.recv_bytes(LARGEST), cases)
+            types = self._types or _types(cases)
+            found: Message = decode(self._pipe.recv_bytes(LARGEST), Message, types, cases)
+            return found
         except BlockingIOError:
             return self._death(f"did not end a message to its parent within {GOING_ON} s")
         except ValueError:

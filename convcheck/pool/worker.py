@@ -43,7 +43,7 @@ from convcheck.pool.messages import (
     Setup,
     Survived,
     aborted,
-    codec_for,
+    encode,
 )
 from convcheck.vectors.model import Vectors
 
@@ -65,25 +65,24 @@ def serve_parent(address: str, pipe: int, notes: int) -> None:
     parent = Connection(pipe)
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
         setup = parent.recv()
-        codec = codec_for(setup.judge)
         os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # where the backend sees it
         try:
             backend, opened = _opened(setup)
-            parent.send_bytes(codec.encode(opened))
+            parent.send_bytes(encode(opened))
             gc.freeze()  # setup and runtime stay for good
             worker, goes_on = _Worker(setup, backend, Notes(notes)), True
             while goes_on:
                 request = parent.recv()
                 for job in (request,) if isinstance(request, Replay) else request:
                     said, goes_on = worker.done(job)
-                    parent.send_bytes(codec.encode(said))
+                    parent.send_bytes(encode(said))
                     if not goes_on:
                         break
         except DiedError as error:
             lost = Lost(bounded(str(error.how)), error.timed_out, error.printed)
-            parent.send_bytes(codec.encode(lost))
+            parent.send_bytes(encode(lost))
         except ConvcheckError as error:  # of a spec, or of what opening raises
-            parent.send_bytes(codec.encode(aborted(error)))
+            parent.send_bytes(encode(aborted(error)))
 
 
 def _opened(setup: Setup) -> tuple[Backend, Opened]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from convcheck.causes.gather import Diagnosis, Explanation, with_letters
 from convcheck.judge.result import (
@@ -18,6 +18,7 @@ from convcheck.judge.result import (
 )
 from convcheck.judge.words import code_text, pattern, shown, value
 from convcheck.numerics.format import Format
+from convcheck.records import replace
 from convcheck.report.findings import Finding, failures_of, findings_of
 from convcheck.report.where import JudgedCases, Where
 from convcheck.rules.model import Case, Level

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec.structs import asdict
 
 from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, RunResult, Verdict, gates
+from convcheck.records import Count, Record
 from convcheck.report.status import excuses_of
 from convcheck.rules.model import Level
 
 
-@dataclass(frozen=True)
-class CaseCounts:
+class CaseCounts(Record, frozen=True, kw_only=True):
     """Counts over some cases: `gated` are those that fail, `wrong` the values that do.
 
     `values_judged` are those of the values asked that are not undefined. `judged` are the cases of
@@ -20,24 +21,38 @@ class CaseCounts:
     several, and one that fails the run besides.
     """
 
-    cases: int
-    judged: int
+    cases: Count
+    judged: Count
     #: Values or calls asked.
-    checked: int
-    values_judged: int
-    gated: int
-    wrong: int
-    known: int
-    waived: int
+    checked: Count
+    values_judged: Count
+    gated: Count
+    wrong: Count
+    known: Count
+    waived: Count
     #: Cases by verdict.
     verdicts: dict[Verdict, int]
 
     def __add__(self, more: CaseCounts) -> CaseCounts:
         """Return the counts over these cases and others."""
-        mine, theirs = vars(self), vars(more)
+        mine, theirs = asdict(self), asdict(more)
         verdicts = {v: self.verdicts[v] + more.verdicts[v] for v in VERDICTS}
         sums = {name: mine[name] + theirs[name] for name in mine if name != "verdicts"}
         return CaseCounts(**sums, verdicts=verdicts)
+
+
+class Summary(CaseCounts, frozen=True, kw_only=True):
+    """The counts of a whole run."""
+
+    #: The same counts for each spec, in the order of the plan.
+    specs: dict[str, CaseCounts]
+
+
+def summary_of(result: RunResult) -> Summary:
+    """Return the counts of a run, in all and by spec."""
+    counts = {spec: counts_of(cases, result.level) for spec, cases in by_spec(result).items()}
+    whole = sum(counts.values(), start=counts_of((), result.level))
+    return Summary(**asdict(whole), specs=counts)
 
 
 def counts_of(cases: Iterable[CaseResult], level: Level) -> CaseCounts:

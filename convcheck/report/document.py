@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
 
@@ -19,6 +19,7 @@ from convcheck.judge.result import (
     Verdict,
 )
 from convcheck.judge.words import clean
+from convcheck.records import replace
 from convcheck.report.causes import ToldCause, letters_of, told_causes
 from convcheck.report.counts import CaseCounts, by_spec, counts_of
 from convcheck.report.coverage import coverage_line, covered_cases

@@ -7,7 +7,8 @@ import platform
 import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+
+from convcheck.judge.result import Cpu, Environment
 
 _PACKAGES = ("numpy", "onnx", "onnxruntime", "ml_dtypes")
 _FEATURES = re.compile(  # those that choose among kernels of conversions; x86, then Arm
@@ -16,15 +17,12 @@ _FEATURES = re.compile(  # those that choose among kernels of conversions; x86, 
 )
 
 
-def environment() -> dict[str, Any]:
+def environment() -> Environment:
     """Describe the machine and the libraries; the libraries are not loaded for it."""
     model, features = _cpu()
-    return {
-        "platform": platform.platform(),
-        "cpu": {"model": model, "features": features, "count": os.cpu_count()},
-        "threads": _threads(),
-        "versions": {"python": platform.python_version(), **{p: _version(p) for p in _PACKAGES}},
-    }
+    versions = {"python": platform.python_version(), **{p: _version(p) for p in _PACKAGES}}
+    cpu = Cpu(model, tuple(features), os.cpu_count())
+    return Environment(platform.platform(), cpu, _threads(), versions)
 
 
 def _cpu() -> tuple[str, list[str]]:

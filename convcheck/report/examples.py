@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from math import prod
 
@@ -20,6 +20,7 @@ from convcheck.judge.words import (
 from convcheck.judge.words import shown as shown_code
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Float, Format, Numeric, Text
+from convcheck.records import replace
 from convcheck.report.blocks import CodeInWords, Piece, Pieces, Role, line_of
 from convcheck.rules.model import Case
 from convcheck.wording import plural

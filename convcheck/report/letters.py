@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
+from convcheck.records import replace
 from convcheck.report.findings import CaseReport
 from convcheck.report.matrix import StatusMatrix, cell_of
 from convcheck.report.short_names import family

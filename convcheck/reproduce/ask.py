@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from convcheck.judge.result import BackendInfo, CaseResult, Group
 from convcheck.judge.vectors import judge_vectors
 from convcheck.plan.one_input import Single
 from convcheck.plan.runner import execute
+from convcheck.records import replace
 from convcheck.reproduce.witness import failing
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import UNDEFINED
@@ -21,13 +22,6 @@ from convcheck.semantics.expected_calls import CallReading, ExpectedCall
 from convcheck.vectors.model import CallSet, Vectors
 
 _FREE = ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))
-
-
-@dataclass(frozen=True)
-class Kept(CaseResult):
-    """A result with the answers that it is made of."""
-
-    answers: Answers | CallAnswers | None = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +33,7 @@ class AskedCase:
     spec: Spec
     vectors: Vectors
     backend: BackendInfo
-    kept: Kept
+    kept: CaseResult
     #: Seconds that a call may take.
     timeout: float
 
@@ -71,7 +65,7 @@ def does_not_fail(one: CaseResult, address: str) -> UsageError:
 
 def ask_whole(
     address: str, vectors: Vectors, timeout: float, spec: Spec | None = None
-) -> tuple[BackendInfo, Kept]:
+) -> tuple[BackendInfo, CaseResult]:
     """Put a case's vectors to a backend, as a run does, and judge them as a run does; with a spec,
     in a process that is asked those with other attribute values, too.
 
@@ -106,20 +100,20 @@ def answer_at(answers: CallAnswers, i: int) -> CallAnswers:
     return CallAnswers((answers.got[i],), answers.state[i : i + 1], {0: said} if said else {})
 
 
-def _asked(address: str, corpus: Single, timeout: float, judge: Judge) -> tuple[BackendInfo, Kept]:
+def _asked(
+    address: str, corpus: Single, timeout: float, judge: Judge
+) -> tuple[BackendInfo, CaseResult]:
     done = execute(address, corpus.cases, corpus, timeout=timeout, judge=judge, thorough=True)
     result = corpus.result(done)
-    if not isinstance(result, Kept):
+    if result.answers is None:
         said = result.message or result.verdict
         raise UsageError(f"{corpus.one.case.id} cannot be asked of {address}: {said}")
     return done.backend, result
 
 
-def _keep(vectors: Vectors, answers: Answers | CallAnswers) -> Kept:
-    judged = judge_vectors(vectors, answers)
-    said = {field.name: getattr(judged, field.name) for field in fields(CaseResult)}
-    return Kept(**said, answers=answers)
+def _keep(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
+    return replace(judge_vectors(vectors, answers), answers=answers)
 
 
-def _keep_only(vectors: Vectors, answers: Answers | CallAnswers) -> Kept:
-    return Kept(vectors.case, "undefined", 0, vectors.coverage, (), answers=answers)
+def _keep_only(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
+    return CaseResult(vectors.case, "undefined", 0, vectors.coverage, (), answers=answers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from math import prod
 from typing import cast
 
@@ -15,10 +14,11 @@ from convcheck.errors import ConvcheckError, UsageError
 from convcheck.judge.answers import CRASHED, REFUSED, CallAnswers
 from convcheck.judge.calls import judged_call, strips_due
 from convcheck.judge.matching_calls import Returned, closest, is_between
-from convcheck.judge.result import BackendInfo, Group, Strip
+from convcheck.judge.result import BackendInfo, Group, Strip, TypeName
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float
 from convcheck.numerics.order import order_key
+from convcheck.records import replace
 from convcheck.reproduce.witness import (
     BEFORE,
     Due,
@@ -161,7 +161,9 @@ def _returned(one: CallSet, got: Returned, output: int, at: int) -> tuple[Strip,
     formats = {t.name: t.format for t in (*one.case.inputs, *one.case.outputs, *due)}
     if isinstance(got, Oversized):
         shapes = zip(got.types, got.shapes, strict=False)
-        return tuple(Strip(name, formats.get(name), shape, 0, ()) for name, shape in shapes)
+        return tuple(
+            Strip(TypeName(name, formats.get(name)), shape, 0, ()) for name, shape in shapes
+        )
     arrays = zip(map(str, got.types), got.arrays, strict=False)
     return tuple(
         part(name, formats.get(name), a, at if i == output else 0)

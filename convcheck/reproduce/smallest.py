@@ -8,7 +8,6 @@ the element that differs, or halved as long as it shows the finding.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Any, cast
@@ -36,6 +35,7 @@ from convcheck.judge.result import CallExample, Example, Group
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
 from convcheck.plan.one_input import Single
+from convcheck.records import replace
 from convcheck.reproduce.ask import AskedCase, ask_each, ask_whole
 from convcheck.reproduce.shows import of_call, witness_of
 from convcheck.reproduce.witness import Witness, failing

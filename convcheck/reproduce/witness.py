@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -19,11 +19,13 @@ from convcheck.judge.result import (
     Example,
     Group,
     Strip,
+    TypeName,
     Word,
     entry_word,
 )
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
+from convcheck.records import replace
 from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import EXACT, PATTERNS
 from convcheck.semantics.expected_calls import Call
@@ -76,7 +78,8 @@ def failing(result: CaseResult) -> list[Group]:
 
 def whole(dtype: DType, bits: Bits) -> Strip:
     """Return a tensor with all its elements."""
-    return Strip(dtype.name, dtype.format, bits.shape, 0, tuple(map(entry_word, bits.reshape(-1))))
+    words = tuple(map(entry_word, bits.reshape(-1)))
+    return Strip(TypeName(dtype.name, dtype.format), bits.shape, 0, words)
 
 
 def part(name: str, fmt: Format | None, bits: Bits, at: int, patterns: Bits | None = None) -> Strip:
@@ -87,7 +90,7 @@ def part(name: str, fmt: Format | None, bits: Bits, at: int, patterns: Bits | No
     if patterns is not None:
         said = zip(words, patterns.reshape(-1)[cut].tolist(), strict=True)
         words = [w if p == EXACT else f"<{PATTERNS[p]}>" for w, p in said]
-    return Strip(name, fmt, bits.shape, first, tuple(words))
+    return Strip(TypeName(name, fmt), bits.shape, first, tuple(words))
 
 
 def distinct(dues: Sequence[Due]) -> tuple[Due, ...]:
@@ -170,7 +173,7 @@ def _as_call(case: Case, group: Group, example: Example) -> CallExample:
     others = [whole(t, companion(t, index, 1)) for t in case.inputs[len(case.sources) :]]
 
     def strip(word: Word) -> tuple[Strip, ...]:
-        return (Strip(target.name, target.format, shape, 0, (word,) * count),)
+        return (Strip(TypeName(target.name, target.format), shape, 0, (word,) * count),)
 
     due = example.expected
     return CallExample(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -14,18 +13,16 @@ from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import ANSWERED, CRASHED, LOST, NOT_ASKED, REFUSED, CallAnswers
 from convcheck.judge.matching_calls import Returned, difference, is_between, shapes_of
 from convcheck.judge.refusals import cannot_be_put
-from convcheck.judge.result import CallExample, Strip
+from convcheck.judge.result import CallExample, Fits, Laws, Strip, Surveyed, TypeName
 from convcheck.numerics.codes import Bits, Codes, is_nan, with_one_nan
 from convcheck.numerics.format import Float, Format
+from convcheck.records import replace
 from convcheck.semantics.expected import Decision
 from convcheck.survey.model import (
     EVERY_READING,
     EXAMPLES,
     OPEN,
     SOME_READING,
-    Fits,
-    Laws,
-    Surveyed,
 )
 from convcheck.vectors.model import CallSet
 
@@ -208,4 +205,4 @@ def _returned(calls: CallSet, i: int, got: Returned) -> Iterator[Strip]:
 
 def _strip(name: str, fmt: Format | None, shape: tuple[int, ...], array: Bits | None) -> Strip:
     words = () if array is None else tuple(int(code) for code in array.reshape(-1)[:_SHOWN])
-    return Strip(name, fmt, shape, 0, words)
+    return Strip(TypeName(name, fmt), shape, 0, words)

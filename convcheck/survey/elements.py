@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,11 @@ from convcheck.causes.trial import Trial, Tried, tried
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import cannot_be_put
+from convcheck.judge.result import Answered, Fits, Laws, Surveyed
 from convcheck.numerics.codes import with_one_nan
 from convcheck.numerics.format import Text
 from convcheck.numerics.number import FINITE, INFINITY, NAN
+from convcheck.records import replace
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.semantics.expected import Decision
@@ -24,10 +26,6 @@ from convcheck.survey.model import (
     EXAMPLES,
     NO_READING,
     OPEN,
-    Answered,
-    Fits,
-    Laws,
-    Surveyed,
 )
 from convcheck.vectors.model import VectorSet
 

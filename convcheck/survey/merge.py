@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 
-from convcheck.judge.result import BackendInfo, CaseResult, Shard
+from convcheck.judge.result import (
+    BackendInfo,
+    CaseField,
+    CaseResult,
+    DecisionField,
+    Shard,
+    Shown,
+    Surveyed,
+)
+from convcheck.records import Record
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
-from convcheck.survey.model import CaseSurvey, Shown, Surveyed, unlike
+from convcheck.survey.model import unlike
 
 SOME = "some"  # the kind of input of a backend that answers not all of a row
 REFUSES, CRASHES, UNSUPPORTED, MALFORMED = "refuses", "crashes", "unsupported", "malformed answers"
@@ -20,8 +28,7 @@ Telling = list[tuple[Told, list[Case]]]
 _Key = tuple[int, Case]  # a backend's number, and a case
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Record, frozen=True):
     """A backend: as it was addressed, as it names itself, and why it could not be started."""
 
     #: As addressed on the command line.
@@ -32,15 +39,14 @@ class Column:
     error: str = ""
 
 
-@dataclass(frozen=True)
-class AnswerDifference:
+class AnswerDifference(Record, frozen=True):
     """A case that backends do not answer alike, with an input of which the survey shows it.
 
     `answers` has the answer of each backend, None where it was not asked; it is empty where the
     answers differ outside the sample that was kept. `inputs` counts those in it.
     """
 
-    case: Case
+    case: CaseField
     answers: tuple[Shown | None, ...]
     inputs: int
 
@@ -51,12 +57,11 @@ class AnswerDifference:
         return len(answered) > 1, bool(answered)
 
 
-@dataclass(frozen=True)
-class SurveyRow:
+class SurveyRow(Record, frozen=True, rename={"decision": "rule"}):
     """A row of a spec: per case, what each backend did; None for one that was not asked."""
 
-    decision: Decision
-    cases: tuple[Case, ...]
+    decision: DecisionField
+    cases: tuple[CaseField, ...]
     #: A tuple a case, with an entry a backend.
     answers: tuple[tuple[Surveyed | None, ...], ...]
     #: The cases that backends do not answer alike.
@@ -79,8 +84,7 @@ class SurveyRow:
         return any(_took(found) for here in self.answers for found in here)
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(Record, frozen=True, rename={"columns": "backends"}):
     """A survey, or a shard of one."""
 
     columns: tuple[Column, ...]
@@ -132,7 +136,7 @@ def collect(
     first: dict[tuple[str, ...], Decision] = {}
     for backend, cases in enumerate(results):
         for result in cases:
-            for found in result.rows if isinstance(result, CaseSurvey) else ():
+            for found in result.rows:
                 by = found.decision
                 key = (result.case.op, by.rule, by.row, by.level, by.cite)
                 first.setdefault(key, by)
@@ -147,7 +151,7 @@ def collect(
 
 def unsurveyed(address: str, results: Sequence[CaseResult]) -> list[str]:
     """Return a line for each case that came to nothing: a worker died, or an adapter raised."""
-    lost = [r for r in results if not isinstance(r, CaseSurvey)]
+    lost = [r for r in results if r.verdict != "undefined"]
     return [f"{address}: {r.case.id} could not be surveyed, {r.verdict}: {r.message}" for r in lost]
 
 

@@ -6,28 +6,30 @@ needs to compare backends (`survey_merge`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from convcheck.ask.jobs import VectorSource
 from convcheck.judge.answers import NOT_ASKED, Answers, CallAnswers
+from convcheck.judge.result import CaseResult
+from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.survey.calls import surveyed_calls
 from convcheck.survey.elements import Known, surveyed_elements
-from convcheck.survey.model import OPEN, CaseSurvey
+from convcheck.survey.model import OPEN
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 
-def survey(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> CaseSurvey:
+def survey(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
     """Say what was answered in a case's open rows. Nothing is held against it: no groups."""
     if isinstance(vectors, CallSet):
         rows = surveyed_calls(vectors, cast(CallAnswers, answers))
     else:
         rows = surveyed_elements(known, vectors, cast(Answers, answers))
     asked = int((answers.state < NOT_ASKED).sum())
-    return CaseSurvey(vectors.case, "undefined", asked, vectors.coverage, (), rows=tuple(rows))
+    return CaseResult(vectors.case, "undefined", asked, vectors.coverage, (), rows=tuple(rows))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from command import convcheck
+from command import convcheck, report_at, told
 from living import is_alive
 from places import ROOT
 
@@ -72,7 +72,7 @@ def test_a_fault_of_a_backend_is_in_the_report_and_nowhere_else(
     assert "Traceback" not in done.stderr
     text = report.read_text()
     assert len(text) < MOST
-    [case] = json.loads(text)["cases"]
+    [case] = told(json.loads(text))["cases"]
     assert case["verdict"] == fault.verdict
     assert fault.said in json.dumps(json.loads(text), ensure_ascii=False)
 
@@ -106,7 +106,7 @@ def test_what_is_said_at_length_is_cut_in_every_format(fault: Fault, tmp_path: P
     assert "Traceback" not in done.stderr
     assert all(path.stat().st_size < 2 * MOST for path in reports)
     assert len(done.stdout) + len(done.stderr) < MOST
-    [case] = (found := json.loads(reports[0].read_text()))["cases"]
+    [case] = (found := report_at(reports[0]))["cases"]
     assert case["verdict"] == fault.verdict
     assert fault.said in json.dumps(found, ensure_ascii=False)
 
@@ -140,7 +140,7 @@ def test_a_backend_does_not_reach_beyond_its_case(
         "--json", str(report), cwd=ROOT, TMPDIR=str(folder), CONVCHECK_TEST_FOLDER=str(folder),
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
-    verdicts = {c["id"]: c["verdict"] for c in json.loads(report.read_text())["cases"]}
+    verdicts = {c["id"]: c["verdict"] for c in report_at(report)["cases"]}
     names = ("bool-to-float32", "bool-to-float16", "bool-to-int8")
     assert [verdicts[f"onnx.Cast-21/{name}"] for name in names] == [BEYOND[backend], "fail", "fail"]
     assert not folder.exists() or not list(folder.iterdir())
@@ -178,7 +178,7 @@ def test_a_case_has_no_more_than_its_time(backend: str, tmp_path: Path) -> None:
     )  # fmt: skip
     assert time.monotonic() - began < 30
     assert done.returncode == 1, done.stderr
-    [case] = json.loads(report.read_text())["cases"]
+    [case] = report_at(report)["cases"]
     assert case["verdict"] == "crashed"
     said = json.dumps(case)
     assert "gave up: a case may take 8 s, 8 times --timeout" in said

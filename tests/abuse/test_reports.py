@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import convcheck, report_at
+from command import convcheck
 
 Report = dict[str, Any]
 
@@ -44,7 +44,7 @@ def twice(report: Report) -> None:
 def without_its_failures(report: Report) -> None:
     """Take the failing groups of a case away; the verdict is that of the others."""
     case = report["cases"][0]
-    case["groups"] = [group for group in case["groups"] if group["verdict"] != "fail"]
+    case["groups"] = [group for group in case["groups"] if group.get("verdict") != "fail"]
     case["verdict"] = "pass"
     assert case["groups"]
 
@@ -57,7 +57,7 @@ def without_examples(report: Report) -> None:
 
 
 def of_other_vectors(report: Report) -> None:
-    report["corpus"]["sha256"] = "0" * 64
+    report["corpus_sha256"] = "0" * 64
 
 
 TAMPERED: list[tuple[Callable[[Report], None], str]] = [
@@ -83,7 +83,7 @@ COMMANDS = (
 
 def tampered(folder: Path, change: Callable[[Report], None]) -> None:
     """Write t.json: the report of a wrong backend, changed."""
-    report = report_at(folder / "failing.json")
+    report = json.loads((folder / "failing.json").read_text())
     change(report)
     (folder / "t.json").write_text(json.dumps(report))
 

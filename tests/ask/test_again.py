@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,6 +25,7 @@ from convcheck.backends.torch import Torch
 from convcheck.errors import UsageError
 from convcheck.judge.answers import AGAIN, CHUNK, EVERYWHERE, PLACEMENTS, Avoid, Fault
 from convcheck.judge.result import Example, Group, RunResult, case_verdict, gates
+from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.vectors.model import VectorSet

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 from contextlib import closing
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from command import told
 from drawn import print_report
 from places import ROOT
 from planted import inconsistent
@@ -35,6 +35,7 @@ from convcheck.judge.tally import Tally, finish_whole
 from convcheck.pool.lane import Reported
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Setup
+from convcheck.records import replace
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import CallReading
 from convcheck.vectors.model import CallSet
@@ -264,5 +265,5 @@ def test_reports_show_both_answers() -> None:
     assert "expected" not in said
     assert "one way" in said
     assert "another" in said
-    [shown] = document(run)["cases"][0]["groups"][1]["examples"]
+    [shown] = told(document(run))["cases"][0]["groups"][1]["examples"]
     assert np.shape(shown["got"]) == np.shape(shown["expected"])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import told
 from places import ROOT
 from planted.counting import LONG, SHORT, Corpus, case
 from report_json import document
@@ -208,7 +209,7 @@ def test_a_wrong_answer(name: str) -> None:
 @pytest.mark.parametrize("name", ["OneTooMany", "Huge", "LastWrong"])
 def test_both_lengths_are_in_the_json(name: str) -> None:
     execution = run(name)
-    report = document(RunResult(execution.backend, "edge", "disputed", "", execution.results))
+    report = told(document(RunResult(execution.backend, "edge", "disputed", "", execution.results)))
     [group] = [g for g in report["cases"][1]["groups"] if g["verdict"] == "fail"]
     [example] = group["examples"]
     assert example["expected"][0]["shape"] == [7]

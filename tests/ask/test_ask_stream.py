@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -25,6 +24,7 @@ from convcheck.judge.elements import judge
 from convcheck.judge.result import CaseResult
 from convcheck.judge.tally import RIGHT, Tally, merge
 from convcheck.numerics.codes import Bits, Codes
+from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import Span

@@ -13,7 +13,7 @@ import jsonschema
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from command import convcheck
+from command import convcheck, report_at, told
 from old_environment import RELEASE, old_environment
 from places import TESTS
 from report_json import document
@@ -46,7 +46,7 @@ def report(address: str, chosen: list[Case]) -> dict[str, Any]:
     done = execute(address, chosen, corpus, jobs=1, timeout=30.0, fail_fast=False,
                    on_result=lambda result: None)  # fmt: skip
     result = RunResult(done.backend, "edge", "disputed", corpus.digests(chosen), done.results)
-    found = document(result)
+    found = told(document(result))
     assert found.pop("backend")["name"] == address
     return found
 
@@ -214,7 +214,7 @@ def planted_run(how: str, tmp_path: Path) -> list[dict[str, Any]]:
     program.chmod(0o755)
     convcheck("run", "--backend", f"env:{program}:ort", "onnx.Cast-13", "--from", "int8", "--to",
               "int16", "--timeout", 3 if how == "hangs" else 60, "--json", path)  # fmt: skip
-    found: list[dict[str, Any]] = json.loads(path.read_text())["cases"]
+    found: list[dict[str, Any]] = report_at(path)["cases"]
     return found
 
 

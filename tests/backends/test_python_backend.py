@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import convcheck, convcheck_process
+from command import convcheck, convcheck_process, report_at
 from places import EXAMPLES
 
 CAST = ("onnx.Cast-21", "--from", "float32", "--to", "int8")
@@ -19,7 +18,7 @@ def example() -> str:
 
 
 def verdicts(path: Path) -> dict[str, Any]:
-    return {case["id"]: case["verdict"] for case in json.loads(path.read_text())["cases"]}
+    return {case["id"]: case["verdict"] for case in report_at(path)["cases"]}
 
 
 def test_the_example_is_short() -> None:
@@ -33,7 +32,7 @@ def test_the_example_runs_by_its_address(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("numpy ")
     assert done.stdout.splitlines()[-1].startswith("PASS  ")
-    found = json.loads((tmp_path / "r.json").read_text())["cases"]
+    found = report_at(tmp_path / "r.json")["cases"]
     names = ["onnx.Cast-21/float32-to-int8", "onnx.Cast-21/float32-to-int8/saturate=0"]
     assert [(case["id"], case["verdict"]) for case in found] == [(n, "pass") for n in names]
     groups = found[0]["groups"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from catalogue import CATALOG
+from command import told
 from places import ROOT
 from planted.identity import Corpus as Identities
 from planted.identity import case, judge
@@ -34,7 +35,7 @@ def report(address: str, chosen: list[Case]) -> dict[str, Any]:
     done = execute(address, chosen, corpus, jobs=1, timeout=30.0, fail_fast=False,
                    on_result=lambda result: None)  # fmt: skip
     result = RunResult(done.backend, "edge", "disputed", corpus.digests(chosen), done.results)
-    found = document(result)
+    found = told(document(result))
     assert found.pop("backend")["name"] == address
     return found
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from convcheck.causes.call_search import diagnose_calls, freed
 from convcheck.causes.catalogue import causes_in, causes_of
 from convcheck.judge.answers import CRASHED, CallAnswers, Fault
 from convcheck.judge.result import CaseDiagnosis
+from convcheck.records import replace
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -24,6 +23,7 @@ from convcheck.judge.answers import ANSWERED, Answers, Elsewhere
 from convcheck.judge.elements import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.numerics.codes import Bits
+from convcheck.records import replace
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.semantics.evaluate import evaluate, points_of

@@ -36,10 +36,11 @@ def laws_told(backend: str, asked: Sequence[str], out: Path) -> tuple[str, Mappi
     found = json.loads(out.read_text())
     laws: dict[str, set[str]] = {}
     for row in found["rows"]:
-        for case in row["cases"]:
-            key = f"{case['id'].partition('/')[2]}: {row['rule']} / {row['row']}"
-            laws[key] = {fit for law in case["backends"][0]["laws"] for fit in law["fit"]}
-    return found["backends"][0]["version"], laws
+        by = found["rules"][row["rule"]]
+        for case, (here,) in zip(row["cases"], row["answers"], strict=True):
+            key = f"{case['id'].partition('/')[2]}: {by['rule']} / {by['row']}"
+            laws[key] = {fit for _, fits in here.get("fits", ()) for fit in fits}
+    return found["backends"][0]["info"]["version"], laws
 
 
 def wrong(seen: Sequence[Observation], laws: Mapping[str, set[str]]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -27,6 +26,7 @@ from convcheck.judge.elements import judge
 from convcheck.judge.result import FAILURES
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
+from convcheck.records import replace
 from convcheck.report.json.schemas import schema
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case

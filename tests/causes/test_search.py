@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
@@ -20,6 +19,7 @@ from convcheck.causes.trial import Trial, tried
 from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, Elsewhere, Fault
 from convcheck.judge.elements import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
+from convcheck.records import replace
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case

@@ -15,7 +15,7 @@ import jsonschema
 import numpy as np
 import pytest
 from catalogue import CATALOG, compiled
-from command import convcheck
+from command import convcheck, report_at
 from places import ROOT
 from planted.float19 import in_folder
 from planted.swept import Swept, Unbound
@@ -68,8 +68,8 @@ def whole(specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_cause_is_told_of_every_code(whole: Path) -> None:
-    found = json.loads(whole.read_text())
-    jsonschema.validate(found, schema("report"))
+    found = report_at(whole)
+    jsonschema.validate(found, schema("run"))
     cases = {case["outputs"][0]: case for case in found["cases"]}
     assert cases["int8"]["verdict"] == "pass"
     told = cases["bfloat16"]["diagnosis"]
@@ -84,7 +84,7 @@ def test_shards_have_the_same_causes(specs: Path, whole: Path, tmp_path: Path) -
     for i, path in enumerate(shards, 1):
         done = convcheck(*command(specs, "--shard", f"{i}/2", "-q", "--json", path))
         assert done.returncode == 1, done.stderr
-        jsonschema.validate(json.loads(path.read_text()), schema("report"))
+        jsonschema.validate(json.loads(path.read_text()), schema("run"))
     merged = tmp_path / "merged.json"
     assert convcheck("merge", "--specs", specs, *shards, "-q", "--json", merged).returncode == 1
     assert merged.read_bytes() == whole.read_bytes()
@@ -95,7 +95,7 @@ def test_what_one_code_refutes_is_dropped(specs: Path, tmp_path: Path) -> None:
     edge = convcheck(*command(specs, "--tier", "edge", backend="TruncatingButOnce"))
     assert "1 cause explains it" in edge.stdout
     assert convcheck(*command(specs, "--json", out, backend="TruncatingButOnce")).returncode == 1
-    found = json.loads(out.read_text())
+    found = report_at(out)
     told = {case["outputs"][0]: case.get("diagnosis") for case in found["cases"]}
     assert (told["bfloat16"]["fits"], told["int8"]) == ([], None)
     assert "causes" not in found
@@ -120,7 +120,7 @@ def test_a_case_that_kills_is_not_explained(specs: Path, tmp_path: Path) -> None
     shard = ("--shard", "2/2", "--to", "bfloat16", "--json", out)  # a span, and no vectors
     done = convcheck(*command(specs, *shard, backend="DyingTruncating"))
     assert done.returncode == 1, done.stderr
-    [case] = json.loads(out.read_text())["cases"]
+    [case] = report_at(out)["cases"]
     assert case["verdict"] == "crashed"
     assert case.get("diagnosis") is None
     assert all(group["count"] == 1 for group in case["groups"] if group["verdict"] == "crashed")
@@ -138,7 +138,7 @@ def test_a_fault_of_the_search_costs_a_sweep_its_causes_alone(
     done = convcheck("merge", "--specs", specs, *shards, "--json", out, COLUMNS="200")
     assert done.returncode == 1, done.stderr
     assert " ".join(done.stdout.split()).count("the search for causes failed") == 1
-    found, due = (json.loads(path.read_text())["cases"] for path in (out, whole))
+    found, due = (report_at(path)["cases"] for path in (out, whole))
     told = [case.pop("diagnosis", None) for case in found]
     assert [case.pop("diagnosis", None) for case in due] != told
     assert found == due

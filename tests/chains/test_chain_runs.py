@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import Done, convcheck
+from command import Done, convcheck, report_at
 
 PLANTED = "tests.planted.chained"
 SMALL = ("onnx.Cast-21", "--from", "uint8", "--to", "int16")
@@ -23,7 +22,7 @@ def ask(backend: str, *more: object, columns: str = "80") -> Done:
 def report(backend: str, path: Path, *more: object) -> tuple[int, dict[str, Any]]:
     done = ask(backend, *more, "--json", path)
     assert not done.stderr, done.stderr
-    return done.returncode, json.loads(path.read_text())
+    return done.returncode, report_at(path)
 
 
 def causes(found: dict[str, Any]) -> Counter[tuple[str, ...]]:
@@ -144,7 +143,7 @@ def test_shards_and_a_merge_are_the_run(tmp_path: Path) -> None:
     merged = tmp_path / "merged.json"
     parts = [tmp_path / "1.json", tmp_path / "2.json"]
     assert convcheck("merge", *parts, "--json", merged, "--quiet").returncode == 1
-    found = json.loads(merged.read_text())
+    found = report_at(merged)
     assert found["cases"] == whole["cases"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from command import convcheck
+from command import convcheck, report_at
 from oracle.quantize import dequantize, quantize
 from places import ROOT
 
@@ -36,7 +35,7 @@ def report(backend: str, path: Path, *specs: str) -> tuple[int, list[dict[str, A
     done = convcheck("run", "--chains", "--no-progress", "--backend", backend, *specs,
                      "--case", SMALL, "--json", path)  # fmt: skip
     assert not done.stderr, done.stderr
-    return done.returncode, json.loads(path.read_text())["cases"]
+    return done.returncode, report_at(path)["cases"]
 
 
 def test_who_keeps_both_nodes_passes(tmp_path: Path) -> None:

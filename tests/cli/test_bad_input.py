@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command import convcheck
+from command import convcheck, report_at, told
 
 RANGE, PROMOTE, FAKE, LIKE = (
     "openvino.Range-4", "openvino.ConvertPromoteTypes-14", "openvino.FakeConvert-13",
@@ -98,7 +98,7 @@ def test_inputs_of_ones_own_are_put_to_what_only_gives_a_type(words: Path) -> No
     options = (LIKE, "--case", "int8-int16", "--inputs", words)
     done = convcheck("run", "--backend", "reference", *options, "--json", "-")
     assert done.returncode == 0
-    [case] = json.loads(done.stdout)["cases"]
+    [case] = told(json.loads(done.stdout))["cases"]
     assert (case["verdict"], case["checked"]) == ("pass", 2)
 
 
@@ -109,7 +109,7 @@ def test_what_was_not_asked_is_said(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     options = ("--backend", "reference", *ONE, "--max-elements", "2")
     done = convcheck("run", *options, "--json", path)
-    report = json.loads(path.read_text(encoding="utf-8"))
+    report = report_at(path)
     [case] = report["cases"]
     assert case["message"].endswith("an answer of more elements than --max-elements allows")
     assert case["left_out"] > 1

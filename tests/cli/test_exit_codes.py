@@ -101,7 +101,7 @@ def test_lists_of_known_failures(known: Path, tmp_path: Path) -> None:
 
 BAD = {
     "known.toml": (("run", "--backend", RIGHT, *ONE, "--known"), "[[known]]\ncase = 3\n", ":2"),
-    "run.json": (("report",), "{}", "convcheck-report/2"),
+    "run.json": (("report",), "{}", "convcheck-run/3"),
     "shard.json": (("merge",), "not JSON", "is not JSON"),
     "old.json": (("diff", "no-such.json"), "{}", "no-such.json"),
     "inputs": (("run", "--backend", RIGHT, *ONE, "--inputs"), "0x3f800000\n0xyz\n", ":2"),

@@ -14,21 +14,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from command import convcheck
+from command import convcheck, report_at
 
 from convcheck.errors import UsageError
 from convcheck.judge.result import BackendInfo
 from convcheck.report.json.journal import Journal, open_journal
-from convcheck.rules.model import Case
-from convcheck.semantics.expected import Decision
-from convcheck.semantics.program import Program
 
 SELECTION = ("onnx.Cast-21", "--to", "float8e4m3fn")
 BACKEND = "planted.diary:Diary"
-
-
-def rules(case: Case) -> tuple[Program, Decision]:
-    raise AssertionError("no case here is swept")
 
 
 def environment(diary: Path) -> dict[str, str]:
@@ -110,10 +103,10 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert f"the same command continues from {journal}" in said
-    assert json.loads(report.read_text())["interrupted"]
+    assert report_at(report)["interrupted"]
     done = convcheck(*arguments(journal, report), **environment(diary))
     assert (done.returncode, journal.exists()) == (0, False)
-    assert not json.loads(report.read_text())["interrupted"]
+    assert not report_at(report)["interrupted"]
     assert " cases are done" in done.stderr
 
 
@@ -134,7 +127,7 @@ def journal(tmp_path: Path) -> Path:
 
 
 def opened(path: Path, **run: str) -> Journal:
-    return open_journal(str(path), run, {}, [], rules)
+    return open_journal(str(path), run, {}, [])
 
 
 def test_a_file_that_is_no_journal_stays(tmp_path: Path) -> None:
@@ -175,7 +168,7 @@ def test_a_journal_is_of_one_run_at_a_time(tmp_path: Path) -> None:
 def test_a_journal_on_a_full_disk(tmp_path: Path) -> None:
     file = Path("/dev/full").open("w")  # noqa: SIM115 — closing it is an error, too
     with pytest.raises(UsageError, match="No space left"):
-        Journal(tmp_path / "run.journal", file, rules).name(BackendInfo("mine", "1"))
+        Journal(tmp_path / "run.journal", file).name(BackendInfo("mine", "1"))
     with contextlib.suppress(OSError):
         file.close()
 

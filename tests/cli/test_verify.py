@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
-from command import convcheck
+from command import convcheck, report_at
 
 from convcheck.cli.verify import command
 from convcheck.errors import UsageError
@@ -69,7 +69,7 @@ def test_one_wrong_answer_is_found(tmp_path: Path, capsys: pytest.CaptureFixture
     said = capsys.readouterr().out
     assert "one ulp too large in magnitude" in said
     assert "(0x09)" in said
-    [case] = json.loads((tmp_path / "run.json").read_text())["cases"]
+    [case] = report_at(tmp_path / "run.json")["cases"]
     [group] = [g for g in case["groups"] if g["verdict"] == "fail"]
     assert (group["count"], group["examples"][0]["got"]) == (1, "0x09")
 
@@ -95,9 +95,8 @@ def test_a_refusal_that_is_due_passes(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_nothing_judged_is_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a case whose every element is undefined, any answers do."""
-    from dataclasses import replace
-
     import convcheck.cli.verify as verifying
+    from convcheck.records import replace
     from convcheck.semantics.expected import UNDEFINED
 
     case = find_case(CATALOG, NARROW, None, None, ())

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
 from click.testing import CliRunner
-from command import convcheck
+from command import convcheck, report_at
 from known_runs import CORPUS, ENTRY, FAILING, HERE, IDS, THERE, TODAY, WAIVER, found, whole, wrong
 from report_runs import NARROW, TABLE, unasked
 
@@ -22,6 +21,7 @@ from convcheck.gate.baseline import HEAD as JUDGED
 from convcheck.gate.baseline import Written, baseline, updated
 from convcheck.gate.known import hold, read_known
 from convcheck.judge.result import RunResult, Shard
+from convcheck.records import replace
 from convcheck.report.json.encode import write
 
 HEAD = """\
@@ -303,7 +303,7 @@ def test_the_life_of_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "  hint: --update brings it up to date; --prune removes what no longer holds\n"
     ))  # fmt: skip
     assert shell.run("bug") == (0, [])
-    groups = [g for c in json.loads(shell.json.read_text())["cases"] for g in c["groups"]]
+    groups = [g for c in report_at(shell.json)["cases"] for g in c["groups"]]
     assert entry["count"] == sum(g["count"] for g in groups if g["verdict"] == "fail") > 10
 
     code, (changed,) = shell.run("other")  # as many failures, other answers

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from convcheck.errors import Place, UsageError
 from convcheck.gate.baseline import baseline, updated
 from convcheck.gate.known import hold, read_known
 from convcheck.judge.result import CaseDiagnosis, CauseInWords, Names, RunResult
+from convcheck.records import replace
 from convcheck.rules.load import load
 
 NARROW, TRUNCATES = ("through-float32",), ("truncates",)

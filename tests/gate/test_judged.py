@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from convcheck.gate.baseline import baseline, updated
 from convcheck.gate.known import hold, read_known
 from convcheck.gate.known_file import KnownList
 from convcheck.judge.result import Problem, RunResult, Shard
+from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.rules.case_names import compact_names, ids_of
 

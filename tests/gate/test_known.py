@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +29,7 @@ from convcheck.gate.compare import version_of
 from convcheck.gate.failures import Failures
 from convcheck.gate.known import hold, read_known, released
 from convcheck.judge.result import BackendInfo, Excuse, Problem, RunResult
+from convcheck.records import replace
 
 EXCUSED = Excuse(
     "known", "goes through float32", "https://example.org/1", Place("known.toml", 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import tomllib
-from dataclasses import replace
 
 import pytest
 from command import check_golden
@@ -32,6 +31,7 @@ from rich.console import Console
 
 from convcheck.errors import Place
 from convcheck.judge.result import CaseResult, Problem, RunResult
+from convcheck.records import replace
 from convcheck.report.counts import counts_of
 from convcheck.report.document import Document
 from convcheck.report.status import BELOW, KNOWN, WAIVED, status_of

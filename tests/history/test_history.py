@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command import convcheck
+from command import convcheck, report_at
 from planted.releases import NOT_HERE, WHEEL, index, page_of, plant
 
 from convcheck.history import environments
@@ -49,9 +48,7 @@ def test_a_history(folder: Path) -> None:
     (reports,) = (folder / "reports").iterdir()
     names = {path.stem for path in reports.iterdir()}
     assert names == {f"onnxruntime-{v}" for v in ("1.0", "1.1", "1.4")}
-    assert (
-        json.loads((reports / "onnxruntime-1.1.json").read_text())["cases"][0]["verdict"] == "fail"
-    )
+    assert report_at(reports / "onnxruntime-1.1.json")["cases"][0]["verdict"] == "fail"
 
 
 def test_it_goes_on_from_what_it_has(folder: Path) -> None:

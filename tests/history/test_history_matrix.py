@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from report_runs import ELSE, TABLE, answered, case, group, passed, run, unasked
 
 from convcheck.history.bisect import bisect
 from convcheck.history.matrix import AskedRelease, History, history_of
 from convcheck.history.releases import Release
 from convcheck.judge.result import CaseDiagnosis, CaseResult, CauseInWords
+from convcheck.records import replace
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.history import bisected_page, history_page
 

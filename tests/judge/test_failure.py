@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from known_runs import ELSE, HERE
 from report_runs import group, passed
 
@@ -14,6 +12,7 @@ from convcheck.judge.failure import (
     failure_key_of_cause,
 )
 from convcheck.judge.result import Example, Group
+from convcheck.records import replace
 from convcheck.semantics.expected import Decision
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from catalogue import CATALOG
@@ -15,6 +13,7 @@ from convcheck.judge.answers import ANSWERED, CRASHED, EVERYWHERE, Avoid, CallAn
 from convcheck.judge.calls import BETWEEN, judge_calls
 from convcheck.judge.result import CallExample, Group
 from convcheck.numerics.codes import Bits
+from convcheck.records import replace
 from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import ANY_NAN, EXACT, REFUSED, UNDEFINED, Decision
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput

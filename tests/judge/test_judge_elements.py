@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from convcheck.judge.result import CaseResult, Group
 from convcheck.judge.tally import finish_whole
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Int
+from convcheck.records import replace
 from convcheck.rules.cases import make_case
 from convcheck.rules.model import Attributes, Case
 from convcheck.semantics.expected import EXACT

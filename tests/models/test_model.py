@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ from convcheck.models.known import (
     values_of,
 )
 from convcheck.numerics.format import Float, Text
+from convcheck.records import replace
 from convcheck.report.json.encode import text
 
 TYPES = CATALOG.types.types

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from itertools import chain
 from pathlib import Path
 
 from catalogue import CATALOG
-from command import convcheck
+from command import convcheck, report_at
 from hypothesis import given
 from hypothesis import strategies as st
 from places import ROOT
@@ -73,8 +72,8 @@ def test_a_cache_that_forgets_an_attribute_shows_in_each_shard(tmp_path: Path) -
     for index, path in enumerate(shards, 1):
         done = convcheck(*ask, "--shard", f"{index}/2", "--json", path, cwd=ROOT)
         assert done.returncode == 1, done.stderr
-        placed = [g["placement"] for case in json.loads(path.read_text())["cases"]
+        placed = [g["placement"] for case in report_at(path)["cases"]
                   for g in case["groups"]]  # fmt: skip
         assert OTHERS in placed
     assert convcheck("merge", *shards, "--json", merged, cwd=ROOT).returncode == 1
-    assert json.loads(merged.read_text())["cases"] == json.loads(whole.read_text())["cases"]
+    assert report_at(merged)["cases"] == report_at(whole)["cases"]

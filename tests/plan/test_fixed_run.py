@@ -3,13 +3,12 @@ found, and the command line chooses the scale and the zero point."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from catalogue import CATALOG, compiled
-from command import convcheck
+from command import convcheck, report_at
 from oracle.quantize import quantize
 from places import ROOT
 from planted.one_scale import WRONG, Reciprocal, Right, WrongOnce
@@ -79,7 +78,7 @@ def test_all_of_a_narrow_source_by_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     choice = ("--from", "float16", "--to", "int8", "--case", "*/tensor/*", "--json", path)
     assert convcheck("run", "--backend", "reference", *CHOICE, *choice).returncode == 0
-    [case] = json.loads(path.read_text())["cases"]
+    [case] = report_at(path)["cases"]
     assert case["id"].endswith("/float16-float16-int8/tensor/y_scale=5.224/y_zero_point=0")
     assert (case["coverage"], case["checked"]) == ("exhaustive", 1 << 16)
     assert case["fixed"] == {"y_scale": "5.224", "y_zero_point": "0"}
@@ -126,7 +125,7 @@ def test_all_of_float32(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ):
         path = tmp_path / "run.json"
         convcheck("run", "--backend", backend, *CHOICE, "--case", f"*/{name}", "--json", path)
-        [case] = json.loads(path.read_text())["cases"]
+        [case] = report_at(path)["cases"]
         assert (case["coverage"], case["checked"]) == ("exhaustive", 1 << 32)
         verdicts[backend] = case["verdict"]
         counts[backend] = [g["count"] for g in case["groups"] if g["verdict"] == "fail"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,10 @@ from report_runs import RUNS
 
 from convcheck.errors import Place, UsageError
 from convcheck.gate.known import released
-from convcheck.judge.result import BackendInfo, Excuse, Problem, RunResult, Shard
+from convcheck.judge.result import BackendInfo, Cpu, Environment, Excuse, Problem, RunResult, Shard
 from convcheck.plan.deal import plan_digest
 from convcheck.plan.merge import merge_shards
+from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
@@ -54,7 +54,10 @@ def test_restarts_add_up_and_notes_are_said_once() -> None:
 
 def test_other_machines_are_said() -> None:
     parts = sharded(RUNS["failing"]())
-    parts[0] = (parts[0][0], replace(parts[0][1], environment={"cpu": "another"}))
+    parts[0] = (
+        parts[0][0],
+        replace(parts[0][1], environment=Environment("another", Cpu("", (), None), None, {})),
+    )
     assert merge_shards(parts, RULES).notes == ("the shards ran in 2 different environments",)
 
 
@@ -125,7 +128,7 @@ def test_options_that_differ_on_the_command_line(tmp_path: Path) -> None:
         for shard, seed, path in (("1/2", 1, one), ("2/2", 2, other)):
             made = convcheck(command, *asked, "--seed", seed, "--shard", shard, "--json", path)
             assert made.returncode == 0, made.stderr
-        options = json.loads(one.read_text())["shard"]["options"]
+        options = dict(json.loads(one.read_text())["shard"]["options"])
         assert options["--from"] == "float16"
         assert options["SPEC"] == "onnx.Cast-19"
         done = convcheck("merge", one, other)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import convcheck
+from command import convcheck, report_at
 from places import ROOT
 
 ARGUMENTS = ("--backend", "ml_dtypes", "onnx.Cast-21", "--case", "onnx.Cast-21/float64-to-int8",
@@ -129,7 +129,7 @@ def test_what_does_not_fail_the_run_does_not_end_it(tmp_path: Path) -> None:
               "bool", "--level", "normative")  # fmt: skip
     whole = convcheck("run", *select)
     done = convcheck("run", *select, "--fail-fast", "-j", "1", "--json", out)
-    report = json.loads(out.read_text())
+    report = report_at(out)
     assert whole.returncode == done.returncode
     assert report["ended_early"] == (len(report["cases"]) < 2)
     assert (done.returncode == 1) or not report["ended_early"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from catalogue import CATALOG
-from command import convcheck
+from command import convcheck, report_at
 from places import ROOT
 from planted.sweeping import DEADLY_SAMPLE, SEED, WRONG_SAMPLE
 
@@ -82,8 +81,7 @@ def test_what_is_declined_late_is_not_lost() -> None:
 def report(path: Path, *options: Any) -> dict[str, Any]:
     done = convcheck("run", *SELECT, *options, "--json", path)
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(path.read_text())
-    return found
+    return report_at(path)
 
 
 def test_samples_come_again_and_shards_add_up(tmp_path: Path) -> None:
@@ -95,7 +93,7 @@ def test_samples_come_again_and_shards_add_up(tmp_path: Path) -> None:
     report(tmp_path / "again.json", "-j", "1")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
     other = report(tmp_path / "other.json", "--seed", 1)
-    assert other["corpus"] != whole["corpus"]
+    assert other["corpora"] != whole["corpora"]
     shards = [tmp_path / f"{k}.json" for k in (1, 2)]
     for k, path in enumerate(shards, 1):
         (part,) = report(path, "--shard", f"{k}/2")["cases"]

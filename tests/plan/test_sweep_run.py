@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
-from command import convcheck
+from command import convcheck, report_at
 from places import ROOT
 from planted.sweeping import DEADLY, WRONG
 
@@ -155,11 +154,11 @@ def test_shards_of_one_case_add_up(tmp_path: Path) -> None:
     for k, path in enumerate(shards, 1):
         done = convcheck("run", *SELECT, "--shard", f"{k}/3", "--json", path)
         assert done.returncode == 0, done.stderr
-    (part,) = json.loads(shards[1].read_text())["cases"]
+    (part,) = report_at(shards[1])["cases"]
     assert (part["coverage"], part["checked"] < 2**31) == ("partial", True)
     assert convcheck("merge", *shards[::-1], "--json", merged).returncode == 0
     assert merged.read_bytes() == whole.read_bytes()
-    (case,) = json.loads(whole.read_text())["cases"]
+    (case,) = report_at(whole)["cases"]
     assert (case["coverage"], case["checked"]) == ("exhaustive", 2**32)
     lost = convcheck("merge", *shards[:2], "--json", merged)
     assert lost.returncode == 2
@@ -178,7 +177,7 @@ def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
     assert (run.returncode, b"continues from" in said) == (130, True)
     done = convcheck("run", *SELECT, "--resume", journal, "--json", whole)
     assert "of 257 parts are done" in done.stderr
-    (case,) = json.loads(whole.read_text())["cases"]
+    (case,) = report_at(whole)["cases"]
     assert (done.returncode, case["coverage"], case["checked"]) == (0, "exhaustive", 2**32)
     assert not journal.exists()
 

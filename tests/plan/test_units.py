@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import pairwise, permutations
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from convcheck.judge.tally import MAIN, Tally, finish
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Int
 from convcheck.plan.units import Gathering, Unit, joined, part_of, result_of
+from convcheck.records import replace
 from convcheck.report.json.journal import Journal, open_journal
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import open_corpus
@@ -291,7 +291,7 @@ PLAN = [Unit(CASE, None, 1 << 32), Unit(CASE, SPAN, 1 << 32), Unit(CASE, OTHER, 
 
 
 def journal(path: Path) -> Journal:
-    return open_journal(str(path), {}, CATALOG.types.types, PLAN, CORPUS.conversion)
+    return open_journal(str(path), {}, CATALOG.types.types, PLAN)
 
 
 def test_a_journal_gives_back_what_was_found(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import cache, partial
@@ -30,6 +30,7 @@ from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Float, Format, Int, Numeric, Text, text_of_format
 from convcheck.numerics.neighbours import around, special_codes
 from convcheck.numerics.number import Numbers, normalised
+from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate, run_program

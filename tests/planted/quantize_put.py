@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from planted.quantize_bugs import Way, answer
 
@@ -12,6 +10,7 @@ from convcheck.judge.answers import ANSWERED, CallAnswers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.codes import Bits
+from convcheck.records import replace
 from convcheck.vectors.model import CallSet
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -17,6 +16,7 @@ from convcheck.backends.reference import Reference
 from convcheck.causes import search
 from convcheck.judge.result import CaseDiagnosis
 from convcheck.numerics.codes import Bits
+from convcheck.records import replace
 from convcheck.rules.model import Case
 
 DIAGNOSE = search.diagnose

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +32,7 @@ from convcheck.pool.batches import in_batches
 from convcheck.pool.lane import Restarts
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import WorkerProcess
+from convcheck.records import replace
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.explain import answer_blocks
 from convcheck.reproduce.ask import ask_case

@@ -2,49 +2,45 @@
 
 from __future__ import annotations
 
-import json
-
+import msgspec
 import numpy as np
 import pytest
 from planted.identity import DECISION, case
 
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.judge.answers import CallAnswers
+from convcheck.judge.answers import Answers, CallAnswers, Elsewhere
 from convcheck.judge.result import CaseResult, Example, Group
 from convcheck.judge.tally import RIGHT, Key, PlacedExample, Tally, TallyEntry, Whole
-from convcheck.pool.messages import Finished, Lost, codec_for
-from convcheck.pool.wire import Codec
+from convcheck.pool.messages import Finished, Lost, Message, decode, encode
+from convcheck.records import replace
 
 CASES = {case(1).id: case(1)}
-CODEC = codec_for(None)
-EXAMPLE = Example((0x80, "a\ud800"), "<nan>", None, "half of a pair: \ud800")
+TYPES = {t.name: t for t in (*case(1).inputs, *case(1).outputs)}
+EXAMPLE = Example((0x80, "0x80"), "<nan>", None, "its words")
+ENTRY = TallyEntry(3, f"{1 << 127:032x}", first=PlacedExample(2, float("inf"), EXAMPLE))
 TALLY = Tally(
     {0: 1 << 40},
-    {Key(0, 0, RIGHT): TallyEntry(3, 1 << 127, first=PlacedExample(2, float("inf"), EXAMPLE))},
+    ((Key(0, 0, RIGHT), ENTRY),),
     ((0, (1 << 64) - 1),),
     (Group(DECISION, "fail", "kind", 1, 2, "0" * 32, examples=(EXAMPLE,)),),
     decisions={0: DECISION},
     whole=Whole("edge", verdict="error"),
 )
 RESULT = CaseResult(case(1), "fail", 3, "edge", TALLY.faults, "words")
+FINISHED = encode(Finished(RESULT, True))
+
+
+def read(text: bytes) -> Message:
+    message: Message = decode(text, Message, TYPES, CASES)
+    return message
 
 
 @pytest.mark.parametrize("message", [Finished(TALLY, False), Finished(RESULT, True)])
 def test_a_message_comes_as_it_was(message: Finished) -> None:
-    assert CODEC.decode(CODEC.encode(message), CASES) == message
-
-
-def test_a_decision_that_comes_again_is_made_once() -> None:
-    first, again = (CODEC.decode(CODEC.encode(Finished(TALLY, False)), CASES) for _ in range(2))
-    assert isinstance(first, Finished)
-    assert isinstance(again, Finished)
-    assert isinstance(first.result, Tally)
-    assert isinstance(again.result, Tally)
-    assert first.result.decisions[0] is again.result.decisions[0]
+    assert read(encode(message)) == message
 
 
 def test_arrays_come_as_they_were() -> None:
-    codec = Codec(CallAnswers)
     codes = np.arange(6, dtype=np.uint16).reshape(2, 3)
     got = (
         Outputs((codes,), ("float16",)),
@@ -52,13 +48,37 @@ def test_arrays_come_as_they_were() -> None:
         Outputs((np.array(["a", "b"], object),), ("string",)),
         Oversized(((1 << 40,),), ("a",)),
     )
-    back = codec.decode(codec.encode(CallAnswers(got, np.zeros(4, np.uint8), {2: "x"})), {})
-    first, none, texts, large = back.got
+    answers = CallAnswers(got, np.zeros(4, np.uint8), {2: "x"})
+    back = read(encode(Finished(replace(RESULT, answers=answers), True)))
+    assert isinstance(back, Finished)
+    assert isinstance(back.result, CaseResult)
+    assert isinstance(back.result.answers, CallAnswers)
+    first, none, texts, large = back.result.answers.got
     assert isinstance(first, Outputs)
     assert isinstance(texts, Outputs)
     np.testing.assert_array_equal(first.arrays[0], [[0, 1, 2], [3, 4, 5]])
     assert (first.arrays[0].dtype, texts.arrays[0].tolist()) == (np.uint16, ["a", "b"])
-    assert (none, large, back.messages) == (None, got[3], {2: "x"})
+    assert (none, large, back.result.answers.messages) == (None, got[3], {2: "x"})
+
+
+def test_answers_to_elements_come_as_they_were() -> None:
+    codes, state = np.arange(3, dtype=np.uint16), np.zeros(3, np.uint8)
+    there = Elsewhere("alone", np.array([1]), codes[:1])
+    answers = Answers(codes, state, {1: "x"}, elsewhere=(there,), with_others=frozenset([2]))
+    back = read(encode(Finished(replace(RESULT, answers=answers), True, doubt=there)))
+    assert isinstance(back, Finished)
+    assert isinstance(back.result, CaseResult)
+    found = back.result.answers
+    assert isinstance(found, Answers)
+    np.testing.assert_array_equal(found.got, codes)
+    assert (found.messages, found.with_others) == ({1: "x"}, frozenset([2]))
+    for one in (found.elsewhere[0], back.doubt):
+        assert one is not None
+        assert (one.placement, one.index.tolist(), one.got.tolist()) == ("alone", [1], [0])
+
+
+def packed(**fields: object) -> bytes:
+    return msgspec.msgpack.encode(fields)
 
 
 @pytest.mark.parametrize(
@@ -66,28 +86,27 @@ def test_arrays_come_as_they_were() -> None:
     [
         b"",
         b"\x80\x04\x95",
-        b"[" * 100_000,
-        b'["Popen", ["true"]]',
-        b'["Lost", "how", 1, true]',
-        b'["Lost", {"how": 1}, true, true]',
-        b'["Lost", "how", true]',
-        CODEC.encode(Finished(RESULT, True)).replace(b"Identity-1", b"Identity-2"),
-        CODEC.encode(Finished(RESULT, True)).replace(b'"fail"', b'"passed"'),
+        b"\x91" * 100_000,
+        packed(type="Popen", args=["true"]),
+        packed(type="Lost", how="how", timed_out=1, printed=True),
+        packed(type="Lost", how={"how": 1}, timed_out=True, printed=True),
+        packed(type="Lost", how="how", timed_out=True),
+        FINISHED.replace(b"Identity-1", b"Identity-2"),
+        FINISHED.replace(b"\xa4fail", b"\xa4done"),
     ],
 )
 def test_what_is_no_message(text: bytes) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        CODEC.decode(text, CASES)
+        read(text)
 
 
 def test_an_array_of_objects_is_none() -> None:
-    codec = Codec(CallAnswers)
-    text = codec.encode(CallAnswers((), np.zeros(4, np.uint8), {}))
-    plain = json.loads(text)
-    plain[1][0] = "V"
+    there = Elsewhere("alone", np.array([1]), np.zeros(1, np.uint8))
+    plain = msgspec.msgpack.decode(encode(Finished(RESULT, True, doubt=there)))
+    plain["doubt"]["got"][0] = "V"
     with pytest.raises(ValueError, match="array"):
-        codec.decode(json.dumps(plain).encode(), {})
+        read(msgspec.msgpack.encode(plain))
 
 
-def test_it_is_as_small_as_it_can_be() -> None:
-    assert CODEC.encode(Lost("how", True, False)) == b'["Lost","how",true,false]'
+def test_a_loss_comes_as_it_was() -> None:
+    assert read(encode(Lost("how", True, False))) == Lost("how", True, False)

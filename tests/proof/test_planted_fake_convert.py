@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -28,6 +27,7 @@ from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float
 from convcheck.numerics.number import numbers_of_texts
 from convcheck.numerics.words import code_of
+from convcheck.records import replace
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache, cached_property, partial
 from typing import ClassVar
 
@@ -24,6 +23,7 @@ from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.codes import Bits, is_nan
 from convcheck.numerics.format import Float
+from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.body.matrix import compile_matrix, find

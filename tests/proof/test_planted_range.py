@@ -6,7 +6,6 @@ Counted are pairs of a bug and a case; what can be seen is told by a hundred mor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -19,6 +18,7 @@ from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, CallAnswers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import CaseResult
+from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT

@@ -7,7 +7,6 @@ element flipped, are accused.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from convcheck.judge.answers import ANSWERED, Answers, CallAnswers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.elements import judge
 from convcheck.judge.result import FAILURES, CaseResult
+from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.vectors.model import CallSet, Vectors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -11,6 +10,7 @@ from report_runs import case, failing, passed, run, unasked
 from rich.console import Console
 
 from convcheck.judge.result import RunResult
+from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.vectors.model import COVERAGES, Coverage
 

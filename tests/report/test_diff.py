@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from report_runs import (
 from convcheck.errors import Place, UsageError
 from convcheck.judge.result import CaseResult, Excuse, Group, RunResult
 from convcheck.plan.diff import check_comparable, diff_runs
+from convcheck.records import replace
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.diff import diff_page
 
@@ -237,7 +237,7 @@ def test_the_json(files: Path) -> None:
     done = convcheck("diff", files / "old.json", files / "new.json", "--json", "-")
     assert "FIXED" in done.stderr
     found: dict[str, Any] = held_to_schema("diff", json.loads(done.stdout))
-    assert found["format"] == "convcheck-diff/1"
+    assert found["format"] == "convcheck-diff/2"
     assert found["summary"] == {
         "changed_cause": 0, "other_cause": 0,
         "new": 5, "changed": 1, "fixed": 1, "not_asked": 1, "other_verdict": 1, "other_answer": 1,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from command import convcheck
@@ -13,6 +12,7 @@ from report_runs import ELSE, TRUNCATED, answered, case, group, passed, run, una
 
 from convcheck.judge.result import CaseDiagnosis, CauseInWords, Names, RunResult
 from convcheck.plan.diff import RunDifference, diff_runs
+from convcheck.records import replace
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.diff import diff_page
 

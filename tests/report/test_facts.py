@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from facts import difference, facts
@@ -11,7 +12,7 @@ from places import TESTS
 
 GROUP = {"rule": "saturate", "row": "nan", "verdict": "fail", "placement": "", "count": 2}
 CAUSE = {"together": [{"name": "ties-away"}], "cases": [{"case": "a", "wrong": 2, "answers": 9}]}
-RUN = {
+RUN: dict[str, Any] = {
     "format": "convcheck-report/2",
     "cases": [{"id": "a", "verdict": "fail", "groups": [GROUP]}],
     "causes": [CAUSE],
@@ -42,6 +43,19 @@ def test_what_differs(old: str, new: str, changed: int, tmp_path: Path) -> None:
     assert len(difference(before, after)) == changed
     command = [sys.executable, str(TESTS / "facts.py"), str(before), str(after)]
     assert subprocess.run(command, capture_output=True, check=False).returncode == bool(changed)
+
+
+def test_a_run_of_this_format_has_the_same_facts_as_one_of_the_format_before(
+    tmp_path: Path,
+) -> None:
+    group = {key: GROUP[key] for key in ("verdict", "count")} | {"rule": 0}
+    now = RUN | {
+        "format": "convcheck-run/3",
+        "rules": [{key: GROUP[key] for key in ("rule", "row")}],
+        "cases": [{"case": {"id": "a"}, "verdict": "fail", "groups": [group]}],
+    }
+    before, after = written(tmp_path / "before.json", RUN), written(tmp_path / "after.json", now)
+    assert difference(before, after) == []
 
 
 def test_another_format_is_refused() -> None:

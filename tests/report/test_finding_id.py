@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
-from command import convcheck
+from command import convcheck, report_at
 from drawn import in_junit, in_markdown, print_report
 from report_runs import ELSE, TABLE, TRUNCATED, answered, case, group, run
 from rich.console import Console
 
 from convcheck.judge.result import RunResult
 from convcheck.plan.diff import diff_runs
+from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.diff import diff_page
@@ -80,7 +80,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def named_in(report: Path) -> list[str]:
-    cases = json.loads(report.read_text())["cases"]
+    cases = report_at(report)["cases"]
     groups = (group for case in cases for group in case["groups"])
     return list(dict.fromkeys(group["finding"] for group in groups if "finding" in group))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from convcheck.gate.known import hold, read_known
 from convcheck.judge.failure import failure_key_of_cause, finding_id, is_of_most
 from convcheck.judge.result import Group, RunResult
 from convcheck.plan.diff import diff_runs
+from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.diff import diff_page
@@ -59,14 +59,19 @@ def test_two_faults_by_one_row_are_two_findings_with_an_example_each(
     report: dict[str, Any],
 ) -> None:
     failing = [
-        (one["id"].partition("/")[0], one["inputs"][0], group)
-        for one in report["cases"] for group in one["groups"] if group["verdict"] == "fail"
+        (one["case"]["id"].partition("/")[0], one["case"]["inputs"][0], group)
+        for one in report["cases"] for group in one.get("groups", ())
+        if group.get("verdict") == "fail"
     ]  # fmt: skip
+    rules = report["rules"]
     ids: dict[str, set[tuple[str, str]]] = {}
     for spec, source, group in failing:
         ids.setdefault(group["finding"], set()).add((spec, source))
         assert group["examples"]
-    same_way = {(g["rule"].rpartition(" > ")[2], g["row"], g["kind"]) for *_, g in failing}
+    same_way = {
+        (rules[g["rule"]]["rule"].rpartition(" > ")[2], rules[g["rule"]]["row"], g["kind"])
+        for *_, g in failing
+    }
     assert len(same_way) < len(ids)
     assert sorted(map(sorted, ids.values())) == [
         [("onnx.Cast-24", "int32")], [("onnx.Cast-24", "int8")],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from command import check_golden
@@ -24,6 +23,7 @@ from report_runs import (
 
 from convcheck.errors import Place
 from convcheck.judge.result import Problem, RunResult
+from convcheck.records import replace
 
 ONE = case("onnx.Cast-21", "float32", "bfloat16")
 HOSTILE = "100%25 a::b,c=d\r\n::error::x % %0A"

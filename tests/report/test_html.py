@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
@@ -31,11 +30,12 @@ from report_runs import (
     run,
 )
 
-from convcheck.judge.result import Example, RunResult
+from convcheck.judge.result import Cpu, Environment, Example, RunResult
 from convcheck.numerics.codes import is_nan
 from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Int, Numeric
 from convcheck.numerics.order import code_at_index, index_of
+from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.html.data import data, shown_failures
 from convcheck.report.html.grid import ends, index_below, nan, real, value_at
@@ -111,8 +111,8 @@ def _spelled(value: Any) -> str:
 
 @pytest.mark.parametrize("name", ["failing", "calls", "listed"])
 def test_the_same_result_gives_the_same_page(name: str, tmp_path: Path) -> None:
-    cpu = {"model": "a processor", "count": 2, "features": ["avx"]}
-    here = {"platform": "a system", "cpu": cpu, "threads": 2, "versions": {"python": "3.11"}}
+    cpu = Cpu("a processor", ("avx",), 2)
+    here = Environment("a system", cpu, 2, {"python": "3.11"})
     result = replace(RUNS[name](), environment=here)
     report_json.write(result, str(tmp_path / "run.json"))
     again = read(str(tmp_path / "run.json"), {word: dtype(word) for word in FORMATS})

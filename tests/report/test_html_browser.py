@@ -6,7 +6,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +33,7 @@ from report_runs import (
 from convcheck.judge.result import Example, Group, RunResult
 from convcheck.numerics.format import Text
 from convcheck.numerics.order import code_at_index
+from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.html.grid import ends, index_below, value_at
 from convcheck.semantics.expected import Quotation

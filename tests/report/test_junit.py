@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, fromstring
 
@@ -35,6 +34,7 @@ from report_runs import (
 import convcheck
 from convcheck.errors import Place
 from convcheck.judge.result import BackendInfo, CaseResult, Problem, RunResult, Timing
+from convcheck.records import replace
 from convcheck.rules.model import Level
 
 SCHEMA = xmlschema.XMLSchema(TESTS / "schemas" / "junit-10.xsd")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from command import check_golden
@@ -35,6 +34,7 @@ from report_runs import (
 
 from convcheck.errors import Place
 from convcheck.judge.result import BackendInfo, CauseInWords, Problem, RunResult
+from convcheck.records import replace
 from convcheck.report.draw import markdown
 
 LIMIT = 1 << 16

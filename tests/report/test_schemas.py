@@ -25,7 +25,7 @@ def test_every_schema_file_is_of_a_format() -> None:
 
 
 def test_fields_are_described_by_their_comments() -> None:
-    struct = schema("report")["$defs"]["Group"]
+    struct = schema("run")["$defs"]["Group"]
     said = struct["properties"]["of"]["description"]
     assert said == "How many values the row decided."
     assert struct["additionalProperties"] is False
@@ -34,7 +34,7 @@ def test_fields_are_described_by_their_comments() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_reports_are_what_the_schema_says(name: str) -> None:
-    held_to_schema("report", document(RUNS[name]()))
+    held_to_schema("run", document(RUNS[name]()))
 
 
 def damaged(found: Any, path: tuple[Any, ...], to: object) -> Any:
@@ -56,6 +56,6 @@ def damaged(found: Any, path: tuple[Any, ...], to: object) -> Any:
 )
 def test_the_schema_sees_damage(path: tuple[Any, ...], to: object) -> None:
     found = json.loads(render(document(RUNS["failing"]())))
-    validator = jsonschema.Draft202012Validator(schema("report"))
+    validator = jsonschema.Draft202012Validator(schema("run"))
     assert validator.is_valid(found)
     assert not validator.is_valid(damaged(found, path, to))

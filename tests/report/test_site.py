@@ -9,7 +9,6 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from site_runs import (
 
 from convcheck.history.matrix import RuleKey
 from convcheck.judge.result import BackendInfo, RunResult, Shard
+from convcheck.records import replace
 from convcheck.report.json.encode import text as text_of
 from convcheck.report.json.reports import side_by_side_text
 from convcheck.report.site.cells import bar_parts, heat_cells
@@ -221,10 +221,10 @@ def test_bad_input(tmp_path: Path) -> None:
     good = release("1.0", *RIGHT)
     texts = {
         "same.json": text_of(good), "good.json": text_of(good),
-        "old.json": text_of(good).replace("convcheck-report/2", "convcheck-report/0"),
+        "old.json": text_of(good).replace("convcheck-run/3", "convcheck-run/0"),
         "shard.json": text_of(replace(good, shard=Shard(1, 2, "feed" * 16))),
         "none_of_many.json": side_by_side_text([], {"ort": "it is not installed"}),
-        "old_of_many.json": side_by_side_text([good], {}).replace('"convcheck-report/2', '"x/2'),
+        "old_of_many.json": side_by_side_text([good], {}).replace('"convcheck-run/3', '"x/2'),
         "twice.json": side_by_side_text([good, good], {}),
     }  # fmt: skip
     for name, text in texts.items():
@@ -232,9 +232,9 @@ def test_bad_input(tmp_path: Path) -> None:
     said = {
         (): "no report is named\n  hint: make one with",
         ("none.json",): "none.json",
-        ("old.json",): "old.json is not a convcheck-report/2 but a convcheck-report/0\n  hint:",
+        ("old.json",): "old.json is not a convcheck-run/3 but a convcheck-run/0\n  hint:",
         ("none_of_many.json",): "none_of_many.json has no report in it\n  hint:",
-        ("old_of_many.json",): "old_of_many.json is not a convcheck-report/2 but a x/2\n  hint:",
+        ("old_of_many.json",): "old_of_many.json is not a convcheck-run/3 but a x/2\n  hint:",
         ("twice.json",): "twice.json and twice.json are both of onnxruntime 1.0",
         ("shard.json",): "shard 1 of 2 only\n  hint: `convcheck merge`",
         ("good.json", "same.json"): "good.json and same.json are both of onnxruntime 1.0, and both"

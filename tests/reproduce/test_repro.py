@@ -8,14 +8,13 @@ from __future__ import annotations
 import ast
 import json
 import subprocess
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 from c_compiler import c_compiler
 from catalogue import CATALOG
-from command import convcheck
+from command import convcheck, report_at
 from planted import identity
 from report_json import document, render
 from repro_scripts import run_many, run_one
@@ -23,8 +22,9 @@ from repro_scripts import run_many, run_one
 from convcheck.chains.asked import own_chain
 from convcheck.cli.repro import command
 from convcheck.errors import UsageError
-from convcheck.judge.result import BackendInfo, Group, RunResult, Strip
+from convcheck.judge.result import BackendInfo, Group, RunResult, Strip, TypeName
 from convcheck.plan.runner import execute
+from convcheck.records import replace
 from convcheck.report.json.decode import read
 from convcheck.reproduce import emit as repro
 from convcheck.reproduce.ask import ask_case
@@ -213,7 +213,7 @@ def test_scripts_of_graphs_fail_in_their_settings(
     cases = [word for glob in globs for word in ("--case", glob)]
     asked = ("run", "--chains", "--backend", address, *specs, *cases, "--no-progress")
     assert convcheck(*asked, "--json", report).returncode == 1
-    failed = [one for one in json.loads(report.read_text())["cases"] if one["verdict"] == "fail"]
+    failed = [one for one in report_at(report)["cases"] if one["verdict"] == "fail"]
     assert len(failed) == fail
     paths = [tmp_path / f"{i}.py" for i in range(len(failed))]
     for one, path in zip(failed, paths, strict=True):
@@ -502,7 +502,7 @@ def test_an_element_that_a_reading_leaves_open_is_no_witness(tmp_path: Path) -> 
     case = find_case(CATALOG, name, None, None, ())
 
     def one(code: int) -> Strip:
-        return Strip("float32", case.inputs[0].format, (1,), 0, (code,))
+        return Strip(TypeName("float32", case.inputs[0].format), (1,), 0, (code,))
 
     due = Due("each operation in T_F", (one(0xC3155555),))
     inputs = one(0xC31AAAAB), one(0x40400000)

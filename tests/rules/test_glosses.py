@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from drawn import annotated, in_html, in_junit, in_markdown
 from report_runs import ELSE, TRUNCATED, answered, case, run
 
 from convcheck.judge.result import RunResult
+from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.json.decode import read
 from convcheck.report.json.encode import text

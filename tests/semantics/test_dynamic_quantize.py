@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from catalogue import CATALOG, calls_asked
@@ -19,6 +17,7 @@ from convcheck.judge.answers import ANSWERED, CallAnswers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.codes import Bits
+from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.load import load
 from convcheck.rules.model import Case

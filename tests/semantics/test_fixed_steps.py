@@ -3,8 +3,6 @@ with few evaluations, held to the oracle where it changes and to the evaluator c
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from catalogue import CATALOG, compiled
@@ -12,6 +10,7 @@ from oracle.quantize import NAN, UNDEFINED, ZERO, Result, quantize
 
 from convcheck.numerics.words import code_of
 from convcheck.plan.select import cases_of_tier
+from convcheck.records import replace
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.expression import parse_expression
 from convcheck.rules.model import Case

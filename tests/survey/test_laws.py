@@ -16,6 +16,7 @@ from oracle import decode
 
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.trial import Trial
+from convcheck.judge.result import Fits, Laws
 from convcheck.numerics.codec import decode as numbers
 from convcheck.numerics.codes import Bits
 from convcheck.rules.find import find_case
@@ -23,7 +24,6 @@ from convcheck.rules.model import Case
 from convcheck.semantics.expected import UNDEFINED, Reading
 from convcheck.semantics.vocabulary import Points
 from convcheck.survey.elements import Known
-from convcheck.survey.model import Fits, Laws
 from convcheck.vectors.inputs import numeric_inputs
 
 TYPES = CATALOG.types.types

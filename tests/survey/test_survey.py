@@ -5,13 +5,11 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import jsonschema
-import msgspec
 import numpy as np
 import pytest
 from catalogue import CATALOG
@@ -24,24 +22,23 @@ from convcheck.backends.protocol import Outputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.errors import Place, UsageError
 from convcheck.judge.answers import ANSWERED, REFUSED, CallAnswers
-from convcheck.judge.result import BackendInfo, CaseResult, Shard
+from convcheck.judge.result import BackendInfo, CaseResult, Shard, Surveyed
 from convcheck.plan.deal import plan_digest
 from convcheck.plan.runner import execute
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
+from convcheck.records import replace
 from convcheck.report.draw.console import put
 from convcheck.report.draw.survey import survey_page
-from convcheck.report.json import survey as survey_json
-from convcheck.report.json.codec import plain
+from convcheck.report.json.codec import json_text
 from convcheck.report.json.schemas import schema
-from convcheck.report.json.survey_decode import survey_of
+from convcheck.report.json.survey import read_survey, survey_text
 from convcheck.report.json.survey_merge import merge_surveys
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.survey.elements import Known
 from convcheck.survey.merge import Column, Survey, SurveyRow, collect, tell, unsurveyed
-from convcheck.survey.model import CaseSurvey, Surveyed
 from convcheck.survey.survey import OpenRows, survey
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
@@ -211,9 +208,8 @@ def test_every_difference_is_found() -> None:
     found = row(Survey((), "edge", "", collect([first, first])), "float-to-short / x > max")
     assert not found.differences
     [changed] = [r for r in first if r.case.name == "float32-to-int4"]
-    assert isinstance(changed, CaseSurvey)
     rows = tuple(_with_one_changed(one) for one in changed.rows)
-    other = tuple(CaseSurvey(**{**r.__dict__, "rows": rows}) if r is changed else r for r in first)
+    other = tuple(replace(r, rows=rows) if r is changed else r for r in first)
     for each in collect([first, other]):
         [difference] = each.differences
         assert difference.inputs == 1
@@ -263,11 +259,12 @@ def test_terminal_golden() -> None:
 
 def test_json_is_what_the_schema_says_and_golden() -> None:
     for found in (everything(), of_calls(), together("reference", "ByTheOther", selection=SHORT)):
-        document = json.loads(survey_json.text_of(plain(survey_json.encoded(found))))
+        document = json.loads(survey_text(found))
         jsonschema.Draft202012Validator(SCHEMA).validate(document)
     found = together("reference", "ByTheOther", selection=SHORT)
-    document = masked(plain(survey_json.encoded(found)))
-    check_golden("survey-readings.json", survey_json.text_of(document), None)
+    document = masked(json.loads(survey_text(found)))
+    text = json_text(document, "rules", "rows", nested="answers")
+    check_golden("survey-readings.json", text, None)
 
 
 # Whole calls, built by hand.
@@ -360,10 +357,11 @@ def test_real_runtimes_are_surveyed(tmp_path: Path) -> None:
     document = json.loads(path.read_text())
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     assert [b["address"] for b in document["backends"]] == ["ort", "onnx-reference"]
-    names = {f"{r['rule']} / {r['row']}" for r in document["rows"]}
+    rules = (document["rules"][row["rule"]] for row in document["rows"])
+    names = {f"{rule['rule']} / {rule['row']}" for rule in rules}
     assert {"float-to-fixed / x > max", "float-to-short / else"} <= names
-    answered = [b for r in document["rows"] for c in r["cases"] for b in c["backends"] if b]
-    assert any(b["asked"] and b["laws"] for b in answered)
+    answered = [b for r in document["rows"] for here in r["answers"] for b in here if b]
+    assert any(b["asked"] and b.get("fits") for b in answered)
 
 
 def test_two_surveys_give_the_same_bytes(tmp_path: Path) -> None:
@@ -407,43 +405,43 @@ def test_rows_and_cases_that_one_backend_lost_keep_their_order_in_a_merge() -> N
     ids = [result.case.id for result in other]
     columns = (Column("a", BackendInfo("a", "1")), Column("b", BackendInfo("b", "1")))
 
-    def part(index: int, of: int) -> survey_json.SurveyJson:
+    def part(index: int, of: int) -> Survey:
         mine = ids[index - 1 :: of]
         rows = collect([[r for r in one if r.case.id in mine] for one in results], untaken=True)
         shard = Shard(index, of, plan_digest(ids))
-        return survey_json.encoded(
-            Survey(columns, "edge", "c0ffee", rows, shard=shard, asked=tuple(mine))
-        )
+        return Survey(columns, "edge", "c0ffee", rows, shard=shard, asked=tuple(mine))
 
-    whole = survey_json.encoded(Survey(columns, "edge", "c0ffee", collect(results)))
+    whole = Survey(columns, "edge", "c0ffee", collect(results))
     merged = merge_surveys([(str(index), part(index, 3)) for index in (1, 2, 3)])
-    assert survey_json.text_of(plain(merged)) == survey_json.text_of(plain(whole))
+    assert survey_text(merged) == survey_text(whole)
 
 
-def test_a_survey_that_is_read_back_is_drawn_alike() -> None:
+def test_a_survey_that_is_read_back_is_drawn_alike(tmp_path: Path) -> None:
     """Also one of whole calls, whose examples have tensors."""
     calls = Selection(("onnx.Range-11",), globs=("*/int16-*",))
     of_range = together("ort", "reference", selection=calls)
     for found in (everything(), of_range):
-        again = survey_of(survey_json.encoded(found), CATALOG)
+        (tmp_path / "survey.json").write_text(survey_text(found))
+        again = read_survey(str(tmp_path / "survey.json"), CATALOG.types.types)
         assert shown(again) == shown(found)
 
 
-def test_a_survey_that_names_a_case_twice_is_damaged() -> None:
+def test_a_survey_that_names_a_case_twice_is_damaged(tmp_path: Path) -> None:
     """In one row, or in two that are the same row."""
-    good = survey_json.encoded(everything())
+    good, path = everything(), tmp_path / "survey.json"
     first, *others = good.rows
-    twice = msgspec.structs.replace(first, cases=(*first.cases, first.cases[0]))
+    twice = replace(first, cases=(*first.cases, first.cases[0]))
+    twice = replace(twice, answers=(*first.answers, first.answers[0]))
     for rows in ((twice, *others), (first, *others, first)):
-        damaged = msgspec.structs.replace(good, rows=rows)
+        path.write_text(survey_text(replace(good, rows=rows)))
         with pytest.raises(UsageError, match=f"damaged survey: {first.cases[0].id} stands twice"):
-            survey_of(damaged, CATALOG)
+            read_survey(str(path), CATALOG.types.types)
 
 
 def test_json_on_stdout_is_json_alone() -> None:
     select = ("onnx.Cast-21", "--from", "float16", "--to", "int8")
     done = convcheck("survey", "--backend", "reference", *select, "--json", "-")
-    assert json.loads(done.stdout)["format"] == "convcheck-survey/2"
+    assert json.loads(done.stdout)["format"] == "convcheck-survey/3"
     assert "SURVEYED" in done.stderr
 
 

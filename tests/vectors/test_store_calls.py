@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue import CATALOG
+from command import report_at
 
 from convcheck.errors import VectorError
 from convcheck.files import write_whole
@@ -402,7 +403,7 @@ def test_nonsense_with_a_right_hash_accuses_nobody(folder: Path, tmp_path: Path)
     garbage(data)
     rewrite(folder, json.dumps(data))
     assert run_with(folder, tmp_path).returncode == 1
-    [case] = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["cases"]
+    [case] = report_at(tmp_path / "r.json")["cases"]
     assert (case["verdict"], case["groups"]) == ("error", [])
     assert "vector file: not vectors of openvino.Range-4/int8" in case["message"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import zip_longest
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text as Line
 
+from convcheck.records import replace
 from convcheck.report.blocks import (
     INDENT,
     LABEL,

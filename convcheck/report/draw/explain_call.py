@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from convcheck.judge.refusals import is_accepted
-from convcheck.judge.result import Strip, Word
+from convcheck.judge.result import Strip, TypeName, Word
 from convcheck.judge.words import pattern, type_and_shape
 from convcheck.numerics.codes import Bits
 from convcheck.report.blocks import BLANK, Block, Text, field
@@ -111,4 +111,4 @@ def _strip(
     if patterns is not None:
         said = zip(words, patterns[:_COMPLETE].tolist(), strict=True)
         words = [w if p == EXACT else f"<{PATTERNS[p]}>" for w, p in said]
-    return Strip(dtype.name, dtype.format, shape, 0, tuple(words))
+    return Strip(TypeName(dtype.name, dtype.format), shape, 0, tuple(words))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from convcheck.judge.words import clean
+from convcheck.records import replace
 from convcheck.report.blocks import (
     INDENT,
     LABEL,

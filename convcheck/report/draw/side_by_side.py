@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from convcheck.causes.gather import Diagnosis
 from convcheck.causes.shared import shared_causes
 from convcheck.judge.result import FAILURES
 from convcheck.judge.words import clean
+from convcheck.records import replace
 from convcheck.report.blocks import BLANK, Block, Said, Table, Text, item, styled, under
 from convcheck.report.causes import said_of
 from convcheck.report.document import Document

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from convcheck.judge.result import Surveyed
 from convcheck.judge.words import cited, clean, translated
 from convcheck.report.blocks import BLANK, Block, Text, cut, item
 from convcheck.report.examples import answer_in_words, question_in_words
@@ -23,7 +24,7 @@ from convcheck.survey.merge import (
     Told,
     tell,
 )
-from convcheck.survey.model import EVERY_READING, NO_READING, SOME_READING, Surveyed
+from convcheck.survey.model import EVERY_READING, NO_READING, SOME_READING
 from convcheck.wording import GLUE, number, plural
 
 _NO_LAW, _NO_READING, _DIFFER = "no simple law", "no reading", "they differ"

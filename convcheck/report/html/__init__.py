@@ -110,17 +110,15 @@ def _head(document: Document, command: str) -> dict[str, Any]:
 
 def _facts(run: RunResult, command: str) -> list[tuple[str, str]]:
     """Return what else is known of the run: how it was made, and where."""
-    where = dict(run.environment or environment())
-    cpu = where.get("cpu") or {}
-    versions = (where.get("versions") or {}).items()
+    where = run.environment or environment()
+    cpu, versions = where.cpu, where.versions.items()
     facts = [
         ("Command", command),
         ("Shard", f"{run.shard.index} of {run.shard.of}" if run.shard else ""),
         ("Vectors", "\n".join(f"{spec}  {digest}" for spec, digest in run.corpora)),
-        ("Platform", str(where.get("platform", ""))),
-        ("Processor", f"{cpu.get('model', '')}, {cpu.get('count', '')} cores, "
-                      f"{where.get('threads', '')} used"),
-        ("Features", " ".join(cpu.get("features") or ())),
+        ("Platform", where.platform),
+        ("Processor", f"{cpu.model}, {cpu.count} cores, {where.threads} used"),
+        ("Features", " ".join(cpu.features)),
         ("Versions", ", ".join(f"{name} {v}" for name, v in versions if v)),
         ("Made with", f"convcheck {__version__}"),
     ]  # fmt: skip

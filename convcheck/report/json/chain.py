@@ -12,7 +12,7 @@ from convcheck.chains.judgement import ChainJudgement, ChainVerdict, ReadAs, Tel
 from convcheck.chains.table import ChainTable
 from convcheck.chains.type_chain import TypeChain, rules_digest
 from convcheck.judge.words import code_text, value
-from convcheck.report.json.codec import Count, Shape, json_text, plain
+from convcheck.report.json.codec import Count, Shape, json_text
 from convcheck.rules.model import DType, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS
 
@@ -136,7 +136,7 @@ def _rules(spec: Spec, where: Sequence[str]) -> _Rules:
 
 def chain_text(answer: ChainJudgement, where: Sequence[str]) -> str:
     """Return an answer as JSON text, a way to read what is disputed a line."""
-    return json_text(plain(_chain(answer, where)), rows="ways")
+    return json_text(_chain(answer, where), "ways")
 
 
 def _chain(answer: ChainJudgement, where: Sequence[str]) -> ChainJson:
@@ -159,7 +159,7 @@ def chains_text(table: ChainTable) -> str:
         **_rules(table.spec, table.attributes),
         chains=tuple(_triple(names, each) for names, each in table.chains.items()),
     )
-    return json_text(plain(made), rows="chains")
+    return json_text(made, "chains")
 
 
 def _triple(names: tuple[str, str, str], answer: ChainJudgement) -> TripleJson:

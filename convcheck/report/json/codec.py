@@ -1,43 +1,71 @@
-"""Structs to JSON text and back. What is read is held to its types; an error names the path.
-
-Texts from outside may hold half of a surrogate pair, which msgspec does not json_text in JSON: the
-standard library writes and parses the text, msgspec turns it into structs and holds it to them.
-"""
+"""Structs to JSON text and back. What is read is held to its types; an error names the path."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_REPORT, read_text
-from convcheck.judge.result import Word
-from convcheck.numerics.format import Format, Text
-
-
-class Shape(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
-    """A JSON object of a public format. A field that has a default is left out where it is that."""
-
+from convcheck.judge.reading import plain
+from convcheck.records import Count as Count
+from convcheck.records import Record
 
 S = TypeVar("S")
-Count = Annotated[int, msgspec.Meta(ge=0)]
-Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
+_FIRST = ("format", "convcheck")
+_Members = dict[str, msgspec.Raw]
 
 
-def plain(struct: object) -> Any:
-    """Return a struct as dicts, lists, texts and numbers."""
-    return msgspec.to_builtins(struct)
+class Shape(Record, frozen=True, kw_only=True):
+    """A JSON object that is derived of results."""
 
 
-def struct(document: object, kind: type[S]) -> S:
-    """Return plain JSON data as a struct. Raises ValueError, which names the path in the data."""
-    return msgspec.convert(document, kind)
+def encoded(struct: object) -> bytes:
+    """Return a struct as JSON on a line."""
+    try:
+        return msgspec.json.encode(struct, enc_hook=plain)
+    except UnicodeEncodeError:  # half of a surrogate pair, as in the name of a file
+        data = msgspec.to_builtins(struct, enc_hook=plain, str_keys=True)
+        return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def json_text(struct: object, *rows: str, nested: str = "") -> str:
+    """Return a struct as JSON text with each member of the lists `rows` on a line, so that a
+    difference between two files is a line too; if a row has a list `nested`, each member of that.
+    """
+    found = msgspec.json.decode(encoded(struct), type=_Members)
+    keys = sorted(
+        found, key=lambda key: (key not in _FIRST, rows.index(key) if key in rows else -1)
+    )
+    members = (
+        (key, _rows(found[key], nested) if key in rows else _head(found[key])) for key in keys
+    )
+    lines = (f'"{key}": {said}' for key, said in members)
+    text = "{\n " + ",\n ".join(lines) + "\n}\n"
+    return text.replace("##", "#\\u0023")  # only texts have it, and CI systems obey ##[ in a log
+
+
+def _head(raw: msgspec.Raw) -> str:
+    return msgspec.json.format(bytes(raw), indent=1).decode().replace("\n", "\n ")
+
+
+def _rows(raw: msgspec.Raw, nested: str) -> str:
+    rows = msgspec.json.decode(raw, type=list[msgspec.Raw])
+    lines = ",\n  ".join(_row(row, nested) for row in rows)
+    return f"[\n  {lines}\n ]" if rows else "[]"
+
+
+def _row(raw: msgspec.Raw, nested: str) -> str:
+    members = msgspec.json.decode(raw, type=_Members) if nested else {}
+    if nested not in members:
+        return bytes(raw).decode()
+    last = members.pop(nested)
+    inner = msgspec.json.decode(last, type=list[msgspec.Raw])
+    lines = ",\n   ".join(bytes(one).decode() for one in inner)
+    return f'{encoded(members).decode()[:-1]},"{nested}":[\n   {lines}]}}'
 
 
 def text_in(path: str, hint: str) -> str:
@@ -49,55 +77,16 @@ def text_in(path: str, hint: str) -> str:
         raise UsageError(f"cannot read {path}: {said}", hint=hint) from None
 
 
-def parsed(text: str, path: str, hint: str) -> Any:
-    """Return the JSON in the text of a file. Raises UsageError for what is no JSON."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not JSON: {error}", hint=hint) from None
-
-
-def parse(path: str, hint: str) -> Any:
-    """Return the JSON in a file. Raises UsageError for one that cannot be read, or is no JSON."""
-    return parsed(text_in(path, hint), path, hint)
-
-
-def struct_in(text: str, kind: type[S]) -> S | None:
-    """Return JSON text as a struct, a third of the time that `parsed` and `struct` take; None for
-    text that msgspec does not take: these two say why, or take it.
+def struct_in(path: str, kind: type[S], form: str, hint: str) -> S:
+    """Return the struct in a JSON file. Raises UsageError for one that has none of the kind, whose
+    `format` is `form`.
     """
+    text = text_in(path, hint)
     try:
         return msgspec.json.decode(text, type=kind)
-    except (ValueError, RecursionError):
-        return None
-
-
-def json_text(document: Mapping[str, Any], rows: str, nested: str = "") -> str:
-    """Return JSON text with each member of the list `rows` on a line, so that a difference between
-    two files is a line too; where `rows` have a list `nested`, each member of that.
-    """
-    head = json.dumps({k: v for k, v in document.items() if k != rows}, indent=1)
-    lines = ",\n".join("  " + _line(row, nested) for row in document[rows])
-    said = f'{head[:-2]},\n "{rows}": [' + (f"\n{lines}\n " if lines else "") + "]\n}\n"
-    return said.replace("##", "#\\u0023")  # only texts have it, and CI systems obey ##[ in a log
-
-
-def _line(row: Mapping[str, Any], nested: str) -> str:
-    if not nested:
-        return json.dumps(row)
-    head = json.dumps({k: v for k, v in row.items() if k != nested})
-    lines = ",\n".join("   " + json.dumps(one) for one in row[nested])
-    return f'{head[:-1]}, "{nested}": [\n{lines}]}}'
-
-
-def word_of(text: str, fmt: Format | None) -> Word:
-    """Return a code, a text, or a pattern's word in angle brackets, as it was written.
-
-    Raises ValueError for what is no code of the format; `fmt` is None for a type not known.
-    """
-    if isinstance(fmt, Text) or text.startswith("<"):
-        return text
-    code = int(text, 16)
-    if code < 0 or (fmt is not None and code >> 8 * fmt.storage.itemsize):
-        raise ValueError(f"{text} is not a code of its type")
-    return code
+    except msgspec.ValidationError as error:
+        known = f'"{form}"' in text[:200]
+        said = f"is a damaged {form}: {error}" if known else f"is not a {form}"
+        raise UsageError(f"{path} {said}", hint=hint) from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not JSON: {error}", hint=hint) from None

@@ -1,42 +1,49 @@
-"""A report read back: from its structs, the result of a run."""
+"""A report read back: the run that it was written of, held to what it says of itself."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache, lru_cache
-from itertools import pairwise
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import msgspec
 
 from convcheck.causes.gather import names_told
-from convcheck.errors import Place, UsageError
-from convcheck.judge import result as judged
-from convcheck.judge.result import CallExample, CaseResult, RunResult, case_verdict
-from convcheck.plan.units import Rules
-from convcheck.report.json import report as form
-from convcheck.report.json.codec import parsed, plain, struct, struct_in, text_in, word_of
-from convcheck.report.json.tensor import strip_of
-from convcheck.rules.model import Attributes, Case, DType, Level, op_and_version, version_key
-from convcheck.semantics.expected import Decision, Quotation
+from convcheck.errors import UsageError
+from convcheck.judge.answers import PLACEMENTS
+from convcheck.judge.part import Part
+from convcheck.judge.ranges import Pair, joining
+from convcheck.judge.reading import Types, hook_of, hooks
+from convcheck.judge.result import FAILURES, CallExample, CaseResult, RunResult, case_verdict
+from convcheck.judge.tally import BY_CALL, SORTS, Tally
+from convcheck.numerics.format import Format, Text
+from convcheck.report.counts import summary_of
+from convcheck.report.json.codec import text_in
+from convcheck.report.json.report import FORMAT, SEVERAL, Report
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import Decision
+from convcheck.wording import plural
 
-Types = Mapping[str, DType]
-_BEFORE = "convcheck-report/1"  # its examples do not say whether a value or a call was asked
 _WHOLE = ("error", "crashed", "refused", "unsupported")  # verdicts of a case without groups
-_ALIKE = 1 << 15  # cases and groups that reports of several releases share: as many are kept
 _HINT = "a report is what `convcheck run --json FILE` writes"
+S = TypeVar("S")
+_EARLIER = ("convcheck-report/1", "convcheck-report/2", "convcheck-reports/2")
 
 
-def read(path: str, types: Types, rules: Rules | None = None) -> RunResult:
-    """Return the run of a report. `types` are those of the specs; with the rules of cases, parts of
-    cases are read too.
+class Head(msgspec.Struct):
+    """What a file begins with; of several backends also the report of each."""
+
+    format: str = ""
+    rules: tuple[Decision, ...] = ()
+    reports: tuple[msgspec.Raw, ...] = ()
+
+
+def read(path: str, types: Types) -> RunResult:
+    """Return the run of a report. `types` are those of the specs.
 
     Raises UsageError for a file that is no report, is of another version, or has other types.
     """
-    text = text_in(path, _HINT)
-    return _quickly_read(text, path, types, rules) or _read(
-        parsed(text, path, _HINT), path, types, rules
-    )
+    return _run(*head_of(path, _HINT), path, types)
 
 
 def read_each(path: str, types: Types) -> Iterator[RunResult]:
@@ -44,385 +51,168 @@ def read_each(path: str, types: Types) -> Iterator[RunResult]:
 
     Raises UsageError as `read` does, and for a document without a report.
     """
-    text = text_in(path, _HINT)
-    if found := _quickly_read(text, path, types, None):
-        yield found
+    text, head = head_of(path, _HINT)
+    if head.format != SEVERAL:
+        yield _run(text, head, path, types)
         return
-    document = parsed(text, path, _HINT)
-    if not (isinstance(document, dict) and document.get("format") == form.SEVERAL):
-        yield _read(document, path, types, None)
-        return
-    reports = document.get("reports")
-    if not (isinstance(reports, list) and reports):
+    if not head.reports:
         raise UsageError(f"{path} has no report in it", hint=_HINT)
-    for one in reports:
-        yield _read(one, path, types, None)
+    for one in head.reports:
+        yield _run(bytes(one), msgspec.json.decode(one, type=Head), path, types)
 
 
-def _quickly_read(text: str, path: str, types: Types, rules: Rules | None) -> RunResult | None:
-    """Return the run of a report; None for text that is none of this version, or not at first
-    sight. Raises UsageError for a damaged one.
+def head_of(path: str, hint: str) -> tuple[bytes, Head]:
+    """Return the text of a JSON file, and what it begins with. Raises UsageError for no JSON."""
+    text = text_in(path, hint).encode()
+    try:
+        return text, msgspec.json.decode(text, type=Head)
+    except msgspec.ValidationError:
+        return text, Head()
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not JSON: {error}", hint=hint) from None
+
+
+def decoded(text: bytes, kind: type[S], types: Types, rules: Sequence[Decision]) -> S:
+    """Return a struct in JSON text. Raises ValueError, which names the path in it, and UsageError
+    for other types.
     """
-    report = struct_in(text, form.ReportJson)
-    return None if report is None else _checked(report, path, types, rules)
+    return msgspec.json.decode(text, type=kind, dec_hook=hook_of(hooks(types, rules=rules)))
 
 
-def _read(document: Any, path: str, types: Types, rules: Rules | None) -> RunResult:
-    named = document.get("format") if isinstance(document, dict) else None
-    if named not in (form.FORMAT, _BEFORE):
-        said = f"{path} is not a {form.FORMAT}" + (f" but a {named}" if named is not None else "")
+def _run(text: bytes, head: Head, path: str, types: Types) -> RunResult:
+    if head.format in _EARLIER:
+        said = f"{path} is a {head.format}, which an earlier version of convcheck wrote"
+        raise UsageError(said, hint="run again with this version")
+    if head.format != FORMAT:
+        said = f"{path} is not a {FORMAT}" + (f" but a {head.format}" if head.format else "")
         raise UsageError(said, hint=_HINT)
     try:
-        report = report_of(document)
-    except (ValueError, OverflowError) as error:
-        raise _damaged(path, error) from None
-    return _checked(report, path, types, rules)
-
-
-def _checked(report: form.ReportJson, path: str, types: Types, rules: Rules | None) -> RunResult:
-    try:
-        result = run_of(report, types, rules)
-        _check_agreement(report, result)
+        report = decoded(text, Report, types, head.rules)
+        result = RunResult(*(getattr(report, name) for name in RunResult.__struct_fields__))
+        check(result)
+        if report.summary != summary_of(result):
+            raise ValueError("its summary is not that of its cases")
+        if report.corpus_sha256 != result.corpus:
+            raise ValueError("its corpus is not that of its specs")
         return result
-    except (ValueError, OverflowError) as error:
-        raise _damaged(path, error) from None
+    except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
+        raise UsageError(f"{path} is a damaged report: {error}", hint=_HINT) from None
 
 
-def _damaged(path: str, error: Exception) -> UsageError:
-    return UsageError(f"{path} is a damaged report: {error}", hint=_HINT)
-
-
-def _check_agreement(report: form.ReportJson, result: RunResult) -> None:
-    """Hold what a report says of its groups to what they say. Raises ValueError."""
-    from convcheck.report.json.encode import summary
-
-    _check_named(result)
-    _check_once([case.case.id for case in result.cases])
-    _check_once([part.case.id for part in result.parts])
-    in_parts = (one for part in result.parts for one in (part.vectors, part.lost) if one)
-    for case in (*result.cases, *in_parts):
-        _check_verdict(case)
-        _check_counts(case)
-        _check_explained(case)
-    if report.summary != summary(result):
-        raise ValueError("its summary is not that of its cases")
-    if report.corpus.sha256 != result.corpus:
-        raise ValueError("its corpus is not that of its specs")
-
-
-def _check_named(result: RunResult) -> None:
-    """Hold the diagnoses of cases to causes that the report has. Raises ValueError."""
+def check(result: RunResult) -> None:
+    """Hold a run from outside to what its parts say of each other. Raises ValueError."""
     known = {cause.name for cause in result.causes}
-    named = names_told(result.cases, result.parts)
-    if missing := sorted(named - known):
+    if missing := sorted(names_told(result.cases, result.parts) - known):
         raise ValueError(f"it does not say what the cause {missing[0]} is")
+    for ids in ([c.case.id for c in result.cases], [p.case.id for p in result.parts]):
+        if twice := [one for one, count in Counter(ids).items() if count > 1]:
+            raise ValueError(f"{twice[0]} stands twice")
+    if result.shard and not 1 <= result.shard.index <= result.shard.of:
+        raise ValueError(f"{result.shard.index}/{result.shard.of} is not a shard")
+    for case in result.cases:
+        check_case(case)
+    for part in result.parts:
+        check_part(part)
 
 
-def _check_once(ids: list[str]) -> None:
-    if twice := [one for one, count in Counter(ids).items() if count > 1]:
-        raise ValueError(f"{twice[0]} stands twice")
+def check_case(result: CaseResult) -> None:
+    """Hold a case to its groups: they tell its verdict, and count what was asked, each once."""
+    name, groups = result.case.id, result.groups
+    due = case_verdict(groups)
+    if result.verdict not in (due, "error", *(() if groups else _WHOLE)):
+        raise ValueError(f"the verdict of {name} is {result.verdict}, of its groups {due}")
+    counted = sum(group.count for group in groups if not group.placement)
+    if counted != result.checked:
+        raise ValueError(f"the groups of {name} have {counted} of {result.checked} asked")
+    for group in groups:
+        if not 0 < group.count <= group.of:
+            raise ValueError(f"{name} has {group.count} of {group.of} under {group.decision.name}")
+        _check_codes(result.case, group.examples, group.ranges)
+    fits = result.diagnosis.fits if result.diagnosis else ()
+    failing = [group for group in groups if group.verdict in FAILURES]
+    if fits and result.verdict in FAILURES and not any(group.examples for group in failing):
+        raise ValueError(f"{name} has no example of what its causes explain")
 
 
-def _check_verdict(case: CaseResult) -> None:
-    """Hold a verdict to that of the groups, or to one that a case may have as a whole."""
-    due = case_verdict(case.groups)
-    whole = ("error",) if case.groups else _WHOLE
-    if case.verdict != due and case.verdict not in whole:
-        raise ValueError(f"the verdict of {case.case.id} is {case.verdict}, of its groups {due}")
+def _check_codes(case: Case, examples: Iterable[Any], ranges: Iterable[Any]) -> None:
+    source = case.inputs[0].format
+    for pair in ranges:
+        _check_words(source, pair)
+    for one in examples:
+        if isinstance(one, CallExample):
+            due = () if isinstance(one.expected, str) else one.expected
+            for strip in (*one.inputs, *due, *(one.got or ())):
+                _check_words(strip.format, strip.words)
+        elif not case.outputs:
+            raise ValueError(f"{case.id} has no elements that are asked one by one")
+        else:
+            for dtype, word in zip(case.inputs, one.inputs, strict=False):
+                _check_words(dtype.format, (word,))
+            _check_words(case.outputs[0].format, (one.expected, one.got))
 
 
-def _check_counts(case: CaseResult) -> None:
-    """Hold the groups of a case to counting each value that was asked, and each once."""
-    counted = sum(group.count for group in case.groups if not group.placement)
-    if counted != case.checked:
-        raise ValueError(f"the groups of {case.case.id} have {counted} of {case.checked} asked")
-    if wrong := [group for group in case.groups if not 0 < group.count <= group.of]:
-        said = f"{wrong[0].count} of {wrong[0].of}"
-        raise ValueError(f"{case.case.id} has {said} under {wrong[0].decision.name}")
+def _check_words(fmt: Format | None, words: Iterable[Any]) -> None:
+    for word in words:
+        if isinstance(word, int) and fmt is not None:
+            if isinstance(fmt, Text) or word >> 8 * fmt.storage.itemsize:
+                raise ValueError(f"{word:#x} is not a code of its type")
+        elif isinstance(word, str) and not isinstance(fmt, Text) and word[:1] != "<":
+            raise ValueError(f"{word!r} is not a code of its type")
 
 
-def _check_explained(case: CaseResult) -> None:
-    """Hold an explained case to a wrong answer, by which causes are told. Raises ValueError."""
-    failing = (group for group in case.groups if group.verdict in judged.FAILURES)
-    fits = case.diagnosis.fits if case.diagnosis else ()
-    if fits and case.verdict in judged.FAILURES and not any(one.examples for one in failing):
-        raise ValueError(f"{case.case.id} has no example of what its causes explain")
+def check_part(part: Part) -> None:
+    """Hold what there is of a case to its units. Raises ValueError."""
+    name, bits = part.case.id, getattr(part.case.inputs[0].format, "bits", 0)
+    for result in (part.vectors, part.lost):
+        if result is not None:
+            check_case(result)
+            if result.case != part.case:
+                raise ValueError(f"{result.case.id} is not {name}")
+    if part.tally is not None:
+        check_tally(part.case, part.tally)
+    if not 0 <= part.codes <= 10**12 or (not part.sampled and part.codes != 1 << bits):
+        raise ValueError(f"{name} does not have {plural(part.codes, 'input')}")
+    if not 1 <= part.units <= 1 + len(part.firsts):
+        raise ValueError(f"{name} has {plural(1 + len(part.firsts), 'unit')}, not {part.units}")
+    if not (part.vectors or part.tally or part.lost):
+        raise ValueError(f"{name} has nothing")
 
 
-def report_of(document: dict[str, Any]) -> form.ReportJson:
-    """Return a report's JSON data as structs. Raises ValueError."""
-    if document.get("format") == _BEFORE:
-        document = _upgraded(document) | {"format": form.FORMAT}
-    return struct(document, form.ReportJson)
-
-
-def run_of(report: form.ReportJson, types: Types, rules: Rules | None = None) -> RunResult:
-    """Return the run of a report. Raises ValueError, and UsageError for other types."""
-    from convcheck.report.json.tally import parts_of
-
-    result = _run(report, types)
-    return replace(result, parts=parts_of(report.parts, types, rules)) if rules else result
-
-
-def _upgraded(node: Any) -> Any:
-    """Return data of the version before as this one has it."""
-    if isinstance(node, list):
-        return [_upgraded(one) for one in node]
-    if not isinstance(node, dict):
-        return node
-    if "got" in node and "expected" in node:
-        return {"asked": "call" if "difference" in node else "value", **node}
-    return {key: _upgraded(one) for key, one in node.items()}
-
-
-def _run(report: form.ReportJson, types: Types) -> RunResult:
-    return RunResult(
-        judged.BackendInfo(report.backend.name, report.backend.version, report.backend.address),
-        report.tier,
-        report.summary.level,
-        tuple(report.corpus.specs.items()),
-        tuple(case_of(case, types) for case in report.cases),
-        report.notes,
-        report.interrupted,
-        report.restarts,
-        _shard(report.shard),
-        plain(report.environment),
-        report.known.file,
-        tuple(
-            judged.Problem(p.kind, place_of(p.place), p.message, p.repair)
-            for p in report.known.problems
-        ),
-        report.own_inputs,
-        ended_early=report.ended_early,
-        consistency=report.consistency,
-        causes=tuple(
-            judged.CauseInWords(c.name, c.says, c.order, tuple(c.under.items()))
-            for c in report.catalogue
-        ),
-        without_causes=report.without_causes,
-    )
-
-
-def _shard(shard: form.ShardJson | None) -> judged.Shard | None:
-    if shard is None:
-        return None
-    if shard.index > shard.of:
-        raise ValueError(f"{shard.index}/{shard.of} is not a shard")
-    return judged.Shard(shard.index, shard.of, shard.plan, tuple(shard.options.items()))
-
-
-def case_of(found: form.CaseJson, types: Types) -> CaseResult:
-    """Return the result of a case. Raises ValueError for codes and names that do not fit it."""
-    case = case_named(found, types)
-    return CaseResult(
-        case,
-        found.verdict,
-        found.checked,
-        found.coverage,
-        tuple([group_of(group, case, types) for group in found.groups]),
-        found.message,
-        found.left_out,
-        _excuse(found.excuse),
-        _diagnosis(found.diagnosis),
-    )
-
-
-def _diagnosis(found: form.CaseDiagnosisJson | None) -> judged.CaseDiagnosis | None:
-    if found is None:
-        return None
-    near = tuple(judged.Near(one.cause, one.answers) for one in found.near)
-    return judged.CaseDiagnosis(
-        answers=found.answers,
-        wrong=found.wrong,
-        fits=found.fits,
-        near=near,
-        fault=found.fault,
-        beside=found.beside,
-        whole_vectors=found.whole_vectors,
-        alone=tuple(found.alone.items()),
-    )
-
-
-def case_named(head: form.CaseHeadJson, types: Types) -> Case:
-    """Return a case made of its parts; what its id has besides them is the layout.
-
-    Raises ValueError for an id that is not that of its parts.
+def check_tally(case: Case, tally: Tally) -> None:
+    """Hold a tally to counting each element once under each reading of its decision, and to
+    positions that the source has. Raises ValueError.
     """
-    return _case(
-        head.id,
-        head.spec,
-        _types(head.inputs, types),
-        _types(head.middles, types),
-        _types(head.outputs, types),
-        head.ranks or (),
-        tuple(head.attributes.items()),
-        tuple(head.setting.items()),
-        tuple(head.fixed.items()),
-    )
-
-
-@lru_cache(_ALIKE)
-def _case(
-    name: str,
-    spec: str,
-    inputs: tuple[DType, ...],
-    middles: tuple[DType, ...],
-    outputs: tuple[DType, ...],
-    ranks: tuple[int, ...],
-    attributes: Attributes,
-    setting: tuple[tuple[str, str], ...],
-    fixed: tuple[tuple[str, str], ...],
-) -> Case:
-    named = name.split("/")
-    op, version = op_and_version(spec)
-    values = len(attributes) + len(setting) + len(fixed)
-    number = next(iter(version_key(version)), 0)
-    ends = pairwise((inputs, *((one,) for one in (*middles, *outputs[:1])))) if middles else ()
-    case = Case(
-        spec,
-        op,
-        number,
-        inputs[:1] if middles else inputs,
-        outputs,
-        attributes,
-        layout="/".join(named[2 : len(named) - values]),
-        ranks=ranks,
-        bound="-to-" not in "".join(named[1:2]),
-        hops=tuple(Case(spec, op, number, a, b, ()) for a, b in ends),
-        setting=setting,
-        fixed=fixed,
-    )
-    if case.id != name or not case.inputs:
-        raise ValueError(f"the case {name} is not what it says")
-    return case
-
-
-def _types(names: Sequence[str], types: Types) -> tuple[DType, ...]:
-    if unknown := [name for name in names if name not in types]:
-        hint = "if a spec of your own has it, name the folder with --specs DIR"
-        raise UsageError(f"the report has a type that no spec has: {unknown[0]}", hint=hint)
-    return tuple([types[name] for name in names])
-
-
-def group_of(group: form.GroupJson, case: Case, types: Types) -> judged.Group:
-    """Return a group of a case. Raises ValueError for codes that do not fit it."""
-    shown = group.examples
-    if shown and (not case.outputs or any(isinstance(one, form.CallJson) for one in shown)):
-        return _group(group, case.inputs, tuple(shown_of(one, case, types) for one in shown))
-    return _group_of_elements(group, case.inputs, case.outputs)
-
-
-@lru_cache(_ALIKE)
-def _group_of_elements(
-    group: form.GroupJson, inputs: tuple[DType, ...], outputs: tuple[DType, ...]
-) -> judged.Group:
-    """Return a group whose examples tell nothing but codes of these types."""
-    values = (one for one in group.examples if isinstance(one, form.ExampleJson))
-    return _group(group, inputs, tuple(_example(one, inputs, outputs) for one in values))
-
-
-def _group(
-    group: form.GroupJson,
-    inputs: tuple[DType, ...],
-    examples: tuple[judged.Example | CallExample, ...],
-) -> judged.Group:
-    source = inputs[0].format
-    return judged.Group(
-        _decision(
-            group.rule,
-            group.row,
-            group.level,
-            group.cite,
-            group.source,
-            group.place,
-            group.quotations,
-            group.row_in_words,
-            group.gloss,
-        ),
-        group.verdict,
-        group.kind,
-        group.count,
-        group.of,
-        group.digest,
-        group.reading,
-        group.placement,
-        tuple((word_of(low, source), word_of(high, source)) for low, high in group.ranges),
-        group.more_ranges,
-        examples,
-        _excuse(group.excuse),
-    )
-
-
-@cache
-def _decision(
-    rule: str,
-    row: str,
-    level: Level,
-    cite: str,
-    source: str,
-    place: str,
-    quotations: tuple[form.QuotationJson, ...],
-    row_in_words: str,
-    gloss: str,
-) -> Decision:
-    cites = tuple(Quotation(one.cite, one.source, one.of, one.gloss) for one in quotations)
-    return Decision(
-        rule, row, level, cite, source, place_of(place),
-        quotations=cites, row_in_words=row_in_words, gloss=gloss,
-    )  # fmt: skip
-
-
-def place_of(text: str) -> Place:
-    """Return a place that was written FILE:LINE."""
-    file, colon, line = text.rpartition(":")
-    return Place(file, int(line)) if colon and line.isdigit() else Place(text, 0)
-
-
-def _excuse(excuse: form.ExcuseJson | None) -> judged.Excuse | None:
-    if excuse is None:
-        return None
-    return judged.Excuse(excuse.kind, excuse.reason, excuse.issue, place_of(excuse.place))
-
-
-def shown_of(
-    one: form.ExampleJson | form.CallJson, case: Case, types: Types
-) -> judged.Example | CallExample:
-    """Return an example of an element, or of a whole call. Raises ValueError for codes that do not
-    fit the case.
-    """
-    return call_of(one, case, types) if isinstance(one, form.CallJson) else example_of(one, case)
-
-
-def example_of(one: form.ExampleJson, case: Case) -> judged.Example:
-    """Return an example of an element. Raises ValueError for codes that do not fit the case."""
-    if not case.outputs:
-        raise ValueError(f"{case.id} has no elements that are asked one by one")
-    return _example(one, case.inputs, case.outputs)
-
-
-def _example(
-    one: form.ExampleJson, inputs: tuple[DType, ...], outputs: tuple[DType, ...]
-) -> judged.Example:
-    target = outputs[0].format
-    return judged.Example(
-        tuple(word_of(w, t.format) for w, t in zip(one.input, inputs, strict=False)),
-        word_of(one.expected, target),
-        None if one.got is None else word_of(one.got, target),
-        one.message,
-    )
-
-
-def call_of(one: form.CallJson, case: Case, types: Types) -> CallExample:
-    """Return an example of a whole call. Raises ValueError for codes that do not fit the case."""
-    due, got = one.expected, one.got
-    arguments = zip(one.arguments, case.inputs, strict=False)
-    return CallExample(
-        tuple(strip_of(tensor, types) for tensor in one.input),
-        due if isinstance(due, str) else tuple(strip_of(tensor, types) for tensor in due),
-        None if got is None else tuple(strip_of(tensor, types) for tensor in got),
-        one.reading,
-        one.difference,
-        one.wrong,
-        one.message,
-        tuple(word_of(word, dtype.format) for word, dtype in arguments),
-    )
+    source = case.inputs[0].format
+    if isinstance(source, Text):
+        raise ValueError(f"{case.id} is of texts, and those have no tallies")
+    if len(dict(tally.entries)) < len(tally.entries):
+        raise ValueError("something is counted twice")
+    found: Counter[tuple[int, int]] = Counter()
+    pairs: list[Pair] = [*tally.covered]
+    for key, entry in tally.entries:
+        known = key.sort in SORTS and key.placement in PLACEMENTS
+        if not known or key.reading == BY_CALL or entry.count < 1:
+            raise ValueError(f"{key} is not counted")
+        if key.reading >= len(tally.decisions[key.decision].readings):
+            raise ValueError(f"decision {key.decision} of {case.id} has no reading {key.reading}")
+        if not key.placement:
+            found[key.decision, key.reading] += entry.count
+        pairs += (*entry.ranges.kept, *entry.ranges.loose)
+        for sample in filter(None, (entry.first, entry.extreme)):
+            pairs.append((sample.position, sample.position))
+            _check_codes(case, [sample.example], ())
+            if not sample.error >= 0:
+                raise ValueError(f"no sample: position {sample.position}, error {sample.error}")
+    asked = tally.asked.items()
+    due = {(i, r): n for i, n in asked for r in range(len(tally.decisions[i].readings))}
+    if found != due:
+        raise ValueError("its counts are not those of what was asked")
+    size = 1 << source.bits
+    if wrong := [(a, b) for a, b in pairs if not 0 <= a <= b < size]:
+        raise ValueError(f"{wrong[0][0]} to {wrong[0][1]} is not a range of {size} positions")
+    if tally.covered != joining(tally.covered):
+        raise ValueError("what is covered overlaps")
+    if not 0 <= tally.vectors <= sum(tally.asked.values()) or tally.declined < 0:
+        raise ValueError("it has more vectors than were asked")
+    for fault in tally.faults:
+        _check_codes(case, fault.examples, fault.ranges)

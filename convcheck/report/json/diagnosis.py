@@ -1,23 +1,28 @@
-"""`convcheck-diagnosis/1`: the few causes of what fails. Equal answers give equal bytes."""
+"""`convcheck-diagnosis/2`: the few causes of what fails. Equal answers give equal bytes."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final, Literal
 
 from convcheck import __version__
 from convcheck.causes.gather import Diagnosis
 from convcheck.causes.search import CLOSEST
-from convcheck.judge.result import BackendInfo, CaseDiagnosis, CaseResult, Verdict
+from convcheck.judge.result import (
+    BackendInfo,
+    CaseDiagnosis,
+    CaseResult,
+    Environment,
+    Names,
+    Near,
+    Verdict,
+)
 from convcheck.judge.words import clean
 from convcheck.report.environment import environment
-from convcheck.report.json.causes import causes_json
-from convcheck.report.json.codec import Count, Shape, json_text, plain, struct
-from convcheck.report.json.encode import backend
-from convcheck.report.json.report import BackendJson, CauseJson, EnvironmentJson, NearJson
+from convcheck.report.json.causes import explained_causes
+from convcheck.report.json.codec import Count, Shape, json_text
+from convcheck.report.json.report import ExplainedCause
 
-FORMAT: Final = "convcheck-diagnosis/1"
-text_of = partial(json_text, rows="causes")
+FORMAT: Final = "convcheck-diagnosis/2"
 
 
 class UnexplainedJson(Shape, frozen=True, kw_only=True):
@@ -32,7 +37,7 @@ class UnexplainedJson(Shape, frozen=True, kw_only=True):
     #: How many of them are wrong.
     wrong: Count
     #: What comes closest.
-    near: tuple[NearJson, ...]
+    near: tuple[Near, ...]
     #: The error of convcheck's own in which the search ended.
     fault: str = ""
 
@@ -46,21 +51,21 @@ class TriedJson(Shape, frozen=True, kw_only=True):
     #: How many of them are wrong: the rules give the others.
     wrong: Count
     #: What gives every answer, the plainest first; with names of causes that are at work together.
-    fits: tuple[tuple[str, ...], ...]
+    fits: tuple[Names, ...]
     #: Each cause that gives a wrong answer, that first which gives the most answers of all.
-    tried: tuple[NearJson, ...]
+    tried: tuple[Near, ...]
 
 
 class DiagnosisJson(Shape, frozen=True, kw_only=True):
     """Why a backend fails."""
 
-    format: Literal["convcheck-diagnosis/1"]
+    format: Literal["convcheck-diagnosis/2"]
     #: The version of convcheck.
     convcheck: str
-    backend: BackendJson
+    backend: BackendInfo
     #: Which inputs were asked, as of the run.
     tier: str
-    environment: EnvironmentJson
+    environment: Environment
     #: Whether it was ended before all cases were asked.
     interrupted: bool
     #: Cases that were judged.
@@ -70,7 +75,7 @@ class DiagnosisJson(Shape, frozen=True, kw_only=True):
     #: Those that no cause explains.
     unexplained: tuple[UnexplainedJson, ...]
     #: That of most cases first.
-    causes: tuple[CauseJson, ...]
+    causes: tuple[ExplainedCause, ...]
     #: Where a single case was asked, and fails.
     alone: TriedJson | None = None
 
@@ -79,7 +84,7 @@ def diagnosis_text(
     found: Diagnosis, info: BackendInfo, tier: str, interrupted: bool, alone: CaseResult | None
 ) -> str:
     """Return a diagnosis as JSON text, a cause a line. `alone`: the only case that was asked."""
-    return text_of(plain(encoded_diagnosis(found, info, tier, interrupted, alone)))
+    return json_text(encoded_diagnosis(found, info, tier, interrupted, alone), "causes")
 
 
 def encoded_diagnosis(
@@ -89,14 +94,14 @@ def encoded_diagnosis(
     return DiagnosisJson(
         format=FORMAT,
         convcheck=__version__,
-        backend=backend(info),
+        backend=info,
         tier=tier,
-        environment=struct(environment(), EnvironmentJson),
+        environment=environment(),
         interrupted=interrupted,
         judged=len(found.judged),
         failing=found.failing,
         unexplained=tuple(map(_unexplained, found.unexplained)),
-        causes=causes_json(found),
+        causes=explained_causes(found),
         alone=_tried(alone) if alone else None,
     )
 
@@ -110,7 +115,7 @@ def _tried(case: CaseResult) -> TriedJson | None:
         answers=found.answers,
         wrong=found.wrong,
         fits=found.fits,
-        tried=tuple(NearJson(cause=near.name, answers=near.count) for near in found.near),
+        tried=found.near,
     )
 
 
@@ -122,6 +127,6 @@ def _unexplained(case: CaseResult) -> UnexplainedJson:
         message=clean(case.message),
         answers=tried.answers,
         wrong=tried.wrong,
-        near=tuple(NearJson(cause=near.name, answers=near.count) for near in tried.near[:CLOSEST]),
+        near=tried.near[:CLOSEST],
         fault=tried.fault,
     )

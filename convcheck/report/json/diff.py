@@ -1,36 +1,30 @@
-"""`convcheck-diff/1`: what changed between two runs, a finding for each case."""
+"""`convcheck-diff/2`: what changed between two runs, a finding for each case."""
 
 from __future__ import annotations
 
-import json
 from typing import Final, Literal
 
 from convcheck import __version__
-from convcheck.judge.result import RunResult, Verdict
+from convcheck.judge.result import BackendInfo, CauseInWords, RunResult, Verdict
 from convcheck.plan import diff
 from convcheck.plan.cause_changes import CauseChange, CauseWay
 from convcheck.plan.diff import Change, RunDifference
-from convcheck.report.json.causes import cause_in_words, explained_cases
-from convcheck.report.json.codec import Count, Shape, plain
-from convcheck.report.json.encode import backend
-from convcheck.report.json.report import (
-    BackendJson,
-    CauseInWordsJson,
-    CorpusJson,
-    ExplainedCaseJson,
-)
+from convcheck.report.json.causes import explained_cases
+from convcheck.report.json.codec import Count, Shape, json_text
+from convcheck.report.json.report import ExplainedCase
 from convcheck.rules.model import Case
 
-FORMAT: Final = "convcheck-diff/1"
+FORMAT: Final = "convcheck-diff/2"
 
 
 class RunJson(Shape, frozen=True, kw_only=True):
     """One of the two runs."""
 
-    backend: BackendJson
+    backend: BackendInfo
     #: How many inputs were asked: edge, boundary or exhaustive.
     tier: str
-    corpus: CorpusJson
+    #: A hash of the vectors of each spec.
+    corpora: tuple[tuple[str, str], ...]
     #: Whether it was stopped, and has what was finished.
     interrupted: bool
 
@@ -66,11 +60,11 @@ class CauseChangeJson(Shape, frozen=True, kw_only=True):
     #: `gone` where it explains none any more; `not asked` where all that it explained hides that.
     change: CauseWay
     #: What is at work together, mostly one.
-    together: tuple[CauseInWordsJson, ...]
+    together: tuple[CauseInWords, ...]
     #: What it explains in the old run.
-    before: tuple[ExplainedCaseJson, ...]
+    before: tuple[ExplainedCase, ...]
     #: What it explains in the new run.
-    after: tuple[ExplainedCaseJson, ...]
+    after: tuple[ExplainedCase, ...]
     #: What the cases that are explained only now did before, and how many of them: a verdict,
     #: `other cause`, or `not explained` of a failure.
     came: dict[str, Count]
@@ -147,7 +141,7 @@ class OneSidedJson(Shape, frozen=True, kw_only=True):
 class DiffJson(Shape, frozen=True, kw_only=True):
     """What changed between two runs."""
 
-    format: Literal["convcheck-diff/1"]
+    format: Literal["convcheck-diff/2"]
     #: The version of convcheck.
     convcheck: str
     #: The run before.
@@ -177,7 +171,7 @@ class DiffJson(Shape, frozen=True, kw_only=True):
 
 def diff_text(found: RunDifference) -> str:
     """Return the difference as JSON text."""
-    return json.dumps(plain(encoded_diff(found)), indent=1) + "\n"
+    return json_text(encoded_diff(found))
 
 
 def encoded_diff(found: RunDifference) -> DiffJson:
@@ -219,9 +213,9 @@ def encoded_diff(found: RunDifference) -> DiffJson:
 
 def _run(run: RunResult) -> RunJson:
     return RunJson(
-        backend=backend(run.backend),
+        backend=run.backend,
         tier=run.tier,
-        corpus=CorpusJson(sha256=run.corpus, specs=dict(run.corpora)),
+        corpora=run.corpora,
         interrupted=run.interrupted,
     )
 
@@ -229,7 +223,7 @@ def _run(run: RunResult) -> RunJson:
 def _cause(one: CauseChange) -> CauseChangeJson:
     return CauseChangeJson(
         change=one.change,
-        together=tuple(map(cause_in_words, one.causes)),
+        together=one.causes,
         before=explained_cases(one.before),
         after=explained_cases(one.after),
         came=dict(one.came),

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from convcheck import __version__
 from convcheck.judge.result import BackendInfo
 from convcheck.plan.chains import ChainOfBackend, GraphAnswer
-from convcheck.report.json.codec import Count, Shape, json_text, plain
+from convcheck.report.json.codec import Count, Shape, json_text
 
 FORMAT: Final = "convcheck-graphs/1"
 
@@ -67,7 +67,7 @@ def graphs_text(spec: str, info: BackendInfo, found: Sequence[ChainOfBackend]) -
         version=info.version,
         chains=tuple(map(_chain, found)),
     )
-    return json_text(plain(made), rows="chains")
+    return json_text(made, "chains")
 
 
 def _chain(one: ChainOfBackend) -> ChainGraphsJson:

@@ -1,7 +1,7 @@
 """The results of a run in a file as they come, a line each, for a run that is killed to go on.
 
 The first line tells which run it is; then come the backend's name, once it is open, and the
-cases, as they stand in a report, of a survey with their open rows, and tallies of parts of a case.
+results of cases, and tallies of parts of a case.
 A line that was cut short by the kill is not there.
 """
 
@@ -11,39 +11,36 @@ import contextlib
 import fcntl
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
+
+import msgspec
 
 from convcheck import __version__
 from convcheck.errors import Place, UsageError
 from convcheck.files import MOST_OF_REPORT, check_regular
 from convcheck.judge.part import Part
+from convcheck.judge.reading import Types, hook_of, hooks, with_id
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
-from convcheck.plan.units import Rules, Unit, part_of
-from convcheck.report.json import encode
-from convcheck.report.json import report as form
-from convcheck.report.json.case_survey import KeptRowJson, kept_row, surveyed_of
-from convcheck.report.json.codec import Shape, plain, struct
-from convcheck.report.json.decode import Types, case_of
-from convcheck.report.json.tally import decoded_tally, encoded_tally
-from convcheck.survey.model import CaseSurvey
+from convcheck.plan.units import Unit, part_of
+from convcheck.records import Record, replace
+from convcheck.report.json.codec import encoded
+from convcheck.report.json.decode import check_case, check_tally
 from convcheck.wording import plural
 
-FORMAT = "convcheck-journal/4"
+FORMAT = "convcheck-journal/5"
 
 
-class LineJson(Shape, frozen=True, kw_only=True):
+class Line(Record, frozen=True, kw_only=True):
     """A line after the first: the backend, or the result of a unit, by its vectors or tallied."""
 
-    backend: form.BackendJson | None = None
+    backend: BackendInfo | None = None
     unit: str = ""
-    vectors: form.CaseJson | None = None
+    vectors: CaseResult | None = None
     #: What was found in it.
-    tally: form.TallyJson | None = None
-    #: of a survey, the open rows of the case
-    rows: tuple[KeptRowJson, ...] | None = None
+    tally: Tally | None = None
 
 
 @dataclass
@@ -55,33 +52,29 @@ class Journal:
     path: Path
     #: The file, open and locked.
     file: IO[str]
-    rules: Rules
     done: Mapping[str, Part] = field(default_factory=dict)
     backend: BackendInfo | None = None
 
     def name(self, backend: BackendInfo) -> None:
         """Note the backend. Raises UsageError if it is another than that of the results so far."""
         if self.backend is None:
-            self._write(plain(LineJson(backend=encode.backend(backend))))
+            self._write(encoded(Line(backend=replace(backend, address=""))))
             self.backend = backend
-        elif self.backend != backend:
-            was, now = (f"{b.name} {b.version}" for b in (self.backend, backend))
+        elif _name(self.backend) != _name(backend):
+            was, now = _name(self.backend), _name(backend)
             hint = f"remove {self.path} to begin anew"
             raise UsageError(f"{self.path} has results of {was}, and this is {now}", hint=hint)
 
     def add(self, unit: Unit, part: Part) -> None:
         """Note the result of a unit."""
         if result := part.vectors or part.lost:
-            line = LineJson(unit=unit.id, vectors=encode.case(result), rows=_rows(result))
+            self._write(encoded(Line(unit=unit.id, vectors=with_id(result))))
         else:
-            assert part.tally is not None  # noqa: S101
-            decisions = self.rules(unit.case)[0].decisions
-            line = LineJson(unit=unit.id, tally=encoded_tally(part.tally, unit.case, decisions))
-        self._write(plain(line))
+            self._write(encoded(Line(unit=unit.id, tally=part.tally)))
 
-    def _write(self, line: Mapping[str, Any]) -> None:
+    def _write(self, line: bytes) -> None:
         try:
-            self.file.write(json.dumps(line) + "\n")
+            self.file.write(line.decode() + "\n")
             self.file.flush()  # what the system has outlives a kill of this process
         except OSError as error:
             raise UsageError(f"cannot write {self.path}: {error.strerror}") from None
@@ -92,9 +85,7 @@ class Journal:
         self.file.close()
 
 
-def open_journal(
-    path: str, run: Mapping[str, Any], types: Types, plan: Sequence[Unit], rules: Rules
-) -> Journal:
+def open_journal(path: str, run: Mapping[str, Any], types: Types, plan: Sequence[Unit]) -> Journal:
     """Open the journal of a run of some units, or begin it. `run` is what tells it from others.
 
     Raises UsageError for a file that is the journal of another run, or none, or damaged.
@@ -102,7 +93,7 @@ def open_journal(
     head = {"format": FORMAT, "convcheck": __version__, **run}
     with contextlib.ExitStack() as stack:
         try:
-            journal = Journal(Path(path), stack.enter_context(_opened(Path(path))), rules)
+            journal = Journal(Path(path), stack.enter_context(_opened(Path(path))))
             lines = _whole_lines(journal.file, head, path)
         except (OSError, UnicodeDecodeError) as error:
             said = getattr(error, "strerror", None) or error
@@ -113,7 +104,7 @@ def open_journal(
         if lines:
             _read(journal, lines[1:], types, {unit.id: unit for unit in plan})
         else:
-            journal._write(head)
+            journal._write(json.dumps(head).encode())
         stack.pop_all()  # it stays open
     return journal
 
@@ -166,45 +157,37 @@ def _short(value: Any) -> str:
 
 def _read(journal: Journal, lines: Sequence[str], types: Types, plan: Mapping[str, Unit]) -> None:
     done: dict[str, Part] = {}
+    hook = hook_of(hooks(types, {unit.case.id: unit.case for unit in plan.values()}))
+    decoder = msgspec.json.Decoder(Line, dec_hook=hook)
     for number, text in enumerate(lines, 2):
         try:
-            line = struct(json.loads(text), LineJson)
+            line = decoder.decode(text)
             if line.backend:
-                journal.backend = BackendInfo(line.backend.name, line.backend.version)
+                journal.backend = line.backend
             else:
-                done[line.unit] = _part(line, plan, types, journal.rules)
-        except (ValueError, OverflowError, RecursionError) as error:
+                done[line.unit] = _part(line, plan)
+        except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
             place = Place(str(journal.path), number)
             hint = f"remove {journal.path} to begin anew"
             raise UsageError(f"not a case's result: {error}", place=place, hint=hint) from None
     journal.done = done
 
 
-def _part(line: LineJson, plan: Mapping[str, Unit], types: Types, rules: Rules) -> Part:
+def _part(line: Line, plan: Mapping[str, Unit]) -> Part:
     unit = plan.get(line.unit)
     if unit is None:
         raise ValueError(f"{line.unit!r} is of another run")
     if line.vectors:
-        part = _fitting(unit, case_of(line.vectors, types))
-        return part if line.rows is None else _with_rows(part, line.rows, types)
+        check_case(line.vectors)
+        return _fitting(unit, line.vectors)
     if line.tally is None:
         raise ValueError(f"{line.unit} has no result")
-    return _fitting(unit, decoded_tally(line.tally, unit.case, rules(unit.case)[0].decisions))
+    check_tally(unit.case, line.tally)
+    return _fitting(unit, line.tally)
 
 
-def _rows(result: CaseResult) -> tuple[KeptRowJson, ...] | None:
-    if not isinstance(result, CaseSurvey):
-        return None
-    return tuple(kept_row(result.case, row) for row in result.rows)
-
-
-def _with_rows(part: Part, rows: tuple[KeptRowJson, ...], types: Types) -> Part:
-    """Return the part of a survey: as results of several backends are put together by their cases,
-    its case is that of the plan.
-    """
-    surveyed = tuple(surveyed_of(row, part.case, types) for row in rows)
-    found = vars(part.vectors) | {"case": part.case}
-    return replace(part, vectors=CaseSurvey(**found, rows=surveyed))
+def _name(backend: BackendInfo) -> str:
+    return f"{backend.name} {backend.version}"
 
 
 def _fitting(unit: Unit, found: CaseResult | Tally) -> Part:

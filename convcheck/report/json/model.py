@@ -11,7 +11,7 @@ from convcheck.judge.words import clean, shown
 from convcheck.models.backends import BackendFacts
 from convcheck.models.judged import InputClass, Judged
 from convcheck.models.known import KnownValues
-from convcheck.report.json.codec import Count, Shape, json_text, plain
+from convcheck.report.json.codec import Count, Shape, json_text
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
 from convcheck.rules.model import DType
 
@@ -187,7 +187,7 @@ def model_text(found: ModelReport) -> str:
         chains=tuple(map(_chain, found.chains)),
         conversions=tuple(map(_conversion, found.conversions)),
     )
-    return json_text(plain(made), rows="conversions")
+    return json_text(made, "conversions")
 
 
 def _conversion(told: ReportedConversion) -> ConversionJson:

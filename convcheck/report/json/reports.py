@@ -1,19 +1,17 @@
-"""`convcheck-reports/2`: the reports of several backends in one document."""
+"""`convcheck-runs/3`: the reports of several backends in one document."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from convcheck import __version__
 from convcheck.causes.gather import gathered
 from convcheck.causes.shared import shared_causes
-from convcheck.judge.result import RunResult
+from convcheck.judge.result import CauseInWords, RunResult
 from convcheck.report.json import encode
-from convcheck.report.json.causes import cause_in_words
-from convcheck.report.json.codec import Shape, plain
-from convcheck.report.json.report import SEVERAL, CauseInWordsJson, ReportJson
+from convcheck.report.json.codec import Shape, json_text
+from convcheck.report.json.report import SEVERAL, Report
 
 
 class NotStartedJson(Shape, frozen=True, kw_only=True):
@@ -38,7 +36,7 @@ class SharedCauseJson(Shape, frozen=True, kw_only=True):
     """A cause of one or more backends."""
 
     #: The causes that are at work together, mostly one.
-    together: tuple[CauseInWordsJson, ...]
+    together: tuple[CauseInWords, ...]
     #: Who has it.
     backends: tuple[SideJson, ...]
 
@@ -46,25 +44,30 @@ class SharedCauseJson(Shape, frozen=True, kw_only=True):
 class ReportsJson(Shape, frozen=True, kw_only=True):
     """What a run of several backends found: a report of each, in the order of the command line."""
 
-    format: Literal["convcheck-reports/2"]
+    format: Literal["convcheck-runs/3"]
     #: The version of convcheck.
     convcheck: str
     #: Backends without a report.
     not_started: tuple[NotStartedJson, ...]
     #: The causes of all of them, those first that most backends have.
     causes: tuple[SharedCauseJson, ...] = ()
-    reports: tuple[ReportJson, ...]
+    reports: tuple[Report, ...]
 
 
 def side_by_side_text(results: Sequence[RunResult], not_started: Mapping[str, str]) -> str:
     """Return the document as JSON text: a case a line, as in a single report. `not_started` has
     the reason of each backend that could not be started.
     """
-    failed = [{"address": address, "error": why} for address, why in not_started.items()]
-    causes = plain(_shared(results))
-    head = {"format": SEVERAL, "convcheck": __version__, "not_started": failed, "causes": causes}
+    failed = tuple(NotStartedJson(address=a, error=why) for a, why in not_started.items())
+    head = ReportsJson(
+        format=SEVERAL,
+        convcheck=__version__,
+        not_started=failed,
+        causes=_shared(results),
+        reports=(),
+    )
     reports = ",\n".join(encode.text(result).rstrip() for result in results)
-    return f'{json.dumps(head, indent=1)[:-2]},\n "reports": [\n{reports}\n]}}\n'
+    return json_text(head).replace('"reports": []', f'"reports": [\n{reports}\n ]')
 
 
 def _shared(results: Sequence[RunResult]) -> tuple[SharedCauseJson, ...]:
@@ -72,7 +75,7 @@ def _shared(results: Sequence[RunResult]) -> tuple[SharedCauseJson, ...]:
     found = {one.backend.address: gathered(one.cases, one.causes) for one in results}
     return tuple(
         SharedCauseJson(
-            together=tuple(map(cause_in_words, one.causes)),
+            together=one.causes,
             backends=tuple(
                 SideJson(address=address, cases=tuple(c.case.id for e in mine for c in e.cases))
                 for address, mine in one.sides.items()

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Final, Literal
 
 from convcheck import __version__
 from convcheck.causes.score import Mutant, Score
-from convcheck.report.json.codec import Count, Shape, json_text, plain
+from convcheck.report.json.codec import Count, Shape, json_text
 from convcheck.vectors.model import Tier
 
 FORMAT: Final = "convcheck-score/1"
-text_of = partial(json_text, rows="specs")
 
 
 class MutantJson(Shape, frozen=True, kw_only=True):
@@ -61,7 +59,7 @@ class ScoreJson(Shape, frozen=True, kw_only=True):
 
 def score_text(found: Sequence[Score], tier: Tier, causes: int) -> str:
     """Return scores as JSON text, a spec a line."""
-    return text_of(plain(encoded_scores(found, tier, causes)))
+    return json_text(encoded_scores(found, tier, causes), "specs")
 
 
 def encoded_scores(found: Sequence[Score], tier: Tier, causes: int) -> ScoreJson:

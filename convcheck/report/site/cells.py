@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from convcheck.history.matrix import CauseHistory, RuleKey
 from convcheck.history.releases import Release
 from convcheck.judge.result import FAILURES
+from convcheck.records import replace
 from convcheck.report.site.model import SiteRuntime
 from convcheck.report.site.names import page_of_finding
 from convcheck.report.site.runs import SiteRun

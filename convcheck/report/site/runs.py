@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from convcheck.backends.process.native import RUNTIMES
 from convcheck.errors import UsageError
 from convcheck.history.matrix import RuleKey
 from convcheck.judge.failure import fails_whole
+from convcheck.judge.reading import Types
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, RunResult
 from convcheck.judge.words import clean
+from convcheck.records import replace
 from convcheck.report.examples import CallInWords, ElementInWords
 from convcheck.report.findings import CaseFailure, Finding, failures_of, findings_of
-from convcheck.report.json.decode import Types, read_each
+from convcheck.report.json.decode import read_each
 from convcheck.report.site.names import RunName, rule_of_group, rule_of_whole, run_name
 from convcheck.report.status import Status, status_of
 from convcheck.semantics.expected import Decision

@@ -15,6 +15,20 @@ from typing import Any
 
 import msgspec
 
+from convcheck.judge.part import Part
+from convcheck.judge.reading import CaseHead
+from convcheck.judge.result import (
+    AnswersField,
+    Array,
+    CaseField,
+    Code,
+    DecisionField,
+    PartField,
+    SampleField,
+    TypeName,
+    Word,
+)
+from convcheck.records import Record
 from convcheck.report.json import (
     chain,
     diagnosis,
@@ -27,12 +41,12 @@ from convcheck.report.json import (
     score,
     survey,
 )
-from convcheck.report.json.codec import Shape
+from convcheck.semantics.expected import Decision
 
-FORMATS: dict[str, type[Shape]] = {
-    "report": report.ReportJson,
-    "reports": reports.ReportsJson,
-    "survey": survey.SurveyJson,
+FORMATS: dict[str, type[Record]] = {
+    "run": report.Report,
+    "runs": reports.ReportsJson,
+    "survey": survey.SurveyFile,
     "diff": diff.DiffJson,
     "diagnosis": diagnosis.DiagnosisJson,
     "score": score.ScoreJson,
@@ -40,8 +54,29 @@ FORMATS: dict[str, type[Shape]] = {
     "chains": chain.ChainsJson,
     "graphs": graphs.GraphsJson,
     "model": model.ModelJson,
-    "journal-line": journal.LineJson,
+    "journal-line": journal.Line,
 }
+_SPELLED = {"type": "string", "pattern": "^0x[0-9a-f]+$"}
+# What stands where a decoder's hook makes the value: a schema, or the class that has one.
+_BY_HOOK: dict[Any, dict[str, Any] | type] = {
+    Word: {
+        "description": "A code, spelled and in decimal; or a text, or a pattern.",
+        "anyOf": [
+            {"type": "array", "prefixItems": [_SPELLED, {"type": ["string", "null"]}]},
+            {"type": "string"},
+            {"type": "integer", "minimum": 0},
+        ],
+    },
+    Code: {"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]},
+    CaseField: CaseHead,
+    DecisionField: Decision,
+    PartField: Part,
+    TypeName: {"type": "string"},
+    Array: {"type": "array"},
+    SampleField: {"title": "A spread of answers"},
+    AnswersField: {"title": "All answers"},
+}
+_DESCRIBED = (msgspec.inspect.StructType, msgspec.inspect.DataclassType)
 FOLDER = Path(__file__).parent
 
 
@@ -49,17 +84,36 @@ def schema(name: str) -> dict[str, Any]:
     """Return the schema of a format. A field's description is the `#:` comment above it, and a
     struct's name that of its class without its ending, Json.
     """
-    form = msgspec.json.schema(FORMATS[name])
-    for struct in _structs(FORMATS[name]):
-        described = form["$defs"][struct.__name__]["properties"]
-        for field, words in _comments(struct):
-            described[field]["description"] = words
+    roots: list[type] = [FORMATS[name]]
+
+    def made_by_hook(kind: type) -> dict[str, Any]:
+        found = _BY_HOOK[kind]
+        if isinstance(found, dict):
+            return found
+        if found not in roots:
+            roots.append(found)
+        named = {"$ref": f"#/$defs/{found.__name__}"}
+        short = {Decision: "integer", CaseHead: "string"}.get(found)  # a place, an id in a journal
+        return {"anyOf": [{"type": short}, named]} if short else named
+
+    for root in roots:  # they become more
+        msgspec.json.schema(root, schema_hook=made_by_hook)
+    [of, *_], definitions = msgspec.json.schema_components(
+        roots, schema_hook=made_by_hook, ref_template="#/$defs/{name}"
+    )
+    for kind in _kinds(roots):
+        described = definitions[kind.cls.__name__]["properties"]
+        comments = dict(_comments(kind.cls))
+        for field in kind.fields:
+            if words := comments.get(field.name):
+                described[field.encode_name]["description"] = words
     about = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:convcheck:{name}",
         "title": f"convcheck {name}",
     }
-    plain: dict[str, Any] = json.loads(re.sub(r'Json"', '"', json.dumps(about | form)))
+    whole = about | of | {"$defs": definitions}
+    plain: dict[str, Any] = json.loads(re.sub(r'Json"', '"', json.dumps(whole)))
     return plain
 
 
@@ -68,15 +122,15 @@ def schema_text(name: str) -> str:
     return json.dumps(schema(name), indent=1, ensure_ascii=False) + "\n"
 
 
-def _structs(form: type[Shape]) -> Iterator[type[msgspec.Struct]]:
-    """Return the structs of a format that its schema defines."""
-    todo: list[Any] = [msgspec.inspect.type_info(form)]
+def _kinds(roots: list[type]) -> Iterator[Any]:
+    """Return the structs and data classes of a format that its schema defines."""
+    todo: list[Any] = [msgspec.inspect.type_info(root) for root in roots]
     done = set()
     while todo:
         kind = todo.pop()
-        if isinstance(kind, msgspec.inspect.StructType) and kind.cls not in done:
+        if isinstance(kind, _DESCRIBED) and kind.cls not in done:
             done.add(kind.cls)
-            yield kind.cls
+            yield kind
             todo += [field.type for field in kind.fields]
         for inner in ("types", "item_types"):
             todo += getattr(kind, inner, ())

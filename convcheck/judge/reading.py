@@ -1,0 +1,265 @@
+"""Results read from JSON, or from a worker's message: what structs leave to a decoder's hook.
+
+A case is its head, or its id where the reader has the cases; a decision its fields, or its place in
+a table; a code a number, or a pair of its spelling and its value; a type its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import field
+
+from convcheck.backends.protocol import Declined, Outputs, Oversized
+from convcheck.errors import UsageError
+from convcheck.judge.answers import Answers, CallAnswers, Elsewhere, Fault
+from convcheck.judge.part import Part
+from convcheck.judge.result import (
+    Answered,
+    AnswersField,
+    Array,
+    CallExample,
+    CaseField,
+    CaseResult,
+    Code,
+    DecisionField,
+    ElsewhereField,
+    PartField,
+    SampleField,
+    TypeName,
+    Word,
+)
+from convcheck.records import Count, Record, replace
+from convcheck.rules.model import Attributes, Case, DType, op_and_version, version_key
+from convcheck.semantics.expected import Decision
+
+Types = Mapping[str, DType]
+Hooks = dict[Any, Callable[[Any], Any]]
+_ALIKE = 1 << 15  # cases that reports of several releases share: as many are kept
+_CODES = "BHILQbhilqO?"  # the characters of the numpy types that an array may have
+
+PartField.register(Part)  # type: ignore[attr-defined]
+SampleField.register(Answered)  # type: ignore[attr-defined]
+
+
+class CaseHead(Record, frozen=True, kw_only=True):
+    """What tells a case from others."""
+
+    #: OPERATOR-VERSION/INPUTS[-to-OUTPUT][/LAYOUT][/NAME=VALUE…]. It is stable.
+    id: str
+    #: The types of the inputs; of a node and the one that turns it back, those of the first node.
+    inputs: tuple[str, ...]
+    #: The types of the outputs; empty where they are the answer.
+    outputs: tuple[str, ...]
+    #: The ranks of the inputs; absent where they are not part of the question.
+    ranks: tuple[Count, ...] = ()
+    #: Those that apply, also at their default; one that is left out has the word `default`.
+    attributes: dict[str, int | str] = field(default_factory=dict)
+    #: Of a chain, the types in the middle; absent of a single node.
+    middles: tuple[str, ...] = ()
+    #: How the graph of a chain is built, and options of the backend; absent for none.
+    setting: dict[str, str] = field(default_factory=dict)
+    #: Of a whole call that is asked as a conversion of its first input, the values of the others,
+    #: as they are written; absent for none.
+    fixed: dict[str, str] = field(default_factory=dict)
+
+
+def case_head(case: Case) -> CaseHead:
+    """Return what tells a case from others."""
+    return CaseHead(
+        id=case.id,
+        inputs=tuple(t.name for t in case.node_inputs),
+        outputs=tuple(t.name for t in case.outputs),
+        ranks=case.ranks,
+        attributes=dict(case.attributes),
+        middles=tuple(hop.outputs[0].name for hop in case.hops[:-1]),
+        setting=dict(case.setting),
+        fixed=dict(case.fixed),
+    )
+
+
+def with_id(result: CaseResult) -> CaseResult:
+    """Return a result to be encoded, with the id of its case in the place of that."""
+    named: Any = result.case.id
+    return replace(result, case=named)
+
+
+def hooks(
+    types: Types, cases: Mapping[str, Case] | None = None, rules: Sequence[Decision] = ()
+) -> Hooks:
+    """Return how each type of field that is left to a hook is made.
+
+    `types` are those of the specs, `cases` those that are named by their ids, `rules` the decisions
+    that are named by their places.
+    """
+    known: dict[Decision, Decision] = {}
+
+    def case(found: Any) -> Case:
+        if isinstance(found, str) and cases and found in cases:
+            return cases[found]
+        return case_named(msgspec.convert(found, CaseHead), types)
+
+    def decision(found: Any) -> Decision:
+        if isinstance(found, int):
+            if not 0 <= found < len(rules):
+                raise ValueError(f"rule {found} is none of {len(rules)}")
+            return rules[found]
+        made = msgspec.convert(found, Decision)
+        return known.setdefault(made, made)
+
+    def name(found: Any) -> TypeName:
+        dtype = types.get(found)
+        return TypeName(found, dtype.format if dtype else None)
+
+    def sample(found: Any) -> Answered | tuple[CallExample, ...]:
+        if isinstance(found, dict):
+            return msgspec.convert(found, Answered, dec_hook=hook, str_keys=True)
+        return msgspec.convert(found, tuple[CallExample, ...], dec_hook=hook)
+
+    made: Hooks = {
+        Word: _word,
+        Code: _code,
+        CaseField: case,
+        DecisionField: decision,
+        PartField: lambda found: msgspec.convert(found, Part, dec_hook=hook, str_keys=True),
+        TypeName: name,
+        Array: _array,
+        AnswersField: _answers,
+        ElsewhereField: _elsewhere,
+        SampleField: sample,
+    }
+    hook = hook_of(made)
+    return made
+
+
+def hook_of(made: Hooks) -> Callable[[type, Any], Any]:
+    """Return the hook of a decoder."""
+
+    def hook(kind: type, found: Any) -> Any:
+        try:
+            return made[kind](found)
+        except msgspec.ValidationError as error:
+            raise ValueError(str(error)) from None  # the decoder adds the path to it
+
+    return hook
+
+
+def plain(value: Any) -> Any:
+    """Return what a struct holds that JSON does not know: an encoder's hook."""
+    if isinstance(value, TypeName):
+        return str(value)
+    if isinstance(value, np.ndarray):
+        return value.dtype.char, value.shape, value.reshape(-1).tolist()
+    raise NotImplementedError(f"{type(value).__name__} is not data")
+
+
+def _code(found: Any) -> int | str:
+    return int(found, 16) if isinstance(found, str) and found[:2] == "0x" else _word(found)
+
+
+def _word(found: Any) -> int | str:
+    if isinstance(found, str):
+        return found
+    code = found if isinstance(found, int) else int(found[0], 16)
+    if code < 0:
+        raise ValueError(f"{code} is not a code")
+    return code
+
+
+def _elsewhere(found: Any) -> Elsewhere:
+    return Elsewhere(found["placement"], _array(found["index"]), _array(found["got"]))
+
+
+def _answers(found: Any) -> Answers | CallAnswers:
+    state, messages = _array(found["state"]), msgspec.convert(found["messages"], dict[int, str])
+    faults = msgspec.convert(found["faults"], tuple[Fault, ...])
+    declined = msgspec.convert(found["declined"], Declined | None)
+    if "left_out" in found:
+        got = tuple(map(_outputs, found["got"]))
+        return CallAnswers(got, state, messages, faults, declined, int(found["left_out"]))
+    elsewhere = tuple(map(_elsewhere, found["elsewhere"]))
+    others = frozenset(map(int, found["with_others"]))
+    return Answers(_array(found["got"]), state, messages, faults, elsewhere, declined, others)
+
+
+def _outputs(found: Any) -> Outputs | Oversized | None:
+    if found is None or "shapes" in found:
+        return msgspec.convert(found, Oversized | None)
+    types = msgspec.convert(found["types"], tuple[str, ...])
+    return Outputs(tuple(map(_array, found["arrays"])), types)
+
+
+def _array(found: Any) -> Any:
+    char, shape, values = found
+    if not isinstance(char, str) or char not in _CODES:
+        raise ValueError(f"an array of {char!r}")
+    if any(isinstance(value, str) != (char == "O") for value in values):
+        raise ValueError("codes and texts are not words of one type")
+    try:
+        return np.array(values, char).reshape(shape)
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
+
+
+def case_named(head: CaseHead, types: Types) -> Case:
+    """Return a case made of its parts; what its id has besides them is the layout.
+
+    Raises ValueError for an id that is not that of its parts, UsageError for unknown types.
+    """
+    return _case(
+        head.id,
+        _types(head.inputs, types),
+        _types(head.middles, types),
+        _types(head.outputs, types),
+        head.ranks,
+        tuple(head.attributes.items()),
+        tuple(head.setting.items()),
+        tuple(head.fixed.items()),
+    )
+
+
+@lru_cache(_ALIKE)
+def _case(
+    name: str,
+    inputs: tuple[DType, ...],
+    middles: tuple[DType, ...],
+    outputs: tuple[DType, ...],
+    ranks: tuple[int, ...],
+    attributes: Attributes,
+    setting: tuple[tuple[str, str], ...],
+    fixed: tuple[tuple[str, str], ...],
+) -> Case:
+    spec, *named = name.split("/")
+    op, version = op_and_version(spec)
+    values = len(attributes) + len(setting) + len(fixed)
+    number = next(iter(version_key(version)), 0)
+    ends = pairwise((inputs, *((one,) for one in (*middles, *outputs[:1])))) if middles else ()
+    case = Case(
+        spec,
+        op,
+        number,
+        inputs[:1] if middles else inputs,
+        outputs,
+        attributes,
+        layout="/".join(named[1 : len(named) - values]),
+        ranks=ranks,
+        bound="-to-" not in "".join(named[:1]),
+        hops=tuple(Case(spec, op, number, a, b, ()) for a, b in ends),
+        setting=setting,
+        fixed=fixed,
+    )
+    if case.id != name or not case.inputs:
+        raise ValueError(f"the case {name} is not what it says")
+    return case
+
+
+def _types(names: Sequence[str], types: Types) -> tuple[DType, ...]:
+    if unknown := [name for name in names if name not in types]:
+        hint = "if a spec of your own has it, name the folder with --specs DIR"
+        raise UsageError(f"the report has a type that no spec has: {unknown[0]}", hint=hint)
+    return tuple([types[name] for name in names])
