@@ -7,7 +7,7 @@ same in this process, and in another Python at the end of a pipe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from convcheck.numerics.format import Format, Text
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType
 
-Question = Mapping[str, Any]
+Question = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,20 +47,30 @@ class Direct:
 
     def __init__(self, native: Native, server: Any, catalog: Catalog) -> None:
         self._native, self._server, self._catalog = native, server, catalog
-        self._last: tuple[Case, int, Question] | None = None
+        self._last: tuple[Case, Question] | None = None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Put a question to the server."""
-        if self._last is None or self._last[0] is not case or self._last[1] != max_elements():
-            self._last = (case, max_elements(), self._native.question(case, self._catalog))
-        question = self._last[2]
-        given = [fed(t, bits, question) for t, bits in zip(case.inputs, inputs, strict=True)]
+    def question(self, case: Case) -> Question:
+        """Return what the server is asked of a case."""
+        if self._last is None or self._last[0] is not case:
+            self._last = (case, self._native.question(case, self._catalog))
+        return self._last[1]
+
+    def answer(
+        self, case: Case, inputs: Sequence[Bits], question: Question | None = None
+    ) -> Answer:
+        """Put a question to the server, that of the case unless another is given."""
+        asked = question or self.question(case)
+        given = [fed(t, bits, asked) for t, bits in zip(case.inputs, inputs, strict=True)]
         try:
-            made = self._server.answer(question, given)
+            made = self._server.answer(asked, given)
         except Told as told:
-            header = msgspec.convert({"run": 0, **told.answer}, headers.AnswerHeader)
-            return self._native.heard(headers.without_tensors(header))
-        return Outputs(tuple(codes for _, _, codes in made), tuple(name for name, _, _ in made))
+            return self.told(told)
+        return Outputs(tuple([codes for _, _, codes in made]), tuple([name for name, _, _ in made]))
+
+    def told(self, told: Told) -> Answer:
+        """Return the answer of a server that has no outputs."""
+        header = msgspec.convert({"run": 0, **told.answer}, headers.AnswerHeader)
+        return self._native.heard(headers.without_tensors(header))
 
 
 def fed(dtype: DType, bits: Bits, question: Question) -> Fed:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from convcheck.backends.packing import pack
 from convcheck.backends.protocol import Declined
-from convcheck.numerics.codes import Bits, Codes, Texts
+from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Text
 from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case, DType, Spec, Value
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 WORLD = "onnx"
 _KEPT = 64  # graphs: versions of an operator come one after the other
-TEXT_NAME = "texts"
 
 
 def cannot_ask(case: Case) -> Declined | None:
@@ -172,24 +171,6 @@ def _set_constant(graph: GraphProto, name: str, dtype: DType, bits: Bits) -> Non
         tensor.string_data.extend(str(text).encode() for text in bits.reshape(-1))
     else:
         tensor.raw_data = pack(dtype.format, cast(Codes, bits)).tobytes()
-
-
-def text_source(texts: Texts) -> bytes:
-    """Build a model without inputs and nodes, whose one output TEXT_NAME is an array of texts.
-
-    It is a way to have a runtime make a string tensor of the array's shape. Serialised.
-    """
-    from onnx import TensorProto
-
-    model = _empty_model(_TEXT_OPSET)
-    graph, kind = model.graph, TensorProto.STRING
-    tensor = graph.initializer.add(name=TEXT_NAME, dims=texts.shape, data_type=kind)
-    tensor.string_data.extend(text.encode() for text in texts.reshape(-1))
-    graph.output.add(name=TEXT_NAME).type.tensor_type.elem_type = kind
-    return bytes(model.SerializeToString())
-
-
-_TEXT_OPSET = 13  # any that every runtime loads, and whose IR lets an initialiser be no input
 
 
 @cache

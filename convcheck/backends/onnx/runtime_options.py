@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from convcheck.wording import plural
 
@@ -22,13 +21,12 @@ _LEVELS = {
 _CAST_CHAINS = "optimization.enable_cast_chain_elimination"
 
 
-def apply_options(runtime: Any, options: Any, choice: Mapping[str, str]) -> None:
-    """Set threads and graph optimisation of a session, given the runtime's module."""
+def session_options(choice: Mapping[str, str]) -> dict[str, object]:
+    """Return threads and graph optimisation of a session, {} for those of the server."""
+    if all(choice.get(name, values[0]) == values[0] for name, values in OPTIONS.items()):
+        return {}
     level, entries = optimisation_of(choice)
-    options.intra_op_num_threads = int(choice[THREADS])
-    options.graph_optimization_level = getattr(runtime.GraphOptimizationLevel, level)
-    for name, value in entries.items():
-        options.add_session_config_entry(name, value)
+    return {"threads": int(choice[THREADS]), "level": level, "entries": dict(entries)}
 
 
 def optimisation_of(choice: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:

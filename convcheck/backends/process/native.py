@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 
-from convcheck.backends.native import Native, known_types
-from convcheck.backends.onnx.model import WORLD as ONNX
-from convcheck.backends.onnx.model import build, cannot_ask, tensor_type_number
-from convcheck.backends.onnx.runtime import from_load, from_run
+from convcheck.backends.native import Native
+from convcheck.backends.onnx.runtime import ORT
 from convcheck.backends.openvino.backend import OPENVINO
 from convcheck.backends.process import wire
-from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.backends.torch import TORCH
-from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case
+
+RUNTIMES: Mapping[str, Native] = {"ort": ORT, "openvino": OPENVINO, "torch": TORCH}
 
 
 def native_of(runtime: str) -> Native | None:
@@ -22,32 +18,3 @@ def native_of(runtime: str) -> Native | None:
     if runtime and runtime not in RUNTIMES:
         wire.wrong(f"it wants questions of {runtime!r}", f"one of {', '.join(RUNTIMES)}")
     return RUNTIMES[runtime] if runtime else None
-
-
-def _onnx_supports(case: Case, catalog: Catalog) -> Declined | None:
-    return cannot_ask(case)
-
-
-def _onnx_question(case: Case, catalog: Catalog) -> Mapping[str, object]:
-    known = [t for t in catalog.types.types.values() if t.name_in(ONNX)]
-    return {
-        **_graph_of_onnx(case),
-        "types": known_types(tensor_type_number, known),
-    }
-
-
-def _graph_of_onnx(case: Case) -> dict[str, object]:
-    return {"model": base64.b64encode(build(case).SerializeToString()).decode()}
-
-
-def _onnx_runtime_said(answer: Answer) -> Answer:
-    if isinstance(answer, Declined) and not answer.missing:
-        return from_load(answer.message)
-    return from_run(answer.message) if isinstance(answer, Refused) else answer
-
-
-RUNTIMES: Mapping[str, Native] = {
-    "ort": Native(_onnx_supports, _onnx_question, _onnx_runtime_said),
-    "openvino": OPENVINO,
-    "torch": TORCH,
-}

@@ -5,7 +5,8 @@
 It speaks convcheck's process protocol on stdin and stdout, and knows no operator, no rule and no
 type: each request brings under `native` what this runtime has to be given, such as the bytes of an
 ONNX model. So it imports nothing of convcheck, nor the onnx package. What an answer means is told
-by the other end; here the runtime's own words are passed on as they are.
+by the other end; here the runtime's own words are passed on as they are. convcheck's own adapters
+ask the same classes, without a pipe.
 
 Numbers are raw bits throughout. ONNX Runtime from 1.15 on: a tensor of a type that numpy lacks
 (bfloat16, float8, packed int4, and strings) can be made from Python in new releases only. Elsewhere
@@ -33,6 +34,7 @@ Codes = Any  # an array of unsigned integers, or of texts
 Own = Dict[str, Any]  # what a request has under `native`
 Made = Tuple[str, Tuple[int, ...], Codes]  # an output: the name of its type, its shape, its codes
 VERSION = 1
+STORAGE = {8: "u1", 16: "u2", 32: "u4", 64: "u8"}  # by the bits of a code
 TOP = 1 << 24  # elements of an output, where the request does not say
 
 
@@ -63,7 +65,7 @@ class Fed:
 def unpacked(memory: Any, bits: int, shape: Sequence[int]) -> Codes:
     """Read codes of a shape out of a tensor's memory."""
     if bits >= 8:
-        return memory.view(f"u{bits // 8}").reshape(shape)
+        return memory.view(STORAGE[bits]).reshape(shape)
     count = math.prod(shape)
     flat = np.unpackbits(memory, count=count * bits, bitorder="little")
     codes = np.packbits(flat.reshape(count, bits), axis=1, bitorder="little")
@@ -72,9 +74,10 @@ def unpacked(memory: Any, bits: int, shape: Sequence[int]) -> Codes:
 
 def check_size(shapes: Sequence[tuple[str, tuple[int, ...]]], question: Own, given: Any) -> None:
     """Refuse to send an output that is larger than the request allows, and than every input."""
-    most = max([question.get("limit", TOP), *(math.prod(one.shape) for one in given)])
-    if any(math.prod(shape) > most for _, shape in shapes):
-        raise Told("oversized", [{"type": name, "shape": list(shape)} for name, shape in shapes])
+    for _, shape in shapes:
+        size = math.prod(shape)
+        if size > question.get("limit", TOP) and all(size > one.codes.size for one in given):
+            raise Told("oversized", [{"type": name, "shape": list(each)} for name, each in shapes])
 
 
 # ONNX's numbers of the types that numpy has
@@ -84,6 +87,7 @@ PLAIN = {
 }  # fmt: skip
 STRING = 8
 HOW = "graph inputs, optimisation off, 1 thread"
+KEPT_TEXTS = 4096  # tensors, of some kilobytes with their sessions
 FATAL_ONLY = 4  # log severity: what goes wrong is in the exceptions
 
 
@@ -98,12 +102,16 @@ class OrtServer:
         self.runtime, self.classes = onnxruntime, classes
         self.provider = variant or "CPUExecutionProvider"
         if self.provider not in onnxruntime.get_available_providers():
-            raise ValueError("onnxruntime has no " + self.provider)
+            raise ValueError(f"onnxruntime {onnxruntime.__version__} has no {self.provider}")
         device = classes.OrtDevice
         self.device = device(device.cpu(), device.default_memory(), 0)
         self.run_options = onnxruntime.RunOptions()
-        self.model = ""
+        self.asked: Any = None  # the question of the session
         self.session: Any = None
+        self.texts: dict[object, Any] = {}
+        self.options: dict[object, Any] = {}
+        # without a copy, in new releases
+        self.share = getattr(classes.OrtValue, "ortvalue_from_numpy_with_onnx_type", None)
         self.name = "onnxruntime"
         self.version = f"{onnxruntime.__version__}, {self.provider}, {HOW}"
         self.check()
@@ -115,33 +123,52 @@ class OrtServer:
             raise ValueError("onnxruntime and numpy do not go together")
 
     def answer(self, question: Own, given: list[Fed]) -> list[Made]:
-        """Run the model of a request. A model that does not load is declined, in its words."""
-        if self.model != question["model"]:
-            self.session = self.loaded(base64.b64decode(question["model"]), self.provider)
-            self.model = question["model"]  # now only: one that does not load is asked again
-        session, feeds = self.session, self.classes.OrtValueVector()
-        made = [self.fed(one) for one in given]  # what lies under the values stays alive
+        """Run the model of a request, some of whose inputs may be a part of it."""
+        session, feeds = self.load(question), self.classes.OrtValueVector()
+        made = [self.fed(one) for one in given[: len(self.names)]]  # what lies under them stays
         for value, _ in made:
             feeds.push_back(value)
-        names = [one.name for one in session.inputs_meta]
         try:
-            values = self.run(session, names, feeds)
+            values = self.run(session, self.names, feeds, self.outputs)
         except Exception as error:  # onnxruntime's exceptions share no other base class
             raise Told("refused", str(error)) from None
-        types = {entry["own"]: (name, entry["bits"]) for name, entry in question["types"].items()}
-        found = [(types[one.element_type()], tuple(one.shape()), one) for one in values]
-        check_size([(name, shape) for (name, _), shape, _ in found], question, given)
-        return [(name, shape, self.codes(one, bits, shape)) for (name, bits), shape, one in found]
+        found = []
+        for one in values:
+            name, bits = self.types.get(one.element_type()) or (str(one.data_type()), None)
+            found.append((name, tuple(one.shape()), bits, one))
+        check_size([each[:2] for each in found], question, given)
+        return [(name, shape, self.codes(one, bits, shape)) for name, shape, bits, one in found]
 
-    def loaded(self, model: bytes, provider: str) -> Any:
-        """Make a session. Raises Told, declined, in ONNX Runtime's words."""
-        options, levels = self.runtime.SessionOptions(), self.runtime.GraphOptimizationLevel
-        if provider != "CPUExecutionProvider":
-            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-        options.intra_op_num_threads = 1
-        options.graph_optimization_level = levels.ORT_DISABLE_ALL
-        options.enable_mem_pattern = options.enable_cpu_mem_arena = False
-        options.log_severity_level = FATAL_ONLY
+    def load(self, question: Own) -> Any:
+        """Find or make the session of a question. Raises Told for a model that does not load."""
+        if self.asked is not question and self.asked != question:
+            self.asked = self.session = None  # frees the last one before the next is made
+            model = base64.b64decode(question["model"])
+            try:
+                self.session = self.loaded(model, self.provider, question.get("options"))
+            except Told as told:
+                self.session = told
+            else:
+                self.names = [one.name for one in self.session.inputs_meta]
+                wanted = self.session.outputs_meta[: question.get("outputs")]
+                self.outputs = [one.name for one in wanted]
+            known = question["types"].items()
+            self.types = {entry["own"]: (name, entry["bits"]) for name, entry in known}
+            self.asked = question
+        if isinstance(self.session, Told):
+            raise self.session.with_traceback(None)
+        return self.session
+
+    def loaded(self, model: bytes, provider: str, more: Any = None) -> Any:
+        """Make a session. Raises Told, declined, in ONNX Runtime's words.
+
+        It is made as onnxruntime's class in Python does, which takes as long again: that asks for
+        all that is known of a model, and would try again on the CPU, and print.
+        """
+        key = provider, repr(more)
+        if key not in self.options:
+            self.options[key] = self.session_options(provider, **(more or {}))
+        options = self.options[key]
         try:
             session = self.classes.InferenceSession(options, model, False, False)
             session.initialize_session([provider], [{}], set())
@@ -149,9 +176,23 @@ class OrtServer:
             raise Told("declined", str(error)) from None
         return session
 
-    def run(self, session: Any, names: list[str], feeds: Any) -> list[Any]:
-        """Return the outputs of a run."""
-        outputs = [one.name for one in session.outputs_meta]
+    def session_options(
+        self, provider: str, threads: int = 1, level: str = "ORT_DISABLE_ALL", entries: Any = ()
+    ) -> Any:
+        """Make the options of a session."""
+        options = self.runtime.SessionOptions()
+        if provider != "CPUExecutionProvider":
+            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        for name, value in dict(entries).items():
+            options.add_session_config_entry(name, value)
+        options.intra_op_num_threads = threads
+        options.graph_optimization_level = getattr(self.runtime.GraphOptimizationLevel, level)
+        options.enable_mem_pattern = options.enable_cpu_mem_arena = False
+        options.log_severity_level = FATAL_ONLY
+        return options
+
+    def run(self, session: Any, names: list[str], feeds: Any, outputs: list[str]) -> list[Any]:
+        """Return the outputs of a run. To have it make a list costs six times as much as a run."""
         values = self.classes.OrtValueVector()
         session.run_with_ortvaluevector(
             self.run_options, names, feeds, outputs, values, [self.device] * len(outputs)
@@ -161,25 +202,42 @@ class OrtServer:
     def fed(self, one: Fed) -> tuple[Any, Any]:
         """Make a tensor; gives what has to stay alive for it, too."""
         values = self.classes.OrtValue
+        if self.share and one.bits >= 8:
+            return self.share(one.codes, one.own), one.codes
         if one.own in PLAIN:
             array = np.ascontiguousarray(one.codes).view(PLAIN[one.own])
             return values.ortvalue_from_numpy(array.reshape(one.shape), self.device), array
+        if one.own == STRING:
+            # to make one takes a session, and the same ones are asked of many cases
+            key = one.shape, tuple(one.codes.flat)
+            if len(self.texts) >= KEPT_TEXTS:
+                self.texts.clear()
+            if key not in self.texts:
+                self.texts[key] = self.source(one)
+            return self.texts[key]  # type: ignore[no-any-return]
         make = getattr(values, "ortvalue_from_shape_and_onnx_type", None)
-        if make is None or one.own == STRING:
-            session = self.loaded(source_model(one), "CPUExecutionProvider")
-            return self.run(session, [], self.classes.OrtValueVector())[0], session
+        if make is None:
+            return self.source(one)
         value, memory = make(one.shape, one.own, self.device), one.memory
         if memory.size:  # an empty tensor may have no address
             ctypes.memmove(value.data_ptr(), memory.ctypes.data, memory.nbytes)
         return value, None
 
-    def codes(self, value: Any, bits: int, shape: tuple[int, ...]) -> Codes:
-        """Read an output: `OrtValue.numpy` fails for the types that numpy lacks."""
-        if not bits:
-            return np.asarray(value.numpy(), dtype=object)
-        size = -(-math.prod(shape) * bits // 8)
+    def source(self, one: Fed) -> tuple[Any, Any]:
+        """Have ONNX Runtime make a tensor; gives its session, too."""
+        session = self.loaded(source_model(one), "CPUExecutionProvider")
+        return self.run(session, [], self.classes.OrtValueVector(), ["x"])[0], session
+
+    def codes(self, value: Any, bits: Any, shape: tuple[int, ...]) -> Codes:
+        """Read an output, the bytes where there are no bits: `OrtValue.numpy` fails for the types
+        that numpy lacks.
+        """
+        if bits == 0:
+            return np.asarray(value.numpy(), dtype=object).reshape(shape)
+        size = value.tensor_size_in_bytes() if bits is None else -(-math.prod(shape) * bits // 8)
         memory = ctypes.string_at(value.data_ptr(), size) if size else b""
-        return unpacked(np.frombuffer(memory, np.uint8), bits, shape)
+        codes = np.frombuffer(memory, np.uint8)
+        return codes if bits is None else unpacked(codes, bits, shape)
 
 
 def source_model(one: Fed) -> bytes:
