@@ -14,7 +14,7 @@ from convcheck.ask.isolated import ask_apart, chunk_vectors, group_at, said_once
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, bound
 from convcheck.judge.answers import CHUNK, Avoid, Index
 from convcheck.judge.form import form_complaint
-from convcheck.judge.stream import Weighing, codes_from
+from convcheck.judge.stream import SweepJudge, codes_from
 from convcheck.judge.tally import Tally
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Numeric
@@ -82,7 +82,7 @@ class _Sweep:
         step = gcd(self.size, _STEP)
         self.low, self.high = self.codes[:step].copy(), self.codes[::step, None].copy()
         self.out = np.zeros(self.size, self.target.storage)
-        self.weighing = Weighing(case, program, form, self.out, tile)
+        self.judge = SweepJudge(case, program, form, self.out)
 
     def tally(self) -> Tally:
         """Ask, and give what was found."""
@@ -97,7 +97,7 @@ class _Sweep:
             self.note("sweep", np.array([at], np.intp))
             answer = self._taken(call())
             if answer is None:
-                self.weighing.chunk(at, pieces)
+                self.judge.chunk(at, pieces)
                 if self.held:
                     self.held.chunk(at, pieces, self.out)
             elif isinstance(answer, Declined) and not answered:
@@ -105,7 +105,7 @@ class _Sweep:
             else:
                 self._apart(at, answer)
             answered = True
-        return self.weighing.tally()
+        return self.judge.tally()
 
     def _chunks(self) -> Iterator[tuple[int, list[Piece]]]:
         """Yield the first code of each chunk, and the pieces of runs that lie in it."""
@@ -137,4 +137,4 @@ class _Sweep:
         if not (tally.faults or again):
             fault = group_at(vectors, said_once(answer, vectors))
             tally = replace(tally, faults=(fault,))
-        self.weighing.keep(tally)
+        self.judge.keep(tally)

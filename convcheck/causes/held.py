@@ -18,15 +18,15 @@ from convcheck.causes.search import Search
 from convcheck.causes.trial import Trial
 from convcheck.errors import in_a_line
 from convcheck.judge.answers import Answers
-from convcheck.judge.matching import Mask, matching
+from convcheck.judge.matching import Mask
 from convcheck.judge.result import Fit
-from convcheck.judge.stream import codes_from
+from convcheck.judge.stream import codes_from, unlike
 from convcheck.judge.tally import Tally
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate, points_of
-from convcheck.semantics.expected import EXACT, UNDEFINED, Reading
+from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import Affine, Constant, Piece, Unknown, in_chunks, runs
 from convcheck.semantics.wrong import compile_wrong, readings_at
@@ -119,33 +119,14 @@ class Held:
         differs = np.empty(len(got), bool)
         for piece in one.chunks.pop(at):
             part = slice(piece[1] - at, piece[2] - at)
-            differs[part] = self._differs(piece, one.fit.reading, got[part])
+            reading = one.fit.reading
+            differs[part] = unlike(piece, got[part], self.source, self.target, reading)
         for part in free:
             differs[part] = False
         if not differs.any():
             return True
         index = np.flatnonzero(differs)
         return self._gives(one, codes_from(self.case, at, len(got))[index], got[index])
-
-    def _differs(self, piece: Piece, number: int, got: Codes) -> Mask:
-        """Return which answers are not known to be as a run says."""
-        run, begin, end = piece
-        if isinstance(run, Constant):
-            code, pattern = run.outcomes[min(number, len(run.outcomes) - 1)]
-            if pattern == EXACT:
-                return np.asarray(got != got.dtype.type(code))
-            reading = Reading(np.asarray(code, got.dtype), np.asarray(pattern, np.uint8))
-            told = pattern != UNDEFINED
-            # of numbers, it does not matter what they come from
-            return ~(matching(reading, got, self.target, self.source, got) & told)
-        if isinstance(run, Affine):
-            number = min(number, len(run.shapes) - 1)
-            if run.patterns[number] == EXACT:
-                shape, tile = run.shapes[number], len(run.shapes[number])
-                bases = run.bases[number]
-                bases = bases[(begin - run.first) // tile : (end - run.first) // tile]
-                return np.asarray((shape + bases[:, None]).reshape(-1) != got)
-        return np.ones(len(got), bool)
 
     def _gives(self, one: _Candidate, codes: Codes, got: Codes) -> bool:
         """Return whether a candidate gives the answers to codes, evaluated one by one."""

@@ -76,7 +76,7 @@ def _plateaus(program: Program, source: Numeric, target: Numeric) -> tuple[Codes
     by_code = lookup(program, source, target)
     changes = [changes_of(by_code, part, 1 << NARROW) for part in by_code.parts]
     known = [each for each in changes if each is not None]
-    return joined(by_code, np.concatenate(known)) if len(known) == len(changes) else None
+    return joined(by_code.expected, np.concatenate(known)) if len(known) == len(changes) else None
 
 
 def _series(firsts: Codes, rows: Ints, reading: Reading, end: int, bits: int) -> Iterator[Series]:

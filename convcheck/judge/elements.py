@@ -175,7 +175,8 @@ def tally_of_elements(
     the `whole` of what is asked: then ranges are of neighbours among them. Faults are not looked
     at.
     """
-    if covered is not None or whole or answers.messages or answers.with_others:
+    text = isinstance(vectors.case.inputs[0].format, Text)  # its position is that in the set
+    if covered is not None or whole or text or answers.messages or answers.with_others:
         return _Tallying(vectors, answers, covered, whole).tally()
     counts, index = _plainly_right(vectors, answers)
     rest = replace(

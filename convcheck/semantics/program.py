@@ -65,7 +65,8 @@ from convcheck.semantics.vocabulary import (
 from convcheck.wording import meant
 
 if TYPE_CHECKING:
-    from convcheck.semantics.runs import Run
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -116,8 +117,10 @@ class Computed(Protocol):
         """Return what is expected of codes of shape (n,)."""
         ...
 
-    def runs(self, first: int, count: int) -> list[Run]:
-        """Return what is expected of so many codes of one sign from `first` on."""
+    def changes(self, first: int, last: int) -> NDArray[np.uint64] | None:
+        """Return the codes of one sign from `first` to `last` at which the expectation changes, the
+        first one included; None if that is not known.
+        """
         ...
 
 

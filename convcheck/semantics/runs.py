@@ -9,7 +9,7 @@ are narrow, what is expected of one tile of codes is that of the next one but fo
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
@@ -31,7 +31,7 @@ from convcheck.semantics.segments import (
     segments,
 )
 
-TILE = 1 << 13  # codes; of float32, a binade has 2^23
+TILE = 1 << 14  # codes; of float32, a binade has 2^23
 NARROW = 8  # bits of a destination with so few values that all changes are looked up
 _FEW = 1 << 10  # changes in a binade
 _KEPT = 64  # conversions
@@ -83,25 +83,25 @@ def runs(
     """Describe what is expected of `count` codes from `first` on. The runs stand in the order of
     the codes, and leave none out.
     """
+    end = first + count
     if program.computed:
-        return program.computed.runs(first, count)
-    by_code, end = lookup(program, source, target), first + count
+        changes = program.computed.changes(first, end - 1)
+        known = None if changes is None else _constants(program.computed.expect, [changes], end)
+        return [Unknown(first, end)] if known is None else list(known)
+    by_code = lookup(program, source, target)
     found: list[Run] = []
     starts: list[U64] = []  # of constants that come next
     for part in by_code.parts:
         within = max(part.first, first), min(part.last, end - 1)
-        for interval, changes in _cut(by_code, part, within, apart=tile // 2):
+        apart = tile // 2 if part.only else tile // 4  # of several rows, tiles are seldom alike
+        for interval, changes in _cut(by_code, part, within, apart=apart):
             if changes is not None:
                 starts.append(changes)
                 continue
-            found += _constants(by_code, starts, interval[0])
-            found += (
-                _tiles(by_code, interval, tile)
-                if part.formats is not None
-                else [_unknown(interval)]
-            )
+            found += _constants(by_code.expected, starts, interval[0])
+            found += _tiles(by_code, part, interval, tile)
             starts = []
-    return [*found, *_constants(by_code, starts, end)]
+    return [*found, *_constants(by_code.expected, starts, end)]
 
 
 def in_chunks(found: Iterable[Run], first: int, end: int, size: int) -> Iterator[list[Piece]]:
@@ -131,7 +131,7 @@ def lookup(program: Program, source: Numeric, target: Numeric) -> Segments:
         if changes is None:
             parts.append(part)
             continue
-        starts, _ = joined(by_code, changes)
+        starts, _ = joined(by_code.expected, changes)
         intervals = cut_at((part.first, part.last), starts.tolist())
         parts += (replace(part, first=a, last=b, constant=True) for a, b in intervals)
     return Segments(program, source, target, parts)
@@ -149,21 +149,23 @@ def changes_of(by_code: Segments, part: Segment, most: int) -> U64 | None:
     return np.concatenate(found)
 
 
-def joined(by_code: Segments, starts: U64) -> tuple[U64, Expected]:
+def joined(expect: Callable[[Codes], Expected], starts: U64) -> tuple[U64, Expected]:
     """Return those of some codes at which something else is expected than at the one before, and
     what is expected.
     """
-    expected = by_code.expected(starts.astype(by_code.source.storage))
+    expected = expect(starts)
     facts = [expected.rows, *(a for r in expected.readings for a in (r.codes, r.patterns))]
     change = np.ones(len(starts), bool)
     change[1:] = np.any([fact[1:] != fact[:-1] for fact in facts], axis=0)
     return starts[change], expected.take(np.flatnonzero(change))
 
 
-def _constants(by_code: Segments, starts: list[U64], end: int) -> Iterator[Constant]:
+def _constants(
+    expect: Callable[[Codes], Expected], starts: list[U64], end: int
+) -> Iterator[Constant]:
     """Yield constants up to a code, given those at which they may begin."""
     if starts:
-        firsts, expected = joined(by_code, np.concatenate(starts))
+        firsts, expected = joined(expect, np.concatenate(starts))
         ends = [*firsts[1:].tolist(), end]
         pairs = [zip(r.codes.tolist(), r.patterns.tolist(), strict=True) for r in expected.readings]
         yield from map(
@@ -171,18 +173,20 @@ def _constants(by_code: Segments, starts: list[U64], end: int) -> Iterator[Const
         )
 
 
-def _tiles(by_code: Segments, interval: Interval, tile: int) -> Iterator[Run]:
+def _tiles(by_code: Segments, part: Segment, interval: Interval, tile: int) -> Iterator[Run]:
     """Yield the whole tiles of a part of a binade as one run, and what is beside them."""
+    if part.formats is None:
+        yield Unknown(interval[0], interval[1] + 1)
+        return
     first, end = -(-interval[0] // tile) * tile, (interval[1] + 1) // tile * tile
-    storage = by_code.source.storage
-    whole = by_code.expected(np.arange(first, first + tile, dtype=np.uint64).astype(storage))
+    whole = by_code.expected(np.arange(first, first + tile, dtype=np.uint64))
     same = [np.ptp(whole.rows), *(np.ptp(reading.patterns) for reading in whole.readings)]
     if first >= end or any(same):
-        yield _unknown(interval)
+        yield Unknown(interval[0], interval[1] + 1)
         return
     if interval[0] < first:
         yield Unknown(interval[0], first)
-    firsts = by_code.expected(np.arange(first, end, tile, dtype=np.uint64).astype(storage))
+    firsts = by_code.expected(np.arange(first, end, tile, dtype=np.uint64))
     patterns = tuple(int(reading.patterns[0]) for reading in whole.readings)
     codes = [cast(Codes, reading.codes) for reading in whole.readings]
     shapes = tuple(each - each[0] for each in codes)
@@ -190,10 +194,6 @@ def _tiles(by_code: Segments, interval: Interval, tile: int) -> Iterator[Run]:
     yield Affine(first, end, int(whole.rows[0]), patterns, shapes, bases)
     if end <= interval[1]:
         yield Unknown(end, interval[1] + 1)
-
-
-def _unknown(interval: Interval) -> Unknown:
-    return Unknown(interval[0], interval[1] + 1)
 
 
 # Where what is expected changes ------------------------------------------------------------------

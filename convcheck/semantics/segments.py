@@ -79,6 +79,7 @@ class Segments:
 
     def expected(self, codes: Codes) -> Expected:
         """Return what is expected of codes of shape (n,): what the evaluator says of them."""
+        codes = codes.astype(self.source.storage, copy=False)
         starts = range(0, max(len(codes), 1), CHUNK)
         return end_to_end([self._of_chunk(codes[at : at + CHUNK]) for at in starts])
 
@@ -162,20 +163,21 @@ def key_changes(
     intervals: Sequence[Interval], key: Callable[[U64], NDArray[np.int64]]
 ) -> list[int]:
     """Return before which codes of intervals a key changes, given that it is the same all over
-    where both ends have it.
+    where both ends have it. A key is a number, or several, shape (n, k).
     """
     firsts, lasts = (np.array(ends, np.uint64) for ends in zip(*intervals, strict=True))
-    keys = np.split(key(np.concatenate([firsts, lasts])), 2)
+    keys = np.split(key(np.concatenate([firsts, lasts])).reshape(2 * len(firsts), -1), 2)
     cuts: list[int] = []
-    while (change := keys[0] != keys[1]).any():
+    while (change := (keys[0] != keys[1]).any(axis=1)).any():
         firsts, lasts, *keys = (each[change] for each in (firsts, lasts, *keys))
         near = lasts - firsts == 1
         cuts += lasts[near].tolist()
         points = _between(firsts[~near], lasts[~near])
-        inner = key(points[1:-1].reshape(-1)).reshape(_PARTS - 1, -1)
-        of_points = np.vstack([keys[0][~near], inner, keys[1][~near]])
+        several = keys[0][~near].shape
+        inner = key(points[1:-1].reshape(-1)).reshape(_PARTS - 1, *several)
+        of_points = np.concatenate([keys[0][None, ~near], inner, keys[1][None, ~near]])
         firsts, lasts = points[:-1].reshape(-1), points[1:].reshape(-1)
-        keys = [of_points[:-1].reshape(-1), of_points[1:].reshape(-1)]
+        keys = [each.reshape(-1, several[1]) for each in (of_points[:-1], of_points[1:])]
     return sorted(cuts)
 
 

@@ -26,10 +26,9 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
 from convcheck.semantics.expected import Expected, Reading
 from convcheck.semantics.program import CompiledOutcome, Program
-from convcheck.semantics.runs import Constant, Run, Unknown
+from convcheck.semantics.segments import U64, key_changes
 from convcheck.semantics.vocabulary import COMPUTATIONS
 
-Facts = NDArray[np.int64]  # [code, fact]: what is equal where the same is expected for one reason
 _RISING = COMPUTATIONS["[x]"][0]
 _KEPT = 64  # programs
 
@@ -58,22 +57,17 @@ class FixedSteps:
 
     def expect(self, codes: Codes) -> Expected:
         """Return what is expected of codes of shape (n,). A reading holds for all of them."""
-        due, runs = self.compiled.due([[codes, *self.others]])
+        due, runs = self.compiled.due([[self._stored(codes), *self.others]])
         readings = tuple(Reading(*one) for [one] in due)
         return Expected(self.compiled.rows(due, runs)[0], self.compiled.decisions, readings)
 
-    def runs(self, first: int, count: int) -> list[Run]:
-        """Return what is expected of so many codes of one sign from `first` on: that of each code,
-        where it is not known that the same is expected of what is between two.
+    def changes(self, first: int, last: int) -> U64 | None:
+        """Return the codes of one sign from `first` to `last` at which the expectation changes, the
+        first one included; None if that is not known.
         """
         if not self.rises:
-            return [Unknown(first, first + count)]
-        starts = self._starts(first, first + count - 1)
-        found = self.expect(starts.astype(self._storage))
-        ends = [*starts[1:].tolist(), first + count]
-        pairs = [zip(r.codes.tolist(), r.patterns.tolist(), strict=True) for r in found.readings]
-        outcomes = zip(*pairs, strict=True)
-        return list(map(Constant, starts.tolist(), ends, found.rows.tolist(), outcomes))
+            return None
+        return np.array([first, *key_changes([(first, last)], self._facts)], np.uint64)
 
     @cached_property
     def rises(self) -> bool:
@@ -94,25 +88,9 @@ class FixedSteps:
         """Return the programs by which readings convert by a line."""
         return [self.compiled.program(line, one) for one in self.compiled.steps.readings]
 
-    def _starts(self, first: int, last: int) -> NDArray[np.int64]:
-        """Return the first code of each run of codes of which the same is expected, in order."""
-        low, high = np.array([first]), np.array([last])
-        facts, others = self._facts(low), self._facts(high)
-        starts = [low]
-        while len(low):
-            differ = (facts != others).any(axis=1)
-            next_ = high - low == 1
-            starts.append(high[differ & next_])
-            left = differ & ~next_
-            low, high, facts, others = low[left], high[left], facts[left], others[left]
-            middle = (low + high) // 2
-            between = self._facts(middle)
-            low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
-            facts, others = np.concatenate([facts, between]), np.concatenate([between, others])
-        return np.sort(np.concatenate(starts))
-
-    def _facts(self, codes: NDArray[np.int64]) -> Facts:
-        due, runs = self.compiled.due([[codes.astype(self._storage), *self.others]])
+    def _facts(self, codes: U64) -> NDArray[np.int64]:
+        """Return what is equal if the same is expected for one reason, shape (n, facts)."""
+        due, runs = self.compiled.due([[self._stored(codes), *self.others]])
         rows = [
             *self.compiled.rows(due, runs),
             *(each for run in runs for each in run.decided.values()),
@@ -120,9 +98,8 @@ class FixedSteps:
         columns = [*rows, *(column for [one] in due for column in one)]
         return np.stack([np.asarray(column, np.int64) for column in columns], axis=1)
 
-    @property
-    def _storage(self) -> np.dtype[np.unsignedinteger]:
-        return self.compiled.data.format.storage
+    def _stored(self, codes: Codes) -> Codes:
+        return codes.astype(self.compiled.data.format.storage, copy=False)
 
 
 def can_fix(spec: Spec, case: Case) -> bool:
