@@ -71,6 +71,7 @@ def half_of_last(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
     return first & last
 
 
+NEAREST = "nearest-even"  # the default of binary formats (IEEE 754-2019, 4.3.3)
 #: The modes, by the names that specs give them.
 MODES: Mapping[str, Mode] = {
     "nearest-even": nearest_even,

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from convcheck.numerics.codec import encode
+from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Bool, Float, Int, Numeric
-from convcheck.numerics.number import Numbers
+from convcheck.numerics.modes import MODES, NEAREST
+from convcheck.numerics.number import INFINITY, NAN, Numbers
 
 if TYPE_CHECKING:
     from convcheck.numerics.modes import Mask, Mode
@@ -66,3 +69,27 @@ def _float_magnitude(x: Numbers, fmt: Float, mode: Mode) -> NDArray[np.uint64]:
     if not fmt.zero:
         kept -= np.uint64(1 << m)
     return kept
+
+
+def rounded_codes(x: Numbers, fmt: Float, mode: str = NEAREST) -> Codes:
+    """Round to a format and encode, zeros with their signs, NaN as the format's canonical one.
+
+    What is beyond max becomes infinity, or max where the mode does not round up from there
+    (IEEE 754-2019, 7.4). Raises ValueError for a format without infinity or NaN.
+    """
+    if not fmt.infinity or fmt.nan == "none":
+        raise ValueError("rounding overflows to infinity, which the format does not have")
+    magnitude = round_to(x, fmt, MODES[mode]).magnitude
+    far = magnitude > np.uint64(fmt.max_magnitude)
+    if far.any():
+        np.copyto(magnitude, _overflow(x.sign, fmt, MODES[mode]), where=far)
+    np.copyto(magnitude, np.uint64(fmt.infinity_code), where=x.kind == INFINITY)
+    np.copyto(magnitude, np.uint64(fmt.nan_code), where=x.kind == NAN)
+    return encode(fmt, magnitude, x.sign)
+
+
+def _overflow(sign: Mask, fmt: Float, mode: Mode) -> NDArray[np.uint64]:
+    """Infinity where a mode rounds up from more than half way past max, which is odd; or max."""
+    yes = np.ones(len(sign), bool)
+    up = mode(sign, yes, yes, yes)
+    return np.where(up, np.uint64(fmt.infinity_code), np.uint64(fmt.max_magnitude))

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from convcheck.numerics.decimal import parse_decimal
 from convcheck.numerics.format import Bool, Float, Numeric
-from convcheck.numerics.scalar import BeyondError, Grid
+from convcheck.numerics.modes import NEAREST
+from convcheck.numerics.scalar import BeyondError, grid_of
 from convcheck.wording import plural
 
 _HEX_FLOAT = re.compile(r"([+-]?)0x([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?[0-9]{1,5}))?", re.I)
@@ -96,7 +97,7 @@ def _code(fmt: Numeric, value: Fraction, negative: bool, word: str) -> tuple[int
     if too_small or (negative and not fmt.signed):
         raise outside
     try:
-        magnitude = Grid(fmt, "nearest-even").code(abs(value))
+        magnitude = grid_of(fmt, NEAREST).code(abs(value))
     except BeyondError:
         raise outside from None
     exact = fmt.value(magnitude) == abs(value)

@@ -13,11 +13,11 @@ from functools import cache
 import numpy as np
 from catalogue import CATALOG
 
-from convcheck.numerics.arithmetic import rounded, rounded_codes
 from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float
-from convcheck.numerics.number import Numbers
+from convcheck.numerics.rational import Rational, of_numbers, rounded
+from convcheck.numerics.rounding import rounded_codes
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.expression import parse_expression
 from convcheck.rules.model import Case, Rounding, Spec
@@ -25,7 +25,7 @@ from convcheck.semantics.body.steps import CompiledSteps, Run, compile_steps, ta
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import UNDEFINED
 
-Before = Callable[[Numbers], Numbers]
+Before = Callable[[Rational], Rational]
 After = Callable[[Codes, Float], Codes]
 NAMES = ("data", "scale", "shift", "moved", "emulated")
 IN_TYPE, WIDE = 0, 2  # the readings that bugs are planted in
@@ -56,11 +56,11 @@ class Bugged(CompiledSteps):
         source, target = self.taken_as(line, reading), target_of(line, self.case)
         assert isinstance(source.format, Float)
         assert isinstance(target.format, Float)
-        bits = rounded_codes(self.before(run.values[line.source]), source.format)
+        bits = rounded_codes(self.before(run.values[line.source]).numbers, source.format)
         program = self.programs[source.name, line.name]
         answer = run_conversion(program, source.format, target.format, bits).readings[0]
         codes = self.after(answer.codes, target.format)
-        run.values[line.name] = decode(target.format, codes)
+        run.values[line.name] = of_numbers(decode(target.format, codes))
         run.undefined = run.undefined | (answer.patterns == UNDEFINED)
 
 
@@ -256,8 +256,8 @@ def narrowed(name: str) -> Answering:
         fmt = case.inputs[0].format
         assert isinstance(fmt, Float)
         codes = codes_of(right(case), base, inputs)
-        narrow = rounded(decode(fmt, codes.reshape(-1)), fmt_of(name))
-        return rounded_codes(narrow, fmt).reshape(codes.shape)
+        narrow = rounded_codes(decode(fmt, codes.reshape(-1)), fmt_of(name))
+        return rounded_codes(decode(fmt_of(name), narrow), fmt).reshape(codes.shape)
 
     return answers
 

@@ -28,7 +28,8 @@ from convcheck.judge.matching import matching
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.decimal import spell_special, value_of
 from convcheck.numerics.format import Numeric
-from convcheck.numerics.scalar import BeyondError
+from convcheck.numerics.modes import NEAREST
+from convcheck.numerics.scalar import BeyondError, grid_of
 from convcheck.rules.body.formula import Formula
 from convcheck.rules.cases import cases, defaults, make_case
 from convcheck.rules.model import Case, DType, Spec
@@ -36,7 +37,6 @@ from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, UNDEFINED, Reading
 from convcheck.semantics.expected_calls import ExpectedOutput
-from convcheck.semantics.typed_arithmetic import NEAREST, grid_of
 from convcheck.vectors.model import CallSet
 
 ONNX = [spec for spec in CATALOG.specs.values() if spec.op.startswith("onnx.")]

@@ -22,10 +22,10 @@ from convcheck.ask.calls import ask_calls
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import FAILURES
-from convcheck.numerics.arithmetic import rounded_codes
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float
 from convcheck.numerics.number import numbers_of_texts
+from convcheck.numerics.rounding import rounded_codes
 from convcheck.numerics.words import code_of
 from convcheck.records import replace
 from convcheck.rules.body.steps import Steps

@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from typing import cast
 
 from convcheck.errors import SpecError
 from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Numeric
-from convcheck.numerics.scalar import BeyondError
+from convcheck.numerics.modes import NEAREST
+from convcheck.numerics.scalar import BeyondError, grid_of
 from convcheck.rules.body.formula import EXACT, INDEX, LAST, Formula, FormulaWay
 from convcheck.rules.expression import CONVERT, compute
 from convcheck.rules.model import DType
 from convcheck.semantics.typed_arithmetic import (
-    NEAREST,
+    EXACTLY,
     Operations,
     Typed,
-    grid_of,
+    fitted,
     operations,
     typed_operations,
 )
@@ -52,11 +53,6 @@ def _typed(
     conversions: tuple[DType, ...], machine: bool = False
 ) -> Mapping[str, Callable[..., Typed]]:
     return typed_operations({t.name: cast(Numeric, t.format) for t in conversions}, machine)
-
-
-def _convert(conversions: tuple[DType, ...], machine: bool, name: str, value: Fraction) -> Fraction:
-    """Return a value as a type has it that the elements go through."""
-    return _typed(conversions, machine)[CONVERT](name, Typed(value, None)).value
 
 
 @dataclass(frozen=True)
@@ -130,13 +126,13 @@ class Sequences:
 
     def plain(self, n: int) -> bool:
         """Return whether the output's type has each of the first n elements exactly."""
-        fit, exact = grid_of(self.output, self.mode(self.output, NEAREST)).round, operations(None)
+        fit = grid_of(self.output, self.mode(self.output, NEAREST)).round
         try:
             return all(
                 fit(value) == value
                 for i in range(n)
                 for value in [
-                    compute(self.formula.element, {**self.arguments, INDEX: Fraction(i)}, exact)
+                    compute(self.formula.element, {**self.arguments, INDEX: Fraction(i)}, EXACTLY)
                 ]
             )
         except BeyondError:
@@ -171,8 +167,9 @@ class Sequences:
         known, arguments = found.elements, found.arguments
         if len(known) >= n:
             return known[:n]
-        convert = partial(_convert, way.conversions, self.machine)
-        work: Operations = {**operations(found.fmt, self.machine), CONVERT: convert}
+        formats = {t.name: cast(Numeric, t.format) for t in way.conversions}
+        own = EXACTLY if found.fmt is None else operations(found.fmt, self.machine)
+        work: Operations = {**own, CONVERT: lambda name, x: fitted(x, formats[name], self.machine)}
         while len(known) < n:
             if way.running and known:
                 value = compute(way.expression, {**arguments, LAST: known[-1]}, work)

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.errors import Place, SpecError
-from convcheck.numerics import arithmetic
-from convcheck.numerics.arithmetic import rounded, rounded_codes
+from convcheck.numerics import rational
 from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Format, Int, Numeric
-from convcheck.numerics.modes import MODES
-from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, end_to_end, take
-from convcheck.numerics.rounding import round_to
+from convcheck.numerics.modes import MODES, NEAREST
+from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers
+from convcheck.numerics.rational import Rational, end_to_end, of_numbers, rounded, take
+from convcheck.numerics.rounding import round_to, rounded_codes
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import OpenElements, Outside, Steps, StepsLine, StepsReading
 from convcheck.rules.expression import (
@@ -37,7 +37,6 @@ from convcheck.rules.expression import (
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import LEVELS, Case, Cite, DType, Layout, Level, Spec
 from convcheck.semantics.alike import Meaning
-from convcheck.semantics.body.fractions import by_fractions
 from convcheck.semantics.body.meetings import NONE, WRONGLY, met
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import (
@@ -52,24 +51,23 @@ from convcheck.semantics.expected import (
 from convcheck.semantics.expected_calls import Among, CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.hops import gone_through
 from convcheck.semantics.program import Program, compile_conversion, weaker
-from convcheck.semantics.typed_arithmetic import NEAREST
 from convcheck.semantics.vocabulary import Points
 from convcheck.wording import meant
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int16]
-Operation = Callable[..., Numbers]
+Operation = Callable[..., Rational]
 OPERATIONS: Mapping[str, Operation] = {
-    "add": arithmetic.add,
-    "subtract": arithmetic.subtract,
-    "multiply": arithmetic.multiply,
-    "divide": arithmetic.divide,
-    "negate": arithmetic.negate,
+    "add": rational.add,
+    "subtract": rational.subtract,
+    "multiply": rational.multiply,
+    "divide": rational.divide,
+    "negate": rational.negate,
 }
 # what gives whole numbers, or one of its operands, which nothing rounds any further
 _WHOLE: Mapping[str, Operation] = {
-    "max": arithmetic.larger,
-    "min": arithmetic.smaller,
+    "max": rational.larger,
+    "min": rational.smaller,
 }
 # Rows: all readings agree, or they differ; nothing is defined; all agree, and nothing is rounded;
 # the output is none of the values that there are. What the spec leaves open follows, then the rows
@@ -100,8 +98,6 @@ class CompiledSteps:
     through: Float | None = field(default=None, kw_only=True)
     #: Input -> what it goes through before the first line.
     first: Mapping[str, Sequence[Hop]] = field(default_factory=dict, kw_only=True)
-    #: Whether lines are computed on fractions where numbers have too few bits.
-    whole: bool = field(default=False, kw_only=True)
     #: A mistake in what other inputs the elements of the first meet, '' for none.
     meets: str = field(default="", kw_only=True)
     #: The input of which that is a mistake alone, '' for all.
@@ -340,7 +336,8 @@ class CompiledSteps:
             found = run.converted[name]
             codes, patterns = cast(Codes, found.codes), found.patterns
         else:
-            codes = rounded_codes(run.values[name], cast(Float, dtype.format), self.mode)
+            x = run.values[name].numbers
+            codes = rounded_codes(x, cast(Float, dtype.format), self.mode)
             patterns = np.full(len(codes), EXACT, np.uint8)
         patterns = np.where(run.undefined, UNDEFINED, patterns).astype(np.uint8)
         return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
@@ -361,20 +358,20 @@ class CompiledSteps:
         run = self._run(reading, self.decoded([inputs]), self.lines)
         return ExpectedOutput(self.output, inputs[0].shape, *self.finished(run))
 
-    def reaching(self, reading: StepsReading, inputs: Sequence[Bits]) -> Numbers:
+    def reaching(self, reading: StepsReading, inputs: Sequence[Bits]) -> Rational:
         """Return the values, of shape (n,), that the last conversion gets of a call."""
         last = self._last_conversion()
         found = self._run(reading, self.decoded([inputs]), self.lines[:last])
         return found.values[self.lines[last].source]
 
-    def exactly(self, inputs: Sequence[Bits]) -> Mapping[str, Numbers]:
+    def exactly(self, inputs: Sequence[Bits]) -> Mapping[str, Rational]:
         """Return the values of the lines of a call by name, of shape (n,), before they are rounded
         to the type of the output: exact ones, if a reading is.
         """
         readings = sorted(self.steps.readings, key=lambda one: self.arithmetic(one) is not None)
         return self._run(readings[0], self.decoded([inputs]), self.lines).values
 
-    def undone(self, converted: Codes, others: Mapping[str, Numbers]) -> Codes:
+    def undone(self, converted: Codes, others: Mapping[str, Rational]) -> Codes:
         """Return what the lines after the last conversion make of codes of the first input's type.
 
         `others` are the values of the other inputs, of the same shape (n,). Where those lines undo
@@ -382,31 +379,28 @@ class CompiledSteps:
         """
         lines, last = self.lines, self._last_conversion()
         fmt = cast(Float, self.data.format)
-        start = {**others, lines[last].name: decode(fmt, converted)}
+        start = {**others, lines[last].name: of_numbers(decode(fmt, converted))}
         found = self._run(self.steps.readings[0], start, lines[last + 1 :])
-        return rounded_codes(found.values[lines[-1].name], fmt)
+        return rounded_codes(found.values[lines[-1].name].numbers, fmt)
 
-    def brought(self, wanted: Numbers, others: Mapping[str, Numbers]) -> tuple[Codes, Numbers]:
+    def brought(self, wanted: Rational, others: Mapping[str, Rational]) -> tuple[Codes, Rational]:
         """Return the data that the spec says brings the last line to values, rounded to their type,
         and as they are; `others` are the values of the other inputs, of the same shape (n,). 0
         stands for one that the question leaves out.
         """
         back, brought = cast(Expression, self.steps.back), self.steps.back_of or self.lines[-1].name
         run = Run.of({"": wanted})
-        left_out = dict.fromkeys(names_in(back), _zeros(len(wanted)))
+        left_out = dict.fromkeys(names_in(back), run.number(0))
         names = left_out | self._numbers(run) | {**others, brought: wanted}
-        try:
-            x = compute(back, names, {**OPERATIONS, "number": run.number})
-        except arithmetic.InexactError:
-            x = by_fractions(back, names, {}, NEAREST)
+        x = compute(back, names, {**OPERATIONS, "number": run.number})
         fmt = self.data.format
         if isinstance(fmt, Float):
-            return rounded_codes(x, fmt), x
+            return rounded_codes(x.numbers, fmt), x
         whole = cast(Int, fmt)
-        magnitude = np.minimum(round_to(x, whole, MODES[NEAREST]).magnitude, np.uint64(whole.max))
-        return encode(whole, magnitude, x.sign), x
+        magnitude = round_to(x.numbers, whole, MODES[NEAREST]).magnitude
+        return encode(whole, np.minimum(magnitude, np.uint64(whole.max)), x.sign), x
 
-    def thresholds(self, others: Mapping[str, Numbers]) -> Codes:
+    def thresholds(self, others: Mapping[str, Rational]) -> Codes:
         """Return what branches compare the first input with, rounded to its type, given the other
         inputs, of shape (n,).
         """
@@ -417,10 +411,10 @@ class CompiledSteps:
             known = names_in(right) <= values.keys()
             if left == Expression(NAME, name=first) and known:
                 x = compute(right, values, {**OPERATIONS, **_WHOLE, "number": run.number})
-                found.append(rounded_codes(x, cast(Float, self.data.format)))
+                found.append(rounded_codes(x.numbers, cast(Float, self.data.format)))
         return np.concatenate([np.zeros(0, self.data.format.storage), *found])
 
-    def line_at(self, name: str, inputs: Sequence[Bits]) -> Numbers:
+    def line_at(self, name: str, inputs: Sequence[Bits]) -> Rational:
         """Return what a line is, of shape (n,), by the first reading of a call."""
         run = self._run(self.steps.readings[0], self.decoded([inputs]), self.lines)
         return run.values[name]
@@ -437,13 +431,13 @@ class CompiledSteps:
             left, right = (
                 compute(e, values, {**OPERATIONS, **_WHOLE, **run.operations}) for e in ends
             )
-            which[arithmetic.compared(left, branch.condition.relation, right)] = i
+            which[rational.compared(left, branch.condition.relation, right)] = i
         return frozenset(which.tolist())
 
     def _last_conversion(self) -> int:
         return max(i for i, line in enumerate(self.lines) if line.be is None)
 
-    def decoded(self, calls: Sequence[Sequence[Bits]]) -> dict[str, Numbers]:
+    def decoded(self, calls: Sequence[Sequence[Bits]]) -> dict[str, Rational]:
         """Return the exact values of the inputs by name, of shape (n,), broadcast to the first:
         those of one call after those of another.
         """
@@ -453,7 +447,7 @@ class CompiledSteps:
 
     def _of_input(
         self, name: str, dtype: DType, tensors: Sequence[Bits], shapes: Sequence[tuple[int, ...]]
-    ) -> Numbers:
+    ) -> Rational:
         """Return the exact values of tensors, each broadcast to a shape."""
         places, begin = [], 0
         for bits, shape in zip(tensors, shapes, strict=True):
@@ -464,8 +458,9 @@ class CompiledSteps:
                 problem = f"{name} of shape {bits.shape} does not broadcast to {shape}"
                 raise SpecError(problem, place=self.steps.place) from None
         codes, at = np.concatenate([bits.reshape(-1) for bits in tensors]), np.concatenate(places)
-        found = take(decode(dtype.format, codes), np.maximum(at, 0))
-        return arithmetic.chosen(at == NONE, _zeros(len(at)), found) if self.meets else found
+        found = take(of_numbers(decode(dtype.format, codes)), np.maximum(at, 0))
+        zeros = rational.of_integer(0, len(at))
+        return rational.chosen(at == NONE, zeros, found) if self.meets else found
 
     def met(
         self, index: NDArray[np.intp], shape: tuple[int, ...], name: str = ""
@@ -480,7 +475,7 @@ class CompiledSteps:
         """Return of which elements of a call the spec leaves open what they become."""
         return self.begun(self.steps.readings[0], self.decoded([inputs])).undefined
 
-    def begun(self, reading: StepsReading, inputs: Mapping[str, Numbers]) -> Run:
+    def begun(self, reading: StepsReading, inputs: Mapping[str, Rational]) -> Run:
         """Return what there is before the first line, under a reading."""
         run = Run.of(inputs)
         run.values |= self._numbers(run)
@@ -497,17 +492,16 @@ class CompiledSteps:
                 run.values[name] = run.rounded(run.values[name], fmt, NEAREST)
         return run
 
-    def _numbers(self, run: Run) -> dict[str, Numbers]:
+    def _numbers(self, run: Run) -> dict[str, Rational]:
         """Return the attributes that lines compute with, as many times as there are elements."""
         given = dict(self.case.attributes)
         return {name: run.number(int(given[name])) for name in self.steps.numbers}
 
-    def _gone(self, name: str, x: Numbers, hops: Sequence[Hop]) -> Numbers:
+    def _gone(self, name: str, x: Rational, hops: Sequence[Hop]) -> Rational:
         """Return what becomes of the values of an input by hops, which may ask for codes."""
         fmt = self.types[name].format
         for hop in hops:
-            codes = _encoded(fmt, x)
-            x = gone_through(Points(fmt, self.output.format, codes, x), hop, retyped=False).x
+            x = self._beyond(x, hop, fmt, _encoded(fmt, x.numbers))
         return x
 
     def rounds_as(self, reading: StepsReading) -> Hashable:
@@ -553,7 +547,7 @@ class CompiledSteps:
         return reading.type_for(self.case, self.types)
 
     def _run(
-        self, reading: StepsReading, inputs: Mapping[str, Numbers], lines: Sequence[StepsLine],
+        self, reading: StepsReading, inputs: Mapping[str, Rational], lines: Sequence[StepsLine],
         sizes: Sequence[int] = (),
     ) -> Run:  # fmt: skip
         """Compute lines, of calls of so many elements; of one call where nothing is said."""
@@ -586,7 +580,7 @@ class CompiledSteps:
             return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
         x = run.values[last]
         x = rounded(x, self.through) if self.through else x
-        codes = rounded_codes(x, fmt, self.mode)
+        codes = rounded_codes(x.numbers, fmt, self.mode)
         magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
         undefined, patterns = run.undefined, np.full(len(codes), EXACT, np.uint8)
         patterns[(magnitude == 0) & (self.steps.free_zero | run.either_sign)] = ANY_ZERO
@@ -616,7 +610,7 @@ class CompiledSteps:
         """Compute the expression of a line, rounding every operation of it, or only the whole."""
         kind = self.arithmetic(reading)
         if kind is None or line.exact:
-            result = self._exactly(line, reading, run)
+            result = run.branched(line, self._operations(line, reading, run))
         else:
             fmt = cast(Float, kind.format)
             mode, once = (
@@ -632,11 +626,11 @@ class CompiledSteps:
 
     def go_on(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Have the result of a line go through what it goes through, and be rounded then."""
-        result = run.values[line.name]
+        result, data = run.values[line.name], self.data.format
         for hop in line.through:
-            result = self._beyond(result, hop)
+            result = self._beyond(result, hop, data, np.zeros(len(result), data.storage))
         if line.name in reading.narrow:
-            result = run.rounded(result, cast(Float, self.data.format), self.mode)
+            result = run.rounded(result, cast(Float, data), self.mode)
         run.values[line.name] = result
 
     def _unsure(self, reading: StepsReading) -> Float | None:
@@ -655,25 +649,10 @@ class CompiledSteps:
             CONVERT: lambda name, x: rounded(x, types[name]),
         }
 
-    def _exactly(self, line: StepsLine, reading: StepsReading, run: Run) -> Numbers:
-        """Return a line of which nothing is rounded; of fractions where numbers have too few bits
-        for it, and the rules are as they are. There a zero has no sign.
-        """
-        try:
-            return run.branched(line, self._operations(line, reading, run))
-        except arithmetic.InexactError:
-            if not (self.steps.free_zero and self.whole):
-                raise
-        names = (*self.names, *self.steps.numbers, *run.converted)
-        known = {name: run.values[name] for name in names}
-        lines = {one.name: one for one in self.lines}
-        return by_fractions(Expression(NAME, name=line.name), known, lines, reading.whole)
-
-    def _beyond(self, x: Numbers, hop: Hop) -> Numbers:
-        """Return what becomes of numbers by a hop, which asks for no codes."""
-        fmt = self.data.format
-        points = Points(fmt, self.output.format, np.zeros(len(x), fmt.storage), x)
-        return gone_through(points, hop, retyped=False).x
+    def _beyond(self, x: Rational, hop: Hop, fmt: Format, codes: Codes) -> Rational:
+        """Return what becomes of numbers of a type, with these codes, by a hop."""
+        points = Points(fmt, self.output.format, codes, x.numbers)
+        return of_numbers(gone_through(points, hop, retyped=False).x)
 
     def _convert(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Convert by the line's rule."""
@@ -702,7 +681,7 @@ class CompiledSteps:
         """
         fmt = cast(Float, self.taken_as(line, reading).format)
         odd = line.taken_as or reading.taken_as
-        return rounded_codes(run.values[line.source], fmt, ODD if odd else NEAREST)
+        return rounded_codes(run.values[line.source].numbers, fmt, ODD if odd else NEAREST)
 
 
 @dataclass
@@ -710,7 +689,7 @@ class Run:
     """What lines were computed to for n elements."""
 
     #: The values of inputs and lines, by name.
-    values: dict[str, Numbers]
+    values: dict[str, Rational]
     #: Where a rule left a value open.
     undefined: Mask
     #: Where something was rounded.
@@ -725,7 +704,7 @@ class Run:
     sizes: tuple[int, ...] = ()
 
     @staticmethod
-    def of(inputs: Mapping[str, Numbers]) -> Run:
+    def of(inputs: Mapping[str, Rational]) -> Run:
         """Return what there is before the first line."""
         none = np.zeros(len(next(iter(inputs.values()))), bool)
         return Run(dict(inputs), none, none, none, sizes=(len(none),))
@@ -747,12 +726,13 @@ class Run:
         """Take what a conversion gives."""
         x = self.values[line.source]
         self.converted[line.name] = answer
-        result = self.values[line.name] = decode(target, cast(Codes, answer.codes))
+        result = of_numbers(decode(target, cast(Codes, answer.codes)))
+        self.values[line.name] = result
         self.undefined = self.undefined | (answer.patterns == UNDEFINED)
-        inexact = _differ(x, result) | (x.kind != FINITE) | ((x.significand == 0) & x.sign)
+        inexact = _differ(x, result) | (x.kind != FINITE) | (x.is_zero & x.sign)
         self.inexact = self.inexact | inexact
 
-    def rounded(self, x: Numbers, fmt: Float, mode: str) -> Numbers:
+    def rounded(self, x: Rational, fmt: Float, mode: str) -> Rational:
         """Round numbers to a format, and note where that changes them."""
         result = rounded(x, fmt, mode)
         self.inexact = self.inexact | _differ(x, result)
@@ -762,17 +742,17 @@ class Run:
         """Round what an operation gives."""
         return lambda *operands: self.rounded(operation(*operands), fmt, mode)
 
-    def whole(self, mode: str, unsure: Float | None, x: Numbers) -> Numbers:
+    def whole(self, mode: str, unsure: Float | None, x: Rational) -> Rational:
         """Round to whole numbers: NaN, if the last bit is not sure, for what is near a tie and was
         rounded.
         """
-        result = arithmetic.rounded_whole(x, mode)
+        result = rational.rounded_whole(x, mode)
         if unsure is None:
             return result
-        unknown = self.inexact & arithmetic.near_tie(x, unsure)
+        unknown = self.inexact & _near_tie(x.numbers, unsure)
         return replace(result, kind=np.where(unknown, NAN, result.kind).astype(np.uint8))
 
-    def branched(self, line: StepsLine, operations: Mapping[str, Operation]) -> Numbers:
+    def branched(self, line: StepsLine, operations: Mapping[str, Operation]) -> Rational:
         """Return what a line is: its expression, or that of the first branch whose condition holds.
         What is rounded in another branch is not noted.
         """
@@ -782,13 +762,13 @@ class Run:
         for branch in reversed(line.branches):
             self.inexact, condition = before, branch.condition
             ends = (compute(e, self.values, operations) for e in (condition.left, condition.right))
-            holds = arithmetic.compared(next(ends), condition.relation, next(ends))
-            result = arithmetic.chosen(holds, compute(branch.be, self.values, operations), result)
+            holds = rational.compared(next(ends), condition.relation, next(ends))
+            result = rational.chosen(holds, compute(branch.be, self.values, operations), result)
             inexact = np.where(holds, self.inexact, inexact)
         self.inexact = inexact
         return result
 
-    def reduced(self, choose: Operation, x: Numbers) -> Numbers:
+    def reduced(self, choose: Operation, x: Rational) -> Rational:
         """Return for each element which of its call's elements is chosen of all; where one of them
         is left open, all are.
         """
@@ -805,21 +785,21 @@ class Run:
         """The operations that depend on how many elements there are."""
         return {
             "number": self.number,
-            "largest": partial(self.reduced, arithmetic.larger),
-            "smallest": partial(self.reduced, arithmetic.smaller),
+            "largest": partial(self.reduced, rational.larger),
+            "smallest": partial(self.reduced, rational.smaller),
         }
 
-    def number(self, n: int) -> Numbers:
-        """Return a whole number below 2^64, as many times as there are elements."""
-        return decode(Int(64, signed=False), np.full(len(self.undefined), n, np.uint64))
+    def number(self, n: int) -> Rational:
+        """Return a whole number, as many times as there are elements."""
+        return rational.of_integer(n, len(self.undefined))
 
 
-_MET: Mapping[str, Callable[[Numbers], Mask]] = {
-    "<= 0": lambda x: (x.sign & (x.kind != NAN)) | (x.significand == 0),
+_MET: Mapping[str, Callable[[Rational], Mask]] = {
+    "<= 0": lambda x: (x.sign & (x.kind != NAN)) | x.is_zero,
     "not finite": lambda x: x.kind != FINITE,
-    "= -0": lambda x: x.sign & (x.significand == 0),
+    "= -0": lambda x: x.sign & x.is_zero,
     "is nan": lambda x: x.kind == NAN,
-    "not 0": lambda x: (x.significand != 0) | (x.kind != FINITE),
+    "not 0": lambda x: ~x.is_zero,
 }
 
 
@@ -836,7 +816,7 @@ def _encoded(fmt: Format, x: Numbers) -> Codes:
     return codes
 
 
-def _reduced(choose: Operation, x: Numbers) -> Numbers:
+def _reduced(choose: Operation, x: Rational) -> Rational:
     """Return the one number that is chosen of all."""
     while len(x) > 1:
         half = (len(x) + 1) // 2
@@ -845,14 +825,21 @@ def _reduced(choose: Operation, x: Numbers) -> Numbers:
     return x
 
 
-def _zeros(n: int) -> Numbers:
-    fmt = Int(8, signed=False)
-    return decode(fmt, np.zeros(n, fmt.storage))
+def _near_tie(x: Numbers, fmt: Float) -> Mask:
+    """Return which values of a format are within one ulp of half-way between whole numbers."""
+    below_point = fmt.mantissa - x.exponent
+    has = (x.kind == FINITE) & (below_point > 0) & (below_point <= fmt.mantissa + 2)
+    half = np.uint64(1) << np.where(has, below_point - 1, 0).astype(np.uint64)
+    ulps = (x.significand >> np.uint64(63 - fmt.mantissa)) & (2 * half - np.uint64(1))
+    return np.asarray(has & (np.abs(ulps.astype(np.int64) - half.astype(np.int64)) <= 1))
 
 
-def _differ(a: Numbers, b: Numbers) -> Mask:
-    """Return where two numbers are not the same, zeros of either sign being one number."""
-    same = (a.kind == b.kind) & (a.significand == b.significand)
+def _differ(x: Rational, there: Rational) -> Mask:
+    """Return where two numbers are not the same, zeros of either sign being one number, and each
+    NaN another; `there` has no more than 64 bits.
+    """
+    a, b = x.numbers, there.numbers
+    same = (a.kind == b.kind) & (a.kind != NAN) & (a.significand == b.significand)
     same &= (a.significand == 0) | ((a.exponent == b.exponent) & (a.sign == b.sign))
     return np.asarray(~same if a.sticky is None else ~same | a.sticky)
 
@@ -868,7 +855,7 @@ def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
     outside = outside_of(steps, layout, case)
     names = tuple(name for name, _ in layout.shapes)
     decisions = _decisions(spec, outside)
-    compiled = CompiledSteps(case, steps, names, outside is not None, decisions, {}, whole=True)
+    compiled = CompiledSteps(case, steps, names, outside is not None, decisions, {})
     if outside:
         return compiled
     programs = _programs(compiled, spec)

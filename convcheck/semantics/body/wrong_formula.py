@@ -9,22 +9,29 @@ from functools import partial
 from itertools import product
 from typing import cast
 
+import numpy as np
+
 from convcheck.errors import SpecError
+from convcheck.numerics.codec import encode
+from convcheck.numerics.codes import Codes
 from convcheck.numerics.decimal import spell_special, value_of
 from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.modes import MODES
+from convcheck.numerics.number import FINITE, Numbers, from_fractions, to_fraction
+from convcheck.numerics.rounding import round_to
 from convcheck.numerics.scalar import BeyondError
 from convcheck.rules.body.formula import Formula, FormulaWay
 from convcheck.rules.call_edits import INDEX, LAST, FormulaEdit, WayEdit
 from convcheck.rules.causes import Cause
 from convcheck.rules.expression import Expression, renamed
-from convcheck.rules.hop import Hop
+from convcheck.rules.hop import MAGNITUDE, NEGATED, WHOLE, Hop
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.formula import SequenceReading, call_reading, rule_of
 from convcheck.semantics.body.sequence import Sequences
 from convcheck.semantics.expected import REFUSED
 from convcheck.semantics.expected_calls import DEADLY, Call, CallReading, WantedElements, WrongCall
-from convcheck.semantics.held import held
-from convcheck.semantics.typed_arithmetic import grid_of
+from convcheck.semantics.hops import gone_through
+from convcheck.semantics.vocabulary import Points
 
 _LONGEST = 1 << 12  # elements of a sequence that a cause is tried on
 Arguments = tuple[tuple[frozenset[str], Hop], ...]  # types of an argument -> what it goes through
@@ -103,10 +110,28 @@ class WrongFormulas:
 
 def _argument(through: Arguments, dtype: DType, code: int) -> Fraction:
     """Return the value of an argument, gone through what its type goes through."""
-    value = value_of(cast(Numeric, dtype.format), code)
-    for types, hop in through:
-        value = held(value, hop) if dtype.name in types else value
-    return value
+    fmt = cast(Numeric, dtype.format)
+    hops = [hop for types, hop in through if dtype.name in types]
+    value = value_of(fmt, code)
+    return to_fraction(_gone(from_fractions([value]), hops, fmt), 0) if hops else value
+
+
+def _gone(x: Numbers, hops: Sequence[Hop], fmt: Numeric) -> Numbers:
+    """Return what becomes of finite numbers by hops; only a float keeps the sign of what becomes
+    zero. Raises BeyondError where one becomes infinite, and SpecError for what happens to codes,
+    texts or bits.
+    """
+    for hop in hops:
+        of_codes = hop.subnormals or hop.by_code or hop.normal_only or hop.no_specials
+        if of_codes or (isinstance(hop.type, str) and hop.type not in (WHOLE, MAGNITUDE, NEGATED)):
+            raise SpecError("a value alone has no codes")
+        points = Points(fmt, fmt, np.zeros(len(x), fmt.storage), x)
+        x = gone_through(points, hop, retyped=False).x
+        if (x.kind != FINITE).any():
+            raise BeyondError("an infinity")
+        if not (isinstance(hop.type, DType) and isinstance(hop.type.format, Float)):
+            x = replace(x, sign=x.sign & (x.significand != 0))
+    return x
 
 
 def _has_table(cause: Cause) -> bool:
@@ -182,23 +207,25 @@ class _Cast:
     #: Whether a division by zero ends the process.
     deadly: bool
 
-    def code(self, value: Fraction, mode: str) -> int:
-        """Return the code of an element. Raises BeyondError where the edits do not say it."""
-        fmt, mode, negative = cast(Numeric, self.output.format), self.rounds or mode, value < 0
-        for hop in self.hops:
-            value = held(value, hop)
-            is_float = isinstance(hop.type, DType) and isinstance(hop.type.format, Float)
-            negative = value < 0 or (negative and is_float)
-        if negative and not value and isinstance(fmt, Float) and fmt.negative_zero:
-            return fmt.sign_bit
-        try:
-            return grid_of(fmt, mode).code(value)
-        except BeyondError:
+    def codes(self, values: Sequence[Fraction], mode: str) -> Codes:
+        """Return the codes of elements. Raises BeyondError where the edits do not say one."""
+        fmt, mode = cast(Numeric, self.output.format), self.rounds or mode
+        x = _gone(from_fractions([*values]), self.hops, fmt)
+        rounded = round_to(x, fmt, MODES[mode])
+        most = fmt.max_magnitude if isinstance(fmt, Float) else int(fmt.max)
+        least = most if isinstance(fmt, Float) else -int(fmt.min)
+        outside = rounded.magnitude > np.where(x.sign, np.uint64(least), np.uint64(most))
+        outside |= False if rounded.beyond is None else rounded.beyond
+        magnitude = rounded.magnitude
+        if outside.any():
             if not self.beyond:
-                raise
-        if self.beyond == "infinity" and isinstance(fmt, Float) and fmt.infinity:
-            return fmt.infinity_code | (fmt.sign_bit if value < 0 else 0)
-        return grid_of(fmt, mode).code(held(value, Hop(self.output, mode, self.beyond)))
+                raise BeyondError("outside the format")
+            if self.beyond == "infinity" and isinstance(fmt, Float) and fmt.infinity:
+                magnitude = np.where(outside, np.uint64(fmt.infinity_code), magnitude)
+            else:
+                x = _gone(x, [Hop(self.output, mode, self.beyond)], fmt)
+                magnitude = round_to(x, fmt, MODES[mode]).magnitude
+        return encode(fmt, magnitude, x.sign)
 
 
 @dataclass(frozen=True)
@@ -245,5 +272,5 @@ class _Wrong:
             return None
         mode = found.mode(cast(Numeric, output.format), self.mode)
         values = found.values(self.element, self.mode, n)
-        codes = tuple(self.cast.code(value, mode) for value in values)
+        codes = tuple(self.cast.codes(values, mode).tolist())
         return call_reading(SequenceReading("", n, codes, found.free_zero), output)

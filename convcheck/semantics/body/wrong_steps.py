@@ -14,10 +14,10 @@ from weakref import proxy
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.arithmetic import InexactError
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Float, Format, Numeric
-from convcheck.numerics.number import Numbers, take
+from convcheck.numerics.modes import NEAREST
+from convcheck.numerics.rational import Rational, take
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.call_edits import UNEQUAL, LineEdit, StepsEdit
 from convcheck.rules.causes import Cause
@@ -40,14 +40,13 @@ from convcheck.semantics.expected_calls import (
     WrongCall,
 )
 from convcheck.semantics.program import Program
-from convcheck.semantics.typed_arithmetic import NEAREST
 from convcheck.semantics.vocabulary import Mask, Points
 from convcheck.semantics.wrong import compile_edited, readings_at
 
 _KEPT = 4096  # programs
 _REFUSED = CallReading("", pattern=REFUSED)
 Programs = Mapping[tuple[str, str], Program]  # the type and the line that are converted
-Inputs = Callable[[CompiledSteps], Mapping[str, Numbers]]
+Inputs = Callable[[CompiledSteps], Mapping[str, Rational]]
 Step = Callable[[StepsLine, StepsReading, Run], None]
 
 
@@ -157,9 +156,11 @@ class _Computed:
         """
         if after not in self._firsts:
             run = self.run(after)
-            x = run.values[line.name]
-            fields = (x.kind, x.sign, x.exponent, x.significand, x.sticky, run.undefined)
-            content = tuple(None if field is None else field.tobytes() for field in fields)
+            x = run.values[line.name].numbers
+            if x.sticky is not None:  # of more bits than are compared
+                return self._firsts.setdefault(after, after)
+            fields = (x.kind, x.sign, x.exponent, x.significand, run.undefined)
+            content = tuple(field.tobytes() for field in fields)
             self._firsts[after] = self._state((before, line.name, content), lambda: run)
         return self._firsts[after]
 
@@ -206,7 +207,7 @@ class WrongSteps:
         self._converts = any(line.be is None for line in steps.lines)
         self._right: dict[int, tuple[CompiledSteps, int]] = {}
         self._given: dict[int, list[CallReading | None]] = {}
-        self._inputs: dict[tuple[Attributes, str, str], Mapping[str, Numbers]] = {}
+        self._inputs: dict[tuple[Attributes, str, str], Mapping[str, Rational]] = {}
         sizes = [call[0].size for call in calls]
         me = proxy(self)  # all that is computed goes with it, whenever cycles are collected
         self._whole = _Computed(
@@ -237,7 +238,7 @@ class WrongSteps:
             return
         for number, reading in enumerate(edited.readings if edited else ()):
             assert edited  # noqa: S101
-            with suppress(SpecError, InexactError):  # what is rounded once has no more operations
+            with suppress(SpecError):
                 programs = self._programs(edited, reading, causes, wanted)
                 if programs is None:
                     continue
@@ -300,7 +301,7 @@ class WrongSteps:
 
             me = proxy(self)
 
-            def taken(made: CompiledSteps) -> Mapping[str, Numbers]:
+            def taken(made: CompiledSteps) -> Mapping[str, Rational]:
                 return {name: take(x, at) for name, x in me._decoded(made).items()}
 
             def unpaired() -> Mask:
@@ -309,7 +310,7 @@ class WrongSteps:
             self._few[wanted] = _Computed(self.spec, self.case, taken, unpaired)
         return self._few[wanted]
 
-    def _decoded(self, made: CompiledSteps) -> Mapping[str, Numbers]:
+    def _decoded(self, made: CompiledSteps) -> Mapping[str, Rational]:
         """Return the values of the inputs of all calls; attributes and meetings change them."""
         given = made.case.attributes, made.meets, made.meeting
         if given not in self._inputs:
@@ -401,7 +402,7 @@ class WrongSteps:
     def _answer(self, made: CompiledSteps, state: int, i: int) -> CallReading | None:
         if state not in self._given:
             self._given[state] = [None] * len(self.calls)
-            with suppress(SpecError, InexactError):
+            with suppress(SpecError):
                 self._given[state] = list(self._split(made, self._whole.run(state)))
         return self._given[state][i]
 

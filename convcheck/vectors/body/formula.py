@@ -18,14 +18,15 @@ import numpy as np
 
 from convcheck.numerics.decimal import spell_special, value_of
 from convcheck.numerics.format import Float, Format, Numeric
-from convcheck.numerics.scalar import BeyondError
+from convcheck.numerics.modes import NEAREST
+from convcheck.numerics.scalar import BeyondError, grid_of
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.formula import INDEX, Formula
 from convcheck.rules.expression import compute
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.formula import compile_formula
 from convcheck.semantics.expected_calls import Call
-from convcheck.semantics.typed_arithmetic import NEAREST, grid_of, operations
+from convcheck.semantics.typed_arithmetic import EXACTLY
 from convcheck.vectors.model import Coverage, Tier
 
 LONGEST = 300  # elements of a sequence that is asked
@@ -168,7 +169,7 @@ def _ending(
         values = [value_of(fmt, code) for fmt, code in zip(formats, codes, strict=True)]
         arguments = {**dict(zip(formula.arguments, values, strict=True)), INDEX: Fraction(steps)}
         try:
-            limit = compute(formula.element, arguments, operations(None))
+            limit = compute(formula.element, arguments, EXACTLY)
             code = grid_of(formats[at], NEAREST).code(limit)
         except BeyondError:
             return

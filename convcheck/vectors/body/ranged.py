@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Int
-from convcheck.numerics.number import from_fractions
 from convcheck.numerics.order import positions
+from convcheck.numerics.rational import of_fractions, of_numbers
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.model import Case, Spec
@@ -73,10 +73,12 @@ def _between(compiled: CompiledSteps, ends: Codes, rng: np.random.Generator) -> 
     inner = rng.permutation(np.arange(int(target.min), int(target.max)))
     wanted = [Fraction(2 * int(q) + 1, 2) + d for q in inner for d in (0, _PAST)]
     values = {
-        name: decode(compiled.types[name].format, np.full(len(wanted), codes[0], codes.dtype))
+        name: of_numbers(
+            decode(compiled.types[name].format, np.full(len(wanted), codes[0], codes.dtype))
+        )
         for name, (codes, _) in zip(compiled.steps.others, others, strict=True)
     }
-    data, _ = compiled.brought(from_fractions(wanted), values)
+    data, _ = compiled.brought(of_fractions(wanted), values)
     near = np.unique(
         np.concatenate([data, data + data.dtype.type(1), data - data.dtype.type(1), zero])
     )

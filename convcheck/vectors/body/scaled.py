@@ -19,13 +19,20 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.arithmetic import subtract
 from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Format, Numeric
 from convcheck.numerics.modes import MODES
 from convcheck.numerics.neighbours import signed, special_codes
-from convcheck.numerics.number import FINITE, Numbers, from_fractions, take, to_fraction
+from convcheck.numerics.number import FINITE, Numbers, from_fractions
+from convcheck.numerics.rational import (
+    Rational,
+    of_fractions,
+    of_numbers,
+    subtract,
+    take,
+    to_fraction,
+)
 from convcheck.numerics.rounding import round_to
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, Words
@@ -353,7 +360,7 @@ def _at_steps(asking: _Asking, one: Set, rng: np.random.Generator) -> Codes:
     at = compiled.line_at(compiled.steps.back_of, _inputs(asking, one, ends))
     found = [*_next_to(asking, ends), special_codes(fmt).astype(fmt.storage)]
     if (at.kind == FINITE).all():
-        low, high = sorted(int(to_fraction(at, i)) if at.significand[i] else 0 for i in (0, -1))
+        low, high = sorted(int(to_fraction(at, i)) for i in (0, -1))
         some = rng.integers(low, high, _SOME[asking.tier]).tolist()
         chosen = {low, low + 1, (low + high) // 2, high - 2, high - 1, *some}
         whole = sorted(k for k in chosen if low <= k < high)
@@ -363,16 +370,16 @@ def _at_steps(asking: _Asking, one: Set, rng: np.random.Generator) -> Codes:
     return np.concatenate(found)
 
 
-def _brought(asking: _Asking, one: Set, wanted: list[Fraction]) -> tuple[Codes, Numbers]:
+def _brought(asking: _Asking, one: Set, wanted: list[Fraction]) -> tuple[Codes, Rational]:
     """Return the data that bring the last line to values, rounded and as they are."""
-    return asking.compiled.brought(from_fractions(wanted), _numbers(asking, one, len(wanted)))
+    return asking.compiled.brought(of_fractions(wanted), _numbers(asking, one, len(wanted)))
 
 
-def _numbers(asking: _Asking, one: Set, n: int) -> dict[str, Numbers]:
+def _numbers(asking: _Asking, one: Set, n: int) -> dict[str, Rational]:
     """Return the values of a set, n times each."""
     formats = {name: asking.format_of(name) for name in one}
     return {
-        name: decode(formats[name], np.full(n, code, formats[name].storage))
+        name: of_numbers(decode(formats[name], np.full(n, code, formats[name].storage)))
         for name, code in one.items()
     }
 
@@ -396,8 +403,9 @@ def _sharp(asking: _Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, 
     finer = asking.data.mantissa - _COARSE if isinstance(asking.data, Float) else 0
     around = _next_to(asking, data, [1, *(1 << k for k in range(1, finer, 2))])
     codes, places = np.concatenate(around), np.tile(np.arange(len(data)), len(around))
-    x, boundary = decode(asking.data, codes), take(exact, places)
-    off, size = _offsets(x, boundary), np.abs(_as_floats(boundary))
+    x, boundary = of_numbers(decode(asking.data, codes)), take(exact, places)
+    off = _as_floats(subtract(x, boundary).numbers)
+    size = np.abs(_as_floats(boundary.numbers))
     apart, open_ = _apart(asking, one, codes)
     share = np.divide(off, size, out=np.zeros(len(off)), where=size > 0)
     share[open_ | (x.kind != FINITE)] = 0
@@ -447,7 +455,7 @@ def _ulps_of_first(asking: _Asking, one: Set, codes: Codes) -> NDArray[np.float6
     types = [compiled.arithmetic(reading) for reading in compiled.steps.readings]
     bits = min((t.format.mantissa for t in types if t and isinstance(t.format, Float)), default=63)
     first = compiled.exactly(_inputs(asking, one, codes))[compiled.lines[0].name]
-    return np.ldexp(first.significand.astype(np.float64), bits - 63)
+    return np.ldexp(first.numbers.significand.astype(np.float64), bits - 63)
 
 
 def _sharp_results(asking: _Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
@@ -456,7 +464,8 @@ def _sharp_results(asking: _Asking, one: Set, rng: np.random.Generator) -> tuple
     """
     fmt = asking.compiled.output.format
     codes = np.unique(_candidates(asking))
-    x = asking.compiled.exactly(_inputs(asking, one, codes))[asking.compiled.lines[-1].name]
+    found = asking.compiled.exactly(_inputs(asking, one, codes))
+    x = found[asking.compiled.lines[-1].name].numbers
     assert isinstance(fmt, Float)  # noqa: S101
     finer = replace(fmt, mantissa=fmt.mantissa + _FINE, nan="none", infinity=False)
     place = round_to(x, finer, MODES["odd"]).magnitude
@@ -495,18 +504,6 @@ def _candidates(asking: _Asking) -> Codes:
     return np.concatenate(
         [asked, *(signed(data, magnitudes, np.full(magnitudes.size, s)) for s in (False, True))]
     )
-
-
-def _offsets(x: Numbers, boundary: Numbers) -> NDArray[np.float64]:
-    """Return how far numbers are from boundaries. One that has more than 53 bits, or is not known
-    to its last one, is at no number: then the offset is right but for some 2^-53 of the boundary.
-    """
-    spare = np.uint64((1 << 11) - 1)
-    cut = replace(boundary, significand=boundary.significand & ~spare, sticky=None)
-    lost = boundary.significand & spare != 0
-    lost |= False if boundary.sticky is None else boundary.sticky
-    off = _as_floats(subtract(x, cut))
-    return np.where(lost & (off == 0), -np.ldexp(_as_floats(boundary), -54), off)
 
 
 def _as_floats(x: Numbers) -> NDArray[np.float64]:

@@ -19,14 +19,14 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.arithmetic import rounded_codes, subtract
 from convcheck.numerics.codec import decode, decode_magnitudes
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.modes import nearest_even
 from convcheck.numerics.neighbours import at
 from convcheck.numerics.number import FAR, FINITE, Numbers, from_fractions, take
-from convcheck.numerics.rounding import round_to
+from convcheck.numerics.rational import of_numbers, subtract
+from convcheck.numerics.rounding import round_to, rounded_codes
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Attributes, Case, DType, Layout, Spec
@@ -160,9 +160,8 @@ def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
 
 def _undone(asking: _Asking, one: Mapping[str, int], wanted: Codes) -> Codes:
     """Return the data of which the conversion gets the values wanted, or nearly."""
-    everywhere = np.zeros(len(wanted), np.intp)
     others = {
-        name: take(decode(asking.data, np.array([code], asking.data.storage)), everywhere)
+        name: of_numbers(decode(asking.data, np.full(len(wanted), code, asking.data.storage)))
         for name, code in one.items()
     }
     return asking.compiled.undone(wanted, others)
@@ -181,8 +180,8 @@ def _sharp(
     data = _undone(asking, one, np.concatenate([*wanted, _tiny(asking.data, target)]))
     codes = np.unique(np.concatenate([data + data.dtype.type(d) for d in (0, 1, 2)]
                                      + [data - data.dtype.type(d) for d in (1, 2)]))  # fmt: skip
-    readings = [r for r in asking.compiled.steps.readings if not r.exact]  # of too many bits
-    reached = [asking.compiled.reaching(reading, _inputs(codes, one)) for reading in readings]
+    readings = [r for r in asking.compiled.steps.readings if not r.exact]
+    reached = [asking.compiled.reaching(r, _inputs(codes, one)).numbers for r in readings]
     chosen = [codes[_closest(x, target, finer, rng)] for x in reached]
     zeros = np.array([0, asking.data.sign_bit], asking.data.storage)  # the first call has both
     telling = codes[_telling(reached, target, finer)]
@@ -246,8 +245,8 @@ def _from_midpoint(
     inside = (x.kind == FINITE) & (magnitude < np.uint64(2 * target.max_magnitude + 2))
     midpoint = inside & (magnitude % np.uint64(2) == 1)
     positive = Numbers(x.kind, np.zeros(len(x), bool), x.exponent, x.significand)
-    off = subtract(positive, decode_magnitudes(finer, np.where(midpoint, magnitude, 0)))
-    return magnitude, midpoint, off
+    middle = decode_magnitudes(finer, np.where(midpoint, magnitude, 0))
+    return magnitude, midpoint, subtract(of_numbers(positive), of_numbers(middle)).numbers
 
 
 def _inputs(codes: Codes, one: Mapping[str, int]) -> list[Bits]:
