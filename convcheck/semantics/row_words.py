@@ -11,45 +11,14 @@ from convcheck.semantics.vocabulary import (
     AS_BELOW,
     AS_REAL,
     BY,
+    CASES,
     DIGITS,
-    EMPTY,
     TEXT,
     TEXT_IS,
     THROUGH,
 )
 from convcheck.wording import plural
 
-HOLDS: Mapping[str, str] = {
-    "nan": "x is a NaN",
-    "-nan": "x is a NaN with the sign bit set",
-    "+inf": "x is +infinity",
-    "-inf": "x is -infinity",
-    "+0": "x is +0",
-    "-0": "x is -0",
-    "x < 0": "x is negative",
-    "x > max": "x is above the largest finite value",
-    "x < -max": "x is below the negative of the largest finite value",
-    "x < min": "x is below the lowest finite value",
-    "[x] > max": "x, once rounded, is above the largest finite value",
-    "[x] < -max": "x, once rounded, is below the negative of the largest finite value",
-    "[x] < min": "x, once rounded, is below the lowest finite value",
-    "x >= next": "x is at or beyond the first value past the largest",
-    "x <= -next": "x is at or below the negative of the first value past the largest",
-    "[x] > next": "x, once rounded, is beyond the first value past the largest",
-    "[x] < -next": "x, once rounded, is below the negative of the first value past the largest",
-    "[x] = -0": "x is negative and rounds to zero",
-    "x is subnormal": "x is a subnormal",
-    "x is tiny": "x is closer to zero than the least normal",
-    "x is below least": "x is closer to zero than the least value",
-    "[x] is top": "x, once rounded, has the largest exponent, or a larger one",
-    "[x] is subnormal": "x, once rounded, is a subnormal",
-    "[x] carries": "rounding raises the exponent of x",
-    "signalling nan": "x is a signalling NaN",
-    "[x] = x": "x is a value of the destination",
-    "ERANGE": "C's strtod reports a range error",
-    EMPTY: "the text is empty",
-    ELSE: "no row before it holds",
-}
 GIVES: Mapping[str, str] = {
     "+0": "+0",
     "-0": "-0",
@@ -109,7 +78,9 @@ def _holds(label: str) -> str:
     if label.startswith(THROUGH):
         between = label.removeprefix(THROUGH)
         return f"the result is another where x is first rounded to {between}"
-    return HOLDS.get(label, label)  # x < 2^-126 is in words enough
+    if label == ELSE:
+        return "no row before it holds"
+    return CASES[label].english if label in CASES else label  # x < 2^-126 is in words enough
 
 
 def _gives(outcome: Outcome, mode: str) -> str:

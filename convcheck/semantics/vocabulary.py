@@ -134,6 +134,10 @@ class CaseWord:
     nature: Nature
     #: Inputs and a rounding mode -> for each input whether the word holds, shape (n,).
     test: Test
+    #: The word in a sentence of a report.
+    english: str = ""
+    #: Whether it looks only at the numbers that inputs denote; any other may look at their codes.
+    of_numbers: bool = False
     #: Of a level, the type that x is rounded to first.
     between: Float | None = None
 
@@ -261,53 +265,91 @@ def _out_of_range(p: Points) -> Mask:
 _TO_DOUBLE = ("toward-zero", "nearest-even", "away")
 
 
-def _words(nature: Nature, tests: Mapping[str, Test]) -> dict[str, CaseWord]:
-    return {label: CaseWord(nature, test) for label, test in tests.items()}
-
-
 EMPTY = "empty text"
-_GRID: Mapping[str, Test] = {
-    "[x] = x": _exact,
-}
-_SPECIAL: Mapping[str, Test] = {
-    "nan": lambda p, mode: p.x.kind == NAN,
-    "-nan": lambda p, mode: (p.x.kind == NAN) & p.x.sign,
-    "+inf": lambda p, mode: (p.x.kind == INFINITY) & ~p.x.sign,
-    "-inf": lambda p, mode: (p.x.kind == INFINITY) & p.x.sign,
-    "+0": lambda p, mode: _zero(p) & ~p.x.sign,
-    "-0": lambda p, mode: _zero(p) & p.x.sign,
-}
-_THRESHOLD: Mapping[str, Test] = {
-    "x < 0": lambda p, mode: _negative(p) & (p.x.significand != 0),
-    "x > max": lambda p, mode: exceeds(p.x, _bound(p, "max")) & _positive(p),
-    "x < -max": lambda p, mode: exceeds(p.x, _bound(p, "max")) & _negative(p),
-    "x < min": lambda p, mode: below(p.x, _bound(p, "min")) & p.number,
-    "[x] > max": lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _positive(p),
-    "[x] < -max": lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _negative(p),
-    "[x] < min": lambda p, mode: _beyond(p, mode, _bound(p, "min")) & _negative(p),
-    "x >= next": lambda p, mode: _beyond(p, "toward-zero", _bound(p, "max")) & _positive(p),
-    "x <= -next": lambda p, mode: _beyond(p, "toward-zero", _bound(p, "max")) & _negative(p),
-    "[x] > next": lambda p, mode: _beyond(p, mode, _bound(p, "max"), 1) & _positive(p),
-    "[x] < -next": lambda p, mode: _beyond(p, mode, _bound(p, "max"), 1) & _negative(p),
-    "[x] = -0": _rounds_to_negative_zero,
-    "x is subnormal": lambda p, mode: _subnormal(p),
-    "x is tiny": lambda p, mode: _tiny(p),
-    "x is below least": lambda p, mode: _less_than_least(p),
-    "[x] is top": _top,
-}
-_ISOLATED: Mapping[str, Test] = {
-    "[x] is subnormal": _rounds_to_subnormal,
-    "[x] carries": _carries,
-    "signalling nan": lambda p, mode: _signalling(p),
-    "ERANGE": lambda p, mode: _out_of_range(p),
-    EMPTY: lambda p, mode: np.asarray(p.bits == "", bool),
-}
+_on_numbers = partial(CaseWord, of_numbers=True)
 CASES: Mapping[str, CaseWord] = {
-    **_words("isolated", _ISOLATED),
-    **_words("grid", _GRID),
-    **_words("special", _SPECIAL),
-    **_words("threshold", _THRESHOLD),
-}
+    "[x] is subnormal": _on_numbers(
+        "isolated", _rounds_to_subnormal, "x, once rounded, is a subnormal",
+    ),
+    "[x] carries": _on_numbers("isolated", _carries, "rounding raises the exponent of x"),
+    "signalling nan": CaseWord("isolated", lambda p, mode: _signalling(p), "x is a signalling NaN"),
+    "ERANGE": _on_numbers(
+        "isolated", lambda p, mode: _out_of_range(p), "C's strtod reports a range error",
+    ),
+    EMPTY: CaseWord(
+        "isolated", lambda p, mode: np.asarray(p.bits == "", bool), "the text is empty",
+    ),
+    "[x] = x": _on_numbers("grid", _exact, "x is a value of the destination"),
+    "nan": _on_numbers("special", lambda p, mode: p.x.kind == NAN, "x is a NaN"),
+    "-nan": _on_numbers(
+        "special", lambda p, mode: (p.x.kind == NAN) & p.x.sign, "x is a NaN with the sign bit set",
+    ),
+    "+inf": _on_numbers(
+        "special", lambda p, mode: (p.x.kind == INFINITY) & ~p.x.sign, "x is +infinity",
+    ),
+    "-inf": _on_numbers(
+        "special", lambda p, mode: (p.x.kind == INFINITY) & p.x.sign, "x is -infinity",
+    ),
+    "+0": _on_numbers("special", lambda p, mode: _zero(p) & ~p.x.sign, "x is +0"),
+    "-0": _on_numbers("special", lambda p, mode: _zero(p) & p.x.sign, "x is -0"),
+    "x < 0": _on_numbers(
+        "threshold", lambda p, mode: _negative(p) & (p.x.significand != 0), "x is negative",
+    ),
+    "x > max": _on_numbers(
+        "threshold", lambda p, mode: exceeds(p.x, _bound(p, "max")) & _positive(p),
+        "x is above the largest finite value",
+    ),
+    "x < -max": _on_numbers(
+        "threshold", lambda p, mode: exceeds(p.x, _bound(p, "max")) & _negative(p),
+        "x is below the negative of the largest finite value",
+    ),
+    "x < min": _on_numbers(
+        "threshold", lambda p, mode: below(p.x, _bound(p, "min")) & p.number,
+        "x is below the lowest finite value",
+    ),
+    "[x] > max": _on_numbers(
+        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _positive(p),
+        "x, once rounded, is above the largest finite value",
+    ),
+    "[x] < -max": _on_numbers(
+        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _negative(p),
+        "x, once rounded, is below the negative of the largest finite value",
+    ),
+    "[x] < min": _on_numbers(
+        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "min")) & _negative(p),
+        "x, once rounded, is below the lowest finite value",
+    ),
+    "x >= next": _on_numbers(
+        "threshold", lambda p, mode: _beyond(p, "toward-zero", _bound(p, "max")) & _positive(p),
+        "x is at or beyond the first value past the largest",
+    ),
+    "x <= -next": _on_numbers(
+        "threshold", lambda p, mode: _beyond(p, "toward-zero", _bound(p, "max")) & _negative(p),
+        "x is at or below the negative of the first value past the largest",
+    ),
+    "[x] > next": _on_numbers(
+        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "max"), 1) & _positive(p),
+        "x, once rounded, is beyond the first value past the largest",
+    ),
+    "[x] < -next": _on_numbers(
+        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "max"), 1) & _negative(p),
+        "x, once rounded, is below the negative of the first value past the largest",
+    ),
+    "[x] = -0": _on_numbers(
+        "threshold", _rounds_to_negative_zero, "x is negative and rounds to zero",
+    ),
+    "x is subnormal": CaseWord("threshold", lambda p, mode: _subnormal(p), "x is a subnormal"),
+    "x is tiny": _on_numbers(
+        "threshold", lambda p, mode: _tiny(p), "x is closer to zero than the least normal",
+    ),
+    "x is below least": _on_numbers(
+        "threshold", lambda p, mode: _less_than_least(p),
+        "x is closer to zero than the least value",
+    ),
+    "[x] is top": _on_numbers(
+        "threshold", _top, "x, once rounded, has the largest exponent, or a larger one",
+    ),
+}  # fmt: skip
 THROUGH = "differs through "  # "differs through float32"
 TEXT_IS, DIGITS = "text is ", "digits > "  # "text is decimal", "digits > 20"
 _POWER = re.compile(r"x (<|>=|<=|>) (-?)2\^(-?[0-9]{1,4})")  # "x < 2^-126", "x >= 2^31"
@@ -331,7 +373,7 @@ def _power(label: str) -> CaseWord | None:
     if power is None:
         return None
     bound = Fraction(2) ** int(power[3]) * (-1 if power[2] else 1)
-    return CaseWord("threshold", partial(_on_one_side, power[1], bound))
+    return CaseWord("threshold", partial(_on_one_side, power[1], bound), of_numbers=True)
 
 
 @cache
@@ -341,7 +383,11 @@ def _multiple(label: str) -> CaseWord | None:
     if multiple is None:
         return None
     side, times = (_negative if multiple[1] == "< -" else _positive), int(multiple[2])
-    return CaseWord("threshold", lambda p, mode: exceeds(p.x, times * _bound(p, "max")) & side(p))
+
+    def holds(p: Points, mode: str) -> Mask:
+        return exceeds(p.x, times * _bound(p, "max")) & side(p)
+
+    return CaseWord("threshold", holds, of_numbers=True)
 
 
 def _on_one_side(relation: str, bound: Fraction, p: Points, mode: str) -> Mask:
@@ -668,13 +714,9 @@ ROUNDING_WORDS = frozenset(
 )
 
 
-# Words that look only at the numbers that inputs denote. Any other word may look at their codes.
-OF_NUMBERS = frozenset(
+# Outcome words that look only at the numbers that inputs denote. Any other may look at their codes.
+_OUTCOMES_ON_NUMBERS = frozenset(
     (
-        "nan", "-nan", "+inf", "-inf", "+0", "-0", "x < 0", "x > max", "x < -max", "x < min",
-        "[x] > max", "[x] < -max", "[x] < min", "x >= next", "x <= -next", "[x] > next",
-        "[x] < -next", "[x] = -0", "x is tiny", "x is below least", "[x] is top",
-        "[x] is subnormal", "[x] carries", "ERANGE", "[x] = x", ELSE,
         "[x]", "low-bits", "wrapped", "wrapped-magnitude", "wrapped-unsigned", "wrapped-short",
         "most", "leading-bit", "infinity-with-mantissa", "digits", ZERO, TEXT,
         "plain-to-x", "plain", "parses-to-x", "parses",
@@ -686,8 +728,11 @@ def sees_codes(word: str) -> bool:
     """Return whether a case word or an outcome word may look at the codes of inputs, and not only
     at the numbers that these denote.
     """
-    of_numbers = word in OF_NUMBERS or word.startswith((TEXT_IS, DIGITS, THROUGH))
-    return not of_numbers and _power(word) is None and _multiple(word) is None
+    case = CASES.get(word) or _power(word) or _multiple(word)
+    if case:
+        return not case.of_numbers
+    on_numbers = word in _OUTCOMES_ON_NUMBERS or word == ELSE
+    return not (on_numbers or word.startswith((TEXT_IS, DIGITS, THROUGH)))
 
 
 def known_outcomes() -> list[str]:
