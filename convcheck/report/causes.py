@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from convcheck.causes.gather import Diagnosis, Explanation, with_letters
 from convcheck.judge.result import (
@@ -34,29 +35,54 @@ class ToldCause:
 
     #: A, B and so on; of several together A+C.
     letter: str
-    #: The names of the causes in the catalogue.
-    names: tuple[str, ...]
     #: What it does otherwise than the rules: a sentence without its subject. Of several together,
     #: what those do that were not told before.
     says: str
-    #: What they all do.
-    whole: str
-    #: The cases that it explains, in the order of the plan.
-    cases: tuple[Case, ...]
-    #: How many answers it gives: all that a rule decides.
-    answers: int
-    #: How many of these answers are wrong.
-    wrong: int
+    found: Explanation
     #: The cases in words.
     where: Where
-    #: A wrong answer in a line: input → what came, due what is due; '' for a whole call.
-    instance: str
-    #: The same answer as a finding of its own case.
-    finding: Finding
-    #: What gives every answer of all of these cases, too.
-    others: Mapping[str, str]
-    #: Whether one of the cases fails the run.
-    gated: bool
+    #: A wrong answer.
+    shown: Shown
+    #: The address of the backend, '' where not known, and the gate.
+    run: tuple[str, Level]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the causes in the catalogue."""
+        return tuple(cause.name for cause in self.found.causes)
+
+    @property
+    def whole(self) -> str:
+        """What they all do."""
+        return said_of(self.found.causes)
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """The cases that it explains, in the order of the plan."""
+        return tuple(one.case for one in self.found.cases)
+
+    @property
+    def others(self) -> Mapping[str, str]:
+        """What gives every answer of all of these cases, too."""
+        return {"+".join(c.name for c in each): said_of(each) for each in self.found.others}
+
+    @cached_property
+    def gated(self) -> bool:
+        """Whether one of the cases fails the run."""
+        return any(one.gates(self.run[1]) for one in self.found.cases)
+
+    @property
+    def instance(self) -> str:
+        """A wrong answer in a line: input → what came, due what is due; '' for a whole call."""
+        return _instance(*self.shown)
+
+    @cached_property
+    def finding(self) -> Finding:
+        """The same answer as a finding of its own case."""
+        (case, group, _), (address, level) = self.shown, self.run
+        result = next(one for one in self.found.cases if one.case is case)
+        failures = failures_of(replace(result, groups=(group,)), level)
+        return findings_of(failures, address)[0]
 
     @property
     def label(self) -> str:
@@ -71,8 +97,9 @@ class ToldCause:
     @property
     def count(self) -> str:
         """How many cases it explains, and answers of these: 4 cases, 680 of 680 answers."""
-        answers = number(self.answers)
-        return f"{plural(len(self.cases), 'case')}, {answers} of {plural(self.answers, 'answer')}"
+        answers = self.found.answers
+        cases = plural(len(self.cases), "case")
+        return f"{cases}, {number(answers)} of {plural(answers, 'answer')}"
 
     @property
     def scope(self) -> str:
@@ -111,35 +138,9 @@ def told_causes(
             says = f"in whole vectors only: {says}"
         if says and one.is_on_few_answers:
             says += " (fits, on few answers)"
-        causes.append(_told((letter, says), one, answer, judged, (backend, level)))
+        where = judged.where([each.case for each in one.cases])
+        causes.append(ToldCause(letter, says, one, where, answer, (backend, level)))
     return tuple(causes)
-
-
-def _told(
-    title: tuple[str, str],
-    one: Explanation,
-    answer: Shown,
-    judged: JudgedCases,
-    run: tuple[str, Level],
-) -> ToldCause:
-    (case, group, example), (backend, level) = answer, run
-    result = next(each for each in one.cases if each.case is case)
-    cases = tuple(each.case for each in one.cases)
-    failures = failures_of(replace(result, groups=(group,)), level)
-    return ToldCause(
-        letter=title[0],
-        names=tuple(cause.name for cause in one.causes),
-        says=title[1],
-        whole=said_of(one.causes),
-        cases=cases,
-        answers=one.answers,
-        wrong=one.wrong,
-        where=judged.where(cases),
-        instance=_instance(case, group, example),
-        finding=findings_of(failures, backend)[0],
-        others={"+".join(c.name for c in each): said_of(each) for each in one.others},
-        gated=any(each.gates(level) for each in one.cases),
-    )
 
 
 def letters_of(causes: Iterable[ToldCause]) -> Mapping[str, str]:

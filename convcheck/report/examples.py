@@ -21,7 +21,7 @@ from convcheck.judge.words import shown as shown_code
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Float, Format, Numeric, Text
 from convcheck.records import replace
-from convcheck.report.blocks import CodeInWords, Piece, Pieces, Role, line_of
+from convcheck.report.blocks import CodeInWords, Piece, Pieces, Role, cut, line_of
 from convcheck.rules.model import Case
 from convcheck.wording import plural
 
@@ -99,11 +99,6 @@ class CallInWords:
     message: str = ""
 
 
-def shorten(text: str, room: int) -> str:
-    """Return a text, of one that is longer than `room` the beginning."""
-    return text if len(text) <= room else text[: room - 1] + "…"
-
-
 def labels(verdict: Verdict) -> tuple[str, str]:
     """Return what an answer is held against, and the answer: other answers, or a standard."""
     return ("one way", "another") if verdict == "inconsistent" else ("expected", "got")
@@ -120,7 +115,7 @@ def element_in_words(case: Case, example: Example, verdict: Verdict) -> ElementI
     if example.got is None:
         said = f"nothing, {verdict}: {clean(example.message)}".rstrip(": ")
         said = "nothing" if verdict == "inconsistent" else said  # the message has both ways
-        got = CodeInWords(came, words=shorten(said, LONG))
+        got = CodeInWords(came, words=cut(said, LONG))
     else:
         got = _marked(code_in_words(came, target, example.got), wanted)
     both = zip(case.inputs, example.inputs, strict=False)  # of a companion only the type counts
@@ -138,7 +133,7 @@ def _inputs(case: Case, example: Example) -> Iterator[CodeInWords]:
 def code_in_words(label: str, fmt: Format, word: Word) -> CodeInWords:
     """Return a code in words: bits, value and hexadecimal digits; a pattern or text as it is."""
     if isinstance(word, str) or isinstance(fmt, Text):
-        return CodeInWords(label, words=pattern(word) or shorten(quote(str(word)), LONG))
+        return CodeInWords(label, words=pattern(word) or cut(quote(str(word)), LONG))
     return CodeInWords(
         label, tuple(bit_lines(fmt, word)), spell(fmt, word), f"({hexadecimal(fmt, word)})"
     )
@@ -211,7 +206,7 @@ def call_in_words(
     ]
     due, got, heads = example.expected, example.got, labels(verdict)
     if got is None or isinstance(due, str):
-        came = _whole(got) if got is not None else shorten(_nothing(example, verdict), LONG)
+        came = _whole(got) if got is not None else cut(_nothing(example, verdict), LONG)
         lines += [Labelled(heads[0], _whole(due)), Labelled(heads[1], came)]
         return CallInWords(tuple(lines), message=example.message)
     reading = f"; closest reading: {example.reading}" if named and example.reading else ""
@@ -357,7 +352,7 @@ def question_in_words(case: Case, example: Example | CallExample) -> str:
 def answer_in_words(case: Case, example: Example | CallExample) -> str:
     """Return an answer, 'nothing' where none came."""
     if example.got is None:
-        said = shorten(clean(example.message), _SHORT)
+        said = cut(clean(example.message), _SHORT)
         return f"nothing ({said})" if said else "nothing"
     if isinstance(example, CallExample):
         return " and ".join(_tensor(strip) for strip in example.got or ())
@@ -366,7 +361,7 @@ def answer_in_words(case: Case, example: Example | CallExample) -> str:
 
 def _element(fmt: Format, word: Word) -> str:
     if isinstance(word, str):
-        return shorten(quote(word), _SHORT)
+        return cut(quote(word), _SHORT)
     return f"{value(fmt, word)} ({code_text(fmt, word)})"
 
 

@@ -211,16 +211,21 @@ class Finding:
             return self.excuse.kind
         return self.verdict if self.gated else BELOW.word
 
+    @cached_property
+    def _counts(self) -> tuple[int, int]:
+        """How many values fail, and how many the row decided."""
+        return sum(one.count for one in self.members), sum(one.of for one in self.members)
+
     @property
     def values(self) -> str:
         """How many values fail of those that the row decided, '' where there are none."""
-        wrong, of = (sum(getattr(one, name) for one in self.members) for name in ("count", "of"))
+        wrong, of = self._counts
         return f"{number(wrong)} of {number(of)}" if of else ""
 
     @property
     def share(self) -> str:
         """The same as a sentence, '' where there are none: 5 of 156 inputs under this rule fail."""
-        wrong, of = (sum(getattr(one, name) for one in self.members) for name in ("count", "of"))
+        wrong, of = self._counts
         asked = plural(of, "call" if self.members[0].case.whole_calls else "input")
         one, several = ("fails", "fail")
         if self.verdict == "inconsistent":

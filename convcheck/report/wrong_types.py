@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from convcheck.judge.failure import of_types, types_of
 from convcheck.judge.result import CaseResult, RunResult
+from convcheck.report.blocks import abbreviated
 from convcheck.report.counts import by_spec
 from convcheck.report.matrix import matrix
 from convcheck.report.status import status_of
 from convcheck.rules.model import Case
-
-_NAMES = (("float", "f"), ("uint", "u"), ("int", "i"))
 
 Setting = tuple[str, ...]  # a case's id after its types: layout and attributes
 _Entry = tuple[tuple[str, ...], ...]  # the words that stand in each place of settings, or ids
@@ -48,7 +47,9 @@ def wrong_types(result: RunResult) -> Iterator[WrongTypes]:
         if found:
             asked = tuple(_setting(c.case) for c in cases if of_types(c.case))
             whole = matrix((case.case, status_of(case, result.level)) for case in cases)
-            rows, columns = (tuple(map(_short, names)) for names in (whole.sources, whole.targets))
+            rows, columns = (
+                tuple(map(abbreviated, names)) for names in (whole.sources, whole.targets)
+            )
             yield WrongTypes(spec, tuple(found), asked, (rows, columns))
 
 
@@ -59,8 +60,8 @@ def patterns(cases: Iterable[CaseResult]) -> list[Pattern]:
         for group in result.groups if of_types(result.case) else ():
             outcome = types_of(group)
             if outcome:
-                row, column = (_short(t.name) for t in result.case.inputs)
-                said = "≠".join(map(_short, outcome))
+                row, column = (abbreviated(t.name) for t in result.case.inputs)
+                said = "≠".join(map(abbreviated, outcome))
                 found.setdefault(_setting(result.case), set()).add((row, column, said))
     settings: dict[_Cells, list[Setting]] = {}
     for setting, cells in found.items():
@@ -71,12 +72,6 @@ def patterns(cases: Iterable[CaseResult]) -> list[Pattern]:
 
 def _setting(case: Case) -> Setting:
     return tuple(case.name.split("/")[1:])
-
-
-def _short(name: str) -> str:
-    for long, short in _NAMES:
-        name = name.replace(long, short)
-    return name
 
 
 def compact(ids: Iterable[str]) -> list[str]:

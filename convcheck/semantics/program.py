@@ -468,7 +468,7 @@ def _through(spec: Spec, row: Row, inner: Program | None) -> CaseWord:
     if inner is None:
         hint = f"such as {AS_BELOW}"
         raise SpecError(f"{row.label!r} needs a cell that hands on", place=row.place, hint=hint)
-    return CaseWord("level", differs_through(inner, between), between)
+    return CaseWord("level", differs_through(inner, between), between=between)
 
 
 def _mode(subject: Subject, rule: Rule, label: str, cell: Cell, own: str = "") -> str:

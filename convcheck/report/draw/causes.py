@@ -84,7 +84,7 @@ def cause_per_line(causes: Sequence[ToldCause]) -> Iterator[Block]:
     """Yield a line a cause: its cases, its letter, and what it does."""
     rows: list[list[Said]] = []
     for one in causes:
-        answers = number(one.answers)
+        answers = number(one.found.answers)
         said = f"{one.whole}, {answers} of {answers}: {one.scope}"
         count = f"{plural(len(one.cases), 'case'):>10}"
         rows.append([count, [(one.letter, "bold red")], said])
@@ -142,7 +142,7 @@ def _title(one: ToldCause) -> Text:
     between = ":  " if len(one.names) > 1 and one.says else "  "
     said = f"{one.label}{between}{one.says}".rstrip()
     gate = "" if one.gated else " (below the gate)"
-    cases, answers = plural(len(one.cases), "case"), number(one.answers)
+    cases, answers = plural(len(one.cases), "case"), number(one.found.answers)
     count = [(f"{cases}  {answers} of {answers}", "dim")]
     return Text(said + gate, "bold red", hang=3, right=count)
 

@@ -258,7 +258,7 @@ def _row(
         yield line
         return
     start = line.cell_len - last.cell_len
-    for i, piece in enumerate(_broken(last, width - start, 0)):
+    for i, piece in enumerate(_broken(last, width - start, 0) or [last]):
         yield (line[:start] if not i else Line(" " * start)) + piece
 
 

@@ -9,9 +9,8 @@ from convcheck.judge.result import EVER, FAILURES, CaseResult, CauseInWords, Run
 from convcheck.judge.words import clean, row_names
 from convcheck.plan.cause_changes import OTHER, CauseChange, CauseWay, OtherCause
 from convcheck.plan.diff import CHANGES, Change, ComparedFailure, FailureChange, RunDifference
-from convcheck.report.blocks import BLANK, INDENT, Block, Text, item, under
+from convcheck.report.blocks import BLANK, INDENT, Block, Text, cut, item, under
 from convcheck.report.causes import said_of
-from convcheck.report.examples import shorten
 from convcheck.rules.case_names import compact_names
 from convcheck.rules.model import Case
 from convcheck.wording import GLUE, number, plural
@@ -205,7 +204,7 @@ def _kind(failure: ComparedFailure, whole: bool) -> str:
     if failure.verdict in EVER:
         said = f"{failure.verdict}: {said}"
     where = f', in placement "{group.placement}"' if group and group.placement else ""
-    return (said if whole else shorten(said, _LONG)) + where
+    return (said if whole else cut(said, _LONG)) + where
 
 
 def _sums(one: Sequence[FailureChange]) -> list[int]:

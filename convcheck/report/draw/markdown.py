@@ -13,13 +13,14 @@ from textwrap import dedent
 
 from convcheck.judge.result import Problem
 from convcheck.judge.words import clean
-from convcheck.report.blocks import cut
+from convcheck.report.blocks import cut, plain
 from convcheck.report.causes import ToldCause
 from convcheck.report.document import Document, Listed
 from convcheck.report.draw.causes import NOT_TRIED, causes_summary, unexplained_summary
 from convcheck.report.draw.console import command_lines, plain_lines
 from convcheck.report.draw.finding import example_blocks
 from convcheck.report.draw.matrix import LETTERS
+from convcheck.report.draw.terminal import counts
 from convcheck.report.findings import Finding
 from convcheck.report.matrix import StatusMatrix
 from convcheck.report.short_names import compact_specs
@@ -111,7 +112,7 @@ def _causes(document: Document) -> Iterator[str]:
 
 
 def _row(one: ToldCause) -> list[str]:
-    answers = number(one.answers)
+    answers = number(one.found.answers)
     gate = "" if one.gated else " (below the gate)"
     return [
         f"**{one.label}**",
@@ -200,18 +201,9 @@ def _legend(one: StatusMatrix) -> str:
 
 
 def _counts(document: Document) -> list[str]:
-    if not document.specs:
-        return []
-    present = document.statuses
-    heads = ["spec", "cases", document.counted, "judged", *(status.word for status in present)]
-    rows = [
-        [
-            s.spec,
-            *map(number, (s.cases, s.asked, s.judged, *(s.statuses.get(p, 0) for p in present))),
-        ]
-        for s in document.specs
-    ]
-    return [table(heads, rows)]
+    counted = counts(document, short=False)
+    heads, *rows = ([plain(cell) for cell in row] for row in (*counted.heads, *counted.rows))
+    return [table(heads, rows)] if rows else []
 
 
 def _known(listed: Sequence[Listed]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from convcheck.judge.result import FAILURES
 from convcheck.report.blocks import (
     BLANK,
     Beside,
@@ -15,14 +16,19 @@ from convcheck.report.blocks import (
     downwards,
     styled,
 )
+from convcheck.report.document import Document
 from convcheck.report.matrix import StatusMatrix
 from convcheck.report.short_names import compact_specs
 from convcheck.report.status import STATUSES, Status
 from convcheck.wording import GLUE
 
-NOT_ASKED = "_"
 LETTERS = "a letter: what explains the cell, of several causes that of most cases"
-INDENT = 2
+_NOT_ASKED = ("_", "dim")
+_INDENT = 2
+# rows, columns, and of each cell a status for each of several backends, None where not asked
+_Grid = tuple[
+    tuple[str, ...], tuple[str, ...], tuple[tuple[str, str, tuple[Status | None, ...]], ...]
+]
 
 
 def letter_blocks(bundles: Sequence[Mapping[str, StatusMatrix]]) -> Iterator[Block]:
@@ -30,8 +36,8 @@ def letter_blocks(bundles: Sequence[Mapping[str, StatusMatrix]]) -> Iterator[Blo
     if bundles:
         yield Beside([_bundle(one) for one in bundles])
         shown = {status for b in bundles for one in b.values() for *_, status in one.cells}
-        yield legend({one for one in shown if one in STATUSES})
-        yield Text(LETTERS, "dim", INDENT)
+        yield _legend({one for one in shown if one in STATUSES})
+        yield Text(LETTERS, "dim", _INDENT)
         yield BLANK
 
 
@@ -54,7 +60,7 @@ def _beside(bundle: Mapping[str, StatusMatrix]) -> Table:
     for one in bundle.values():
         for row, symbols in zip(rows, _symbols(one), strict=True):
             row += [*gap, *symbols]
-    return Table([styled("dim", ["", *line]) for line in heads], rows, INDENT, gap=1)
+    return Table([styled("dim", ["", *line]) for line in heads], rows, _INDENT, gap=1)
 
 
 def matrix_blocks(matrices: dict[str, StatusMatrix]) -> Iterator[Block]:
@@ -63,24 +69,72 @@ def matrix_blocks(matrices: dict[str, StatusMatrix]) -> Iterator[Block]:
         specs = [spec for spec, other in matrices.items() if other == one]
         yield Text(compact_specs(specs), "bold", hang=2)
         yield from (_grid(one), BLANK)
-    yield legend({status for one in matrices.values() for *_, status in one.cells})
+    yield _legend({status for one in matrices.values() for *_, status in one.cells})
     if any(one.left_out for one in matrices.values()):
         said = "rows and columns that are unsupported throughout are left out (-v)"
-        yield Text(said, "dim", INDENT)
+        yield Text(said, "dim", _INDENT)
     yield BLANK
+
+
+def side_by_side_matrices(ran: Sequence[tuple[str, Document]], verbose: bool) -> Iterator[Block]:
+    """Yield the matrices of specs with failures, equal ones once, with a symbol for each backend in
+    a cell; `verbose` shows all.
+    """
+    grids = {spec: _joined([document for _, document in ran], spec)
+             for spec in _specs(ran, verbose)}  # fmt: skip
+    for grid in dict.fromkeys(grids.values()):
+        sources, targets, cells = grid
+        names = compact_specs(spec for spec, other in grids.items() if other == grid)
+        found = {(source, target): here for source, target, here in cells}
+        rows: list[list[Said]] = [
+            [source, *(_several(found.get((source, target), ())) for target in targets)]
+            for source in sources
+        ]
+        yield Text(names, "bold", hang=2)
+        yield from (_narrow(targets, rows), BLANK)
+    if grids:
+        order = f"{' '.join(name for name, _ in ran)}: a symbol each, in this order"
+        yield Text(order, "dim", _INDENT, hang=2)
+        yield _legend({one for grid in grids.values() for *_, here in grid[2] for one in here})
+        yield BLANK
+
+
+def _specs(ran: Sequence[tuple[str, Document]], verbose: bool) -> list[str]:
+    found: dict[str, bool] = {}
+    for _, document in ran:
+        for spec, cases in document.cases.items():
+            failing = any(case.found.verdict in FAILURES for case in cases)
+            found[spec] = found.get(spec, verbose) or failing
+    return [spec for spec, shown in found.items() if shown]
+
+
+def _joined(documents: Sequence[Document], spec: str) -> _Grid:
+    each = [document.matrices.get(spec, StatusMatrix((), (), ())) for document in documents]
+    cells: dict[tuple[str, str], list[Status | None]] = {}
+    for i, one in enumerate(each):
+        for source, target, status in one.cells:
+            cells.setdefault((source, target), [None] * len(each))[i] = status
+    widest = max(each, key=lambda one: len(one.cells))
+    sources = tuple(dict.fromkeys([*widest.sources, *(s for s, _ in cells)]))
+    targets = tuple(dict.fromkeys([*widest.targets, *(t for _, t in cells)]))
+    return sources, targets, tuple((*key, tuple(here)) for key, here in cells.items())
+
+
+def _several(here: Sequence[Status | None]) -> Said:
+    return [(one.symbol, one.style) if one else _NOT_ASKED for one in here]
 
 
 def _grid(one: StatusMatrix) -> Fitting:
     """Return a matrix; names stand downwards where they are too wide across."""
     rows = [[source, *symbols] for source, symbols in zip(one.sources, _symbols(one), strict=True)]
-    across = Table([styled("dim", ["", *one.targets])], rows, INDENT, middle=True)
-    return Fitting([[across], [narrow(one.targets, rows)]])
+    across = Table([styled("dim", ["", *one.targets])], rows, _INDENT, middle=True)
+    return Fitting([[across], [_narrow(one.targets, rows)]])
 
 
-def narrow(targets: Sequence[str], rows: Sequence[Sequence[Said]]) -> Table:
+def _narrow(targets: Sequence[str], rows: Sequence[Sequence[Said]]) -> Table:
     """Return a table with the names of its columns written downwards."""
     heads = [styled("dim", ["", *letters]) for letters in downwards(targets)]
-    return Table(heads, [[f"{row[0]} ", *row[1:]] for row in rows], INDENT, gap=1)
+    return Table(heads, [[f"{row[0]} ", *row[1:]] for row in rows], _INDENT, gap=1)
 
 
 def _symbols(one: StatusMatrix) -> list[list[Said]]:
@@ -94,11 +148,11 @@ def _symbol(status: Status | None) -> Said:
     return [(status.symbol, status.style)] if status else ""
 
 
-def legend(shown: Collection[Status | None]) -> Text:
+def _legend(shown: Collection[Status | None]) -> Text:
     """Say what the symbols of some statuses mean, and that of None: that a case was not asked."""
     marks = [(one.symbol, one.word, one.style) for one in STATUSES if one in shown]
-    marks += [(NOT_ASKED, "not asked", "dim")] if None in shown else []
+    marks += [(_NOT_ASKED[0], "not asked", _NOT_ASKED[1])] if None in shown else []
     said = []
     for symbol, word, style in marks:
         said += [(symbol, style), (f"{GLUE}{word.replace(' ', GLUE)}   ", "")]
-    return Text(said, indent=INDENT)
+    return Text(said, indent=_INDENT)

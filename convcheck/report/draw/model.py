@@ -10,8 +10,7 @@ from convcheck.models.calls import Argument
 from convcheck.models.conversions import ModelConversion
 from convcheck.models.judged import CLASSES, InputClass, Judged
 from convcheck.models.known import KnownValues, ends_of_codes
-from convcheck.report.blocks import BLANK, Block, Text, under
-from convcheck.report.examples import shorten
+from convcheck.report.blocks import BLANK, Block, Text, cut, under
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
 from convcheck.wording import number, plural
 
@@ -113,7 +112,7 @@ def _judged(found: Judged, said: str) -> Iterator[Block]:
     worst = CLASSES.index("disputed")
     for row in found.rows:
         if CLASSES.index(row.kind) >= worst:
-            said = f"{row.kind}: {row.name}, such as {shorten(row.example, _LONG)}"
+            said = f"{row.kind}: {row.name}, such as {cut(row.example, _LONG)}"
             yield Text(said, indent=8, hang=2)
 
 
@@ -127,7 +126,7 @@ def _backend(facts: BackendFacts) -> Iterator[Block]:
     yield from (Text(cause, indent=8, hang=2) for cause in facts.causes)
     for row in facts.rows:
         if row.occurs and facts.unexplained:
-            kind = shorten(clean(row.kind), _LONG)
+            kind = cut(clean(row.kind), _LONG)
             said = f"{row.name}: {kind}, {number(row.count)} of {number(row.of)} asked"
             yield Text(said, indent=8, hang=2)
 

@@ -14,7 +14,7 @@ from convcheck.report.blocks import BLANK, Block, Said, Table, Text, item, style
 from convcheck.report.causes import said_of
 from convcheck.report.document import Document
 from convcheck.report.draw.finding import finding_blocks
-from convcheck.report.draw.side_by_side_matrix import matrices
+from convcheck.report.draw.matrix import side_by_side_matrices
 from convcheck.report.draw.terminal import verdict_line
 from convcheck.report.shared_findings import SharedFinding, extent, shared_findings
 from convcheck.report.status import STATUSES
@@ -45,7 +45,7 @@ def side_by_side_page(sides: Sequence[Side], verbose: bool, whole: bool = False)
     if ran:
         names = [name for name, _ in ran]
         yield from (BLANK, _table(ran), BLANK)
-        yield from matrices(ran, verbose)
+        yield from side_by_side_matrices(ran, verbose)
         yield from _causes({name: document.diagnosis for name, document in ran})
         found = shared_findings(ran)
         for finding in found:
@@ -79,35 +79,20 @@ def _title(sides: Sequence[Side]) -> Iterator[Block]:
 
 def _table(ran: Sequence[tuple[str, Document]]) -> Table:
     """Return a column a backend; a status that no case has is left out."""
-    specs = list(dict.fromkeys(spec for _, document in ran for spec in document.cases))
-    columns = [_column(document, specs) for _, document in ran]
-    widest = max(map(len, _labels(specs)))
-    rows: list[list[Said]] = [
-        [name.ljust(widest), *map(_cell, found)]
-        for name, *found in zip(_labels(specs), *columns, strict=True)
-        if name in specs or set(found) - {"0", ""}
-    ]
+    each = [document.specs for _, document in ran]
+    rows: list[list[Said]] = []
+    for spec in dict.fromkeys(one.spec for specs in each for one in specs):
+        rows.append([spec, *(_cell(_gist(document, spec)) for _, document in ran)])
+    sums = {"all cases": [sum(one.cases for one in specs) for specs in each]}
+    for status in STATUSES:
+        sums[status.word] = [sum(one.statuses.get(status, 0) for one in specs) for specs in each]
+    sums["values asked"] = [sum(one.asked for one in specs) for specs in each]
+    sums["values judged"] = [sum(one.judged for one in specs) for specs in each]
+    for name, counts in sums.items():
+        if any(counts):
+            rows.append([name, *map(_cell, map(number, counts))])
     heads = styled("bold", ["", *(name for name, _ in ran)])
     return Table([heads], rows, right=range(1, len(ran) + 1))
-
-
-def _labels(specs: Sequence[str]) -> list[str]:
-    return [
-        *specs,
-        "all cases",
-        *(status.word for status in STATUSES),
-        "values asked",
-        "values judged",
-    ]
-
-
-def _column(document: Document, specs: Sequence[str]) -> list[str]:
-    cells = [_gist(document, spec) for spec in specs]
-    found = [one.statuses for one in document.specs]
-    counts = [sum(statuses.get(status, 0) for statuses in found) for status in STATUSES]
-    names = ("cases", "asked", "judged")
-    cases, asked, judged = (sum(getattr(one, n) for one in document.specs) for n in names)
-    return [*cells, *map(number, (cases, *counts, asked, judged))]
 
 
 def _gist(document: Document, spec: str) -> str:

@@ -139,18 +139,19 @@ def verdict_line(document: Document) -> Text:
 
 def counts_table(document: Document) -> Block:
     """Return a line a spec, with short headings and numbers where the width asks for it."""
-    return Fitting([[_counts(document, short)] for short in (False, True)])
+    return Fitting([[counts(document, short)] for short in (False, True)])
 
 
-def _counts(document: Document, short: bool) -> Table:
+def counts(document: Document, short: bool) -> Table:
+    """Return a line a spec, with short or long headings and numbers."""
     present, spell = document.statuses, _short if short else number
     heads = ["spec", "cases", document.counted, "judged"]
     heads += [status.short if short else status.word for status in present]
     rows: list[list[Said]] = []
     for one in document.specs:
         found = [(number(one.statuses.get(status, 0)), status.style) for status in present]
-        counts = [(number(one.cases), ""), (spell(one.asked), ""), (spell(one.judged), ""), *found]
-        rows.append([one.spec, *([(n, "dim" if n == "0" else style)] for n, style in counts)])
+        row = [(number(one.cases), ""), (spell(one.asked), ""), (spell(one.judged), ""), *found]
+        rows.append([one.spec, *([(n, "dim" if n == "0" else style)] for n, style in row)])
     right = range(1, len(heads))
     return Table([styled("dim", heads)], rows, gap=1 if short else 2, right=right)
 

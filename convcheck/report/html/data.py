@@ -263,7 +263,7 @@ def _cause(page: _Page, by_id: Mapping[str, tuple[int, CaseReport]], one: ToldCa
         " ".join(one.names),
         one.scope,
         one.where.lines,
-        one.answers,
+        one.found.answers,
         tuple(one.others.values()),
         one.gated,
         one.wrong_answer,

@@ -16,6 +16,7 @@ from convcheck.judge.words import (
     value,
 )
 from convcheck.numerics.format import Bool, Float, Format, Text
+from convcheck.report.blocks import cut
 from convcheck.report.examples import (
     LONG,
     Elements,
@@ -23,7 +24,6 @@ from convcheck.report.examples import (
     forms,
     inputs_in_words,
     labels,
-    shorten,
     with_deciding_words,
 )
 from convcheck.report.html.line import Span, near
@@ -89,7 +89,7 @@ def word_data(fmt: Format, given: Word) -> list[str | None] | str:
     """Return [code, value]; of a pattern or a text, the words to show."""
     if isinstance(given, str) or isinstance(fmt, Text):
         said = pattern(given) or quote(str(given))
-        return shorten(said, LONG)
+        return cut(said, LONG)
     return [code_text(fmt, given), value(fmt, given)]
 
 
