@@ -56,7 +56,7 @@ def _body(found: RunDifference, verbose: bool) -> Iterator[Block]:
     for label, said, cases in _others(found):
         names = compact_names(case.id for case in cases)
         yield item(label, "cyan", said if verbose else f"{said}: {', '.join(names)}", cut=True)
-        yield from map(under, names if verbose else ())
+        yield from (under(name, hang=2) for name in names if verbose)
 
 
 def _counted(count: int, what: str) -> str:
@@ -100,7 +100,7 @@ def _cause(one: CauseChange, verbose: bool) -> Iterator[Block]:
     count = f"{_became(cases, 'case')}, {_became(answers, 'answer')}"
     yield item(f"{one.change.upper()} CAUSE", _CAUSE_STYLES[one.change], said_of(one.causes), count)
     names = compact_names(case.case.id for case in one.after or one.before)
-    yield Text(", ".join(names), indent=INDENT, cut=not verbose)
+    yield Text(", ".join(names), indent=INDENT, hang=2, cut=not verbose)
     for said, when in ((_states(one.came), "before"), (_states(one.left), "now")):
         if said:
             yield under(f"{when}: {said}", "dim", hang=2)
