@@ -122,6 +122,28 @@ CASE = {"message": "", "checked": 0, "coverage": "edge", "ranks": (), "attribute
 GROUP = {"verdict": "pass", "kind": "", "digest": "", "reading": "", "placement": "", "ranges": []}
 
 
+def bits(word: Any) -> str:
+    """Return a code in hexadecimal, a text or a pattern as it is."""
+    return str(word[0] if isinstance(word, list) else word)
+
+
+def shown(example: dict[str, Any]) -> dict[str, Any]:
+    """Return an example with what it leaves out, and codes in hexadecimal alone."""
+    whole = {"message": "", "got": None, "difference": None, **example}
+
+    def side(found: Any) -> Any:
+        if example["asked"] == "value" or found is None or isinstance(found, str):
+            return None if found is None else bits(found)
+        return [tensor(one) for one in found]
+
+    def tensor(one: dict[str, Any]) -> dict[str, Any]:
+        words = list(map(bits, one.get("words", ())))
+        return {"shape": [], "first": 0, **one, "bits": words}
+
+    given = [bits(w) if example["asked"] == "value" else tensor(w) for w in example["inputs"]]
+    return {**whole, "input": given} | {key: side(whole[key]) for key in ("expected", "got")}
+
+
 def told(found: dict[str, Any]) -> dict[str, Any]:
     """Return a report with what it leaves out: fields at their defaults, and the row of a group."""
     rules = found.get("rules", ())
@@ -132,8 +154,11 @@ def told(found: dict[str, Any]) -> dict[str, Any]:
             **one["case"],
             **one,
             "groups": [
-                {**GROUP, "examples": [], **rules[group["rule"]], **group}
-                | {"rule": rules[group["rule"]]["rule"]}
+                {**GROUP, **rules[group["rule"]], **group}
+                | {
+                    "rule": rules[group["rule"]]["rule"],
+                    "examples": [shown(example) for example in group.get("examples", ())],
+                }
                 for group in one.get("groups", ())
             ],
         }

@@ -28,7 +28,8 @@ def facts(report: Mapping[str, Any]) -> Iterator[str]:
         for group in case.get("groups", ()):
             where = "elsewhere" if group.get("placement") else "main"
             by = rules[group["rule"]] if rules else group
-            counts[f"{by['rule']} / {by['row']} {group['verdict']} {where}"] += group["count"]
+            verdict = group.get("verdict", "pass")
+            counts[f"{by['rule']} / {by['row']} {verdict} {where}"] += group["count"]
         rows = "  ".join(f"{row} {count}" for row, count in sorted(counts.items()))
         yield f"{case.get('case', case)['id']}  {case['verdict']}  {rows}"
     for cause in report.get("causes") or ():

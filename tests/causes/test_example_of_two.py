@@ -22,7 +22,7 @@ def by_way_of_float32(code: str, target: str) -> int:
 def gives_what_came(cause: dict[str, Any]) -> bool:
     """Return whether going by way of float32 gives the answer in an example."""
     shown, target = cause["example"], cause["example_case"].split("/")[1].split("-to-")[1]
-    return by_way_of_float32(shown["input"][0], target) == int(shown["got"], 16)
+    return by_way_of_float32(shown["inputs"][0][0], target) == int(shown["got"][0], 16)
 
 
 def test_it_is_an_answer_of_the_other_cause(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_it_is_an_answer_of_the_other_cause(tmp_path: Path) -> None:
     # what is shown says so, and is what `repro` makes a script of
     said = convcheck("report", out).stdout
     for one in pairs:
-        assert f"{one['example_case']} {one['example']['input'][0]}" in said
+        assert f"{one['example_case']} {one['example']['inputs'][0][0]}" in said
         name = "+".join(cause["name"] for cause in one["together"])
         script = convcheck("repro", "--report", out, "--cause", name, "--emit", "c").stdout
-        assert one["example"]["input"][0] in script
+        assert one["example"]["inputs"][0][0] in script
