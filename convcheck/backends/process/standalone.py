@@ -23,6 +23,7 @@ import math
 import os
 import platform
 import sys
+from inspect import signature
 from typing import IO, Any, Callable, Dict, Sequence, Tuple
 
 try:
@@ -305,6 +306,7 @@ class OpenVinoServer:
             raise ValueError(f"openvino has no variant {variant!r} here")
         self.api, self.op, self.factory = openvino_modules()
         self.core, self.variant = self.api.Core(), variant
+        self.shares = "share_outputs" in signature(self.api.InferRequest.infer).parameters
         self.asked: object = None
         self.name = "openvino"
         says = "INFERENCE_PRECISION_HINT f32, model cache off, 1 thread"
@@ -530,8 +532,11 @@ class OpenVinoServer:
     def run(self, request: Any, count: int, question: Own, given: list[Fed]) -> list[Made]:
         """Run a request, and read its outputs."""
         try:
-            request.start_async()
-            request.wait()
+            if self.shares:
+                request.infer(share_outputs=True)
+            else:  # in old releases, `infer` copies the outputs
+                request.start_async()
+                request.wait()
         except OPENVINO_RAISES as error:
             raise Told("refused", str(error)) from None
         tensors = [request.get_output_tensor(index) for index in range(count)]
