@@ -24,6 +24,7 @@ class Jax(NumpyTypes):
 
     runtime = "jax"
     functions = ("convert_element_type", ARANGE)
+    refusals = (RuntimeError,)  # JaxRuntimeError is one
     says: Mapping[str, str] = {
         "": "XLA on the CPU, jit, arrays as arguments",
         "eager": "XLA on the CPU, no jit, one primitive after the other",

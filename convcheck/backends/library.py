@@ -20,6 +20,7 @@ from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec
 
 ARANGE = "arange"
+_OF_SEQUENCES = (RuntimeError, ValueError, TypeError, ArithmeticError)
 Array = Any  # of the library's own class
 
 
@@ -49,6 +50,8 @@ class TensorLibrary:
     functions: ClassVar[tuple[str, ...]]
     #: Its variants, and what the version says of each.
     says: Mapping[str, str]
+    #: What it raises for values that it does not cast. Anything else is a fault of the adapter.
+    refusals: ClassVar[tuple[type[Exception], ...]] = (RuntimeError, ValueError, OverflowError)
     #: Its module and its package, if they have other names.
     module: ClassVar[str] = ""
     package: ClassVar[str] = ""
@@ -95,9 +98,10 @@ class TensorLibrary:
         """Convert the first input, its shape kept; a second one would only name the type. Or make a
         sequence, from three numbers.
 
-        NotImplementedError is Declined, whatever else is raised on values is Refused.
+        NotImplementedError is Declined, what the library raises on values is Refused.
         """
         is_range = self.function_of(case) == ARANGE
+        raised = _OF_SEQUENCES if is_range else self.refusals
         array = None if is_range else self.array(case.inputs[0], inputs[0])
         try:
             made = (
@@ -105,7 +109,7 @@ class TensorLibrary:
             )
         except NotImplementedError as error:
             return Declined(words(error), missing=True)
-        except (RuntimeError, ValueError, TypeError, ArithmeticError) as error:
+        except raised as error:
             return Refused(words(error))
         shape = tuple(made.shape)
         due = case.outputs[0]

@@ -127,3 +127,14 @@ def test_options_and_variants() -> None:
     )
     with pytest.raises(UsageError, match="no variant 'x'"):
         open_backend("jax:x")
+
+
+def test_a_fault_of_the_adapter_accuses_nobody(
+    backend: Jax, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mistaken(*arguments: object) -> None:
+        raise TypeError("an argument too many")
+
+    monkeypatch.setattr(type(backend), "cast", mistaken)
+    with pytest.raises(TypeError, match="too many"):
+        codes_of(backend, cast_case("int8", "int4"), [1])
