@@ -178,7 +178,8 @@ def _part(line: Line, plan: Mapping[str, Unit]) -> Part:
     if unit is None:
         raise ValueError(f"{line.unit!r} is of another run")
     if line.vectors:
-        check_case(line.vectors)
+        if line.vectors.groups:  # what is surveyed has none
+            check_case(line.vectors)
         return _fitting(unit, line.vectors)
     if line.tally is None:
         raise ValueError(f"{line.unit} has no result")
