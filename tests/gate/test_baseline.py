@@ -275,7 +275,10 @@ class Shell:
 
     def problems(self) -> list[dict[str, str]]:
         """Give the problems of the report, without the folder's name."""
-        found: list[dict[str, str]] = json.loads(self.json.read_text())["known"]["problems"]
+        found = [
+            {"repair": "", **one, "place": "{file}:{line}".format(**one["place"])}
+            for one in json.loads(self.json.read_text()).get("problems", [])
+        ]
         return [{k: v.replace(f"{self.folder}/", "") for k, v in p.items()} for p in found]
 
     def baseline(self, mode: str, *more: object) -> tuple[int, str]:

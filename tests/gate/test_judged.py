@@ -182,5 +182,5 @@ def test_the_life_of_a_kernel_that_disappears(tmp_path: Path) -> None:
     held = convcheck("run", *asked, "--known", known, "--json", report)
     assert held.returncode == 1, held.stdout
     assert "VANISHED" in held.stdout
-    (problem,) = json.loads(report.read_text())["known"]["problems"]
+    (problem,) = json.loads(report.read_text())["problems"]
     assert "the backend says: no such kernel" in problem["message"]
