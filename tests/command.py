@@ -141,7 +141,9 @@ def shown(example: dict[str, Any]) -> dict[str, Any]:
         return {"shape": [], "first": 0, **one, "bits": words}
 
     given = [bits(w) if example["asked"] == "value" else tensor(w) for w in example["inputs"]]
-    return {**whole, "input": given} | {key: side(whole[key]) for key in ("expected", "got")}
+    arguments = list(map(bits, example.get("arguments", ())))
+    sides = {key: side(whole[key]) for key in ("expected", "got")}
+    return {**whole, "input": given, "arguments": arguments, **sides}
 
 
 def told(found: dict[str, Any]) -> dict[str, Any]:

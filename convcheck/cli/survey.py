@@ -221,8 +221,7 @@ def report_survey(survey: Survey, types: Types, json_path: str | None) -> int:
     """Write a survey as JSON where that is asked for, print it for people (on stderr where stdout
     has the JSON), and return the exit code.
     """
-    from dataclasses import replace
-
+    from convcheck.records import replace
     from convcheck.report.draw.survey import survey_page
     from convcheck.report.json.survey import survey_text
 

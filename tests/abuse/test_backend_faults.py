@@ -43,7 +43,7 @@ FAULTS = (
     Fault("ReturnsArray", 1, "error", "write: return Outputs((result,), (case.outputs[0].name,))"),
     Fault("ReturnsNothing", 1, "error", "the answer is None; write: return Outputs("),
     Fault("ReturnsFloat", 1, "error", "a numpy.float32, not an array of codes; write: return "),
-    Fault("ReturnsScalar", 1, "fail", '"got": "0x00000000"'),
+    Fault("ReturnsScalar", 1, "fail", '"got": ["0x00000000", "0"]'),
     Fault("Floods", 1, "refused", "a log of 0 bytes"),
     Fault("SupportsBool", 1, "error", "support() gave a bool; write: return None where"),
 )
