@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from convcheck.records import replace
-
 if TYPE_CHECKING:
     from convcheck.gate.known import KnownList
     from convcheck.judge.result import CaseResult, Excuse, Problem, RunResult
@@ -244,6 +242,7 @@ class Asker:
     def _held(self, found: Sequence[CaseResult]) -> RunResult:
         from convcheck.causes.gather import named_of
         from convcheck.judge.result import RunResult
+        from convcheck.records import replace
 
         info = replace(self.start().info, address=self.address)
         corpora = self.corpus.digests([one.case for one in found])
