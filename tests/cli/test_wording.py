@@ -115,4 +115,4 @@ def test_where_nothing_is_near() -> None:
 
 def test_suggestions_have_one_home() -> None:
     users = [path.name for path in files() if "difflib" in path.read_text()]
-    assert sorted(users) == ["glob_match.py", "wording.py"]  # of a hundred thousand case ids
+    assert sorted(users) == ["problems.py", "wording.py"]  # of a hundred thousand case ids

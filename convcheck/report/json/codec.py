@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +17,8 @@ from convcheck.records import Record
 
 S = TypeVar("S")
 _FIRST = ("format", "convcheck")
+# what a terminal obeys, of what JSON may have as it is
+_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _Members = dict[str, msgspec.Raw]
 
 
@@ -45,6 +48,7 @@ def json_text(struct: object, *rows: str, nested: str = "") -> str:
     )
     lines = (f'"{key}": {said}' for key, said in members)
     text = "{\n " + ",\n ".join(lines) + "\n}\n"
+    text = _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return text.replace("##", "#\\u0023")  # only texts have it, and CI systems obey ##[ in a log
 
 
