@@ -251,7 +251,7 @@ def test_what_is_well_formed_is_looked_at_whatever_holds_it() -> None:
 def test_what_is_declined_at_once_is_an_empty_tally() -> None:
     case = case_of("float16")
     assert swept(Unbound(compiled(case), lambda codes: Declined("no")), case) == Tally(
-        {}, {}, declined=SPAN.count
+        {}, (), declined=SPAN.count
     )
 
 
@@ -279,7 +279,7 @@ def test_memory_does_not_grow_with_what_is_wrong() -> None:
         tally = swept(backend, case, Span(0x3F000000, chunks * CHUNK))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        wrong = [e for k, e in tally.entries.items() if k.sort != RIGHT]
+        wrong = [e for k, e in tally.entries if k.sort != RIGHT]
         assert sum(e.count for e in wrong) == chunks * CHUNK // 2
         assert all(len(e.ranges.kept) + len(e.ranges.loose) < 16 for e in wrong)
     assert peaks[1] < 2 * peaks[0]

@@ -121,7 +121,7 @@ def test_no_kernel_of_another_compiler_answers(tmp_path: Path) -> None:
     first, second = (
         convcheck(*asked, CC=str(compiler), CACHEDB=kept).stdout for compiler in ("clang", older)
     )
-    assert "answer    0000 0000 0000 0111   7" in first
+    assert "answer    0000 0000 0000 0111  7" in first
     assert "does not compile the kernel" in second
 
 

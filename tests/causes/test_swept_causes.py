@@ -260,7 +260,7 @@ def test_a_refusal_refutes_and_a_call_that_fails_tells_nothing() -> None:
 
 def test_what_fits_every_part_fits_the_whole() -> None:
     one, two = Fit(("a",)), Fit(("a", "b"), 1)
-    parts = [Tally({}, {}, fits=fits) for fits in ((one, two), (two,), (one, two))]
+    parts = [Tally({}, (), fits=fits) for fits in ((one, two), (two,), (one, two))]
     assert merge(parts).fits == merge(parts[::-1]).fits == (two,)
-    assert merge([*parts, Tally({}, {}, fits=())]).fits == ()
-    assert merge([*parts, Tally({}, {})]).fits is None
+    assert merge([*parts, Tally({}, (), fits=())]).fits == ()
+    assert merge([*parts, Tally({}, ())]).fits is None

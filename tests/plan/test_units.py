@@ -143,7 +143,7 @@ def test_a_refusal_that_is_accepted_is_no_failure() -> None:
 
 
 def test_codes_that_nobody_accounts_for_make_an_error() -> None:
-    for lost in (Tally({}, {}), swept(RIGHT, CASE, Span(SPAN.first, CHUNK))):
+    for lost in (Tally({}, ()), swept(RIGHT, CASE, Span(SPAN.first, CHUNK))):
         result = gathered(tallied(RIGHT), lost, codes=SPAN.count)
         assert (result.verdict, result.coverage) == ("error", "partial")
         assert "of 262,144 inputs are unaccounted for" in result.message

@@ -196,7 +196,7 @@ def test_a_card_a_cause_then_what_none_explains(browser: Browser, pages: dict[st
         for i, cause in enumerate(causes):
             said = " ".join(cards.nth(i).inner_text().split())
             assert cause.whole in said
-            counts = f"{len(cause.cases)} case", f"{cause.answers:,} of {cause.answers:,} answers"
+            counts = f"{len(cause.cases)} case", f"{cause.found.answers:,} answers"
             assert all(count in said for count in counts)
             if cause.says:
                 assert f"{cause.scope} {cause.wrong_answer}" in said
