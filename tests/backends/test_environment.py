@@ -148,7 +148,7 @@ def test_two_releases_side_by_side(old: Path) -> None:
     done = convcheck("run", "--backend", f"env:{old}:ort", "--backend", f"env:{HERE}",
                      "onnx.Cast-19", *FLOAT8, "--json", path, "--no-progress")  # fmt: skip
     assert done.returncode == 1, done.stderr
-    first, second = json.loads(path.read_text())["reports"]
+    first, second = map(told, json.loads(path.read_text())["reports"])
     assert first["backend"]["version"].startswith(f"onnxruntime {RELEASE.version}, CPU")
     rows = [
         {g["row"] for g in only["cases"][0]["groups"] if g["verdict"] == "fail"}

@@ -75,7 +75,7 @@ def test_every_format_marks_it_as_ours(disputed: bool, tmp_path: Path) -> None:
     for page in pages:
         plain = page.replace("%0A", " ").replace("%3A", ":").replace("\\n", " ")
         assert MARKED in " ".join(plain.split())
-    assert f'"gloss": "{GLOSS}"' in text(result)
+    assert f'"gloss":"{GLOSS}"' in text(result)
     path = tmp_path / "run.json"
     path.write_text(text(result))
     assert Document(read(str(path), CATALOG.types.types)).findings[0].cited == found.cited
