@@ -31,7 +31,7 @@ from convcheck.numerics.order import code_at
 from convcheck.records import Count, Digest, Record, replace
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
-from convcheck.vectors.model import Coverage
+from convcheck.vectors.model import COVERAGES, Coverage
 
 RIGHT = "right"  # and whether that is `pass` or `tolerated` is found out at the end
 SORTS = ("undefined", RIGHT, "refused", "crashed", "error", "fail")
@@ -257,9 +257,11 @@ def finish_whole(case: Case, tally: Tally) -> CaseResult:
     if source not in tally.kept_groups:
         tally.kept_groups[source] = (*_groups(source, tally), *tally.faults)
     groups = tally.kept_groups[source]
+    # one that was pickled is another string, and JSON leaves out a default that is the same object
+    [coverage] = (each for each in COVERAGES if each == whole.coverage)
     return CaseResult(
-        case, whole.verdict or case_verdict(groups), tally.checked, whole.coverage,
-        groups, whole.message, whole.left_out, diagnosis=whole.diagnosis,
+        case, whole.verdict or case_verdict(groups), tally.checked, coverage, groups,
+        whole.message, whole.left_out, diagnosis=whole.diagnosis,
     )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def test_of_a_single_case_all_that_was_tried_is_told(tmp_path: Path) -> None:
     found = json.loads(out.read_text())
     jsonschema.validate(found, schema("diagnosis"))
     alone = found["alone"]
-    counts = [one["answers"] for one in alone["tried"]]
+    counts = [one["count"] for one in alone["tried"]]
     assert counts == sorted(counts, reverse=True)
     assert counts[0] < alone["answers"]  # two together fit, and none alone
     assert alone["fits"][0] == [one["name"] for one in found["causes"][0]["together"]]
