@@ -41,7 +41,7 @@ def test_a_cause_stands_before_what_it_explains(whole: tuple[str, Path]) -> None
 
 def test_the_report_has_the_cause_of_each_case(whole: tuple[str, Path]) -> None:
     found = report_at(whole[1])
-    jsonschema.validate(found, schema("report"))
+    jsonschema.validate(json.loads(whole[1].read_text()), schema("run"))
     [cause] = found["causes"]
     assert [one["name"] for one in cause["together"]] == ["truncates"]
     assert cause["explained"] == sum(c["answers"] for c in cause["cases"])
@@ -75,7 +75,7 @@ def test_a_fault_of_the_search_costs_no_verdict_and_is_said_once(
     assert f"note: onnx.Cast-21/float32-to-float16: {FAULT}" in said
     assert "(and 3 more)" in said
     found, due = (report_at(path) for path in (out, whole[1]))
-    jsonschema.validate(found, schema("report"))
+    jsonschema.validate(json.loads(out.read_text()), schema("run"))
     assert [case["groups"] for case in found["cases"]] == [case["groups"] for case in due["cases"]]
     assert all(case["diagnosis"]["fault"].startswith("KeyError") for case in found["cases"])
     told = convcheck("diagnose", "--report", out, COLUMNS="200")
@@ -126,7 +126,7 @@ def test_merged_shards_are_held_to_a_list_of_causes(
     known.write_text(text.replace('"truncates"', '"ties-away"'))
     other = convcheck(*merge)
     assert other.returncode == 1
-    assert "no case fails like this now (4 of 4 fail differently)" in " ".join(other.stdout.split())
+    assert "no case fails like this now (4 failing differently)" in " ".join(other.stdout.split())
     known.write_text(text.replace('"truncates"', '"trancates"'))
     misspelled = convcheck(*merge)
     assert (misspelled.returncode, misspelled.stdout) == (2, "")

@@ -69,14 +69,14 @@ def whole(specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_cause_is_told_of_every_code(whole: Path) -> None:
     found = report_at(whole)
-    jsonschema.validate(found, schema("run"))
+    jsonschema.validate(json.loads(whole.read_text()), schema("run"))
     cases = {case["outputs"][0]: case for case in found["cases"]}
     assert cases["int8"]["verdict"] == "pass"
     told = cases["bfloat16"]["diagnosis"]
     assert (told["answers"], told["fits"][0]) == (2**19, ["truncates"])
     assert told["wrong"] == sum(g["count"] for g in cases["bfloat16"]["groups"] if g["ranges"])
     [cause] = found["causes"]
-    assert cause["explained"] == cause["of"] == 2**19
+    assert cause["explained"] == 2**19
 
 
 def test_shards_have_the_same_causes(specs: Path, whole: Path, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_what_one_code_refutes_is_dropped(specs: Path, tmp_path: Path) -> None:
     assert convcheck(*command(specs, "--json", out, backend="TruncatingButOnce")).returncode == 1
     found = report_at(out)
     told = {case["outputs"][0]: case.get("diagnosis") for case in found["cases"]}
-    assert (told["bfloat16"]["fits"], told["int8"]) == ([], None)
+    assert ("fits" in told["bfloat16"], told["int8"]) == (False, None)
     assert "causes" not in found
     assert "catalogue" not in found
 
@@ -110,7 +110,7 @@ def test_a_fault_of_whole_vectors_is_told_as_one(specs: Path, tmp_path: Path) ->
     out = tmp_path / "out.json"
     done = convcheck("merge", "--specs", specs, *shards, "--json", out, COLUMNS="200")
     assert "in whole vectors only: truncates" in done.stdout
-    cases = {case["outputs"][0]: case for case in json.loads(out.read_text())["cases"]}
+    cases = {case["outputs"][0]: case for case in report_at(out)["cases"]}
     told = cases["bfloat16"]["diagnosis"]
     assert (told["answers"], told["fits"], told["whole_vectors"]) == (2**19, [["truncates"]], True)
 
@@ -144,7 +144,7 @@ def test_a_fault_of_the_search_costs_a_sweep_its_causes_alone(
     assert found == due
     [one] = filter(None, told)
     assert one["fault"].startswith("KeyError: 'planted'")
-    assert one["fits"] == []
+    assert "fits" not in one
 
 
 def test_a_run_that_was_killed_goes_on(specs: Path, whole: Path, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_cast_that_is_left_out_is_found_in_its_setting(tmp_path: Path) -> None
     said = "optimisation all, input fed, middle hidden: leaves out casts in the middle"
     assert f"{said}, 31 of 31 answers" in shown(done)
     assert "cast by cast in 6 settings" in done.stdout
-    assert "got       0000 0000 1000 0000   128  (0x0080)" in done.stdout
+    assert "got       0000 0000 1000 0000  128  (0x0080)" in done.stdout
     found = json.loads(out.read_text())
     jsonschema.validate(found, schema("graphs"))
     [chain] = found["chains"]
