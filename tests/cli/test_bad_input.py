@@ -111,7 +111,6 @@ def test_what_was_not_asked_is_said(tmp_path: Path) -> None:
     done = convcheck("run", *options, "--json", path)
     report = report_at(path)
     [case] = report["cases"]
-    assert case["message"].endswith("an answer of more elements than --max-elements allows")
     assert case["left_out"] > 1
     assert "not asked" in done.stdout
 
