@@ -94,7 +94,7 @@ BUDGET = {
     "models": 1415,
     "numerics": 1616,
     "plan": 1678,
-    "pool": 1831,
+    "pool": 1834,
     "report": 11480,
     "reproduce": 1494,
     "rules": 5855,

@@ -70,7 +70,7 @@ class WorkerProcess:
     """A worker process, from its start to its end."""
 
     def __init__(self, start: Start, imports: tuple[str, ...] = ()) -> None:
-        self.address = start.address
+        self.start = start
         self._log = unnamed_file()
         fcntl(self._log, F_SETFL, os.O_APPEND)  # whoever writes there shares it with others
         self._types: Types = {}
@@ -91,7 +91,7 @@ class WorkerProcess:
         worker died.
         """
         self._types = setup.catalog.types.types if setup.catalog else {}
-        self.send(setup)
+        self.send((self.start.environment, setup))
         first = self.receive(OPENING, starting=True)
         if isinstance(first, Opened):
             return first
@@ -212,6 +212,7 @@ def worker_for(start: Start, imports: tuple[str, ...] = ()) -> WorkerProcess:
     while waiting[start.address]:
         found = waiting[start.address].popleft()
         if not found.has_ended():
+            found.start = start  # whose environment may have changed since
             return found
         found.close()  # if it died of that, the next one does
     return WorkerProcess(start, imports)

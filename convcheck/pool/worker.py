@@ -64,7 +64,9 @@ def serve_parent(address: str, pipe: int, notes: int) -> None:
             importlib.import_module(name)
     parent = Connection(pipe)
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
-        setup = parent.recv()
+        environment, setup = parent.recv()
+        os.environ.clear()  # it may have been started before the options were read
+        os.environ.update(environment)
         os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # where the backend sees it
         try:
             backend, opened = _opened(setup)
