@@ -16,7 +16,7 @@ from typing import IO
 from convcheck.errors import SystemLimitError
 
 # control characters but the end of a line, and those that turn the direction of what is shown
-_OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _COMMAND = re.compile(r"^[^\S\n]*:(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
 
 
@@ -26,7 +26,7 @@ class ClosedError(Exception):
 
 def visible(text: str) -> str:
     """Return a text in which what a terminal would obey is spelled out: \\x1b."""
-    return _OBEYED.sub(_spelled, text)
+    return OBEYED.sub(_spelled, text)
 
 
 def no_commands(text: str) -> str:

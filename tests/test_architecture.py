@@ -94,8 +94,8 @@ BUDGET = {
     "models": 1415,
     "numerics": 1616,
     "plan": 1678,
-    "pool": 1834,
-    "report": 11480,
+    "pool": 1839,
+    "report": 11463,
     "reproduce": 1494,
     "rules": 5855,
     "semantics": 7884,
@@ -111,7 +111,7 @@ def files(folder: Path = PACKAGE, names: str = "*.py") -> dict[Path, ast.Module]
     return {path: ast.parse(path.read_text()) for path in paths}
 
 
-HAVE_CIRCLES = {"judge", "semantics", "report"}  # still
+HAVE_CIRCLES = {"judge", "semantics"}  # still
 
 
 def imports(tree: ast.Module) -> set[str]:

@@ -81,7 +81,12 @@ class WorkerProcess:
             notes.truncate(Notes.SIZE)
             self.notes = Notes(notes.fileno())
             given = theirs.fileno(), notes.fileno(), self._log.fileno()
-            self._process = ForkedProcess(start, given, imports)
+            try:
+                self._process = ForkedProcess(start, given, imports)
+            except BaseException:
+                self._log.close()
+                self._pipe.close()
+                raise
         self._ready = select.poll()
         for end in (self._process.sentinel, self._pipe):
             self._ready.register(end, select.POLLIN)

@@ -58,7 +58,7 @@ def told(table: list[Series], bits: int) -> tuple[Ints, Ints]:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_series_are_what_the_evaluator_says(spec: str) -> None:
-    """At both ends of many plateaus, and at random: the series come from a chart, this does not."""
+    """At both ends of many plateaus, and at random: the series come from runs, this does not."""
     random, without = np.random.default_rng(20), Counter[str]()
     for case in swept(spec):
         source, target = case.inputs[0].format, case.outputs[0].format

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,11 +13,10 @@ from convcheck.files import MOST_OF_REPORT, read_text
 from convcheck.judge.reading import plain
 from convcheck.records import Count as Count
 from convcheck.records import Record
+from convcheck.streams import OBEYED
 
 S = TypeVar("S")
 _FIRST = ("format", "convcheck")
-# what a terminal obeys, of what JSON may have as it is
-_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _Members = dict[str, msgspec.Raw]
 
 
@@ -48,7 +46,7 @@ def json_text(struct: object, *rows: str, nested: str = "") -> str:
     )
     lines = (f'"{key}": {said}' for key, said in members)
     text = "{\n " + ",\n ".join(lines) + "\n}\n"
-    text = _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    text = OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return text.replace("##", "#\\u0023")  # only texts have it, and CI systems obey ##[ in a log
 
 
@@ -79,18 +77,3 @@ def text_in(path: str, hint: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot read {path}: {said}", hint=hint) from None
-
-
-def struct_in(path: str, kind: type[S], form: str, hint: str) -> S:
-    """Return the struct in a JSON file. Raises UsageError for one that has none of the kind, whose
-    `format` is `form`.
-    """
-    text = text_in(path, hint)
-    try:
-        return msgspec.json.decode(text, type=kind)
-    except msgspec.ValidationError as error:
-        known = f'"{form}"' in text[:200]
-        said = f"is a damaged {form}: {error}" if known else f"is not a {form}"
-        raise UsageError(f"{path} {said}", hint=hint) from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not JSON: {error}", hint=hint) from None
