@@ -71,22 +71,20 @@ class WorkerProcess:
 
     def __init__(self, start: Start, imports: tuple[str, ...] = ()) -> None:
         self.start = start
-        self._log = unnamed_file()
-        fcntl(self._log, F_SETFL, os.O_APPEND)  # whoever writes there shares it with others
         self._types: Types = {}
         self._killed = False
-        self._pipe, theirs = Pipe()
-        _do_not_wait_for_ever(self._pipe)
-        with unnamed_file() as notes, theirs:
-            notes.truncate(Notes.SIZE)
-            self.notes = Notes(notes.fileno())
-            given = theirs.fileno(), notes.fileno(), self._log.fileno()
-            try:
+        with contextlib.ExitStack() as unused:
+            self._log = unused.enter_context(unnamed_file())
+            fcntl(self._log, F_SETFL, os.O_APPEND)  # whoever writes there shares it with others
+            self._pipe, theirs = Pipe()
+            unused.enter_context(self._pipe)
+            _do_not_wait_for_ever(self._pipe)
+            with theirs, unnamed_file() as notes:
+                notes.truncate(Notes.SIZE)
+                self.notes = Notes(notes.fileno())
+                given = theirs.fileno(), notes.fileno(), self._log.fileno()
                 self._process = ForkedProcess(start, given, imports)
-            except BaseException:
-                self._log.close()
-                self._pipe.close()
-                raise
+            unused.pop_all()
         self._ready = select.poll()
         for end in (self._process.sentinel, self._pipe):
             self._ready.register(end, select.POLLIN)
