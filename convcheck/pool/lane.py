@@ -246,8 +246,10 @@ class Lane:
         queue.enter(process)
         try:
             said = process.open(replace(queue.setup, timeout=queue.timeout))
-        except UnavailableError:
+        except BaseException as error:
             self.drop()
+            if not isinstance(error, UnavailableError):
+                raise
             if queue.stopped:
                 raise _StopError from None
             if tries == 1 or not queue.opened.is_set():

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from catalogue import CORPUS
 from living import children_of, descendants_of, eventually, is_alive
 from places import ROOT
 from planted.identity import BrokenCorpus, Corpus, SlowCorpus, case, judge
@@ -20,6 +21,7 @@ from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.plan.runner import Execution, execute
 from convcheck.pool.forkserver import start_server
+from convcheck.pool.local import Session
 from convcheck.pool.process import WorkerProcess, end_ahead, start_ahead, waiting
 
 
@@ -362,6 +364,13 @@ def test_a_worker_that_nobody_takes_is_ended() -> None:
     eventually(lambda: len(workers_of(os.getpid())) == 2)
     end_ahead()
     assert eventually(lambda: not workers_of(os.getpid()))
+
+
+def test_a_session_of_a_backend_that_cannot_be_opened_leaves_no_worker() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(UsageError):
+        Session("openvino:nonsense", CORPUS, 20.0, (), print)
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_fault_of_the_listener_ends_the_run() -> None:
