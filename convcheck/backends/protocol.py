@@ -272,7 +272,10 @@ def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
     points = _installed()
     try:
         if name in points:
-            return _made(points[name].load(), [variant] if variant else [], catalog)
+            factory = points[name].load()
+            if variant and not inspect.signature(factory).parameters.keys() - {"catalog"}:
+                raise UsageError(f"{name} has no variant {variant!r}", hint=f"one of {name}")
+            return _made(factory, [variant] if variant else [], catalog)
         if is_class(address):
             return _made(_class(name, variant), [], catalog)
     except ImportError as error:
@@ -380,6 +383,7 @@ def _class(module: str, attribute: str) -> Callable[..., Backend]:
         raise UnavailableError(said, hint=hint) from error
     factory = getattr(found, attribute, None)
     if factory is None:
-        raise UsageError(f"{module} has no {attribute}", hint=meant(attribute, vars(found)))
+        classes = [name for name, value in vars(found).items() if isinstance(value, type)]
+        raise UsageError(f"{module} has no {attribute}", hint=meant(attribute, classes))
     made: Callable[..., Backend] = factory
     return made

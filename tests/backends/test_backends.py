@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from convcheck.backends.onnx.reference_evaluator import OnnxReference
 from convcheck.backends.onnx.runtime import OnnxRuntime
 from convcheck.backends.packing import pack, unpack
-from convcheck.backends.protocol import Backend, Declined, Outputs, Refused
-from convcheck.errors import Place, UnavailableError
+from convcheck.backends.protocol import Backend, Declined, Outputs, Refused, open_backend
+from convcheck.errors import Place, UnavailableError, UsageError
 from convcheck.numerics.format import Bool, Float, Int, Text
 from convcheck.rules.model import Attributes, Case, DType
 
@@ -290,3 +290,9 @@ def test_versions_say_what_ran(ort: Backend, reference: Backend) -> None:
     assert (ort.name, reference.name) == ("ort", "onnx-reference")
     assert ort.version.startswith("onnxruntime ")
     assert reference.version.endswith(" ReferenceEvaluator")
+
+
+@pytest.mark.parametrize("name", ["pypto", "onnx-reference", "reference"])
+def test_a_backend_without_variants_refuses_one(name: str) -> None:
+    with pytest.raises(UsageError):
+        open_backend(f"{name}:x")
