@@ -24,7 +24,6 @@ from convcheck.backends.protocol import (
 )
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float
-from convcheck.numerics.places import Places
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case
 from convcheck.semantics.body import compile_calls
@@ -111,8 +110,8 @@ class _Known:
     """What is expected of some inputs of a case."""
 
     case: Case
-    #: The inputs, and where each stands in what is expected.
-    places: Places
+    #: The inputs in their order, each once.
+    codes: Bits
     #: What is expected of each.
     due: Reading
 
@@ -121,9 +120,11 @@ class _Known:
         """Keep what is expected of inputs of shape (n,), of which there is one at least."""
         codes, first = np.unique(bits, return_index=True)
         due = Reading(reading.codes[first], reading.patterns[first])
-        return _Known(case, Places(codes), due)
+        return _Known(case, codes, due)
 
     def reading(self, bits: Bits) -> Reading | None:
         """Return what is expected of inputs of shape (n,); None where that is not known of each."""
-        place = self.places.of(bits)
-        return None if place is None else Reading(self.due.codes[place], self.due.patterns[place])
+        place = np.searchsorted(self.codes[:-1], bits)
+        if not (self.codes[place] == bits).all():
+            return None
+        return Reading(self.due.codes[place], self.due.patterns[place])

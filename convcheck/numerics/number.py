@@ -113,7 +113,7 @@ def from_fractions(values: list[Fraction]) -> Numbers:
         np.array([v < 0 for v in values], bool),
         np.array([p[0] for p in parts], np.int64),
         np.array([p[1] for p in parts], np.uint64),
-        np.array([p[2] for p in parts], bool),
+        np.array([p[2] for p in parts], bool) if any(p[2] for p in parts) else None,
     )
 
 

@@ -48,7 +48,7 @@ def split(x: Numbers, drop: NDArray[np.int64], mode: Mode) -> NDArray[np.uint64]
 def round_to(x: Numbers, fmt: Numeric, mode: Mode) -> Rounded:
     """Round every finite x to the grid of `fmt`; NaN gives an arbitrary magnitude."""
     if isinstance(fmt, Int | Bool):
-        drop = np.clip(63 - x.exponent, 0, 65)
+        drop = np.minimum(np.maximum(63 - x.exponent, 0), 65)  # np.clip is slow for a few
         return Rounded(split(x, drop, mode), x.exponent > 63)
     return Rounded(_float_magnitude(x, fmt, mode))
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from random import Random
 
 import numpy as np
@@ -229,33 +228,6 @@ def test_every_mode_does_what_defines_it(name: str) -> None:
         assert dict(zip(values, rounded(values, numeric(name), mode), strict=True)) == dict(
             zip(values, due, strict=True)
         ), mode
-
-
-@EACH
-def test_rounding_is_monotone(name: str) -> None:
-    fmt, values = numeric(name), sorted(grid_points(name))
-    for mode in MODES:
-        magnitudes = zip(values, rounded(values, fmt, mode), strict=True)
-        results = [on_grid(fmt, found) * (-1 if x < 0 else 1) for x, found in magnitudes]
-        assert results == sorted(results), mode
-
-
-@EACH
-def test_nearest_is_within_half_an_ulp(name: str) -> None:
-    fmt, values = numeric(name), grid_points(name)
-    for mode in ("nearest-even", "nearest-away", "nearest-up"):
-        for x, found in zip(values, rounded(values, fmt, mode), strict=True):
-            below = min(candidates(name, x))
-            ulp = on_grid(fmt, below + 1) - on_grid(fmt, below)
-            assert abs(on_grid(fmt, found) - abs(x)) <= ulp / 2, (mode, x)
-
-
-@EACH
-def test_what_is_rounded_stays(name: str) -> None:
-    fmt, values = numeric(name), grid_points(name)
-    for mode, other in product(MODES, MODES):
-        once = rounded(values, fmt, mode)
-        assert rounded([on_grid(fmt, m) for m in once], fmt, other) == once, (mode, other)
 
 
 # Codes and texts -----------------------------------------------------------------------------

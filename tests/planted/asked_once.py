@@ -13,7 +13,6 @@ import numpy as np
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.pypto.backend import Pypto
 from convcheck.numerics.codes import Bits
-from convcheck.numerics.places import Places
 from convcheck.rules.model import Case
 
 
@@ -23,21 +22,24 @@ class PyptoOnce(Pypto):
     def __init__(self) -> None:
         super().__init__()
         self._case: Case | None = None
-        self._known: tuple[Places, Bits] | None = None  # the elements, and what was said of each
+        self._known: tuple[Bits, Bits] | None = None  # the elements, and what was said of each
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Answer from memory where there is every element of a call."""
         bits, (out,) = inputs[0], case.outputs
         if self._case != case:
             self._case, self._known = case, None
-        if self._known and (place := self._known[0].of(bits)) is not None:
-            return Outputs((self._known[1][place],), (out.name,))
+        if self._known:
+            known, said = self._known
+            place = np.searchsorted(known[:-1], bits)
+            if (known[place] == bits).all():
+                return Outputs((said[place],), (out.name,))
         answer = super().answer(case, inputs)
         if isinstance(answer, Outputs) and answer.arrays[0].shape == bits.shape and bits.size:
             codes, said = bits.reshape(-1), answer.arrays[0].reshape(-1)
             if self._known:
-                codes = np.concatenate([codes, self._known[0].codes])
+                codes = np.concatenate([codes, self._known[0]])
                 said = np.concatenate([said, self._known[1]])
             codes, first = np.unique(codes, return_index=True)
-            self._known = Places(codes), said[first]
+            self._known = codes, said[first]
         return answer
