@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convcheck.backends.installed import release_of
+from convcheck.backends.installed import release_of, variant_name
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UsageError
@@ -62,11 +62,7 @@ class TensorLibrary:
         Raises UsageError for an unknown variant, ImportError or UnavailableError where the library
         cannot be used.
         """
-        names = {known: f"{self.runtime}:{known}" if known else self.runtime for known in self.says}
-        if variant not in names:
-            hint = f"one of {', '.join(names.values())}"
-            raise UsageError(f"{self.runtime} has no variant {variant!r}", hint=hint)
-        self._variant, self.name = variant, names[variant]
+        self._variant, self.name = variant, variant_name(self.runtime, variant, self.says)
         self.version = f"{self.runtime} {self.start()}, {self.says[variant]}"
         self._catalog = catalog or load(user_folders())
 

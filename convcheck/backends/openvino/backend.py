@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from convcheck.backends.installed import variant_name
 from convcheck.backends.native import Direct, Native, Question, known_types
 from convcheck.backends.onnx.model import WORLD as ONNX
 from convcheck.backends.onnx.model import build, build_ranked, cannot_ask
 from convcheck.backends.process.standalone import OPENVINO_WAYS, OpenVinoServer
 from convcheck.backends.protocol import Answer, Declined, Refused
-from convcheck.errors import UsageError
 from convcheck.numerics.codes import Bits
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec, Value
@@ -35,13 +35,10 @@ class OpenVino:
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
         """Raise UsageError for an unknown variant, ImportError where OpenVINO is not installed."""
-        names = {known: f"{WORLD}:{known}" if known else WORLD for known in OPENVINO_WAYS}
-        if variant not in names:
-            hint = f"one of {', '.join(names.values())}"
-            raise UsageError(f"the openvino backend has no variant {variant!r}", hint=hint)
+        self.name = variant_name(WORLD, variant, OPENVINO_WAYS)
         self._server = OpenVinoServer(variant)
         self._direct = Direct(OPENVINO, self._server, catalog or load(user_folders()))
-        self.name, self.version = names[variant], f"{WORLD} {self._server.version}"
+        self.version = f"{WORLD} {self._server.version}"
 
     @staticmethod
     def takes(spec: Spec) -> bool:
