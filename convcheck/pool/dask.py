@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import urlsplit
 
 from convcheck import __version__
@@ -19,16 +19,14 @@ from convcheck.errors import ConvcheckError, UnavailableError, UsageError, insta
 from convcheck.judge.result import BackendInfo
 from convcheck.pool.batches import in_batches
 from convcheck.pool.forkserver import Start
-from convcheck.pool.lane import Lane, Report, Restarts, WorkQueue
+from convcheck.pool.lane import Lane, Report, Reported, Restarts, WorkQueue
 from convcheck.pool.messages import Setup
 from convcheck.records import replace
 from convcheck.rules.load import SPECS_VARIABLE
 from convcheck.streams import say
 from convcheck.vectors.corpus import Corpus
 
-if TYPE_CHECKING:
-    from distributed import Client
-
+Client = Any  # of distributed, which is imported where it is used
 BATCHES_A_LANE = 4  # each costs the start of a runtime
 CONNECTING = 5.0  # seconds that a scheduler has to answer
 LONELY = 30.0  # seconds that a cluster may be without any worker
@@ -48,23 +46,20 @@ def on_cluster(
     """
     address = address_of(url)
     protocol.max_elements()  # what is wrong in the environment is an error here, once
-    restarts, first = 0, ("", "")
+    restarts, first = 0, ("", "")  # what the backend said, and where
     with _connected(url, address) as client:
         for version, worker, reports in _results(client, url, setup, jobs, timeout):
             _check_same("convcheck", __version__, "this machine", version, worker)
             if isinstance(reports, ConvcheckError):
-                where = f"says the cluster's worker {worker}"
-                reports.hint = f"{reports.hint} ({where})" if reports.hint else where
+                reports.hint = f"{reports.hint} (says the cluster's worker {worker})".strip()
                 raise reports
-            for report in reports:
-                if isinstance(report, BackendInfo):
-                    label = f"{report.name} {report.version}"
-                    if first == ("", ""):
-                        first = label, worker
-                        yield report
-                    _check_same("the backend", *first, label, worker)
-                elif not isinstance(report, Restarts):
-                    yield report
+            for info in (report for report in reports if isinstance(report, BackendInfo)):
+                label = f"{info.name} {info.version}"
+                if not first[0]:
+                    first = label, worker
+                    yield info
+                _check_same("the backend", *first, label, worker)
+            yield from (report for report in reports if isinstance(report, Reported))
             restarts += max((r.count for r in reports if isinstance(r, Restarts)), default=0)
         yield Restarts(restarts)
 
@@ -84,8 +79,8 @@ def _connected(url: str, address: str) -> Iterator[Client]:
     try:
         from distributed import Client
     except ImportError as error:
-        hint = install_hint("dask")
-        raise UnavailableError(f"a Dask cluster cannot be asked: {error}", hint=hint) from error
+        said = f"a Dask cluster cannot be asked: {error}"
+        raise UnavailableError(said, hint=install_hint("dask")) from error
     for name in list(logging.root.manager.loggerDict):
         if name.split(".")[0] in ("distributed", "tornado"):  # its exceptions say it, too
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -121,13 +116,12 @@ def _results(
         for _, result in as_completed(futures, loop=client.loop, with_results=True):
             yield result
     except Exception as error:
+        dying = type(error).__name__ == "KilledWorker"
+        how = "its workers keep dying" if dying else protocol.last_words(error)
         hint = "the logs of its scheduler and its workers say more"
-        message = f"the Dask cluster at {url} failed: {protocol.last_words(error)}"
-        if type(error).__name__ == "KilledWorker":
-            message = f"the workers of the Dask cluster at {url} keep dying"
-        elif isinstance(error, ImportError):
+        if isinstance(error, ImportError):
             hint = f"install convcheck {__version__} where the workers run, from the same checkout"
-        raise UnavailableError(message, hint=hint) from error
+        raise UnavailableError(f"the Dask cluster at {url} failed: {how}", hint=hint) from error
     finally:
         with contextlib.suppress(Exception):  # the cluster may be gone
             client.cancel(futures)
@@ -163,10 +157,9 @@ def do_batch(
                 queue.stop()
 
     threading.Thread(target=watch, daemon=True).start()
-    reports: list[Report] | ConvcheckError
     try:
         protocol.prepare_backend(setup.address, partial(say, err=True))
-        reports = list(Lane(queue).reports())
+        reports: list[Report] | ConvcheckError = list(Lane(queue).reports())
     except ConvcheckError as error:
         reports = error
     finally:
