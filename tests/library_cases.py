@@ -1,4 +1,4 @@
-"""Questions for backends that are libraries of functions, and how a test puts them."""
+"""Questions for backends, and how a test puts them: casts, chains, and cases by their names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
-from catalogue import CATALOG
+from catalogue import CATALOG, CORPUS
+from command import told
+from report_json import document
 
 from convcheck.backends.protocol import Backend, Outputs
+from convcheck.judge.result import RunResult
+from convcheck.plan.runner import execute
+from convcheck.rules.cases import cases
 from convcheck.rules.model import Attributes, Case
 
 
@@ -31,3 +36,19 @@ def codes_of(backend: Backend, case: Case, values: object) -> np.ndarray:
     assert answer.types == (case.outputs[0].name,)
     assert answer.arrays[0].dtype == case.outputs[0].format.storage
     return answer.arrays[0]
+
+
+def named(spec: str, *names: str) -> list[Case]:
+    """Return cases of a spec by their names within it."""
+    known = {case.name: case for case in cases(CATALOG.specs[spec])}
+    return [known[name] for name in names]
+
+
+def report_of(address: str, chosen: list[Case]) -> dict[str, Any]:
+    """Return the JSON report of a run without how the backend names itself."""
+    done = execute(address, chosen, CORPUS, jobs=1, timeout=30.0, fail_fast=False,
+                   on_result=lambda result: None)  # fmt: skip
+    result = RunResult(done.backend, "edge", "disputed", CORPUS.digests(chosen), done.results)
+    found = told(document(result))
+    assert found.pop("backend")["name"] == address
+    return found

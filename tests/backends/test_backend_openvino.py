@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 
 from convcheck.backends.openvino.backend import OpenVino, trimmed
 from convcheck.backends.process.standalone import OpenVinoServer
@@ -24,45 +26,14 @@ from convcheck.backends.protocol import (
     Refused,
     open_backend,
 )
-from convcheck.errors import Place, UnavailableError, UsageError
+from convcheck.errors import UnavailableError, UsageError
 from convcheck.numerics.codes import Bits
-from convcheck.numerics.format import Bool, Float, Int, Text
-from convcheck.rules.load import load
-from convcheck.rules.model import Attributes, Case, DType
+from convcheck.rules.model import Attributes, Case
 
 ov = pytest.importorskip("openvino", reason="openvino is not there: install convcheck[openvino]")
 
-TYPES = {
-    "float16": (Float(5, 10, 15, "ieee", True), "FLOAT16", "f16"),
-    "bfloat16": (Float(8, 7, 127, "ieee", True), "BFLOAT16", "bf16"),
-    "float32": (Float(8, 23, 127, "ieee", True), "FLOAT", "f32"),
-    "float64": (Float(11, 52, 1023, "ieee", True), "DOUBLE", "f64"),
-    "float8e4m3fn": (Float(4, 3, 7, "all-ones"), "FLOAT8E4M3FN", "f8e4m3"),
-    "float8e4m3fnuz": (
-        Float(4, 3, 8, "sign-only", negative_zero=False),
-        "FLOAT8E4M3FNUZ",
-        "",
-    ),
-    "bool": (Bool(), "BOOL", "boolean"),
-    "string": (Text(), "STRING", "string"),
-    "uint1": (Int(1, False), "", "u1"),
-    "uint2": (Int(2, False), "UINT2", "u2"),
-    **{
-        f"{sign}int{bits}": (
-            Int(bits, not sign),
-            f"{sign}int{bits}".upper(),
-            f"{sign or 'i'}{bits}",
-        )
-        for sign in ("", "u")
-        for bits in (4, 8, 16, 32, 64)
-    },
-}
+TYPES = CATALOG.types.types
 VARIANTS = ["", "first", "const", "eval"]
-
-
-def dtype(name: str) -> DType:
-    fmt, onnx, own = TYPES[name]
-    return DType(name, fmt, (("onnx", onnx), ("openvino", own)), Place("test", 1))
 
 
 def case(
@@ -73,7 +44,7 @@ def case(
     attributes: Attributes = (),
     carried: tuple[tuple[str, str], ...] = (),
 ) -> Case:
-    types = [tuple(dtype(name) for name in names) for names in (inputs, outputs)]
+    types = [tuple(TYPES[name] for name in names) for names in (inputs, outputs)]
     return Case(f"{op}-{version}", op, version, types[0], types[1], attributes, carried)
 
 
@@ -113,7 +84,7 @@ def scalars(*values: float) -> list[Bits]:
 
 
 def codes(name: str, *values: int) -> Bits:
-    return np.array(values, TYPES[name][0].storage)
+    return np.array(values, TYPES[name].format.storage)
 
 
 def outputs(answer: Answer) -> tuple[list[Bits], list[str]]:
@@ -124,7 +95,7 @@ def outputs(answer: Answer) -> tuple[list[Bits], list[str]]:
 def only(answer: Answer, name: str, shape: tuple[int, ...]) -> list[int]:
     """Give the codes of the one output, whose type and shape are as named."""
     (array,), (kind,) = outputs(answer)
-    assert (kind, array.shape, array.dtype) == (name, shape, TYPES[name][0].storage)
+    assert (kind, array.shape, array.dtype) == (name, shape, TYPES[name].format.storage)
     return [int(code) for code in array.reshape(-1)]
 
 
@@ -148,19 +119,25 @@ def test_names_and_versions_say_what_runs() -> None:
         assert "INFERENCE_PRECISION_HINT f32, model cache off, 1 thread" in one.version
 
 
-def test_the_properties_reach_the_compiled_model(
-    kernel: OpenVino, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = []
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
+    """What is compiled while a test runs: models, and what comes of them."""
+    made: list[tuple[Any, Any]] = []
     compile_model = ov.Core.compile_model
 
-    def spy(*args: object) -> object:
-        made.append(compile_model(*args))
-        return made[-1]
+    def spy(core: object, model: Any, *more: object) -> object:
+        made.append((model, compile_model(core, model, *more)))
+        return made[-1][1]
 
     monkeypatch.setattr(ov.Core, "compile_model", spy)
+    return made
+
+
+def test_the_properties_reach_the_compiled_model(
+    kernel: OpenVino, compiled: list[tuple[Any, Any]]
+) -> None:
     kernel.answer(cast("int32", "int8"), [codes("int32", 1)])
-    (model,) = made
+    [(_, model)] = compiled
     assert model.get_property("INFERENCE_PRECISION_HINT") == ov.Type.f32
     assert model.get_property("INFERENCE_NUM_THREADS") == 1
 
@@ -185,23 +162,15 @@ def test_an_unknown_variant_is_a_usage_error() -> None:
 
 
 def test_first_feeds_one_input_and_the_others_are_constants(
-    monkeypatch: pytest.MonkeyPatch,
+    compiled: list[tuple[Any, Any]],
 ) -> None:
-    made = []
-    compile_model = ov.Core.compile_model
-
-    def spy(core: object, model: Any, *more: object) -> object:
-        made.append(model)
-        return compile_model(core, model, *more)
-
-    monkeypatch.setattr(ov.Core, "compile_model", spy)
     backend = OpenVino("first")
     asked = case("openvino.FakeQuantize", 1, ["float32"] * 5, ["float32"], (("levels", 256),))
     for high in (255, 510):  # the limits of another call are not kept
         limits = scalars(0, high, 0, high)
         answer = backend.answer(asked, [f32(2, 1000), *limits])
         assert only(answer, "float32", (2,)) == f32(2, high).tolist()
-    for model in made:
+    for model, _ in compiled:
         kinds = [node.get_type_name() for node in model.get_ordered_ops()]
         assert (kinds.count("Parameter"), kinds.count("Constant")) == (1, 4)
 
@@ -240,19 +209,12 @@ def test_shapes_are_kept_and_packed_types_unpacked(
 
 
 def test_a_question_has_one_static_and_one_dynamic_model(
-    kernel: OpenVino, monkeypatch: pytest.MonkeyPatch
+    kernel: OpenVino, compiled: list[tuple[Any, Any]]
 ) -> None:
-    made: list[str] = []
-    compile_model = ov.Core.compile_model
-
-    def spy(core: object, model: Any, *more: object) -> object:
-        made.append(str(model.get_parameters()[0].get_output_partial_shape(0)))
-        return compile_model(core, model, *more)
-
-    monkeypatch.setattr(ov.Core, "compile_model", spy)
     for shape in ((3,), (4,), (5,), (3,), (), (2, 2)):
         only(kernel.answer(cast("int8", "int16"), [np.ones(shape, np.uint8)]), "int16", shape)
-    assert made == ["[3]", "[?]", "[]", "[?,?]"]
+    inputs = [str(model.get_parameters()[0].get_output_partial_shape(0)) for model, _ in compiled]
+    assert inputs == ["[3]", "[?]", "[]", "[?,?]"]
 
 
 def test_pad_bits_are_ignored_and_a_strange_bool_is_seen() -> None:
@@ -330,14 +292,10 @@ def test_onnx_range(backend: OpenVino) -> None:
 
 def test_onnx_dequantise_is_told_the_rank(backend: OpenVino) -> None:
     """(x - 10) * 0.5. Its importer turns a model down that does not state the rank of x."""
-    float32 = load().types.types["float32"]
-    kinds = (load().types.types["int8"], float32, load().types.types["int8"])
-    case = Case("onnx.DequantizeLinear-13", "onnx.DequantizeLinear", 13, kinds, (float32,), (),
-                ranks=(1, 0, 0))  # fmt: skip
-    inputs = [np.array(n, np.int8).view(np.uint8) for n in ([10, 20, 30], 10)]
-    found = backend.answer(case, [inputs[0], np.array(0x3F000000, np.uint32), inputs[1]])
-    assert isinstance(found, Outputs)
-    assert found.arrays[0].view(np.float32).tolist() == [0, 5, 10]
+    asked = case("onnx.DequantizeLinear", 13, ["int8", "float32", "int8"], ["float32"])
+    inputs = [codes("int8", 10, 20, 30), np.array(0x3F000000, np.uint32), np.array(10, np.uint8)]
+    found = backend.answer(replace(asked, ranks=(1, 0, 0)), inputs)
+    assert only(found, "float32", (3,)) == f32(0, 5, 10).tolist()
 
 
 def test_what_is_too_large_stays_where_it_is(
@@ -401,7 +359,7 @@ def test_a_refused_promotion_is_turned_down(
 
 @pytest.mark.parametrize(("name", "value"), [("uint2", 1), ("string", "1")])
 def test_a_type_that_is_no_input_is_missing(backend: OpenVino, name: str, value: int | str) -> None:
-    asked = [np.array([value], TYPES[name][0].storage), codes("float32", 1)]
+    asked = [np.array([value], TYPES[name].format.storage), codes("float32", 1)]
     answer = backend.answer(promote(name, "float32"), asked)
     assert isinstance(answer, Declined)
     assert "is_type_supported" in answer.message

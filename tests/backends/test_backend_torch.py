@@ -1,7 +1,6 @@
-"""The torch adapter: what goes in and out, what it declines. Bits are written by hand.
+"""The torch adapter's promotions and sequences, under specs that have nothing but `calls`.
 
-Casts are of values that no rule disputes; promotions and sequences are asked under specs that have
-nothing but `calls`, so that this file needs no operator's own.
+Bits are written by hand. Casts are in test_libraries.
 """
 
 from __future__ import annotations
@@ -19,10 +18,8 @@ from convcheck.backends.protocol import (
     Outputs,
     Oversized,
     Refused,
-    open_backend,
 )
 from convcheck.backends.torch import Torch
-from convcheck.errors import UsageError
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Attributes, Calling, Case, FunctionRow
 
@@ -30,30 +27,6 @@ from convcheck.rules.model import Attributes, Calling, Case, FunctionRow
 pytestmark = pytest.mark.skipif(
     find_spec("torch") is None, reason="needs torch: pip install '.[torch]'"
 )
-
-CASTS: list[tuple[str, str, Attributes, list[int], list[int]]] = [
-    # 1, max, the tie between max and 2^16, -0; the least subnormal, half of it: a tie to 0
-    ("float32", "float16", (), [0x3F800000, 0x477FE000, 0x477FF000, 0x80000000, 0x33800000,
-     0x33000000], [0x3C00, 0x7BFF, 0x7C00, 0x8000, 0x0001, 0x0000]),
-    # 1 + 2^-8 and 1 + 3·2^-8 are ties: both to even
-    ("float32", "bfloat16", (), [0x3F808000, 0x3F818000], [0x3F80, 0x3F82]),
-    ("float16", "float64", (), [0xBE00, 0x0001], [0xBFF8 << 48, 0x3E70 << 48]),
-    ("float32", "float8e4m3fn", (("saturate", 1),), [0x43E80000, 0x447A0000, 0xFF800000],
-     [0x7E, 0x7E, 0xFE]),
-    ("float32", "float8e5m2", (("saturate", 0),), [0x47700000, 0x476FFFFF], [0x7C, 0x7B]),
-    ("float32", "float8e4m3fnuz", (("saturate", 0),), [0x43780000, 0x80000000], [0x80, 0x00]),
-    ("float8e5m2fnuz", "float32", (), [0x40, 0xC0], [0x3F800000, 0xBF800000]),
-    ("float32", "float8e8m0", (("saturate", 1), ("round_mode", "nearest")),
-     [0x3F800000, 0x3FC00000, 0x3FBFFFFF], [0x7F, 0x80, 0x7F]),
-    ("float32", "bool", (), [0x00000000, 0x80000000, 0x00000001, 0x7FC00000], [0, 0, 1, 1]),
-    ("bool", "bfloat16", (), [0, 1], [0x0000, 0x3F80]),
-    ("float32", "int8", (), [0xBFC00000, 0x42FE0000], [0xFF, 0x7F]),  # -1.5, 127
-    ("int16", "int8", (), [0x00C8, 0xFFFF], [0xC8, 0xFF]),
-    ("uint64", "int64", (), [(1 << 63) + 5, 7], [(1 << 63) + 5, 7]),
-    ("uint64", "float64", (), [1 << 63, (1 << 64) - 1], [0x43E0 << 48, 0x43F0 << 48]),
-    ("uint32", "uint16", (), [0x00012345], [0x2345]),
-]  # fmt: skip
-SHAPES: list[tuple[int, ...]] = [(), (0,), (5,), (1, 2, 3, 1)]
 
 
 @pytest.fixture(scope="module")
@@ -97,65 +70,7 @@ def got(answer: object) -> Outputs:
     return answer
 
 
-@pytest.mark.parametrize(("source", "target", "attributes", "given", "due"), CASTS)
-def test_casts_bit_by_bit(
-    torch_: Torch, make, source: str, target: str, attributes: Attributes,
-    given: list[int], due: list[int],
-) -> None:  # fmt: skip
-    case = make("onnx.Cast-28", [source], [target], attributes)
-    assert torch_.support(case) is None
-    answer = got(torch_.answer(case, codes(case, given)))
-    assert answer.types == (target,)
-    assert answer.arrays[0].dtype == case.outputs[0].format.storage
-    assert [hex(c) for c in answer.arrays[0]] == [hex(c) for c in due]
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("pair", [("float32", "bfloat16"), ("bool", "uint64"), ("int8", "int8")])
-def test_shapes_are_kept(torch_: Torch, make, shape: tuple[int, ...], pair: list[str]) -> None:
-    case = make("onnx.Cast-28", pair[:1], pair[1:])
-    answer = got(torch_.answer(case, codes(case, np.zeros(shape))))
-    assert answer.arrays[0].shape == shape
-    assert answer.arrays[0].dtype == case.outputs[0].format.storage
-
-
-def test_inputs_need_not_be_contiguous_and_stay_as_they_are(torch_: Torch, make) -> None:
-    case = make("onnx.Cast-28", ["int8"], ["int8"])
-    mine = np.arange(12, dtype=np.uint8)
-    mine.flags.writeable = False
-    answer = got(torch_.answer(case, [mine[::3]]))
-    answer.arrays[0][:] = 9  # an identity gives torch's own memory, never the caller's
-    np.testing.assert_array_equal(mine, np.arange(12))
-
-
-DECLINED: list[tuple[str, str, Attributes, str]] = [
-    ("string", "float32", (), "torch has no type string"),
-    ("int4", "int8", (), "torch has no type int4"),
-    ("float32", "float4e2m1", (), "torch has no type float4e2m1"),
-    ("float32", "float8e4m3fn", (("saturate", 0),),
-     "torch's to has no saturate=0: what it does is saturate=1"),
-    ("float32", "float8e5m2", (("saturate", 1),),
-     "torch's to has no saturate=1: what it does is saturate=0"),
-    ("float32", "float8e5m2", (("saturate", 2),),
-     "torch's to has no saturate=2: what it does is saturate=0"),
-    ("float32", "int8", (("saturate", 0),), "torch's to has no saturate=0"),
-    ("float32", "float8e8m0", (("saturate", 1), ("round_mode", "up")),
-     "torch's to has no saturate=1, round_mode=up: what it does is saturate=1, "
-     "round_mode=nearest"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("source", "target", "attributes", "words"), DECLINED)
-def test_what_torch_has_no_way_to_say_is_declined(
-    torch_: Torch, make, source: str, target: str, attributes: Attributes, words: str
-) -> None:
-    case = make("onnx.Cast-28", [source], [target], attributes)
-    assert torch_.support(case) == Declined(words, missing=True)
-
-
-def test_other_operators_are_declined(torch_: Torch, make) -> None:
-    unknown = make("acme.Thing-3", ["int8"], ["int8"])
-    assert torch_.support(unknown) == Declined("torch has no function for acme.Thing-3", True)
+def test_a_function_that_the_adapter_does_not_call_is_declined(torch_: Torch, make) -> None:
     strange = make("test.Strange-1", ["int8"], ["int8"])
     declined = Declined("this adapter calls no sort", missing=True)
     assert torch_.support(strange) == declined
@@ -243,16 +158,3 @@ def test_the_limit_is_the_runs(torch_: Torch, make, monkeypatch: pytest.MonkeyPa
     assert torch_.answer(case, codes(case, 0, 5, 1)) == Oversized(((5,),), ("int64",))
     cast = make("onnx.Cast-28", ["int8"], ["int16"])  # no larger than what was given: values
     assert got(torch_.answer(cast, codes(cast, [1, 2, 3, 4, 5]))).arrays[0].tolist()[4] == 5
-
-
-def test_its_name_and_version() -> None:
-    import torch
-
-    backend = open_backend("torch")
-    assert (backend.name, backend.version) == ("torch", f"torch {torch.__version__}, CPU, 1 thread")
-    assert torch.get_num_threads() == 1
-
-
-def test_it_has_no_variants() -> None:
-    with pytest.raises(UsageError, match="torch has no variant 'x'"):
-        open_backend("torch:x")

@@ -104,7 +104,7 @@ def test_codes_that_share_bytes_are_packed_for_each_run(ort: OnnxRuntime, name: 
         assert said is None or said == expected
 
 
-@pytest.mark.parametrize("size", [1, 5, 512, 513])
+@pytest.mark.parametrize("size", [1, 513])
 def test_a_bound_case_gives_the_bits_of_an_answer(ort: OnnxRuntime, size: int) -> None:
     random = np.random.default_rng(size)
     for name in numeric_cases():
@@ -119,28 +119,10 @@ def test_a_bound_case_gives_the_bits_of_an_answer(ort: OnnxRuntime, size: int) -
             expected = ort.answer(case, [codes])
             if name in DECLINED:
                 assert said == expected
+                assert isinstance(said, Declined)
                 continue
             assert said is None, (name, said)
             np.testing.assert_array_equal(out, codes_of(expected), err_msg=name)
-
-
-def test_what_is_declined_is_declined(ort: OnnxRuntime) -> None:
-    for name in DECLINED:
-        codes, out = buffers(asked(name), 4)
-        convert = ort.bind(asked(name), codes, out)
-        assert convert is not None
-        said = convert()
-        assert isinstance(said, Declined)
-        assert "saturate is only used for" in said.message
-        assert said == ort.answer(asked(name), [codes])
-
-
-def test_every_wide_source_and_every_target_is_tried() -> None:
-    tried = [asked(name) for name in numeric_cases()]
-    assert {case.inputs[0].name for case in tried} == set(WIDE)
-    assert {"int4", "uint4", "bool", "bfloat16", "float8e4m3fn"} <= {
-        case.outputs[0].name for case in tried
-    }
 
 
 @pytest.mark.parametrize("shape", [(), (3, 1, 5)])
@@ -215,28 +197,6 @@ def test_a_run_that_fails_says_what_an_answer_says(name: str) -> None:
     convert = ort_bulk.bind(MagicMock(), Session(), case, codes, out, lambda: REFUSED)
     assert convert() is REFUSED
     np.testing.assert_array_equal(out, before)
-
-
-def test_a_run_that_fails_for_its_buffers_is_asked_without_them(
-    ort: OnnxRuntime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An output of another shape than was bound is no refusal: its shape is to be seen."""
-    case = asked("float32-to-uint8")
-    codes, out = buffers(case, 4)
-    monkeypatch.setattr(ort_bulk, "_runner", _of_another_shape)
-    convert = ort.bind(case, codes, out)
-    assert convert is not None
-    assert codes_of(convert()).shape == (4,)
-
-
-def _of_another_shape(
-    classes: Any, session: Any, _: Case, shape: object, codes: Codes, out: Codes
-) -> Callable[[], None]:
-    binding, cpu = classes.SessionIOBinding(session), classes.OrtDevice.cpu()
-    device = classes.OrtDevice(cpu, classes.OrtDevice.default_memory(), 0)
-    binding.bind_input("x0", device, 1, codes.shape, codes.ctypes.data)
-    binding.bind_output("y0", device, 2, (2, 2), out.ctypes.data)
-    return lambda: session.run_with_iobinding(binding, None)
 
 
 def test_a_session_that_cannot_be_made_declines_as_an_answer_does(ort: OnnxRuntime) -> None:

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 from command import convcheck, report_at, told
+from library_cases import named, report_of
 from old_environment import RELEASE, old_environment
 from places import TESTS
-from report_json import document
 
 from convcheck.backends.process import standalone, wire
 from convcheck.backends.process.backend import request, template_of
@@ -24,31 +24,11 @@ from convcheck.backends.process.environment import SERVER, Environment
 from convcheck.backends.process.native import RUNTIMES
 from convcheck.backends.protocol import Declined, Outputs, Oversized, Refused, takes
 from convcheck.backends.torch import Torch
-from convcheck.judge.result import RunResult
-from convcheck.plan.runner import execute
 from convcheck.rules.cases import cases
-from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case
-from convcheck.vectors.corpus import open_corpus
 
 HERE = f"{sys.executable}:ort"
 FLOAT8 = ("--from", "float32", "--to", "float8e4m3fnuz", "--where", "saturate=0")
-
-
-def of(spec: str, *names: str) -> list[Case]:
-    known = {it.name: it for it in cases(CATALOG.specs[spec])}
-    return [known[name] for name in names]
-
-
-def report(address: str, chosen: list[Case]) -> dict[str, Any]:
-    """Give the JSON report of a run without how the backend names itself."""
-    corpus = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
-    done = execute(address, chosen, corpus, jobs=1, timeout=30.0, fail_fast=False,
-                   on_result=lambda result: None)  # fmt: skip
-    result = RunResult(done.backend, "edge", "disputed", corpus.digests(chosen), done.results)
-    found = told(document(result))
-    assert found.pop("backend")["name"] == address
-    return found
 
 
 @pytest.fixture(scope="session")
@@ -59,18 +39,18 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_same_release_answers_the_same() -> None:
     """Texts either way, narrow types either way, promotions, sequences, refusals, missing ones."""
     chosen = [
-        *of("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "int4-to-float16",
+        *named("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "int4-to-float16",
             "float64-to-uint4", "string-to-float32", "float32-to-string", "string-to-string",
             "string-to-bfloat16", "bfloat16-to-string", "float8e5m2-to-int4"),
-        *of("onnx.Cast-25", "float32-to-int2", "bool-to-int2"),
-        *of("onnx.Cast-9", "string-to-float32"),
+        *named("onnx.Cast-25", "float32-to-int2", "bool-to-int2"),
+        *named("onnx.Cast-9", "string-to-float32"),
         *list(cases(CATALOG.specs["onnx.CastLike-15"]))[5:6],
         *list(cases(CATALOG.specs["onnx.Range-11"]))[:2],
         *list(cases(CATALOG.specs["openvino.Range-4"]))[:1],  # which it cannot be asked
     ]  # fmt: skip
-    direct = report("ort", chosen)
+    direct = report_of("ort", chosen)
     assert {"fail", "pass", "unsupported"} <= {it["verdict"] for it in direct["cases"]}
-    assert report(f"env:{HERE}", chosen) == direct
+    assert report_of(f"env:{HERE}", chosen) == direct
 
 
 def every(spec: str, step: int) -> list[Case]:
@@ -81,15 +61,15 @@ def every(spec: str, step: int) -> list[Case]:
 def test_openvino_answers_the_same(variant: str) -> None:
     pytest.importorskip("openvino")
     chosen = [
-        *of("openvino.Convert-1", "float32-to-int8", "float16-to-float8e5m2", "int4-to-float32",
+        *named("openvino.Convert-1", "float32-to-int8", "float16-to-float8e5m2", "int4-to-float32",
             "uint8-to-int4", "bool-to-bfloat16", "bool-to-uint1", "uint1-to-float32"),
-        *of("onnx.Cast-13", "float32-to-float16", "float64-to-uint8"),
+        *named("onnx.Cast-13", "float32-to-float16", "float64-to-uint8"),
         *every("openvino.ConvertPromoteTypes-14", 9001), *every("openvino.FakeConvert-13", 200),
-        *of("onnx.Cast-21", "float32-to-int4"),
+        *named("onnx.Cast-21", "float32-to-int4"),
     ]  # fmt: skip
     if variant == "openvino:const":  # step 0 ends the plugin, which is told as a time-out here
-        chosen += of("openvino.Range-4", "int32-int32-int32-to-int32")
-    assert report(f"env:{sys.executable}:{variant}", chosen) == report(variant, chosen)
+        chosen += named("openvino.Range-4", "int32-int32-int32-to-int32")
+    assert report_of(f"env:{sys.executable}:{variant}", chosen) == report_of(variant, chosen)
 
 
 def test_inputs_of_another_type_have_a_model_of_their_own() -> None:
@@ -97,7 +77,7 @@ def test_inputs_of_another_type_have_a_model_of_their_own() -> None:
     pytest.importorskip("openvino")
     backend = Environment(f"{sys.executable}:openvino", catalog=CATALOG)
     codes = [np.full(6, 0xFFFFFFFF, np.uint32)]
-    for case, due in zip(of("openvino.Convert-1", "int32-to-float32", "uint32-to-float32"),
+    for case, due in zip(named("openvino.Convert-1", "int32-to-float32", "uint32-to-float32"),
                          (-1.0, 2.0**32), strict=True):  # fmt: skip
         answer = backend.answer(case, codes)
         assert isinstance(answer, Outputs)
@@ -108,7 +88,7 @@ def test_openvino_has_codes_of_one_bit_from_the_other_end() -> None:
     """And an output of them is never let be written, where it would not stay in its memory."""
     pytest.importorskip("openvino")
     backend = Environment(f"{sys.executable}:openvino:const", catalog=CATALOG)
-    read, write = of("openvino.Convert-1", "uint1-to-uint8", "uint8-to-uint1")
+    read, write = named("openvino.Convert-1", "uint1-to-uint8", "uint8-to-uint1")
     codes = np.array([1, 0, 0, 1, 1, 0, 0, 0, 0, 1], np.uint8)
     answer = backend.answer(read, [codes])
     assert isinstance(answer, Outputs)
@@ -119,12 +99,12 @@ def test_openvino_has_codes_of_one_bit_from_the_other_end() -> None:
 def test_torch_answers_the_same() -> None:
     pytest.importorskip("torch")
     chosen = [
-        *of("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "float64-to-float16",
+        *named("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "float64-to-float16",
             "float32-to-uint16", "bool-to-bfloat16", "string-to-float32", "int8-to-int4"),
         *every("openvino.ConvertPromoteTypes-14", 9001), *every("openvino.Range-4", 150),
         *every("onnx.Range-11", 10),
     ]  # fmt: skip
-    assert report(f"env:{sys.executable}:torch", chosen) == report("torch", chosen)
+    assert report_of(f"env:{sys.executable}:torch", chosen) == report_of("torch", chosen)
 
 
 @pytest.mark.parametrize(("message", "missing"), [
@@ -180,14 +160,14 @@ def test_what_numpy_lacks_is_made_by_onnx_runtime() -> None:
 
 def question_types() -> dict[str, Any]:
     """Return what the server is told of types."""
-    (any_case,) = of("onnx.Cast-21", "float32-to-int4")
+    (any_case,) = named("onnx.Cast-21", "float32-to-int4")
     found: dict[str, Any] = dict(RUNTIMES["ort"].question(any_case, CATALOG))
     return dict(found["types"])
 
 
 def test_a_model_that_does_not_load_is_declined_each_time() -> None:
     """In 1.15.1 such were errors when they were asked again, with other shapes."""
-    (chosen,) = of("onnx.Cast-21", "float32-to-float4e2m1")
+    (chosen,) = named("onnx.Cast-21", "float32-to-float4e2m1")
     backend = Environment(HERE, catalog=CATALOG)
     for shape in (2, 2, 3):
         answer = backend.answer(chosen, [np.zeros(shape, np.uint32)])
@@ -266,7 +246,7 @@ def test_a_type_of_torch_alone_has_its_name(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_request_has_what_the_schema_says() -> None:
     schema = json.loads((Path(wire.__file__).parent / "schema.json").read_text())
-    (chosen,) = of("onnx.Cast-21", "float32-to-int4")
+    (chosen,) = named("onnx.Cast-21", "float32-to-int4")
     known = template_of(chosen, CATALOG, RUNTIMES["ort"])
     sent = b"".join(request(known, 1, [np.zeros(2, np.uint32)]))
     header = json.loads(sent.partition(b"\n")[0])
@@ -295,7 +275,7 @@ def test_the_server_is_one_file_for_old_pythons() -> None:
 
 
 def test_without_its_own_words_the_server_declines() -> None:
-    (chosen,) = of("onnx.Cast-21", "float32-to-int4")
+    (chosen,) = named("onnx.Cast-21", "float32-to-int4")
     backend = Environment(HERE, catalog=CATALOG)
     backend._native = None
     answer = backend.answer(chosen, [np.zeros(2, np.uint32)])

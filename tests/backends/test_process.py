@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from planted.identity import Corpus, case, judge
 from process import bad
 
 from convcheck.backends.process.backend import Process, headers, request, template_of, wire
-from convcheck.backends.process.program import Deadline
 from convcheck.backends.protocol import (
     Declined,
     DiedError,
@@ -190,48 +188,18 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Process]]:
         process._program.leave()
 
 
-KEYS = "docs/protocol.md has the keys of each line, and their types"
 WRONG = {
-    "text": "stdout had `debug: x = 3`, which is not an answer; print diagnostics to stderr",
-    "text_without_end": 'stdout had `debug: x = 3 {"run": 1, "outputs": [{"type": "int8", '
-    '"shape"…`, which is not an answer; print diagnostics to stderr',
-    "binary": r"stdout had `\x7fELF\x00\xff`, which is not an answer; print diagnostics to stderr",
-    "not_utf8": r"wrong JSON ('utf-8' codec can't decode byte 0xff in position 9: invalid "
-    r'start byte): `{"run": "\xff\xfe"}`; a header is a JSON object on one line, in UTF-8',
-    "wrong_json": 'wrong JSON (Expecting value: line 1 column 24 (char 23)): `{"run": 1, "out'
-    'puts": [}`; a header is a JSON object on one line, in UTF-8',
-    "no_object": "stdout had `[1, 2]`, which is not an answer; print diagnostics to stderr",
-    "two_kinds": 'the answer has declined and refused: `{"run": 1, "refused": "no", "declined": '
-    '"no"}`; it has one of outputs, declined, refused, oversized, error',
-    "no_kind": 'the answer has no outputs, nor why there are none: `{"run": 1, "output": []}`; '
-    "it has one of outputs, declined, refused, oversized, error",
-    "no_run": f'wrong header (Object missing required field `run`): `{{"refused": "no"}}`; {KEYS}',
-    "no_type": "wrong header (Object missing required field `type` - at `$.outputs[0]`): "
-    f'`{{"run": 1, "outputs": [{{"shape": [1], "bytes": 1}}]}}`; {KEYS}',
-    "unknown_type": "output 1 has the unknown type 'float7'; `convcheck list types` has the names",
-    "no_shape": "wrong header (Expected `int` >= 0 - at `$.outputs[0].shape[0]`): "
-    f'`{{"run": 1, "outputs": [{{"type": "int8", "shape": [-1], "byte…`; {KEYS}',
-    "wrong_bytes": "output 1 is 30 bytes, but 30 elements of int16 (shape [30]) take 60 bytes; "
-    "`bytes` is the number of elements times the size of one",
-    "no_values": "wrong header (Expected `str`, got `int` - at `$.outputs[0].values[0]`): "
-    f'`{{"run": 1, "outputs": [{{"type": "string", "shape": [0], "byt…`; {KEYS}',
-    "no_words": "wrong header (Expected `str | null`, got `bool` - at `$.refused`): "
-    f'`{{"run": 1, "refused": true}}`; {KEYS}',
-    "too_many": r"3 bytes too many after the answer to run 1: `\x01\x02\x03`; "
-    "send exactly `bytes` bytes, and print to stderr",
-    "twice": 'run 1 is answered twice: `{"run": 1, "outputs": [{"type": "int8", "shape": [30], '
-    '"byte…`; answer each request exactly once',
-    "another_run": "answers run -4 when run 1 was asked: late; answer requests in order",
-    "of_the_future": "answers run 2 when run 1 was asked: it was not asked yet; "
-    "answer requests in order",
-    "ends_early": f"the answer ends too early: 28 of the 30 bytes of output 1 came, and "
-    f"{sys.executable} ended; flush stdout, and exit only at the end of the input",
-    "ends_in_the_header": "the answer ends too early: a header line without its end, "
-    f'`{{"run": 7, `, came, and {sys.executable} ended; flush stdout, and exit only at the end '
-    "of the input",
-    "closes_stdout": f"{sys.executable} closed its stdout but is still running; "
-    "keep stdout open until the input ends",
-}
+    "text": "`debug: x = 3`", "text_without_end": "`debug: x = 3 {", "binary": r"`\x7fELF\x00\xff`",
+    "not_utf8": "wrong JSON", "wrong_json": "column 24", "no_object": "`[1, 2]`",
+    "two_kinds": "declined and refused", "no_kind": "no outputs, nor why", "no_run": "field `run`",
+    "no_type": "field `type` - at `$.outputs[0]`", "unknown_type": "output 1 has the unknown type",
+    "no_shape": "$.outputs[0].shape[0]", "wrong_bytes": "of int16 (shape [30]) take 60 bytes",
+    "no_values": "$.outputs[0].values[0]", "no_words": "$.refused",
+    "too_many": "3 bytes too many after the answer to run 1", "twice": "run 1 is answered twice",
+    "another_run": "answers run -4 when run 1", "of_the_future": "it was not asked yet",
+    "ends_early": "28 of the 30 bytes of output 1", "ends_in_the_header": "without its end",
+    "closes_stdout": "closed its stdout but is still running",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", WRONG)
@@ -239,7 +207,8 @@ def test_what_is_no_answer(mode: str, opened: Callable[..., Process]) -> None:
     process = opened(mode)
     with pytest.raises(ProtocolError) as raised:
         process.answer(case(1), [CODES])
-    assert "; ".join(filter(None, (raised.value.message, raised.value.hint))) == WRONG[mode]
+    assert WRONG[mode] in raised.value.message
+    assert raised.value.hint
     assert process._program.wait(0) is not None
 
 
@@ -265,8 +234,8 @@ DEATHS = {
     "segfault_with_a_child": "died of SIGSEGV",
 }
 HANGS = {
-    "hangs": "no header came (is stdout flushed?)",
-    "hangs_in_the_header": 'a header line without its end, `{"run": 7, `, came',
+    "hangs": "no header came",
+    "hangs_in_the_header": "a header line without its end",
     "hangs_in_the_payload": "20 of the 30 bytes of output 1 came",
 }
 
@@ -276,24 +245,16 @@ def test_what_is_a_death(mode: str, opened: Callable[..., Process]) -> None:
     process = opened(mode)
     with pytest.raises(DiedError) as raised:
         process.answer(case(1), [CODES])
-    hangs = mode in HANGS
-    due = (
-        f"no answer within 1.5 s (--timeout SECONDS allows more): {HANGS[mode]}"
-        if hangs
-        else f"{sys.executable} {DEATHS[mode]}"
-    )
-    assert (raised.value.how, raised.value.timed_out) == (due, hangs)
+    assert {**DEATHS, **HANGS}[mode] in raised.value.how
+    assert raised.value.timed_out == (mode in HANGS)
     assert process._program.wait(0) is not None
 
 
 def test_a_request_that_is_not_read(opened: Callable[..., Process]) -> None:
     process = opened("not_reading")
-    with pytest.raises(DiedError) as raised:
+    with pytest.raises(DiedError, match="it has not read the request: ") as raised:
         process.answer(case(1), [np.zeros(4_000_000, np.uint8)])
     words = raised.value.how
-    assert words.startswith(
-        "no answer within 1.5 s (--timeout SECONDS allows more): it has not read the request: "
-    )
     taken, total = (int(w) for w in words.replace(",", "").split() if w.isdigit())
     assert 0 < taken < 4_000_000 < total
 
@@ -344,24 +305,6 @@ def test_an_answer_that_is_too_short_is_told_by_the_next(opened: Callable[..., P
     assert caught.value.hint.endswith("or the answer to run 2 is not as long as its `bytes`")
 
 
-def test_no_more_is_sent_ahead_than_the_pipe_takes(
-    opened: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A slow program has its time for each answer, also where pipes are small."""
-    process = opened("good")
-    process._program.room = 4096
-    sent: list[int] = []
-    send = process._program.send
-
-    def counted(parts: Sequence[bytes | memoryview], deadline: Deadline) -> None:
-        sent.append(sum(map(len, parts)))
-        send(parts, deadline)
-
-    monkeypatch.setattr(process._program, "send", counted)
-    assert len(list(process.answers(case(1), [[CODES[:3]]] * 40))) == 40
-    assert max(sent) <= 4096
-
-
 def test_a_program_may_write_while_it_is_written_to(opened: Callable[..., Process]) -> None:
     process = opened("eager")
     process._timeout = 20.0
@@ -402,19 +345,13 @@ def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Mon
     for name, text in (("plain", "echo"), ("text", "echo"), ("my-script", "#!/nowhere/sh\n")):
         Path(name).write_text(text)
         Path(name).chmod(0o644 if name == "plain" else 0o755)
-    due = {
-        "./nowhere --flag": ("no such program", "check the path"),
-        "nowhere": ("no such program", "it is not on the PATH either"),
-        "my-script": ("no such program", "write ./my-script"),
-        "./plain": ("not executable", "chmod +x ./plain"),
-        "./text": ("Exec format error", "a script needs a first line like #!/bin/sh"),
-        "./my-script": ("its interpreter does not exist", "check its first line, #!"),
-        ".": ("it is a folder", "name a program inside it"),
-    }
+    due = {"./nowhere --flag": "no such program", "my-script": "no such program",
+           "./plain": "not executable", "./text": "Exec format error",
+           "./my-script": "its interpreter does not exist", ".": "it is a folder"}  # fmt: skip
     for command, words in due.items():
-        with pytest.raises(UnavailableError) as raised:
+        with pytest.raises(UnavailableError, match=words) as raised:
             Process(command, catalog=CATALOG)
-        assert (raised.value.message.rpartition(": ")[2], raised.value.hint) == words
+        assert raised.value.hint
     for command in ("", "  ", "./mine 'unfinished"):
         with pytest.raises(UsageError):
             open_backend(f"process:{command}")
@@ -423,9 +360,7 @@ def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_command_line_says_so() -> None:
     done = convcheck("run", "--backend", "process:./nowhere --flag", "onnx.Cast-21")
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr == (
-        "convcheck: process: cannot start ./nowhere: no such program\n  hint: check the path\n"
-    )
+    assert "cannot start ./nowhere: no such program" in done.stderr
 
 
 # In a run
@@ -442,33 +377,25 @@ def test_the_rest_of_the_run_goes_on() -> None:
     modes = ["text", "twice_later"]
     numbers = [n for mode in modes for n in (100 + len(mode), list(bad.MODES).index(mode))]
     results = run("all", [*numbers, 200])
-    assert {r.verdict for r in results[::2]} == {"pass"}
-    wrong = results[1::2]
-    assert [r.verdict for r in wrong] == ["error"] * 2
-    said = (r.message.partition(";")[0].partition(": `{")[0] for r in wrong)
-    assert [re.sub("run [0-9]+", "run N", words) for words in said] == [
-        "stdout had `debug: x = 3`, which is not an answer",
-        "run N is answered twice",
-    ]
+    assert [r.verdict for r in results] == ["pass", "error", "pass", "error", "pass"]
+    assert "`debug: x = 3`" in results[1].message
+    assert "is answered twice" in results[3].message
 
 
 @pytest.mark.parametrize(
     ("mode", "words"),
     [
-        ("segfault_on_100", f"100: {sys.executable} died of SIGSEGV"),
-        ("status_3_on_100", f"100: {sys.executable} exited with status 3: cannot open libmine.so"),
-        (
-            "hangs_on_100",
-            "100: no answer within 0.6 s (--timeout SECONDS allows more): "
-            "no header came (is stdout flushed?)",
-        ),
+        ("segfault_on_100", "died of SIGSEGV"),
+        ("status_3_on_100", "exited with status 3: cannot open libmine.so"),
+        ("hangs_on_100", "no answer within 0.6 s"),
     ],
 )
 def test_the_deadly_input_is_found(mode: str, words: str) -> None:
     before, result, after = run(mode, (0, 1, 2), timeout=0.6 if "hangs" in mode else 20.0)
     assert (before.verdict, before.checked) == (after.verdict, after.checked) == ("pass", 37)
     assert (result.verdict, result.checked) == ("crashed", 127)
-    assert result.message == f"{words}\nnot asked: 0"
+    assert result.message.startswith("100: ")
+    assert words in result.message
 
 
 def test_a_program_that_dies_while_it_starts() -> None:

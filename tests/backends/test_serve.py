@@ -11,46 +11,25 @@ from typing import Any
 
 import pytest
 from catalogue import CATALOG
-from command import told
+from library_cases import named, report_of
 from places import ROOT
 from planted.identity import Corpus as Identities
 from planted.identity import case, judge
-from report_json import document
 
-from convcheck.judge.result import RunResult
 from convcheck.plan.runner import execute
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.rules.cases import cases
-from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case
-from convcheck.vectors.corpus import open_corpus
 
 SERVE = f"{sys.executable} -m convcheck serve"
-
-
-def report(address: str, chosen: list[Case]) -> dict[str, Any]:
-    """Give the JSON report of a run without how the backend names itself."""
-    corpus = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
-    done = execute(address, chosen, corpus, jobs=1, timeout=30.0, fail_fast=False,
-                   on_result=lambda result: None)  # fmt: skip
-    result = RunResult(done.backend, "edge", "disputed", corpus.digests(chosen), done.results)
-    found = told(document(result))
-    assert found.pop("backend")["name"] == address
-    return found
-
-
-def of(spec: str, *names: str) -> list[Case]:
-    """Give cases of a spec by their names within it."""
-    known = {it.name: it for it in cases(CATALOG.specs[spec])}
-    return [known[name] for name in names]
 
 
 def some() -> list[Case]:
     """Elements, texts either way, sub-byte types, whole calls, promotions and refusals."""
     promotions = list(cases(CATALOG.specs["openvino.ConvertPromoteTypes-14"]))
     return [
-        *of("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "int4-to-float16",
+        *named("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "int4-to-float16",
             "float64-to-uint4", "string-to-float32", "float32-to-string", "string-to-string"),
         *list(cases(CATALOG.specs["onnx.CastLike-15"]))[5:6],
         *list(cases(CATALOG.specs["openvino.Range-4"]))[7:8],
@@ -61,22 +40,22 @@ def some() -> list[Case]:
 
 
 def test_the_reference_is_the_same_served() -> None:
-    direct = report("reference", some())
+    direct = report_of("reference", some())
     kinds = {g["kind"] for it in direct["cases"] for g in it["groups"]}
     assert {it["verdict"] for it in direct["cases"]} <= {"pass", "tolerated", "undefined"}
     assert kinds
-    assert report(f"process:{SERVE} reference", some()) == direct
+    assert report_of(f"process:{SERVE} reference", some()) == direct
 
 
 def test_onnx_runtime_is_the_same_served() -> None:
     pytest.importorskip("onnxruntime")
     chosen = select(CATALOG, Selection(("onnx.Cast-21",), (), ("float8e4m3fn",), (), ()))
-    chosen += of("onnx.Cast-25", "float32-to-int2", "bool-to-int2")  # what it has no kernel for
-    chosen += of("onnx.Cast-9", "string-to-float32", "float32-to-string")
+    chosen += named("onnx.Cast-25", "float32-to-int2", "bool-to-int2")  # what it has no kernel for
+    chosen += named("onnx.Cast-9", "string-to-float32", "float32-to-string")
     chosen += list(cases(CATALOG.specs["openvino.Range-4"]))[:1]  # what its adapter cannot ask
-    direct = report("ort", chosen)
+    direct = report_of("ort", chosen)
     assert {"fail", "pass", "unsupported"} <= {it["verdict"] for it in direct["cases"]}
-    assert report(f"process:{SERVE} ort", chosen) == direct
+    assert report_of(f"process:{SERVE} ort", chosen) == direct
 
 
 def planted(address: str, number: int = 1) -> tuple[str, str, int]:
