@@ -80,7 +80,6 @@ def asked(
     name: str, vectors: VectorSet | None = None, avoid: Avoid | None = None, **skip: str
 ) -> tuple[Answers, Log]:
     log = Log()
-    module = "wrong_backends" if name.endswith("Wrong") else "bad_backends"
-    backend = open_backend(f"tests.planted.{module}:{name}")
+    backend = open_backend(f"tests.planted.bad_backends:{name}")
     vectors = vectors or vectors_of(case_of(), range(128))
     return ask(backend, vectors, log, {int(k[1:]): v for k, v in skip.items()}, avoid), log

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -40,21 +40,39 @@ class Good:
         pass
 
     def reply(self, case: Case, array: Bits) -> Answer:
-        return Outputs((self.change(array),), (case.outputs[0].name,))
-
-    def change(self, array: Bits) -> Bits:
-        return array
+        return Outputs((array,), (case.outputs[0].name,))
 
 
-class OnBad(Good):
-    """Does harm where BAD is asked."""
+def harms(
+    harm: Callable[[], object], where: Callable[[Bits], object] = lambda array: BAD in array
+) -> type[Good]:
+    """A backend that does harm where some inputs are asked."""
 
-    def misbehave(self, array: Bits) -> None:
-        if BAD in array:
-            self.harm()
+    class Harms(Good):
+        def misbehave(self, array: Bits) -> None:
+            if where(array):
+                harm()
 
-    def harm(self) -> None:
-        die(signal.SIGSEGV)
+    return Harms
+
+
+def replies(reply: Callable[[Case, Bits], object]) -> type[Good]:
+    """A backend with another answer; None for the right one."""
+
+    class Replies(Good):
+        def reply(self, case: Case, array: Bits) -> Answer:
+            found = reply(case, array)
+            return super().reply(case, array) if found is None else found  # type: ignore[return-value]
+
+    return Replies
+
+
+def changes(change: Callable[[Bits], Bits]) -> type[Good]:
+    """A backend that gives back something else than it gets."""
+    return replies(lambda case, array: Outputs((change(array),), (case.outputs[0].name,)))
+
+
+# Deaths
 
 
 def die(number: int) -> None:
@@ -62,54 +80,34 @@ def die(number: int) -> None:
     time.sleep(60)
 
 
-# Deaths
+def segfault() -> None:
+    die(signal.SIGSEGV)
 
 
-class Segfault(OnBad):
-    pass
+def abort() -> None:
+    print("terminate called after throwing an instance of 'int'", file=sys.stderr, flush=True)
+    die(signal.SIGABRT)
 
 
-class FloatingPoint(Good):
-    def misbehave(self, array: Bits) -> None:
-        if BAD in array or OTHER in array:
-            die(signal.SIGFPE)
-
-
-class Abort(OnBad):
-    def harm(self) -> None:
-        print("terminate called after throwing an instance of 'int'", file=sys.stderr)
-        sys.stderr.flush()
-        die(signal.SIGABRT)
-
-
-class Together(Good):
-    def misbehave(self, array: Bits) -> None:
-        if BAD in array and OTHER in array:
-            die(signal.SIGSEGV)
-
-
-class LongDies(Good):
-    def misbehave(self, array: Bits) -> None:
-        if array.size > 120:
-            die(signal.SIGSEGV)
-
-
-class FourDimensionalDies(Good):
-    rank = 4
-
-    def misbehave(self, array: Bits) -> None:
-        if array.ndim == self.rank:
-            die(signal.SIGSEGV)
-
-
-class ScalarDies(FourDimensionalDies):
-    rank = 0
-
-
-class EmptyDies(Good):
-    def misbehave(self, array: Bits) -> None:
-        if not array.size:
-            die(signal.SIGSEGV)
+Segfault = harms(segfault)
+FloatingPoint = harms(lambda: die(signal.SIGFPE), lambda array: BAD in array or OTHER in array)
+Abort = harms(abort)
+Together = harms(segfault, lambda array: BAD in array and OTHER in array)
+LongDies = harms(segfault, lambda array: array.size > 120)
+FourDimensionalDies = harms(segfault, lambda array: array.ndim == 4)
+ScalarDies = harms(segfault, lambda array: array.ndim == 0)
+EmptyDies = harms(segfault, lambda array: not array.size)
+HalfDies = harms(segfault, lambda array: (np.asarray(array) % 2).any())
+Always = harms(segfault, lambda array: True)
+HangsOnOne = harms(lambda: time.sleep(600))
+HangsAlways = harms(lambda: time.sleep(600), lambda array: True)
+# no other thread of its interpreter goes on either
+HoldsTheLock = harms(lambda: ctypes.PyDLL(None).sleep(600), lambda array: True)
+KillsItsParent = harms(lambda: (os.kill(os.getppid(), signal.SIGKILL), time.sleep(60)))
+OsExit = harms(lambda: os._exit(3))
+OsExitZero = harms(lambda: os._exit(0))
+SysExit = harms(lambda: sys.exit(3))
+Slow = harms(lambda: time.sleep(0.02), lambda array: True)
 
 
 class Once(Good):
@@ -120,7 +118,7 @@ class Once(Good):
             os.unlink(os.environ["CONVCHECK_TEST_ONCE"])
         except FileNotFoundError:
             return
-        die(signal.SIGSEGV)
+        segfault()
 
 
 class AfterManyCalls(Good):
@@ -131,71 +129,22 @@ class AfterManyCalls(Good):
     def misbehave(self, array: Bits) -> None:
         self.calls += 1
         if self.calls == 30:
-            die(signal.SIGSEGV)
-
-
-class Always(Good):
-    def misbehave(self, array: Bits) -> None:
-        die(signal.SIGSEGV)
-
-
-class HalfDies(Good):
-    def misbehave(self, array: Bits) -> None:
-        if (np.asarray(array) % 2).any():
-            die(signal.SIGSEGV)
+            segfault()
 
 
 class SupportDies(Good):
     def support(self, case: Case) -> Declined | None:
-        die(signal.SIGSEGV)
+        segfault()
         return None
-
-
-class HangsOnOne(OnBad):
-    def harm(self) -> None:
-        time.sleep(600)
-
-
-class HangsAlways(Good):
-    def misbehave(self, array: Bits) -> None:
-        time.sleep(600)
-
-
-class HoldsTheLock(Good):
-    """Hangs so that no other thread of its interpreter goes on either."""
-
-    def misbehave(self, array: Bits) -> None:
-        ctypes.PyDLL(None).sleep(600)
-
-
-class KillsItsParent(OnBad):
-    def harm(self) -> None:
-        os.kill(os.getppid(), signal.SIGKILL)
-        time.sleep(60)
-
-
-class OsExit(OnBad):
-    status = 3
-
-    def harm(self) -> None:
-        os._exit(self.status)
-
-
-class OsExitZero(OsExit):
-    status = 0
 
 
 # The adapter's own faults
 
 
-class Raises(OnBad):
-    def harm(self) -> None:
-        raise ValueError("a fault of the adapter")
-
-
-class SysExit(OnBad):
-    def harm(self) -> None:
-        sys.exit(3)
+class Raises(Good):
+    def misbehave(self, array: Bits) -> None:
+        if BAD in array:
+            raise ValueError("a fault of the adapter")
 
 
 class CannotOpen(Good):
@@ -210,85 +159,33 @@ class SlowToOpen(Good):
 
 class DiesOnOpening(Good):
     def __init__(self) -> None:
-        die(signal.SIGSEGV)
+        segfault()
 
 
 # Malformed answers
 
-
-class TwoOutputs(Good):
-    def reply(self, case: Case, array: Bits) -> Answer:
-        return Outputs((array, array), (case.outputs[0].name,) * 2)
-
-
-class WrongShape(Good):
-    def change(self, array: Bits) -> Bits:
-        return array.reshape(-1)[:-1] if array.size > 1 else array
-
-
-class Flattened(Good):
-    def change(self, array: Bits) -> Bits:
-        return array.reshape(-1)
-
-
-class WrongType(Good):
-    def reply(self, case: Case, array: Bits) -> Answer:
-        return Outputs((array,), ("float32",))
-
-
-class WrongDtype(Good):
-    def change(self, array: Bits) -> Bits:
-        return array.astype(np.uint16)
-
-
-class Garbage(Good):
-    def reply(self, case: Case, array: Bits) -> Answer:
-        return 42  # type: ignore[return-value]
-
-
-class GarbageArray(Good):
-    def reply(self, case: Case, array: Bits) -> Answer:
-        return Outputs(([1, 2],), (case.outputs[0].name,))  # type: ignore[arg-type]
-
-
-class BoolTwo(Good):
-    """Answers the byte 2 where BAD is asked, else a bool."""
-
-    def change(self, array: Bits) -> Bits:
-        return np.where(array == BAD, 2, array != 0).astype(np.uint8)
-
+TwoOutputs = replies(lambda case, array: Outputs((array, array), (case.outputs[0].name,) * 2))
+WrongType = replies(lambda case, array: Outputs((array,), ("float32",)))
+Garbage = replies(lambda case, array: 42)
+GarbageArray = changes(lambda array: [1, 2])  # type: ignore[return-value,arg-type]
+WrongShape = changes(lambda array: array.reshape(-1)[:-1] if array.size > 1 else array)
+Flattened = changes(lambda array: array.reshape(-1))
+WrongDtype = changes(lambda array: array.astype(np.uint16))
+# the byte 2 where BAD is asked, else a bool
+BoolTwo = changes(lambda array: np.where(array == BAD, 2, array != 0).astype(np.uint8))
 
 # Refusals and noise
 
-
-class RefusesOne(Good):
-    def reply(self, case: Case, array: Bits) -> Answer:
-        return Refused("not this one") if BAD in array else super().reply(case, array)
-
-
-class RefusesAll(Good):
-    def reply(self, case: Case, array: Bits) -> Answer:
-        return Refused("no")
-
-
-class RefusesScalars(Good):
-    def reply(self, case: Case, array: Bits) -> Answer:
-        return Refused("rank 0") if array.ndim == 0 else super().reply(case, array)
+RefusesOne = replies(lambda case, array: Refused("not this one") if BAD in array else None)
+RefusesAll = replies(lambda case, array: Refused("no"))
+RefusesScalars = replies(lambda case, array: Refused("rank 0") if array.ndim == 0 else None)
+DeclinesAnswer = replies(lambda case, array: Declined("no kernel", missing=True))
+DeclinesLater = replies(lambda case, a: Declined("changed my mind") if a.ndim == 4 else None)
 
 
 class DeclinesCase(Good):
     def support(self, case: Case) -> Declined | None:
         return Declined("cannot ask that", missing=True)
-
-
-class DeclinesAnswer(Good):
-    def reply(self, case: Case, array: Bits) -> Answer:
-        return Declined("no kernel", missing=True)
-
-
-class DeclinesLater(Good):
-    def reply(self, case: Case, array: Bits) -> Answer:
-        return Declined("changed my mind") if array.ndim == 4 else super().reply(case, array)
 
 
 class Noisy(Good):
@@ -298,6 +195,17 @@ class Noisy(Good):
         os.write(2, b"noise on file 2\n")
 
 
-class Slow(Good):
-    def misbehave(self, array: Bits) -> None:
-        time.sleep(0.02)
+# Kernels that are wrong in some placements only
+
+
+def spoiled(array: Bits, first: int) -> Bits:
+    """Flip the lowest bit of what is behind so many elements."""
+    array.reshape(-1)[first:] ^= 1
+    return array
+
+
+ShortWrong = changes(lambda array: array ^ 1 if array.size < 8 else array)
+OddLastWrong = changes(lambda a: spoiled(a, a.size - a.size % 2))
+TailWrong = changes(lambda a: spoiled(a, a.size // 16 * 16))  # of a kernel of 16 lanes
+FourDimensionalWrong = changes(lambda a: a.T.reshape(a.shape) if a.ndim == 4 else a)
+ScalarWrong = changes(lambda array: np.asarray(array ^ 1) if array.ndim == 0 else array)

@@ -6,12 +6,11 @@ Open one by 'tests.planted.bad_callers:Name'.
 from __future__ import annotations
 
 import os
-import signal
-import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from planted.bad_backends import abort, segfault
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.numerics.codes import Bits
@@ -32,62 +31,54 @@ class Good:
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         length = int(inputs[0][()])
         numbers = np.arange(length, dtype=np.uint8)
-        return self.bad(length, numbers) if self.is_bad(length) else self.good(numbers)
+        return self.bad(numbers) if self.is_bad(length) else self.good(numbers)
 
     def is_bad(self, length: int) -> bool:
         return length == BAD
 
-    def good(self, *numbers: Bits) -> Answer:
-        return Outputs(numbers, ("int8",) * len(numbers))
+    def good(self, numbers: Bits) -> Answer:
+        return given(numbers)
 
-    def bad(self, length: int, numbers: Bits) -> Answer:
+    def bad(self, numbers: Bits) -> Answer:
         return self.good(numbers)
 
 
-def die(number: int) -> Answer:
-    os.kill(os.getpid(), number)
-    time.sleep(60)
-    raise AssertionError
+def given(*arrays: object) -> Answer:
+    return Outputs(arrays, ("int8",) * len(arrays))  # type: ignore[arg-type]
+
+
+def on(
+    bad: Callable[[Bits], object], is_bad: Callable[[int], bool] = lambda length: length == BAD
+) -> type[Good]:
+    """A backend that answers otherwise, or does harm, on some lengths."""
+
+    class Bad(Good):
+        def is_bad(self, length: int) -> bool:
+            return is_bad(length)
+
+        def bad(self, numbers: Bits) -> Answer:
+            return bad(numbers)  # type: ignore[return-value]
+
+    return Bad
 
 
 # Deaths
 
-
-class Segfault(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return die(signal.SIGSEGV)
-
-
-class Abort(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        print("terminate called after throwing an instance of 'int'", file=sys.stderr, flush=True)
-        return die(signal.SIGABRT)
+Segfault = on(lambda numbers: segfault())
+Abort = on(lambda numbers: abort())
+Exits = on(lambda numbers: os._exit(3))
+DiesOnTwo = on(lambda numbers: segfault(), lambda length: length in (4, BAD))
+DiesAlways = on(lambda numbers: segfault(), lambda length: True)
+Hangs = on(lambda numbers: time.sleep(600))
+HangsAlways = on(lambda numbers: time.sleep(600), lambda length: True)
 
 
-class Exits(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        os._exit(3)
-
-
-class DiesOnTwo(Segfault):
-    def is_bad(self, length: int) -> bool:
-        return length in (4, BAD)
-
-
-class DiesAlways(Segfault):
-    def is_bad(self, length: int) -> bool:
-        return True
-
-
-class DiesThenDeclines(Segfault):
-    def is_bad(self, length: int) -> bool:
-        return length == 0
-
-    def good(self, *numbers: Bits) -> Answer:
+class DiesThenDeclines(on(lambda numbers: segfault(), lambda length: length == 0)):  # type: ignore[misc]
+    def good(self, numbers: Bits) -> Answer:
         return Declined("no kernel", missing=True)
 
 
-class AfterManyCalls(Segfault):
+class AfterManyCalls(Segfault):  # type: ignore[misc,valid-type]
     """Stateful: dies in its tenth call, whatever it is."""
 
     calls = 0
@@ -97,120 +88,33 @@ class AfterManyCalls(Segfault):
         return self.calls == 10
 
 
-class Hangs(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        time.sleep(600)
-        raise AssertionError
-
-
-class HangsAlways(Hangs):
-    def is_bad(self, length: int) -> bool:
-        return True
-
-
 class Raises(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
+    def bad(self, numbers: Bits) -> Answer:
         raise ValueError("a fault of the adapter")
 
 
 # Malformed answers
 
-
-class Garbage(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return 42  # type: ignore[return-value]
-
-
-class Lists(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return Outputs(([1, 2],), ("int8",))  # type: ignore[arg-type]
-
-
-class Nothing(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return Outputs(None, ("int8",))  # type: ignore[arg-type]
-
-
-class Floats(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return self.good(np.full(length, np.nan, np.float32))  # type: ignore[arg-type]
-
-
-class Objects(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return self.good(np.array(["0"] * length, object))
-
-
-class Wide(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return self.good(numbers.astype(np.uint32))
-
-
-class AnotherType(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return Outputs((numbers,), ("int33",))
-
-
-class TwoOutputs(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return self.good(numbers, numbers)
-
-
-class NoOutputs(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return self.good()
-
-
-class NoTypes(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return Outputs((numbers,), ())
-
-
-class OneTooMany(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return self.good(np.arange(length + 1, dtype=np.uint8))
-
-
-class OneTooFew(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return self.good(numbers[:-1])
-
-
-class Empty(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return self.good(numbers[:0])
-
-
-class Matrix(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return self.good(numbers.reshape(1, -1))
-
-
-class LastWrong(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return self.good(np.where(numbers == length - 1, 99, numbers).astype(np.uint8))
-
-
-class Huge(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return Oversized(((1 << 40,),), ("int8",))
-
-
-class HugeAllTheSame(Good):
-    """Fetches what it should not: of 2^40 elements, though they take no memory."""
-
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return self.good(np.broadcast_to(np.uint8(0), (1 << 40,)))
-
-
-class Refuses(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return Refused("not seven")
-
-
-class DeclinesLater(Good):
-    def bad(self, length: int, numbers: Bits) -> Answer:
-        return Declined("no seven")
+Garbage = on(lambda numbers: 42)
+Lists = on(lambda numbers: given([1, 2]))
+Nothing = on(lambda numbers: Outputs(None, ("int8",)))  # type: ignore[arg-type]
+Floats = on(lambda numbers: given(np.full(len(numbers), np.nan, np.float32)))
+Objects = on(lambda numbers: given(np.array(["0"] * len(numbers), object)))
+Wide = on(lambda numbers: given(numbers.astype(np.uint32)))
+AnotherType = on(lambda numbers: Outputs((numbers,), ("int33",)))
+TwoOutputs = on(lambda numbers: given(numbers, numbers))
+NoOutputs = on(lambda numbers: given())
+NoTypes = on(lambda numbers: Outputs((numbers,), ()))
+OneTooMany = on(lambda numbers: given(np.arange(len(numbers) + 1, dtype=np.uint8)))
+OneTooFew = on(lambda numbers: given(numbers[:-1]))
+Empty = on(lambda numbers: given(numbers[:0]))
+Matrix = on(lambda numbers: given(numbers.reshape(1, -1)))
+LastWrong = on(lambda n: given(np.where(n == len(n) - 1, 99, n).astype(np.uint8)))
+Huge = on(lambda numbers: Oversized(((1 << 40,),), ("int8",)))
+# fetched though it should not: it takes no memory
+HugeAllTheSame = on(lambda numbers: given(np.broadcast_to(np.uint8(0), (1 << 40,))))
+Refuses = on(lambda numbers: Refused("not seven"))
+DeclinesLater = on(lambda numbers: Declined("no seven"))
 
 
 class Scribbles(Good):

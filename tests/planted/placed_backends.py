@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
@@ -14,78 +14,62 @@ from convcheck.rules.model import Case
 
 
 class Placed:
-    """Flips the lowest bit of the last element where `wrong` says so."""
+    """An identity. The others are this, but for one thing."""
 
     name = "placed"
     version = "1"
-
-    def wrong(self, shape: tuple[int, ...]) -> bool:
-        return False
 
     def support(self, case: Case) -> Declined | None:
         return None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        codes = inputs[0].copy()
-        if self.wrong(codes.shape):
-            codes.reshape(-1)[-1:] ^= 1
-        return Outputs((codes,), ("int8",))
+        return Outputs((self.changed(inputs[0].copy()),), ("int8",))
+
+    def changed(self, codes: Bits) -> Bits:
+        return codes
 
 
-class Scalars(Placed):
-    def wrong(self, shape: tuple[int, ...]) -> bool:
-        return shape == ()
+def changes(change: Callable[[Bits], Bits]) -> type[Placed]:
+    """A backend that changes the codes, or their shape."""
+
+    class Changes(Placed):
+        def changed(self, codes: Bits) -> Bits:
+            return change(codes)
+
+    return Changes
 
 
-class OddTail(Placed):
-    """A tail of one after vectors of eight: 9, 17, 25 elements."""
-
-    def wrong(self, shape: tuple[int, ...]) -> bool:
-        return len(shape) == 1 and shape[0] > 8 and shape[0] % 8 == 1
+def wrong_where(wrong: Callable[[tuple[int, ...]], bool]) -> type[Placed]:
+    """A backend that flips the lowest bit of the last element in some shapes."""
+    return changes(lambda codes: flipped(codes, codes.size - 1) if wrong(codes.shape) else codes)
 
 
-class Short(Placed):
-    def wrong(self, shape: tuple[int, ...]) -> bool:
-        return len(shape) == 1 and 1 < shape[0] < 5
+def flipped(codes: Bits, first: int) -> Bits:
+    """Flip the lowest bits from an element on."""
+    codes.reshape(-1)[max(first, 0) :] ^= 1
+    return codes
 
 
-class FourD(Placed):
-    def wrong(self, shape: tuple[int, ...]) -> bool:
-        return len(shape) == 4 and shape[1] > 1
+def by_columns(codes: Bits) -> Bits:
+    """Go through the elements of rank 2 by columns."""
+    return codes.reshape(codes.shape[::-1]).T.copy() if codes.ndim == 2 else codes
 
 
-class Transposed(Placed):
-    """A kernel of rank 2 that goes through the elements by columns."""
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        codes = inputs[0].copy()
-        if codes.ndim == 2:
-            codes = codes.reshape(codes.shape[::-1]).T.copy()
-        return Outputs((codes,), ("int8",))
+def reversed_in(rank: int) -> Callable[[Bits], Bits]:
+    """Give the elements of a rank back in a shape that is reversed."""
+    return lambda codes: codes.reshape(codes.shape[::-1]) if codes.ndim == rank else codes
 
 
-class Reversed(Placed):
-    """Gives the elements of rank 3 back in a shape that is reversed."""
-
-    rank = 3
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        codes = inputs[0].copy()
-        if codes.ndim == self.rank:
-            codes = codes.reshape(codes.shape[::-1])
-        return Outputs((codes,), ("int8",))
-
-
-class Reversed4(Reversed):
-    rank = 4
-
-
-class Squeezed(Placed):
-    """Drops dimensions of 1, of what has several elements."""
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        codes = inputs[0].copy()
-        return Outputs((codes.squeeze() if codes.size > 1 else codes,), ("int8",))
+Scalars = wrong_where(lambda shape: shape == ())
+# a tail of one after vectors of eight: 9, 17, 25 elements
+OddTail = wrong_where(lambda shape: len(shape) == 1 and shape[0] > 8 and shape[0] % 8 == 1)
+FourD = wrong_where(lambda shape: len(shape) == 4 and shape[1] > 1)
+Transposed = changes(by_columns)
+Reversed = changes(reversed_in(3))
+Reversed4 = changes(reversed_in(4))
+Squeezed = changes(lambda codes: codes.squeeze() if codes.size > 1 else codes)
+# of codes below 8: where both are a reading, each alone is right
+Mixed = changes(lambda codes: codes ^ (codes < 8))
 
 
 class PastLoop(Placed):
@@ -93,10 +77,8 @@ class PastLoop(Placed):
 
     begin = 1024
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        codes = inputs[0].copy()
-        codes.reshape(-1)[self.begin :] ^= 1
-        return Outputs((codes,), ("int8",))
+    def changed(self, codes: Bits) -> Bits:
+        return flipped(codes, self.begin)
 
 
 class PastThread(PastLoop):
@@ -121,12 +103,9 @@ class After100(Placed):
 
     calls = 0
 
-    def wrong(self, shape: tuple[int, ...]) -> bool:
-        return self.calls > 100
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def changed(self, codes: Bits) -> Bits:
         self.calls += 1
-        return super().answer(case, inputs)
+        return flipped(codes, codes.size - 1) if self.calls > 100 else codes
 
 
 class RefusesLarge(Placed):
@@ -175,15 +154,6 @@ class LatestDies(PastLoop):
 class RefusesEmpty(Placed):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         return super().answer(case, inputs) if inputs[0].size else Refused("no elements")
-
-
-class Mixed(Placed):
-    """Flips the lowest bit of the codes below 8: where both are a reading, each alone is right."""
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        codes = inputs[0].copy()
-        codes[codes < 8] ^= 1
-        return Outputs((codes,), ("int8",))
 
 
 class Halves(Reference):

@@ -11,7 +11,7 @@ import numpy as np
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
-from tests.planted.bad_backends import Good, Segfault
+from tests.planted.bad_backends import Good, segfault
 
 UNASKED = 2**31
 
@@ -24,12 +24,12 @@ class ThroughInt32(Good):
         return Outputs((((low != 0) & (low != UNASKED)).astype(np.uint8),), ("bool",))
 
 
-class Dies(ThroughInt32, Segfault):
+class Dies(ThroughInt32):
     """Dies of what the edge tier does not ask."""
 
     def misbehave(self, array: Bits) -> None:
         if UNASKED in array:
-            self.harm()
+            segfault()
 
 
 class Raises(ThroughInt32):

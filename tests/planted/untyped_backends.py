@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +29,26 @@ class Honest:
         return np.zeros(inputs[0].shape, case.outputs[0].format.storage)
 
 
+def answers(answer: Callable[[Honest, Case, Sequence[Bits]], Any]) -> type[Honest]:
+    """A backend that answers something else."""
+
+    class Answers(Honest):
+        def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+            return answer(self, case, inputs)
+
+    return Answers
+
+
+def supports(found: object) -> type[Honest]:
+    """A backend that says something else of what it supports."""
+
+    class Supports(Honest):
+        def support(self, case: Case) -> Any:
+            return found
+
+    return Supports
+
+
 class Bomb:
     """Ends the process in which it is unpickled, as if all were well."""
 
@@ -36,14 +56,8 @@ class Bomb:
         return os._exit, (0,)
 
 
-class RefusesWithBomb(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        return Refused(Bomb())  # type: ignore[arg-type]
-
-
-class DeclinesWithBomb(Honest):
-    def support(self, case: Case) -> Any:
-        return Declined(Bomb())  # type: ignore[arg-type]
+RefusesWithBomb = answers(lambda *_: Refused(Bomb()))  # type: ignore[arg-type]
+DeclinesWithBomb = supports(Declined(Bomb()))  # type: ignore[arg-type]
 
 
 class NamedByBomb(Honest):
@@ -80,14 +94,12 @@ class BeginsAMessage(Honest):
         sleep()
 
 
-class RefusesWithNone(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        return Refused(None)  # type: ignore[arg-type]
-
-
-class DeclinesWithObject(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        return Declined(object())  # type: ignore[arg-type]
+RefusesWithNone = answers(lambda *_: Refused(None))  # type: ignore[arg-type]
+DeclinesWithObject = answers(lambda *_: Declined(object()))  # type: ignore[arg-type]
+RefusesAtLength = answers(lambda *_: Refused("x" * 47_000_000))
+ReturnsArray = answers(lambda self, case, inputs: self.zeros(case, inputs))
+ReturnsNothing = answers(lambda *_: None)
+SupportsBool = supports(True)
 
 
 class RaisesMuch(Honest):
@@ -95,23 +107,8 @@ class RaisesMuch(Honest):
         raise ValueError("x" * 47_000_000)
 
 
-class RefusesAtLength(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        return Refused("x" * 47_000_000)
-
-
 class LongName(Honest):
     name = "n" * 5_000_000
-
-
-class ReturnsArray(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        return self.zeros(case, inputs)
-
-
-class ReturnsNothing(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        return None
 
 
 class ReturnsFloat(Honest):
@@ -127,11 +124,6 @@ class ReturnsScalar(Honest):
 
     def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
         return super().zeros(case, inputs)[()]
-
-
-class SupportsBool(Honest):
-    def support(self, case: Case) -> Any:
-        return True
 
 
 class CannotStart(Honest):
