@@ -70,7 +70,7 @@ def told(bug: Bug, names: Sequence[str] = CASES) -> CaseDiagnosis | None:
     """What is said of the first case that shows a bug."""
     for name in names:
         calls = asked(name)
-        if calls.case.op in bug.ops and Put(calls).caught(bug.way, one_is_enough=True):
+        if calls.case.op in bug.ops and Put(calls).caught(bug.way):
             return explained(bug, name)
     raise AssertionError(f"nothing asked here shows {bug.name}")
 

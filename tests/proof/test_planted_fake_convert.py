@@ -17,9 +17,11 @@ import pytest
 from catalogue import calls_asked
 from comparing import numeric
 from planted.fake_convert_bugs import BUGS, IN_TYPE, WIDE, Bug, codes_of, right, spec
+from planted.put import Put, accused, failing
 
-from convcheck.ask.calls import ask_calls
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.backends.protocol import Outputs, Refused
+from convcheck.judge.answers import ANSWERED as STATE
+from convcheck.judge.answers import CallAnswers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.codes import Bits, Codes
@@ -27,7 +29,6 @@ from convcheck.numerics.format import Float
 from convcheck.numerics.number import numbers_of_texts
 from convcheck.numerics.rounding import rounded_codes
 from convcheck.numerics.words import code_of
-from convcheck.records import replace
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
@@ -38,7 +39,6 @@ from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import CallSet
 
 Record = Callable[[str, object], None]
-Replying = Callable[[Case, Sequence[Bits]], Answer]
 CASES = list(cases(spec()))
 STEPS = spec().body_as(Steps)
 OUTSIDE = [c for c in CASES if outside_of(STEPS, layout_of(spec(), c), c)]
@@ -57,54 +57,6 @@ PLANTED = [
 SIZES = {"n": 701, "b": 3, "c": 8, "h": 8, "w": 8}
 SCALARS = 80  # rich calls of one element
 RIGHT = Bug("none", lambda case, base, inputs: codes_of(right(case), base, inputs))
-
-
-class Replies:
-    """A backend made of a function."""
-
-    name, version = "planted", "1"
-
-    def __init__(self, reply: Replying) -> None:
-        self.reply = reply
-
-    def support(self, case: Case) -> Declined | None:
-        return None
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        return self.reply(case, inputs)
-
-
-def planted(bug: Bug, base: int) -> Replies:
-    def reply(case: Case, inputs: Sequence[Bits]) -> Answer:
-        codes = bug.answers(case, base, inputs)
-        found = codes_of(right(case), base, inputs) if codes is None else codes
-        return Outputs((found.reshape(inputs[0].shape),), (case.outputs[0].name,))
-
-    return Replies(reply)
-
-
-def answering(codes: Bits) -> Replies:
-    """A backend that answers these codes, in the shape of the data."""
-
-    def reply(case: Case, inputs: Sequence[Bits]) -> Answer:
-        return Outputs((codes.reshape(inputs[0].shape),), (case.outputs[0].name,))
-
-    return Replies(reply)
-
-
-def caught(backend: Replies, calls: CallSet) -> bool:
-    """Ask and judge as a run does, but one call after the other until one fails."""
-    return any(failing(backend, one) for one in singly(calls))
-
-
-def failing(backend: Replies, calls: CallSet) -> bool:
-    answers = ask_calls(backend, calls, lambda *call: None, {})
-    return judge_calls(calls, answers).verdict in FAILURES
-
-
-def singly(calls: CallSet) -> Iterator[CallSet]:
-    for call, expected in zip(calls.calls, calls.expected, strict=True):
-        yield replace(calls, calls=(call,), expected=(expected,))
 
 
 # Rich calls ----------------------------------------------------------------------------------
@@ -164,49 +116,26 @@ def together(scalars: Sequence[Call]) -> list[Bits]:
     return [np.stack(tensors) for tensors in zip(*scalars, strict=True)]
 
 
-class Put:
-    """Calls of a case, put to bugs planted in a reading. Many answer the same, judged once."""
+class PutIn(Put):
+    """Calls of a case, put to bugs planted in a reading."""
 
     def __init__(self, calls: CallSet, base: int) -> None:
-        self.case, self.base, self.asked = calls.case, base, list(singly(calls))
-        self.right = list(self.answers(RIGHT))
-        self.known: dict[tuple[int, bytes], bool] = {}
+        self.case, self.base, self.inputs = calls.case, base, calls.calls
+        self.right: Sequence[Bits] = ()
+        super().__init__(calls, list(self.answers(RIGHT)))
 
     def fails(self, bug: Bug) -> bool:
-        """Ask and judge what the bug answers as a run does, call by call until one fails."""
-        return any(self.failing(n, codes) for n, codes in enumerate(self.answers(bug)))
-
-    def failing(self, number: int, codes: Bits) -> bool:
-        key = (number, codes.tobytes())
-        if key not in self.known:
-            self.known[key] = failing(answering(codes), self.asked[number])
-        return self.known[key]
+        return self.catch(self.answers(bug))
 
     def answers(self, bug: Bug) -> Iterator[Bits]:
         """What a bug answers to each call: to scalars at once."""
-        calls = [one.calls[0] for one in self.asked]
         if not self.case.ranks[0]:
-            given = bug.to_scalars(self.case, self.base, together(calls))
-            yield from self.right if given is None else given[:, None]
+            given = bug.to_scalars(self.case, self.base, together(self.inputs))
+            yield from self.right if given is None else given
         else:
-            for number, call in enumerate(calls):
-                given = bug.answers(self.case, self.base, call)
-                yield self.right[number] if given is None else given
-
-
-def rightly(calls: CallSet, base: int) -> Replies:
-    """A backend that answers these calls as a reading does."""
-    known = dict(zip(map(content, calls.calls), Put(calls, base).right, strict=True))
-
-    def reply(case: Case, inputs: Sequence[Bits]) -> Answer:
-        codes = known[content(inputs)].reshape(inputs[0].shape)
-        return Outputs((codes,), (case.outputs[0].name,))
-
-    return Replies(reply)
-
-
-def content(inputs: Sequence[Bits]) -> bytes:
-    return b"".join(tensor.tobytes() for tensor in inputs)
+            for number, call in enumerate(self.inputs):
+                codes = bug.answers(self.case, self.base, call)
+                yield self.right[number] if codes is None else codes.reshape(call[0].shape)
 
 
 def test_planted_bugs_are_caught_wherever_they_are_observable(record_property: Record) -> None:
@@ -214,11 +143,12 @@ def test_planted_bugs_are_caught_wherever_they_are_observable(record_property: R
     seen: dict[str, list[str]] = {bug.name: [] for bug in BUGS}
     missed: dict[str, list[str]] = {bug.name: [] for bug in BUGS}
     for (case, bugs), base in product(PLANTED, (IN_TYPE, WIDE)):
-        richly, edges = Put(rich(case), base), Put(calls_asked(case), base)
+        richly, edges = PutIn(rich(case), base), PutIn(calls_asked(case), base)
         for bug in bugs:
-            if richly.fails(bug):
+            caught = edges.fails(bug)
+            if caught or richly.fails(bug):
                 seen[bug.name].append(case.name)
-                if not edges.fails(bug):
+                if not caught:
                     missed[bug.name].append(f"{case.name}, reading {base}")
     for name, shown in seen.items():
         report(record_property, name, len(shown), len(shown) - len(missed[name]))
@@ -229,26 +159,22 @@ def test_planted_bugs_are_caught_wherever_they_are_observable(record_property: R
 def test_a_refusal_is_caught_where_an_answer_is_due_and_outside_the_contract_nothing_is(
     record_property: Record,
 ) -> None:
-    def answers(case: Case, inputs: Sequence[Bits]) -> Answer:
-        return Outputs((inputs[0],), (case.outputs[0].name,))
-
-    def refuses(case: Case, inputs: Sequence[Bits]) -> Answer:
-        return Refused("no")
-
-    found = sum(caught(Replies(refuses), calls_asked(case)) for case in ANSWERED)
+    found = sum(accused(calls_asked(case), 0, Refused("no")) for case in ANSWERED)
     report(record_property, "refusal too many", len(ANSWERED), found)
     assert found == len(ANSWERED)
     assert OUTSIDE
-    for backend in (Replies(answers), Replies(refuses)):
-        assert not any(caught(backend, calls_asked(case)) for case in OUTSIDE)
+    for case in OUTSIDE:
+        calls = calls_asked(case)
+        assert not any(accused(calls, i, Refused("no")) for i in range(len(calls)))
+        assert not any(failing(calls, i, call[0]) for i, call in enumerate(calls.calls))
 
 
 def test_no_bug_no_finding() -> None:
     """Right answers of any reading are not caught. That convcheck's own pass, a run shows."""
-    for case in ANSWERED:
-        for base in range(4):
-            assert not failing(rightly(calls_asked(case), base), calls_asked(case)), case.name
-        assert not failing(rightly(rich(case), WIDE), rich(case)), case.name
+    asked = [(calls_asked(case), base) for case in ANSWERED for base in range(4)]
+    for calls, base in (*asked, *((rich(case), WIDE) for case in ANSWERED)):
+        right = enumerate(PutIn(calls, base).right)
+        assert not any(failing(calls, i, codes) for i, codes in right), calls.case.name
 
 
 def test_to_scalars_a_bug_answers_together_what_it_answers_to_each() -> None:
@@ -268,7 +194,7 @@ def test_calls_that_ask_nothing_special_catch_nothing() -> None:
     case = next(c for c in ANSWERED if c.name.startswith("float32-float32/per-tensor"))
     one = np.array([0x3F800000], np.uint32)
     plain = expecting(spec(), case, [(np.tile(one, 8), one)], "sampled")
-    missed = [bug.name for bug in BUGS if not caught(planted(bug, IN_TYPE), plain)]
+    missed = [bug.name for bug in BUGS if not PutIn(plain, IN_TYPE).fails(bug)]
     assert len(missed) > 20
 
 
@@ -299,8 +225,8 @@ def test_under_a_scale_of_1_the_output_is_a_value_of_float8(
 
     inputs = [codes(data), *map(codes, ("1", "0")[: len(case.inputs) - 1])]
     asked = expecting(spec(), case, [tuple(inputs)], "sampled")
-    answers = ask_calls(answering(codes(gives)), asked, lambda *call: None, {})
-    found = judge_calls(asked, answers)
+    given = Outputs((codes(gives),), (case.outputs[0].name,))
+    found = judge_calls(asked, CallAnswers((given,), np.array([STATE], np.uint8), {}))
     assert [g.decision.level for g in found.groups if g.verdict in FAILURES] == [level] * bool(
         level
     )

@@ -265,12 +265,3 @@ def test_vectors_that_ask_for_types_only_miss_bugs_of_values() -> None:
                 assert not failing(Planted(values[name]), first), case.id
                 missed += 1
     assert missed > 50
-
-
-def test_a_bug_answers_in_the_shape_asked() -> None:
-    case = every_case()[-1]
-    for shape in ((), (1,), (2, 3)):
-        inputs = tuple(np.zeros(shape, t.format.storage) for t in case.inputs)
-        answer = bugs()[-1].answer(Asked(case, inputs))
-        assert isinstance(answer, Outputs)
-        assert [a.shape for a in answer.arrays] == [shape, shape]

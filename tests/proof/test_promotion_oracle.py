@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
 from catalogue import CATALOG
 from oracle import promotion
-from oracle.formats import locate
 from oracle.promotion import REFUSED, Question, Wanted, answer
 
 from convcheck.rules.cases import cases
@@ -139,105 +137,3 @@ def test_a_call_of_an_undefined_row_asks_for_something_undefined() -> None:
                 assert "undefined" in words, case.id
                 free += 1
     assert free > 100
-
-
-def test_values_are_asked_once_for_each_inputs_layout_and_type() -> None:
-    seen: dict[tuple[object, ...], int] = {}
-    for case in asked():
-        calls = edge(case)
-        wanted = given(calls)
-        key = (case.inputs, case.layout, wanted.answers)
-        more = any(all(bits.size for bits in call) for call in calls.calls[1:])
-        if len(wanted.answers) == 1 and REFUSED not in wanted.answers:
-            seen[key] = seen.get(key, 0) + more
-        else:
-            assert len(calls) == 1, case.id
-    bools = {key for key, times in seen.items() if times == 0}
-    assert {key[0] for key in bools} == {(TYPES["bool"], TYPES["bool"])}  # 0 and 1 are all it has
-    assert all(times == 1 for key, times in seen.items() if key not in bools)
-
-
-def test_tensors_without_elements_are_asked_once_for_each_inputs_layout_and_type() -> None:
-    """The type is the same, and the outputs have the shapes of the inputs."""
-    seen: dict[tuple[object, ...], int] = {}
-    for case in asked():
-        calls = edge(case)
-        for call, expected in zip(calls.calls, calls.expected, strict=True):
-            if not all(bits.size for bits in call):
-                (due,) = expected.readings
-                assert [bits.size for bits in call] == [int(not rank) for rank in case.ranks]
-                assert [out.shape for out in due.outputs] == [bits.shape for bits in call]
-                target = due.outputs[0].dtype.name
-                assert answer(question(case)).answers == {target}
-                key = (case.inputs, case.layout, target)
-                seen[key] = seen.get(key, 0) + 1
-    known = {
-        (case.inputs, case.layout, *given(edge(case)).answers)
-        for case in asked()
-        if any(case.ranks) and REFUSED not in given(edge(case)).answers
-    }
-    assert set(seen) == known
-    assert set(seen.values()) == {1}
-
-
-def test_the_first_call_asks_for_nothing_but_the_type() -> None:
-    for case in asked()[::7]:
-        calls = edge(case)
-        assert calls.expected[0].row == 0
-        assert max(bits.size for bits in calls.calls[0]) <= 2
-        assert [bits.ndim for bits in calls.calls[0]] == list(case.ranks)
-
-
-def test_every_rounding_conversion_is_asked_for_a_tie() -> None:
-    """In both directions: to an even value below, and to one above."""
-    ups: dict[tuple[str, str], set[bool]] = {}
-    for case in asked():
-        calls = edge(case)
-        for call, expected in zip(calls.calls[1:], calls.expected[1:], strict=True):
-            if calls.decisions[expected.row].level == "undefined":
-                continue
-            for source, codes, due in zip(
-                case.inputs, call, expected.readings[0].outputs, strict=True
-            ):
-                for code in codes.reshape(-1).tolist():
-                    up = tie(source.name, due.dtype.name, code)
-                    if up is not None:
-                        ups.setdefault((source.name, due.dtype.name), set()).add(up)
-    rounding = {
-        pair
-        for pair in product(TYPES, repeat=2)
-        if pair in reached() and any(tie(*pair, code) is not None for code in probes(pair[0]))
-    }
-    assert len(rounding) > 20
-    for pair in rounding:
-        assert ups.get(pair) == {False, True}, pair
-
-
-@cache
-def reached() -> frozenset[tuple[str, str]]:
-    """The conversions that some promotion needs."""
-    found = set()
-    for case in asked():
-        target = find(SPEC, case.inputs, case.ranks, case.attributes).target
-        found |= {(t.name, target.name) for t in case.inputs}
-    return frozenset(found)
-
-
-@cache
-def probes(name: str) -> list[int]:
-    """Codes of a type, spread over all of them."""
-    bits = TYPES[name].format.bits
-    step = max(1, 2**bits // 256)
-    spread = set(range(0, 2**bits, step)) | {k * 2**j for j in range(bits) for k in (1, 3, 5, 257)}
-    return sorted(c for c in spread if c < 2**bits)
-
-
-def tie(source: str, target: str, code: int) -> bool | None:
-    """Whether a value is rounded away from zero, of one halfway between two of a float type."""
-    if target not in promotion.FLOATS or source == target:
-        return None
-    value = promotion.decode(source, code)
-    if isinstance(value, str) or became(source, target, code).level != "implied":
-        return None
-    low, side = locate(target, abs(value))
-    return None if side != 2 else promotion.nearest_even(target, abs(value)) > low
