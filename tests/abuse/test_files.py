@@ -58,8 +58,8 @@ OTHERS = [
 
 
 @pytest.fixture
-def odd(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The files that there are, and some that are none. Who waits for one is woken up."""
+def odd(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that there are, and some that are none."""
     (folder / "odd" / "export").mkdir(parents=True)
     for name in ("fifo", "odd/MANIFEST.json", "odd/export/convcheck-export.json"):
         os.mkfifo(folder / name)
@@ -67,10 +67,16 @@ def odd(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path
     with large.open("wb") as file:
         file.truncate(1 << 31)  # of which nothing is on the disk
     (folder / "large").symlink_to(large)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting() -> Iterator[None]:
+    """Whoever waits is woken up."""
     before = signal.signal(signal.SIGALRM, _woken)
-    signal.alarm(60)
+    signal.alarm(180)
     try:
-        yield folder
+        yield
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
@@ -118,9 +124,8 @@ TEXTS = [
 
 
 def check_specs(folder: Path, said: str) -> None:
-    """Hold a run with a folder of specs to ending with one error, and nobody to waiting."""
-    command = [sys.executable, "-m", "convcheck", "list", "specs", "--specs", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    """Hold a run with a folder of specs to ending with one error."""
+    done = convcheck("list", "specs", "--specs", folder)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr[-2000:]
     assert re.search(f"{re.escape(folder.name)}/{said}", done.stderr), done.stderr
     assert len(done.stderr.splitlines()) <= 2
@@ -197,8 +202,7 @@ def test_a_pipe_in_the_place_of_vectors(name: str, tmp_path: Path) -> None:
     assert convcheck("generate", *asked, "--out", specs / "vectors").returncode == 0
     path.unlink()
     os.mkfifo(path)
-    command = [sys.executable, "-m", "convcheck", "run", "--backend", "reference", *map(str, asked)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = convcheck("run", "--backend", "reference", *asked)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{path}: vector file: cannot be read: it is a pipe or a device" in done.stderr
 

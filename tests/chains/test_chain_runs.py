@@ -69,16 +69,6 @@ def test_an_optimiser_that_drops_a_cast_and_the_one_back_has_one_cause(tmp_path:
     assert set(listed.split(", ")) == middles
 
 
-def test_the_terminal_says_which_cast_and_of_how_many_answers() -> None:
-    narrow = ("--case", "*/uint8-to-int8-to-int16/optimisation=all/input=fed/*")
-    done = ask(f"{PLANTED}:Fuses", *SMALL, *narrow)
-    said = " ".join(done.stdout.split())
-    assert "(leaves-out-middles) (fits, on few answers) 1 case 31 of 31" in said
-    assert "chain / every cast is made" in said
-    command = "convcheck chain --backend tests.planted.chained:Fuses --spec onnx.Cast-21"
-    assert command in said.replace(" \\", "")
-
-
 @pytest.mark.parametrize(
     ("backend", "case", "cause"),
     [

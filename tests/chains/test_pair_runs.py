@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from command import convcheck, report_at
 from oracle.quantize import dequantize, quantize
 from places import ROOT
 
-from convcheck.causes import pair_search
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.pair_search import PairSearch
 from convcheck.chains.asked import ChainCorpus
@@ -23,7 +21,6 @@ from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.result import Names
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.words import code_of
-from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate
 
 Fits = tuple[Names, ...]
@@ -187,30 +184,6 @@ def test_what_becomes_of_both_nodes_is_named(how: str, fits: tuple[str, ...] | N
     found = PairSearch(causes_of(CATALOG), CATALOG).diagnose(vectors, answers)
     assert found is not None
     assert next(iter(found.fits), None) == fits
-
-
-def test_a_pair_is_searched_once_for_answers_and_anew_for_another_pair(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    searched: list[tuple[str, int]] = []
-
-    def fits(_: object, __: object, hops: Sequence[Case], codes: Codes, got: Codes) -> Fits:
-        searched.append((dict(hops[0].fixed)["y_scale"], int(got[0])))
-        return ((f"{len(searched)}",),)
-
-    monkeypatch.setattr(pair_search, "_fits", fits)
-    pairs = list(pairs_of(CATALOG, CATALOG.specs["onnx.QuantizeLinear-13"]))
-    search = PairSearch((), CATALOG)
-    told = []
-    for pair, first in ((0, 1), (0, 1), (0, 2), (0, 1), (1, 1), (0, 1)):
-        case, codes = pairs[pair][0], pairs[0][1]  # the same inputs and answers for both pairs
-        vectors = ChainCorpus(CATALOG, "edge", 0, (), codes={case.unset_id: codes}).vectors(case)
-        got = np.full(len(codes), first, np.uint32)
-        found = search.diagnose(vectors, Answers(got, np.full(len(got), ANSWERED, np.uint8), {}))
-        assert found is not None
-        told.append(found.fits[0][0])
-    assert told == ["1", "1", "2", "1", "3", "4"]
-    assert len(set(searched)) == 3
 
 
 def test_the_example_program_answers_pairs(tmp_path: Path) -> None:
