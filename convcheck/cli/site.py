@@ -38,8 +38,8 @@ Examples:
 def command(folder: str, reports: Sequence[str], specs: tuple[str, ...]) -> int:
     """Write static pages of what runtimes do, from JSON reports of any number of releases.
 
-    They need no server and no network: a page for each rule, runtime, cause and finding, what
-    changed from release to release, and badges. A report is what `convcheck run --json` writes, of
+    They need no server and no network: a page for each rule, runtime and finding, and badges. A
+    report is what `convcheck run --json` writes, of
     one backend or several, or what `convcheck history` keeps; of each runtime, release and spec
     there is one. DIR must be new, be empty, or hold an earlier site, which is replaced as a whole.
     Exit codes: 0, or 2 for bad input.

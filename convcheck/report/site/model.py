@@ -10,7 +10,6 @@ from convcheck.history.matrix import (
     AskedRelease,
     CauseHistory,
     History,
-    ReleaseTurn,
     RowHistory,
     RuleKey,
     chosen_for,
@@ -23,31 +22,6 @@ from convcheck.judge.result import BackendInfo, CaseResult, Names, RunResult
 from convcheck.report.draw.history import row_story
 from convcheck.report.site.names import release_order
 from convcheck.report.site.runs import SiteRun
-
-
-@dataclass(frozen=True)
-class RuleTurn:
-    """A rule that a release of a runtime began to break, or ceased to."""
-
-    runtime: str
-    rule: RuleKey
-    #: The releases before and after, with the cases.
-    turn: ReleaseTurn
-
-    @property
-    def broken(self) -> int:
-        """How many cases passed before, and fail."""
-        return self.turn.count("passes", "fails")
-
-    @property
-    def fixed(self) -> int:
-        """How many cases failed before, and pass."""
-        return self.turn.count("fails", "passes")
-
-    @property
-    def came(self) -> int:
-        """How many cases fail that were lacking before."""
-        return self.turn.count("lacks", "fails")
 
 
 @dataclass(frozen=True)
@@ -68,13 +42,6 @@ class SiteRuntime:
     def newest(self) -> SiteRun:
         """The last release."""
         return self.runs[-1]
-
-    @property
-    def turns(self) -> Iterator[RuleTurn]:
-        """What changed from release to release, the oldest first."""
-        for rule, row in self.rules.items():
-            for turn in row.turns:
-                yield RuleTurn(self.name, rule, turn)
 
     def state(self, rule: RuleKey, release: str) -> Mapping[str, str]:
         """Return the state of each case of a rule that is ever broken; {} where it was not asked

@@ -131,11 +131,6 @@ def page_of_runtime(runtime: str) -> str:
     return f"runtimes/{file_name(runtime)}.html"
 
 
-def page_of_cause(names: tuple[str, ...]) -> str:
-    """Return where the page of causes that are at work together is."""
-    return f"causes/{file_name(*names)}.html"
-
-
 def page_of_finding(name: RunName, rule: RuleKey) -> str:
     """Return where the page of a finding is, for good."""
     return f"findings/{finding_of_site(name, rule)}.html"

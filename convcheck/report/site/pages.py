@@ -7,7 +7,6 @@ it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -18,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from convcheck import __version__
-from convcheck.history.matrix import CauseHistory, RowHistory, RuleKey
+from convcheck.history.matrix import CauseHistory, RuleKey
 from convcheck.history.releases import Release
 from convcheck.judge.result import Names
 from convcheck.report.causes import said_of
@@ -34,24 +33,19 @@ from convcheck.report.site.cells import (
     heat_cells,
     with_mark,
 )
-from convcheck.report.site.changes import ReleaseChanges, changes_of
 from convcheck.report.site.model import Site, SiteRuntime
 from convcheck.report.site.names import (
     file_name,
-    page_of_cause,
     page_of_finding,
     page_of_rule,
     page_of_runtime,
     rule_of_row,
 )
-from convcheck.report.site.runs import CASES, RuleFacts, SiteRun, all_statuses
-from convcheck.rules.case_names import compact_names
+from convcheck.report.site.runs import CASES, RANGES, RuleFacts, SiteRun, all_statuses
 from convcheck.wording import number, plural
 
 TEMPLATES = Path(__file__).with_name("templates")
-_MENU = (("Overview", "index.html"), ("Rules", "rules.html"), ("Causes", "causes.html"),
-         ("Changes", "changes.html"))  # fmt: skip
-_FEW = 6  # causes and changes on the first page
+_FEW = 6  # specs that a remark names
 _UNEXPLAINED = "no cause is known"
 
 SiteFile = tuple[str, bytes]  # where it is, with slashes, and its content
@@ -62,11 +56,6 @@ class Pages:
     """The pages of a site."""
 
     site: Site
-
-    @cached_property
-    def changes(self) -> list[ReleaseChanges]:
-        """What changed with each release, by runtime, the newest first."""
-        return [change for one in self.site.runtimes for change in changes_of(one)]
 
     @cached_property
     def made_from(self) -> str:
@@ -92,7 +81,7 @@ class Pages:
 
     def files(self) -> Iterator[SiteFile]:
         """Yield every file."""
-        yield from self._first_pages()
+        yield self._index()
         for one in self.site.runtimes:
             yield self._runtime(one)
             for run in one.runs:
@@ -101,9 +90,6 @@ class Pages:
                 yield badge.url, self._filled("badge.svg", badge=badge)
         for rule in self.site.rules:
             yield self._rule(rule)
-        for names in self.site.causes:
-            yield self._cause(names)
-        yield "search.js", _search(self.site)
         yield "site.js", (TEMPLATES / "site.js").read_bytes()
         yield "site.css", with_colours((TEMPLATES / "site.css").read_text("utf-8")).encode()
 
@@ -118,29 +104,20 @@ class Pages:
         return text.encode("utf-8", "backslashreplace")
 
     def _page(self, url: str, template: str, title: str, /, **content: Any) -> SiteFile:
-        given = {"trail": (), "root": "../" * url.count("/"), "here": url, "title": title}
-        every = {"menu": _MENU, "made_from": self.made_from}
-        return url, self._filled(template, **(given | every | content))
+        given = {"trail": (), "root": "../" * url.count("/"), "title": title}
+        return url, self._filled(template, **(given | content), made_from=self.made_from)
 
-    # The first pages -------------------------------------------------------------------------
+    # The overview ----------------------------------------------------------------------------
 
-    def _first_pages(self) -> Iterator[SiteFile]:
-        newest: dict[str, ReleaseChanges] = {}
-        for change in self.changes:
-            newest.setdefault(change.name.runtime, change)
-        causes = [self._cause_line(names) for names in self.site.causes]
-        now = [one for one in causes if one["runtimes"] and one["names"]]
-        yield self._page(
-            "index.html", "index.html", "convcheck",
-            standards=self.site.standards, runtimes=[self._overview(r) for r in self.site.runtimes],
-            causes=now[:_FEW], causes_count=len(causes), changes=[*newest.values()][:_FEW],
-        )  # fmt: skip
+    def _index(self) -> SiteFile:
         homes = [(home, [self._rule_line(rule) for rule in rules])
                  for home, rules in groupby(self.site.rules, lambda rule: rule.place)]  # fmt: skip
-        runtimes = [str(one.newest.name) for one in self.site.runtimes]
-        yield self._page("rules.html", "rules.html", "Rules", homes=homes, runtimes=runtimes)
-        yield self._page("causes.html", "causes.html", "Causes", causes=causes)
-        yield self._page("changes.html", "changes.html", "Changes", changes=self.changes)
+        return self._page(
+            "index.html", "index.html", "convcheck",
+            standards=self.site.standards, runtimes=[self._overview(r) for r in self.site.runtimes],
+            causes=[self._cause_line(names) for names in self.site.causes],
+            homes=homes, names=[str(one.newest.name) for one in self.site.runtimes],
+        )  # fmt: skip
 
     def _overview(self, one: SiteRuntime) -> dict[str, Any]:
         cells = []
@@ -159,22 +136,15 @@ class Pages:
         cells = [_newest_cell(one.newest, rule) for one in self.site.runtimes]
         return {"name": rule.rule, "url": page_of_rule(rule), "cells": cells}
 
-    def _cause_line(self, names: Names) -> dict[str, Any]:
+    def _cause_line(self, names: Names) -> dict[str, str]:
         sides = self.site.causes[names]
-        now: list[str] = []
-        before: list[str] = []
-        for runtime, cause in sides.items():
-            newest = self.site.runtime(runtime).newest.name
-            states = [*cause_states(cause, newest.release).values()]
-            count = states.count("fails")
-            if count:
-                now.append(f"{newest}: {plural(count, 'case')}")
-            else:
-                before.append(runtime)
-        return {
-            "says": _said(sides), "names": " + ".join(names), "url": cause_url(names),
-            "runtimes": ", ".join(now), "before": ", ".join(before),
-        }  # fmt: skip
+        now = [
+            f"{self.site.runtime(runtime).newest.name}: {plural(count, 'case')}"
+            for runtime, cause in sides.items()
+            if (count := _failing_now(self.site.runtime(runtime), cause))
+        ]
+        return {"says": _said(next(iter(sides.values()))), "now": ", ".join(now),
+                "ever": ", ".join(sides)}  # fmt: skip
 
     # A runtime -------------------------------------------------------------------------------
 
@@ -193,7 +163,7 @@ class Pages:
             rows=rows,
             kept=[{"name": r.rule, "home": r.place, "url": page_of_rule(r)} for r in kept],
             causes=[_cause_of_runtime(one, cause) for cause in one.history.causes],
-            changes=changes_of(one), badges=list(badges(one)),
+            badges=list(badges(one)),
         )  # fmt: skip
 
     # A finding -------------------------------------------------------------------------------
@@ -206,6 +176,7 @@ class Pages:
             name=rule.rule, home=rule.place, rule_url=page_of_rule(rule), run=str(run.name),
             runtime=one.name, runtime_url=page_of_runtime(one.name),
             id=url.rpartition("/")[2].removesuffix(".html"), findings=run.findings[rule],
+            most_cases=CASES, most_ranges=RANGES,
             cells=with_mark(self._cells[one.name, rule], one.runs.index(run)),
             story=one.stories.get(rule, ()),
             causes=list(_causes_of_finding(one, run, rule)),
@@ -224,27 +195,12 @@ class Pages:
         ]  # fmt: skip
         return self._page(
             page_of_rule(rule), "rule.html", f"{rule.rule}, {rule.place}",
-            trail=[("Rules", "rules.html")], name=rule.rule,
+            trail=[("Overview", "index.html")], name=rule.rule,
             lead=_lead(rule, [one.newest for one in self.site.runtimes]),
             breakers=[_breaker(one, rule, self._cells[one.name, rule]) for one in breakers],
             keepers=keepers,
             articles=list(_articles(facts, partial(_broken_by, self.site, rule))),
         )  # fmt: skip
-
-    # A cause ---------------------------------------------------------------------------------
-
-    def _cause(self, names: Names) -> SiteFile:
-        sides = self.site.causes[names]
-        return self._page(
-            cause_url(names), "cause.html", _said(sides), trail=[("Causes", "causes.html")],
-            says=_said(sides), names=" + ".join(names),
-            sides=[_side(self.site.runtime(name), cause) for name, cause in sides.items()],
-        )  # fmt: skip
-
-
-def cause_url(names: Names) -> str:
-    """Return where the page of a cause is; of what none explains, too."""
-    return page_of_cause(names) if names else "unexplained.html"
 
 
 def badges(one: SiteRuntime) -> Iterator[Badge]:
@@ -262,9 +218,13 @@ def rules_broken(one: SiteRuntime) -> set[RuleKey]:
     return {rule for run in one.runs for rule in run.findings}
 
 
-def _said(sides: Mapping[str, CauseHistory]) -> str:
-    cause = next(iter(sides.values()))
+def _said(cause: CauseHistory) -> str:
     return said_of(cause.causes) or _UNEXPLAINED
+
+
+def _failing_now(one: SiteRuntime, cause: CauseHistory) -> int:
+    """Count the cases that have a cause in the newest release."""
+    return [*cause_states(cause, one.newest.name.release).values()].count("fails")
 
 
 def _newest_cell(run: SiteRun, rule: RuleKey) -> dict[str, str]:
@@ -299,24 +259,15 @@ def _remarks(one: SiteRuntime) -> Iterator[str]:
 
 
 def _cause_of_runtime(one: SiteRuntime, cause: CauseHistory) -> dict[str, Any]:
-    names = tuple(c.name for c in cause.causes)
-    return {
-        "says": said_of(cause.causes) or _UNEXPLAINED, "url": cause_url(names),
-        "cells": cause_cells(one, cause), "now": _cause_now(one, cause),
-    }  # fmt: skip
-
-
-def _cause_now(one: SiteRuntime, cause: CauseHistory) -> str:
-    newest = one.newest.name
-    count = [*cause_states(cause, newest.release).values()].count("fails")
-    return f"{plural(count, 'case')} in {newest.release}" if count else f"not in {newest.release}"
+    count, newest = _failing_now(one, cause), one.newest.name.release
+    now = f"{plural(count, 'case')} in {newest}" if count else f"not in {newest}"
+    return {"says": _said(cause), "cells": cause_cells(one, cause), "now": now}
 
 
 def _causes_of_finding(one: SiteRuntime, run: SiteRun, rule: RuleKey) -> Iterator[dict[str, str]]:
     """Yield the causes of what a release does against a rule, with the cases of each."""
     mine, release = run.rules[rule].failing, Release(run.name.release)
     for cause in one.history.causes:
-        names = tuple(c.name for c in cause.causes)
         cases: set[str] = set()
         for row in cause.rows:
             told = rule_of_row(row.key)
@@ -324,8 +275,7 @@ def _causes_of_finding(one: SiteRuntime, run: SiteRun, rule: RuleKey) -> Iterato
                 states = row.states.get(release, {})
                 cases |= {name for name, state in states.items() if state == "fails"} & mine
         if cases:
-            says = said_of(cause.causes) or _UNEXPLAINED
-            yield {"count": plural(len(cases), "case"), "says": says, "url": cause_url(names)}
+            yield {"count": plural(len(cases), "case"), "says": _said(cause)}
 
 
 # Parts of the page of a rule -----------------------------------------------------------------
@@ -385,58 +335,3 @@ def _broken_by(site: Site, rule: RuleKey, row: str) -> str:
         for one in site.runtimes if rule in one.newest.rules
     }  # fmt: skip
     return ", ".join(f"{name}: {plural(n, 'case')}" for name, n in counts.items() if n)
-
-
-# Parts of the page of a cause ----------------------------------------------------------------
-
-
-def _side(one: SiteRuntime, cause: CauseHistory) -> dict[str, Any]:
-    """Return what a runtime has of a cause; rows that have one story share it."""
-    alike: dict[tuple[str, ...], list[RowHistory]] = {}
-    for row in cause.rows:
-        alike.setdefault(tuple(one.story(row)), []).append(row)
-    return {
-        "name": one.name, "url": page_of_runtime(one.name), "now": _cause_now(one, cause),
-        "cells": cause_cells(one, cause),
-        "stories": [_story(lines, rows) for lines, rows in alike.items()],
-    }  # fmt: skip
-
-
-def _story(lines: tuple[str, ...], rows: list[RowHistory]) -> dict[str, Any]:
-    ids = dict.fromkeys(
-        name for row in rows for some in row.states.values()
-        for name, state in some.items() if state == "fails"
-    )  # fmt: skip
-    short = compact_names(ids)
-    told = [
-        {"name": f"{row.key.rule} / {row.key.row}", "place": row.key.place,
-         "url": page_of_rule(rule_of_row(row.key)) if row.key.place else ""}
-        for row in rows
-    ]  # fmt: skip
-    more = max(len(short) - CASES, 0)
-    return {"lines": lines, "rows": told, "cases": short[:CASES], "more": more}
-
-
-# Search --------------------------------------------------------------------------------------
-
-
-def _search(site: Site) -> bytes:
-    """Return the index as a script: [kind, title, page, more words] of each page."""
-    kinds = ("page", "runtime", "rule", "cause", "finding")
-    entries: list[list[object]] = [[0, name, url, ""] for name, url in _MENU]
-    for one in site.runtimes:
-        releases = " ".join(run.name.release for run in one.runs)
-        entries.append([1, one.name, page_of_runtime(one.name), releases])
-    rows = {rule: dict[str, None]() for rule in site.rules}
-    for run in (run for one in site.runtimes for run in one.runs):
-        for rule, facts in run.rules.items():
-            rows[rule].update(dict.fromkeys(facts.rows))
-    entries += [[2, r.rule, page_of_rule(r), " ".join((r.place, *rows[r]))] for r in site.rules]
-    for names, sides in site.causes.items():
-        entries.append([3, _said(sides), cause_url(names), " ".join((*names, *sides))])
-    for run in (run for one in site.runtimes for run in one.runs[::-1]):
-        for rule in run.findings:
-            title = f"{rule.rule}, {run.name}"
-            entries.append([4, title, page_of_finding(run.name, rule), rule.place])
-    text = json.dumps({"kinds": kinds, "entries": entries}, separators=(",", ":"))
-    return f"window.convcheckIndex={text};\n".encode()

@@ -15,7 +15,6 @@ from convcheck.judge.reading import Types
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, RunResult
 from convcheck.judge.words import clean
 from convcheck.records import replace
-from convcheck.report.examples import CallInWords, ElementInWords
 from convcheck.report.findings import CaseFailure, Finding, failures_of, findings_of
 from convcheck.report.json.decode import read_each
 from convcheck.report.site.names import RunName, rule_of_group, rule_of_whole, run_name
@@ -26,42 +25,6 @@ from convcheck.wording import plural
 CASES, RANGES = 12, 12  # names of cases, and ranges of inputs, that a finding shows
 _ENVIRONMENT = re.compile(rf"^env:.*:((?:{'|'.join(RUNTIMES)})(?::[^:]*)?)$")
 ACCUSED = FAILURES - {"error"}  # an error is convcheck's own, or its adapter's
-
-
-@dataclass(frozen=True)
-class SiteFinding:
-    """What a release of a runtime does wrong in one way against a rule, in words."""
-
-    #: The id that every format of the report gives it.
-    id: str
-    #: FAIL, REFUSED …
-    label: str
-    #: The row that is broken, and how many more.
-    row: str
-    #: Where the row stands.
-    places: str
-    #: The sentences, with source and level.
-    cited: tuple[str, ...]
-    #: What is wrong.
-    what: str
-    #: How many of the inputs fail; '' where there are none.
-    share: str
-    #: The cases in short, as far as there is room.
-    cases: tuple[str, ...]
-    #: How many cases it is of, in words.
-    of: str
-    #: How many short names are left out.
-    more_cases: int
-    #: The first example and, where it is another, the extreme.
-    examples: tuple[ElementInWords | CallInWords, ...]
-    #: Ranges of inputs that fail, as far as there is room.
-    ranges: tuple[str, ...]
-    #: How many are left out.
-    more_ranges: int
-    #: The runtime's own words, where no example says them.
-    message: str
-    #: The command that explains the first example.
-    explain: str
 
 
 @dataclass
@@ -104,7 +67,7 @@ class SiteRun:
     #: By rule.
     rules: dict[RuleKey, RuleFacts]
     #: What it does wrong, by rule; each at least once.
-    findings: dict[RuleKey, list[SiteFinding]]
+    findings: dict[RuleKey, list[Finding]]
     #: The results of cases without what no history needs.
     results: dict[str, CaseResult]
     #: The rules that each failing case breaks.
@@ -208,16 +171,13 @@ def _count(facts: RuleFacts, case: str, group: Group) -> None:
 # Findings ------------------------------------------------------------------------------------
 
 
-def _findings(result: RunResult) -> dict[RuleKey, list[SiteFinding]]:
+def _findings(result: RunResult) -> dict[RuleKey, list[Finding]]:
     by_rule: dict[RuleKey, list[CaseFailure]] = {}
     for case in result.cases:
         for rule, part in _by_rule(case):
             by_rule.setdefault(rule, []).extend(failures_of(part, result.level))
     address = _ENVIRONMENT.sub(r"env:PATH/TO/PYTHON:\1", result.backend.address)
-    return {
-        rule: [_in_words(one) for one in findings_of(failures, address)]
-        for rule, failures in by_rule.items()
-    }
+    return {rule: findings_of(failures, address) for rule, failures in by_rule.items()}
 
 
 def _by_rule(case: CaseResult) -> Iterator[tuple[RuleKey, CaseResult]]:
@@ -234,27 +194,6 @@ def _by_rule(case: CaseResult) -> Iterator[tuple[RuleKey, CaseResult]]:
             yield rule, replace(case, verdict=failing[0], groups=tuple(groups))
     if fails_whole(case) and case.verdict in ACCUSED:
         yield rule_of_whole(case), replace(case, groups=())
-
-
-def _in_words(one: Finding) -> SiteFinding:
-    left = len(one.ranges) - RANGES
-    return SiteFinding(
-        id=one.id,
-        label=one.label,
-        row=one.row,
-        places=one.places,
-        cited=one.cited,
-        what=one.gist if one.verdict in ("refused", "crashed") else one.what or one.gist,
-        share=one.share,
-        cases=one.cases[:CASES],
-        of=plural(len({member.case.id for member in one.members}), "case"),
-        more_cases=max(len(one.cases) - CASES, 0),
-        examples=one.examples,
-        ranges=one.ranges[:RANGES],
-        more_ranges=one.more_ranges + max(left, 0),
-        message=one.message,
-        explain=" ".join(filter(None, one.explain)),
-    )
 
 
 # Several reports -----------------------------------------------------------------------------

@@ -1,8 +1,7 @@
 "use strict";
-// The colours of a choice, search, filters, and the keys of a heat map. Every page reads without it.
+// The colours of a choice, filters, and the keys of a heat map. Every page reads without it.
 (() => {
 const root = document.documentElement;
-const here = document.documentElement.dataset.root;
 const themes = ["system", "light", "dark"];
 
 function kept() {
@@ -31,111 +30,6 @@ function startTheme() {
   });
   say();
   button.hidden = false;
-}
-
-// Search: the index is a script beside this one, so that a page from disk can have it.
-
-let loading = null;
-
-function loadIndex() {
-  loading ??= new Promise((done, failed) => {
-    const script = document.createElement("script");
-    script.src = `${here}search.js`;
-    script.addEventListener("load", () => done(window.convcheckIndex));
-    script.addEventListener("error", failed);
-    document.head.append(script);
-  });
-  return loading;
-}
-
-function ranked(index, text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = [];
-  index.entries.forEach(([kind, title, address, more], at) => {
-    const name = title.toLowerCase();
-    const all = `${name} ${index.kinds[kind]} ${more.toLowerCase()}`;
-    if (words.length && words.every((word) => all.includes(word))) {
-      const inName = words.filter((word) => name.includes(word)).length;
-      const starts = name.startsWith(words[0]) ? 1 : 0;
-      found.push([-inName, -starts, kind, at, title, address]);
-    }
-  });
-  found.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2] || a[3] - b[3]);
-  return found.slice(0, 30);
-}
-
-function startSearch() {
-  const input = document.getElementById("search");
-  const list = document.getElementById("found");
-  let at = -1;
-  const options = () => [...list.querySelectorAll("[role=option]")];
-  const close = () => {
-    list.hidden = true;
-    at = -1;
-    input.setAttribute("aria-expanded", "false");
-    input.removeAttribute("aria-activedescendant");
-  };
-  const choose = (next) => {
-    const all = options();
-    if (!all.length) return;
-    at = (next + all.length) % all.length;
-    all.forEach((one, i) => one.setAttribute("aria-selected", String(i === at)));
-    input.setAttribute("aria-activedescendant", all[at].id);
-    all[at].scrollIntoView({ block: "nearest" });
-  };
-  const show = async () => {
-    const text = input.value;
-    if (!text.trim()) return close();
-    const index = await loadIndex();
-    if (input.value !== text) return;
-    const found = ranked(index, text);
-    list.replaceChildren(...(found.length ? found.map((one, i) => option(index, one, i)) : [none()]));
-    list.hidden = false;
-    input.setAttribute("aria-expanded", "true");
-    choose(0);
-  };
-  input.addEventListener("input", show);
-  input.addEventListener("focus", () => { loadIndex(); if (input.value) show(); });
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowDown") choose(at + 1);
-    else if (event.key === "ArrowUp") choose(at - 1);
-    else if (event.key === "Enter" && options()[at]) options()[at].firstChild.click();
-    else if (event.key === "Escape") { input.value = ""; close(); return; }
-    else return;
-    event.preventDefault();
-  });
-  document.addEventListener("click", (event) => { if (!event.target.closest(".finder")) close(); });
-  document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest("input, textarea, select");
-    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      event.preventDefault();
-      input.focus();
-    }
-  });
-  document.querySelector(".finder").hidden = false;
-}
-
-function option(index, [, , kind, , title, address], i) {
-  const item = document.createElement("li");
-  item.id = `found-${i}`;
-  item.setAttribute("role", "option");
-  const link = document.createElement("a");
-  link.href = here + address;
-  link.tabIndex = -1;
-  const small = document.createElement("small");
-  small.textContent = index.kinds[kind];
-  const name = document.createElement("span");
-  name.textContent = title;
-  link.append(small, name);
-  item.append(link);
-  return item;
-}
-
-function none() {
-  const item = document.createElement("li");
-  item.className = "none";
-  item.textContent = "Nothing has these words.";
-  return item;
 }
 
 // Filters of long tables, by the words of a row.
@@ -192,7 +86,6 @@ function nextLink(grid, y, x, [down, right]) {
 
 document.addEventListener("DOMContentLoaded", () => {
   startTheme();
-  startSearch();
   startFilters();
   startHeat();
   root.dataset.ready = "";
