@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from unittest.mock import patch
 
 from catalogue import CATALOG
 from places import GOLDEN
+from report_json import parsed
 
 from convcheck.__main__ import main
 from convcheck.cli import progress
@@ -114,7 +114,7 @@ def variables(environment: dict[str, str]) -> dict[str, str]:
 
 def report_at(path: Path) -> dict[str, Any]:
     """Return a report in JSON, with what it leaves out."""
-    return told(json.loads(path.read_text()))
+    return told(parsed(path.read_text()))
 
 
 RUN = {"interrupted": False, "ended_early": False, "consistency": False, "notes": []}

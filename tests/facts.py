@@ -38,9 +38,24 @@ def facts(report: Mapping[str, Any]) -> Iterator[str]:
             yield f"{case['case']}  {case['wrong']} wrong of {case['answers']}: {names}"
 
 
+def read(path: Path) -> Mapping[str, Any]:
+    """Return a report: one object, or the lines of a log put together to one."""
+    text = path.read_text()
+    try:
+        found: dict[str, Any] = json.loads(text)
+        return found
+    except ValueError:
+        head, *lines = map(json.loads, text.splitlines())
+    rows: dict[str, list[Any]] = {"rule": [], "case": [], "end": []}
+    for line in lines:
+        for key in line.keys() & rows.keys():
+            rows[key].append(line[key])
+    return {**head, "rules": rows["rule"], "cases": rows["case"], **rows["end"][-1]}
+
+
 def difference(before: Path, after: Path) -> list[str]:
     """Return the facts that only one of two reports has, marked by - and +."""
-    one, other = (set(facts(json.loads(path.read_bytes()))) for path in (before, after))
+    one, other = (set(facts(read(path))) for path in (before, after))
     changed = [("-", fact) for fact in one - other] + [("+", fact) for fact in other - one]
     return [f"{sign} {fact}" for sign, fact in sorted(changed, key=lambda each: each[1])]
 

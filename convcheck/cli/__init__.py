@@ -18,8 +18,7 @@ COMMANDS = {
     "run": "Run test vectors against a backend and report where it departs from the standard.",
     "survey": "Show what backends do where the standard leaves it open.",
     "baseline": "List what fails now, so that later runs fail only on what is new.",
-    "report": "Render a run's report again, from its JSON.",
-    "merge": "Put the shards of a run together.",
+    "report": "Render a run's report again, from its JSON; put shards together.",
     "diff": "Show what changed between two runs.",
     "diagnose": "Say why a backend fails: the few causes of all failures.",
     "history": "Ask every release of a runtime, and tell which causes came and went.",
@@ -42,7 +41,10 @@ COMMANDS = {
     "lint": "Check spec files: complete, unambiguous, reachable, cited, true to their examples.",
 }
 # Commands that are gone -> what to use.
-REMOVED = {"bench": "benchmarks live in tests/bench of the checkout"}
+REMOVED = {
+    "bench": "benchmarks live in tests/bench of the checkout",
+    "merge": "`convcheck report shard-*.json` puts the shards of a run together",
+}
 
 
 def _not_empty(context: click.Context, option: click.Parameter, given: Any) -> Any:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,11 +16,7 @@ from convcheck.errors import UsageError
 from convcheck.records import replace
 from convcheck.streams import say
 
-T = TypeVar("T")
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from convcheck.cli.progress import Advance
     from convcheck.judge.reading import Types
     from convcheck.judge.result import (
@@ -32,45 +28,72 @@ if TYPE_CHECKING:
     from convcheck.plan.units import Gathering, Unit
     from convcheck.pool.messages import Setup
     from convcheck.report.json.journal import Journal
+    from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
+
+
+def planned(
+    backend: str, cases: Sequence[Case], corpus: Corpus, options: RunOptions,
+    part: tuple[int, int] | None = None, survey: bool = False,
+) -> tuple[list[Unit], RunResult]:  # fmt: skip
+    """Return the units that are asked, of a shard its own, and the run before anything is found."""
+    from convcheck.judge.result import BackendInfo, RunResult
+    from convcheck.plan.units import Unit, units
+
+    # a survey makes no large calls, nor many
+    every = [Unit(case) for case in cases] if survey else units(cases, corpus.spans)
+    plan, shard = shared(every, part)
+    run = RunResult(
+        BackendInfo(backend, "", backend), corpus.tier, options.level, corpus.digests(cases), (),
+        shard=shard, own_inputs=corpus.words is not None, consistency=options.consistency,
+        without_causes=options.causes == "none", survey=survey,
+    )  # fmt: skip
+    return plan, run
 
 
 def ask_run(
     backend: str, cases: Sequence[Case], corpus: Corpus, options: RunOptions, *,
     most: int | None = None, part: tuple[int, int] | None = None, journal: Journal | None = None,
+    survey: bool = False,
 ) -> RunResult:  # fmt: skip
-    """Put the cases to a backend, with progress, and judge.
+    """Put the cases to a backend, with progress, and judge; of a `survey`, say what it does where
+    nothing is due.
 
     What the journal has is not asked again. `part` is the shard asked. The run ends at `most`
     failing cases. Raises UnavailableError or UsageError where the backend cannot be opened, and
     VectorError for vectors that are damaged.
     """
     from convcheck.causes.gather import named_of
-    from convcheck.judge.result import BackendInfo, RunResult, Timing
+    from convcheck.judge.result import Timing
     from convcheck.plan.runner import Workers, run
-    from convcheck.plan.units import Gathering, units
+    from convcheck.plan.units import Gathering
 
-    plan, shard = shared(units(cases, corpus.spans), part)
+    plan, asked = planned(backend, cases, corpus, options, part, survey)
     gathering = Gathering(plan, corpus.conversion, options.level)
     sent = corpus.only(unit.case for unit in plan)
     setup = _setup(backend, sent, options)
+    if survey:
+        setup = _surveying(setup, corpus.catalog)
     left = [unit for unit in plan if journal is None or unit.id not in journal.done]
     heard = _Heard(gathering, most, left)
     began, begun = datetime.now(UTC), time.monotonic()
     events, notes = run(setup, plan, Workers(options.jobs, options.executor), journal), list[str]()
     heard.all(_checked(events, corpus, plan, notes), backend)
-    timing = Timing(began, time.monotonic() - begun, heard.seconds)
-    info = heard.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
-    results, parts = gathering.results(), gathering.parts(shard is not None)
-    causes = named_of(results, setup.causes, sent.catalog.types, parts)
-    return RunResult(
-        replace(info, address=backend), corpus.tier, options.level, corpus.digests(cases), results,
-        (*notes, *_notes(options, corpus, cases)), heard.interrupted, heard.restarts, shard,
-        own_inputs=corpus.words is not None, parts=parts, ended_early=heard.ended_early,
-        consistency=options.consistency, timing=timing, causes=causes,
-        without_causes=not setup.causes,
-    )  # fmt: skip
+    info = heard.backend or (journal.backend if journal else None) or asked.backend
+    results, parts = gathering.results(), gathering.parts(asked.shard is not None)
+    return replace(
+        asked,
+        backend=replace(info, address=backend),
+        cases=results,
+        notes=(*notes, *_notes(options, corpus, cases)),
+        interrupted=heard.interrupted,
+        restarts=heard.restarts,
+        parts=parts,
+        ended_early=heard.ended_early,
+        timing=Timing(began, time.monotonic() - begun, heard.seconds),
+        causes=named_of(results, setup.causes, sent.catalog.types, parts),
+    )
 
 
 def _checked(
@@ -96,15 +119,22 @@ def _setup(backend: str, sent: Corpus, options: RunOptions) -> Setup:
     return Setup(backend, sent, None, options.timeout, options.consistency, sent.catalog, files)
 
 
-def opened_journal(
-    path: str, head: Mapping[str, object], plan: Sequence[Unit], corpus: Corpus, types: Types
-) -> Journal:
-    """Open the journal of a run of these units, or begin it, and say what it has."""
-    from convcheck.plan.deal import plan_digest
+def _surveying(setup: Setup, loaded: Catalog) -> Setup:
+    """Return what workers begin with that survey."""
+    from functools import partial
+
+    from convcheck.causes.catalogue import causes_of
+    from convcheck.survey.elements import Known
+    from convcheck.survey.survey import OpenRows, survey
+
+    judge = partial(survey, Known(setup.catalog or loaded, causes_of(loaded)))
+    return replace(setup, corpus=OpenRows(setup.corpus), judge=judge)
+
+
+def opened_journal(path: str, run: RunResult, plan: Sequence[Unit], types: Types) -> Journal:
+    """Open the log of a run of these units, or begin it, and say what it has."""
     from convcheck.report.json.journal import open_journal
 
-    digests = dict(corpus.digests(list(dict.fromkeys(unit.case for unit in plan))))
-    run = {**head, "corpora": digests, "plan": plan_digest([unit.id for unit in plan])}
     journal = open_journal(path, run, types, plan)
     click.get_current_context().call_on_close(journal.file.close)
     if journal.done:
@@ -192,19 +222,7 @@ class _Heard:
 
 
 def shared(plan: list[Unit], part: tuple[int, int] | None) -> tuple[list[Unit], Shard | None]:
-    """Return the units of a shard. Raises UsageError for a shard that has none."""
-    from convcheck.plan.deal import hand_of
-
-    def alike(unit: Unit) -> str:
-        return "" if unit.codes else hand_of(unit.case.id)
-
-    return dealt(plan, [unit.id for unit in plan], part, alike)
-
-
-def dealt(
-    plan: list[T], ids: list[str], part: tuple[int, int] | None, alike: Callable[[T], str]
-) -> tuple[list[T], Shard | None]:
-    """Return what a shard has of a plan: every N-th of what is `alike`, so that the long specs are
+    """Return what a shard has of a plan: every N-th of what is alike, so that the long specs are
     shared out.
 
     Raises UsageError for a shard that has none.
@@ -212,7 +230,7 @@ def dealt(
     if part is None:
         return plan, None
     from convcheck.judge.result import Shard
-    from convcheck.plan.deal import deal, plan_digest
+    from convcheck.plan.deal import deal, hand_of, plan_digest
 
     index, of = part
     if index > len(plan):
@@ -221,4 +239,6 @@ def dealt(
         parts = plural(len(plan), "part")
         hint = f"the run has {parts}: N can be that at most"
         raise UsageError(f"shard {index}/{of} has none of {parts}", hint=hint)
-    return deal(plan, alike, of)[index - 1], Shard(index, of, plan_digest(ids), shared_options())
+    hands = deal(plan, lambda unit: "" if unit.codes else hand_of(unit.case.id), of)
+    digest = plan_digest([unit.id for unit in plan])
+    return hands[index - 1], Shard(index, of, digest, shared_options())

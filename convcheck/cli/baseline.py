@@ -133,7 +133,7 @@ def _result(
 
         result = read(report, loaded.types.types)
         if result.interrupted or result.ended_early or result.shard:
-            hint = "`convcheck merge` puts the shards together" if result.shard else "run it again"
+            hint = "`convcheck report` puts the shards together" if result.shard else "run it again"
             raise UsageError(f"{report} has only a part of a run", hint=hint)
         return result
     from convcheck.cli.turns import selected

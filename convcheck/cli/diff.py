@@ -84,7 +84,7 @@ def _report(found: RunDifference, json_path: str | None, verbose: bool) -> None:
     from convcheck.files import write_all
     from convcheck.report.draw.console import is_terminal, put
     from convcheck.report.draw.diff import diff_page
-    from convcheck.report.json.diff import diff_text
+    from convcheck.report.json.codec import json_text
 
     console = Console(stderr=json_path == "-")
     every = verbose or not is_terminal(console)  # of what is in a file nothing is cut
@@ -92,4 +92,4 @@ def _report(found: RunDifference, json_path: str | None, verbose: bool) -> None:
     def page() -> None:
         put(diff_page(found, every), console)
 
-    write_all([(json_path, partial(diff_text, found))] if json_path else [], page)
+    write_all([(json_path, partial(json_text, found))] if json_path else [], page)

@@ -168,5 +168,5 @@ shard_option = click.option(
     "part",
     metavar="K/N",
     callback=_part,
-    help="Run one of N shards; `convcheck merge` puts their JSON together.",
+    help="Run one of N shards; `convcheck report` puts their JSON together.",
 )

@@ -32,6 +32,7 @@ Examples:
   convcheck report run.json --finding 3f2a91c4 -v
   convcheck report run.json --cause B
   convcheck report ort.json openvino.json
+  convcheck report shard-*.json --json run.json
 """
 
 
@@ -63,8 +64,9 @@ def command(
 
     No backend is asked. With --known, the run is held against that list. SPEC and the options that
     select cases are those of `run`. Several files, all of which but the first have to end in .json,
-    are shown side by side, with the causes that they share. The exit code is for what is shown: of
-    several files the gravest.
+    are shown side by side, with the causes that they share; the shards of a run are put together,
+    as if it had been run in one piece. The exit code is for what is shown: of several runs the
+    gravest.
     """
     import gc
 
@@ -74,18 +76,23 @@ def command(
     gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
 
     if "json" in reports.files and (finding or cause or level or any(astuple(selection))):
-        hint = "leave out what selects: --json is the whole run, for `diff` and `merge`"
+        hint = "leave out what selects: --json is the whole run, for `diff`"
         raise UsageError("--json of a part of a run", hint=hint)
     loaded = catalog(specs)
-    if len(files) > 1:
+    runs = _merged(loaded, _read(loaded, files))
+    if any(run.survey for _, run in runs):
+        return _show_survey(runs, reports, loaded)
+    if len(runs) > 1:
         refuse_what_is_of_one(reports, {"--finding": finding, "--cause": cause}, "report")
-    read_all = _read(loaded, files)
-    held = [hold_to_known(result, loaded, reports.known) for result in read_all]
-    parts = [_part(result, loaded, selection, finding, cause) for result in held]
-    gated = [replace(part, level=level) if level else part for part in parts]
-    if len(gated) > 1:
-        return show_side_by_side(_named(files, gated), reports)
-    return write_reports(gated[0], reports, loaded.types, source=files[0])
+    parts = []
+    for name, run in runs:
+        held = hold_to_known(run, loaded, reports.known)
+        part = _part(held, loaded, selection, finding, cause)
+        parts.append((name, replace(part, level=level) if level else part))
+    if len(parts) > 1:
+        return show_side_by_side(_named(parts), reports)
+    [(name, run)] = parts
+    return write_reports(run, reports, loaded.types, source=name)
 
 
 def _files(path: str, words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -94,29 +101,65 @@ def _files(path: str, words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str,
     return tuple(dict.fromkeys((path, *more))), tuple(word for word in words if word not in more)
 
 
-def _read(loaded: Catalog, files: Sequence[str]) -> list[RunResult]:
-    """Return the runs in files. Raises UsageError where one cannot be read, or asked other vectors
-    than the first.
-    """
-    from convcheck.plan.diff import check_comparable
-    from convcheck.report.json.decode import read
+def _read(loaded: Catalog, files: Sequence[str]) -> list[tuple[str, RunResult]]:
+    """Return the runs in files, each with the name of its file."""
+    from convcheck.cli.progress import progress
+    from convcheck.report.json.decode import read_each
 
-    runs = [read(path, loaded.types.types) for path in files]
-    for path, run in zip(files[1:], runs[1:], strict=True):
-        check_comparable(runs[0], run, (files[0], path), instead="")
+    runs = []
+    with progress(len(files), "read", "report") as advance:
+        for path in files:
+            runs += [(path, run) for run in read_each(path, loaded.types.types, surveys=True)]
+            advance()
     return runs
 
 
-def _named(files: Sequence[str], runs: Sequence[RunResult]) -> list[Turn[RunResult]]:
+def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[str, RunResult]]:
+    """Put shards of a run together, of each backend. Raises UsageError where that cannot be, and
+    where runs asked other vectors than the first.
+    """
+    from convcheck.plan.diff import check_comparable
+
+    of = {run.shard.of for _, run in runs if run.shard}
+    if of and (len(runs) > 1 or of == {1}):
+        from convcheck.gate.known import released
+        from convcheck.plan.merge import merge_shards
+        from convcheck.rules.load import data_dir
+        from convcheck.vectors.corpus import open_corpus
+
+        corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
+        sides: dict[str, list[tuple[str, RunResult]]] = {}
+        for name, run in runs:
+            sides.setdefault(run.backend.address, []).append((name, released(run)))
+        return [("-", merge_shards(side, corpus.conversion)) for side in sides.values()]
+    for path, run in runs[1:]:
+        check_comparable(runs[0][1], run, (runs[0][0], path), instead="")
+    return runs
+
+
+def _show_survey(runs: list[tuple[str, RunResult]], reports: Reports, loaded: Catalog) -> int:
+    from convcheck.cli.survey import report_survey
+    from convcheck.survey.merge import Column
+
+    if reports.files.keys() - {"json"} or reports.known or reports.github:
+        said = "a survey is printed, and written as JSON; it has no other formats"
+        raise UsageError(said, hint="--json survey.json, or no option")
+    if not all(run.survey for _, run in runs):
+        raise UsageError("a survey beside a run", hint="show one or the other")
+    columns = tuple(Column(run.backend.address, run) for _, run in runs)
+    return report_survey(columns, loaded.types, reports.files.get("json"))
+
+
+def _named(runs: Sequence[tuple[str, RunResult]]) -> list[Turn[RunResult]]:
     """Return runs by their backends; where several are of one, by their files as well."""
-    addresses = [run.backend.address for run in runs]
-    if len(set(addresses)) < len(runs):
-        addresses = [f"{a} in {file}" for a, file in zip(addresses, files, strict=True)]
+    addresses = [run.backend.address for _, run in runs]
+    alike = len(set(addresses)) < len(runs)
     named = [
-        replace(run, backend=replace(run.backend, address=address))
-        for run, address in zip(runs, addresses, strict=True)
+        replace(run.backend, address=f"{run.backend.address} in {file}" if alike else address)
+        for (file, run), address in zip(runs, addresses, strict=True)
     ]
-    return [Turn(run.backend.address, run) for run in named]
+    both = zip(runs, named, strict=True)
+    return [Turn(backend.address, replace(run, backend=backend)) for (_, run), backend in both]
 
 
 def _part(

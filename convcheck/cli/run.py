@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.ask_run import ask_run, kept_until_done, opened_journal, shared
+from convcheck.cli.ask_run import ask_run, kept_until_done, opened_journal, planned, shared
 from convcheck.cli.chain_run import chains_of_run
 from convcheck.cli.options import backends_option, catalog, selection_options, shard_option
 from convcheck.cli.options import specs_option as specs
@@ -175,17 +175,8 @@ def _journal(
 ) -> Journal | None:  # fmt: skip
     if path is None:
         return None
-    from convcheck.plan.units import units
-
-    plan, shard = shared(units(cases, corpus.spans), part)
-    head = {
-        "address": backend,
-        "tier": corpus.tier,
-        "consistency": options.consistency,
-        "causes": options.causes,
-        "shard": [shard.index, shard.of, shard.plan] if shard else None,
-    }
-    return opened_journal(path, head, plan, corpus, loaded.types.types)
+    plan, asked = planned(backend, cases, corpus, options, part)
+    return opened_journal(path, asked, plan, loaded.types.types)
 
 
 def _dry_run(cases: Sequence[Case], corpus: Corpus, part: tuple[int, int] | None) -> int:
@@ -220,7 +211,7 @@ def _asked(plan: Sequence[Unit], corpus: Corpus) -> list[tuple[Case, int]]:
 
 
 def _report(result: RunResult, loaded: Catalog, reports: Reports, known: KnownList | None) -> int:
-    # a shard is held against the list as a part; `merge` does it with the whole
+    # a shard is held against the list as a part; `report` does it with the whole
     held = hold_to_known(result, loaded, known)
     command = shlex.join(["convcheck", *sys.argv[1:]])
     return write_reports(held, reports, loaded.types, command)

@@ -37,7 +37,7 @@ def show_side_by_side(turns: Sequence[Turn[RunResult]], reports: Reports) -> int
     from convcheck.report.document import Document
     from convcheck.report.draw.console import is_terminal, put
     from convcheck.report.draw.side_by_side import Side, side_by_side_page
-    from convcheck.report.json import reports as reports_json
+    from convcheck.report.json.encode import text_of_several
     from convcheck.report.short_names import short_names
 
     path = reports.files.get("json")
@@ -55,7 +55,7 @@ def show_side_by_side(turns: Sequence[Turn[RunResult]], reports: Reports) -> int
     def made() -> str:
         done = [turn.done for turn in turns if turn.done]
         not_started = {turn.address: turn.why_not for turn in turns if turn.error}
-        return reports_json.side_by_side_text(done, not_started)
+        return text_of_several(done, not_started)
 
     write_all([(path, made)] if path else [], page)
     codes = [NOT_STARTED if turn.done is None else exit_code(turn.done) for turn in turns]

@@ -198,6 +198,16 @@ class CauseInWords(Record, frozen=True):
     under: tuple[tuple[str, str], ...] = ()
 
 
+class ExplainedCase(Record, frozen=True, kw_only=True):
+    """A case of which a cause gives every answer."""
+
+    case: str
+    #: How many answers a rule decides.
+    answers: Count
+    #: How many of them are wrong.
+    wrong: Count
+
+
 class Near(Record, frozen=True):
     """How many answers of a case a cause gives that does not give them all."""
 
@@ -418,7 +428,7 @@ class WholeRun(Record, frozen=True):
     judged: tuple[CaseField, ...]
 
 
-class RunResult(Record, frozen=True, rename={"causes": "catalogue"}):
+class RunResult(Record, frozen=True):
     """A whole run, or a shard of one."""
 
     backend: BackendInfo
@@ -458,6 +468,8 @@ class RunResult(Record, frozen=True, rename={"causes": "catalogue"}):
     causes: tuple[CauseInWords, ...] = ()
     #: Whether no causes were tried on what fails.
     without_causes: bool = False
+    #: Whether it is a survey of what the standard leaves open: nothing is judged.
+    survey: bool = False
     #: Of a part of a run, the run.
     whole: WholeRun | None = None
 

@@ -9,50 +9,56 @@ same cause.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from convcheck.causes.gather import chosen_causes
-from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names, RunResult
-from convcheck.rules.model import Case
+from convcheck.judge.result import (
+    FAILURES,
+    CaseResult,
+    CauseInWords,
+    ExplainedCase,
+    Names,
+    RunResult,
+)
+from convcheck.records import Count, Record
 
 CauseWay = Literal["new", "grown", "moved", "shrunk", "gone", "not asked"]
 CAUSE_WAYS: tuple[CauseWay, ...] = ("new", "grown", "moved", "shrunk", "gone", "not asked")
+Untried = Literal["", "old", "new"]
 OTHER, UNEXPLAINED = "other cause", "not explained"
 _UNASKED = {"unsupported", "crashed", "error"}  # verdicts that hide whether a cause is gone
 _EXPLAINABLE = {"fail", "refused"}  # verdicts that a cause may explain
 _Told = Mapping[tuple[int, str], Names]  # run (0 or 1) and id of a case -> what explains it
 
 
-@dataclass(frozen=True)
-class CauseChange:
-    """A cause, or two at work together, that does not explain the same cases in both runs."""
+class CauseChange(Record, frozen=True, kw_only=True):
+    """A cause that does not explain the same cases in both runs."""
 
-    #: What became of it.
+    #: `gone` where it explains none any more; `not asked` where all that it explained hides that.
     change: CauseWay
     #: What is at work together, mostly one.
-    causes: tuple[CauseInWords, ...]
+    together: tuple[CauseInWords, ...]
     #: What it explains in the old run.
-    before: tuple[CaseResult, ...]
+    before: tuple[ExplainedCase, ...] = ()
     #: What it explains in the new run.
-    after: tuple[CaseResult, ...]
-    #: What the cases that it explains now as well as those before did: verdict, another cause or
-    #: none -> how many.
-    came: Mapping[str, int]
-    #: What the cases that it does not explain any more do now, likewise.
-    left: Mapping[str, int]
+    after: tuple[ExplainedCase, ...] = ()
+    #: What the cases that are explained only now did before, and how many of them: a verdict,
+    #: `other cause`, or `not explained` of a failure.
+    came: dict[str, Count]
+    #: What the cases that are explained no more do now, likewise.
+    left: dict[str, Count]
 
 
-@dataclass(frozen=True)
-class OtherCause:
-    """A case that fails in both runs, and of which the cause is another; () for none."""
+class OtherCause(Record, frozen=True, kw_only=True):
+    """A case that fails in both runs, and of which the cause is another."""
 
-    case: Case
-    #: What explains it in the old run.
-    before: tuple[CauseInWords, ...]
-    #: What explains it in the new run.
-    after: tuple[CauseInWords, ...]
+    case: str
+    #: What explains it in the old run; empty where nothing does.
+    before: tuple[CauseInWords, ...] = ()
+    #: What explains it in the new run; empty where nothing does.
+    after: tuple[CauseInWords, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ class CauseDifference:
     #: In the order of the plan.
     others: tuple[OtherCause, ...] = ()
     #: The run in which no causes were tried, where the other one has some: nothing is compared.
-    untried: Literal["", "old", "new"] = ""
+    untried: Untried = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ def cause_changes(cases: Sequence[ComparedCase], old: RunResult, new: RunResult)
     )
 
 
-def _untried(old: RunResult, new: RunResult) -> Literal["", "old", "new"]:
+def _untried(old: RunResult, new: RunResult) -> Untried:
     """Return the run whose causes are missed: the other one has some."""
     if _diagnosed(new):
         return "old"
@@ -143,12 +149,21 @@ def _change(
     lost = (_state(1, one.after, told) for one in cases if one.after.case.id in had - has)
     came, left = Counter(gained), Counter(lost)
     return CauseChange(
-        _way(len(had), len(has), left),
-        tuple(words[name] for name in names),
-        tuple(one.before for one in cases if one.before.case.id in had),
-        tuple(one.after for one in cases if one.after.case.id in has),
-        came,
-        left,
+        change=_way(len(had), len(has), left),
+        together=tuple(words[name] for name in names),
+        before=explained_cases(one.before for one in cases if one.before.case.id in had),
+        after=explained_cases(one.after for one in cases if one.after.case.id in has),
+        came=dict(came),
+        left=dict(left),
+    )
+
+
+def explained_cases(cases: Iterable[CaseResult]) -> tuple[ExplainedCase, ...]:
+    """Return cases that a cause explains."""
+    return tuple(
+        ExplainedCase(case=each.case.id, answers=found.answers, wrong=found.wrong)
+        for each in cases
+        if (found := each.diagnosis)
     )
 
 
@@ -179,5 +194,5 @@ def _others(
         fails = one.before.verdict in FAILURES and one.after.verdict in FAILURES
         if fails and before != after:
             said = [tuple(words[name] for name in names) for names in (before, after)]
-            found.append(OtherCause(case, said[0], said[1]))
+            found.append(OtherCause(case=case.id, before=said[0], after=said[1]))
     return found

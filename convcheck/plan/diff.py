@@ -9,126 +9,159 @@ and those below the gate, are failures like others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
+from convcheck import __version__
 from convcheck.errors import UsageError
 from convcheck.judge.failure import (
     FailureKey,
     fails_whole,
     failure_key,
-    failure_key_of_whole,
+    failure_key_of_case,
     finding_id,
     finding_of,
+    sort_of,
 )
-from convcheck.judge.result import FAILURES, CaseResult, Excuse, Group, RunResult, Verdict
-from convcheck.plan.cause_changes import CauseDifference, ComparedCase, cause_changes
-from convcheck.rules.model import Case
+from convcheck.judge.result import (
+    FAILURES,
+    BackendInfo,
+    CaseResult,
+    Excuse,
+    Group,
+    RunResult,
+    Shard,
+    Verdict,
+    gates,
+)
+from convcheck.plan.cause_changes import (
+    CauseChange,
+    ComparedCase,
+    OtherCause,
+    Untried,
+    cause_changes,
+)
+from convcheck.records import Count, Record
+from convcheck.rules.model import Level
 
+FORMAT: Final = "convcheck-diff/3"
 Change = Literal["new", "changed", "fixed", "not asked"]
 CHANGES: tuple[Change, ...] = ("new", "changed", "fixed", "not asked")
 
 
-@dataclass(frozen=True)
-class ComparedFailure:
-    """A failing group of a case; of a case that fails as a whole there is none."""
+class ComparedRun(Record, frozen=True, kw_only=True):
+    """One of the two runs."""
 
+    backend: BackendInfo
+    #: How many inputs were asked: edge, boundary or exhaustive.
+    tier: str
+    #: A hash of the vectors of each spec.
+    corpora: tuple[tuple[str, str], ...]
+    #: Whether it was stopped, and has what was finished.
+    interrupted: bool = False
+    #: Which part of its plan it is; absent for the whole of it.
+    shard: Shard | None = None
+
+
+class Failure(Record, frozen=True, kw_only=True):
+    """A failure of a case in one of the runs."""
+
+    #: The id of the finding that it is of.
+    finding: str
     verdict: Verdict
-    group: Group | None
-    #: The case's own, where there is no group.
+    #: Absent, as is the row, for a case that failed as a whole.
+    rule: str = ""
+    #: The row of the rule.
+    row: str = ""
+    #: In what way it is wrong, or the runtime's words.
+    kind: str = ""
+    #: Of a wrong type or refusal, of what sort that is.
+    sort: str = ""
+    #: Where it shows, if not everywhere.
+    placement: str = ""
+    #: The reading taken as the backend's; absent where there is one only.
+    reading: str = ""
+    count: Count = 0
+    of: Count = 0
+    #: A hash of the inputs and answers; equal for the same failure.
+    digest: str = ""
+    #: Of a refusal, the runtime's words for the first input.
     message: str = ""
+    #: Absent where the failure counts.
     excuse: Excuse | None = None
-
-    @property
-    def row(self) -> tuple[str, str]:
-        """The rule and the row that are broken, '' for a case that fails as a whole."""
-        return (self.group.decision.rule, self.group.decision.row) if self.group else ("", "")
-
-    @property
-    def kind(self) -> str:
-        """In what way it is wrong."""
-        return self.group.kind if self.group else self.message
-
-    @property
-    def key(self) -> FailureKey:
-        """What makes it the same failure in another run, whatever the level of its row."""
-        return failure_key(self.verdict, self.group, self.message).without("level", "words")
-
-    def finding(self, case: Case) -> str:
-        """Return the id of the finding that it is of, as a failure of a case."""
-        if self.group:
-            return finding_of(self.group, case)
-        return finding_id(failure_key_of_whole(self.verdict, self.message, case))
+    #: Whether it is below the gate of its run.
+    below: bool = False
 
 
-@dataclass(frozen=True)
-class FailureChange:
-    """One failure of a case in one run, the other, or both."""
+class FailureChange(Record, frozen=True, kw_only=True):
+    """A failure that is not the same in both runs."""
 
     change: Change
-    case: Case
-    #: The failure in the old run.
-    before: ComparedFailure | None
-    #: The failure in the new run.
-    after: ComparedFailure | None
+    case: str
+    #: In the old run; absent where it has none.
+    before: Failure | None = None
+    #: In the new run; absent where it has none.
+    after: Failure | None = None
 
     @property
     def finding(self) -> str:
         """The id of the finding that it is of, or was."""
         failure = self.after or self.before
-        return failure.finding(self.case) if failure else ""
+        return failure.finding if failure else ""
 
 
-@dataclass(frozen=True)
-class Turned:
+class OtherVerdict(Record, frozen=True, kw_only=True):
     """A case that fails in neither run, and whose verdict is another."""
 
-    case: Case
-    #: The verdict in the old run.
+    case: str
+    #: In the old run.
     before: Verdict
-    #: The verdict in the new run.
+    #: In the new run.
     after: Verdict
 
 
-@dataclass(frozen=True)
-class RunDifference:
-    """What changed from a run to another, in the order of their plans.
+class OneSided(Record, frozen=True, kw_only=True):
+    """A case of one run only."""
 
-    `added` and `removed` are cases of one run only: of the new one, of the old one. `free` are
-    cases of the same verdict that answer otherwise where more than one answer is allowed. `loose`
-    are specs whose vectors differ: of their failures neither counts nor inputs are compared.
-    """
+    case: str
+    verdict: Verdict
 
-    old: RunResult
-    new: RunResult
-    compared: int
+
+class RunDifference(Record, frozen=True, kw_only=True):
+    """What changed between two runs, in the order of their plans."""
+
+    format: Literal["convcheck-diff/3"]
+    #: The version of convcheck.
+    convcheck: str
+    #: The run before.
+    old: ComparedRun
+    #: The run after.
+    new: ComparedRun
+    #: Cases that both runs asked.
+    compared: Count
+    #: How many there are of all that follows, by what became of them.
+    summary: dict[str, Count]
+    #: Specs whose vectors differ: of their failures neither counts nor inputs are compared.
+    other_vectors: tuple[str, ...] = ()
+    #: By cause, in the cases that both runs asked; empty where a run tried none.
+    causes: tuple[CauseChange, ...] = ()
+    #: Cases that fail in both runs, and of which the cause is another.
+    other_causes: tuple[OtherCause, ...] = ()
+    #: The run in which no causes were tried, where the other one has some: nothing is compared.
+    untried: Untried = ""
     #: Failures that are new, changed, fixed or not asked any more.
-    findings: tuple[FailureChange, ...]
+    findings: tuple[FailureChange, ...] = ()
     #: Cases that fail in neither run, with another verdict.
-    turned: tuple[Turned, ...]
-    free: tuple[Case, ...]
-    added: tuple[CaseResult, ...]
-    removed: tuple[CaseResult, ...]
-    #: What became of the causes.
-    causes: CauseDifference
-    loose: tuple[str, ...] = ()
+    verdicts: tuple[OtherVerdict, ...] = ()
+    #: Cases that answer otherwise where more than one answer is allowed.
+    answers: tuple[str, ...] = ()
+    #: Cases of the new run only.
+    added: tuple[OneSided, ...] = ()
+    #: Cases of the old run only.
+    removed: tuple[OneSided, ...] = ()
 
     def of(self, change: Change) -> tuple[FailureChange, ...]:
         """Return the findings of one sort."""
         return tuple(f for f in self.findings if f.change == change)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Findings and cases by what became of them."""
-        return {
-            "changed cause": len(self.causes.changes),
-            "other cause": len(self.causes.others),
-            **{change: len(self.of(change)) for change in CHANGES},
-            "other verdict": len(self.turned),
-            "other answer": len(self.free),
-            "added": len(self.added),
-            "removed": len(self.removed),
-        }
 
     @property
     def worse(self) -> bool:
@@ -139,7 +172,7 @@ class RunDifference:
     @property
     def nothing(self) -> bool:
         """Return whether the runs are the same."""
-        return not any(self.counts.values())
+        return not any(self.summary.values())
 
 
 def check_comparable(
@@ -173,70 +206,130 @@ def diff_runs(old: RunResult, new: RunResult) -> RunDifference:
     after = {case.case.id: case for case in new.cases}
     both = [(before[name], after[name]) for name in after if name in before]
     specs = loose(old, new)
-    found = [tuple(_findings(a, b, b.case.spec not in specs)) for a, b in both]
+    found = [
+        tuple(_changes(failures(a, old.level), failures(b, new.level), a, b, specs))
+        for a, b in both
+    ]
     compared = [
         ComparedCase(a, b, same=not changes and b.case.spec not in specs)
         for (a, b), changes in zip(both, found, strict=True)
     ]
+    causes = cause_changes(compared, old, new)
+    findings = tuple(change for changes in found for change in changes)
+    changes = [one.change for one in findings]
+    verdicts = tuple(
+        OtherVerdict(case=b.case.id, before=a.verdict, after=b.verdict)
+        for a, b in both
+        if _turned(a, b)
+    )
+    answers = tuple(b.case.id for a, b in both if b.case.spec not in specs and _free(a, b))
+    added, removed = _one_sided(after, before), _one_sided(before, after)
+    summary = {
+        "changed_cause": len(causes.changes),
+        "other_cause": len(causes.others),
+        **{change.replace(" ", "_"): changes.count(change) for change in CHANGES},
+        "other_verdict": len(verdicts),
+        "other_answer": len(answers),
+        "added": len(added),
+        "removed": len(removed),
+    }
     return RunDifference(
-        old, new, len(both),
-        tuple(change for changes in found for change in changes),
-        tuple(Turned(b.case, a.verdict, b.verdict) for a, b in both if _turned(a, b)),
-        tuple(b.case for a, b in both if b.case.spec not in specs and _free(a, b)),
-        tuple(case for name, case in after.items() if name not in before),
-        tuple(case for name, case in before.items() if name not in after),
-        cause_changes(compared, old, new),
-        specs,
+        format=FORMAT, convcheck=__version__, old=_run(old), new=_run(new), compared=len(both),
+        summary=summary, other_vectors=specs, causes=causes.changes, other_causes=causes.others,
+        untried=causes.untried, findings=findings, verdicts=verdicts, answers=answers,
+        added=added, removed=removed,
     )  # fmt: skip
 
 
-def failures(case: CaseResult) -> list[ComparedFailure]:
-    """Return the failures of a case."""
-    found = [
-        ComparedFailure(g.verdict, g, excuse=g.excuse) for g in case.groups if g.verdict in FAILURES
-    ]
+def _run(run: RunResult) -> ComparedRun:
+    return ComparedRun(
+        backend=run.backend, tier=run.tier, corpora=run.corpora, interrupted=run.interrupted,
+        shard=run.shard,
+    )  # fmt: skip
+
+
+def _one_sided(cases: dict[str, CaseResult], others: dict[str, CaseResult]) -> tuple[OneSided, ...]:
+    return tuple(
+        OneSided(case=name, verdict=case.verdict)
+        for name, case in cases.items()
+        if name not in others
+    )
+
+
+_Keyed = tuple[FailureKey, Failure]  # with what makes it the same failure in another run
+
+
+def failures(case: CaseResult, level: Level) -> list[_Keyed]:
+    """Return the failures of a case of a run gated at a level."""
+    found = []
+    for group in case.groups:
+        if group.verdict in FAILURES:
+            key = failure_key(group.verdict, group, "").without("level", "words")
+            below = not group.excuse and not gates(group, level)
+            refused = group.verdict == "refused" and group.examples
+            failure = Failure(
+                finding=finding_of(group, case.case), verdict=group.verdict,
+                rule=group.decision.rule, row=group.decision.row, kind=group.kind,
+                sort=sort_of(group), placement=group.placement, reading=group.reading,
+                count=group.count, of=group.of, digest=group.digest,
+                message=group.examples[0].message if refused else "",
+                excuse=group.excuse, below=below,
+            )  # fmt: skip
+            found.append((key, failure))
     if fails_whole(case):
-        found.append(ComparedFailure(case.verdict, None, case.message, case.excuse))
+        key = failure_key(case.verdict, None, case.message).without("level", "words")
+        finding = finding_id(failure_key_of_case(case))
+        failure = Failure(
+            finding=finding, verdict=case.verdict, kind=case.message, excuse=case.excuse
+        )
+        found.append((key, failure))
     return found
 
 
-def _findings(old: CaseResult, new: CaseResult, exactly: bool) -> Iterator[FailureChange]:
+def _changes(
+    before: list[_Keyed], after: list[_Keyed], old: CaseResult, new: CaseResult,
+    loose: tuple[str, ...],
+) -> Iterator[FailureChange]:  # fmt: skip
     """Compare the failures of a case: the same ones, then those by the same row, then the rest."""
-    before, after = failures(old), failures(new)
+    name, exactly = new.case.id, new.case.spec not in loose
     for a, b in [*_pairs(before, after, same_row=False), *_pairs(before, after, same_row=True)]:
-        if a.key != b.key or (exactly and _symptom(a) != _symptom(b)):
-            yield FailureChange("changed", new.case, a, b)
-    for a in before:
-        if _asked(a, new, old.checked if exactly else 1):
-            yield FailureChange("fixed", new.case, a, None)
+        if a[0] != b[0] or (exactly and _symptom(a[1]) != _symptom(b[1])):
+            yield FailureChange(change="changed", case=name, before=a[1], after=b[1])
+    for _, gone in before:
+        if _asked(gone, new, old.checked if exactly else 1):
+            yield FailureChange(change="fixed", case=name, before=gone)
         elif after:  # it hides behind what fails now
-            yield FailureChange("changed", new.case, a, after.pop(0))
+            yield FailureChange(change="changed", case=name, before=gone, after=after.pop(0)[1])
         else:
-            yield FailureChange("not asked", new.case, a, None)
-    yield from (FailureChange("new", new.case, None, b) for b in after)
+            yield FailureChange(change="not asked", case=name, before=gone)
+    yield from (FailureChange(change="new", case=name, after=come) for _, come in after)
 
 
 def _pairs(
-    before: list[ComparedFailure], after: list[ComparedFailure], *, same_row: bool
-) -> Iterator[tuple[ComparedFailure, ComparedFailure]]:
+    before: list[_Keyed], after: list[_Keyed], *, same_row: bool
+) -> Iterator[tuple[_Keyed, _Keyed]]:
     """Take out of both lists, pair by pair, what is the same failure, or breaks the same row."""
     for a in list(before):
-        same = (b for b in after if (a.row == b.row if same_row else a.key == b.key))
+        same = (b for b in after if (_row(a[1]) == _row(b[1]) if same_row else a[0] == b[0]))
         if b := next(same, None):
             before.remove(a)
             after.remove(b)
             yield a, b
 
 
-def _symptom(failure: ComparedFailure) -> tuple[int, str]:
+def _row(failure: Failure) -> tuple[str, str]:
+    return failure.rule, failure.row
+
+
+def _symptom(failure: Failure) -> tuple[int, str]:
     """Return which inputs fail and with which answers."""
-    return (failure.group.count, failure.group.digest) if failure.group else (0, "")
+    return failure.count, failure.digest
 
 
-def _asked(failure: ComparedFailure, new: CaseResult, checked: int) -> bool:
+def _asked(failure: Failure, new: CaseResult, checked: int) -> bool:
     """Return whether a failure that is gone was looked for: a case that dies early hides others."""
     rows = {(g.decision.rule, g.decision.row) for g in new.groups}
-    return failure.row in rows or new.checked >= max(checked, 1)
+    return _row(failure) in rows or new.checked >= max(checked, 1)
 
 
 def _turned(old: CaseResult, new: CaseResult) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Sequence
 
 from convcheck.causes.gather import names_told
 from convcheck.errors import UsageError
@@ -13,32 +12,23 @@ from convcheck.plan.deal import hand_of, plan_digest, put_together
 from convcheck.plan.units import Rules, joined, result_of, unit_ids
 from convcheck.records import replace
 
-S = TypeVar("S", bound="Sharded")
-
-
-class Sharded(Protocol):
-    """A run or a survey, of which this may be a shard."""
-
-    @property
-    def shard(self) -> Shard | None:
-        """Which shard; None for the whole."""
-        ...
-
-
+Named = Sequence[tuple[str, RunResult]]  # shards, each with its file's name
 # What the shards of one run have in common, and how it is said.
 _COMMON: tuple[tuple[str, Callable[[RunResult], object]], ...] = (
-    ("number of shards", lambda r: shard_of(r).of),
-    ("plan", lambda r: shard_of(r).plan),
+    ("number of shards", lambda r: _shard_of(r).of),
+    ("plan", lambda r: _shard_of(r).plan),
     ("corpus", lambda r: r.corpora),
     ("backend", lambda r: (r.backend.name, r.backend.version)),
     ("tier", lambda r: r.tier),
     ("gate", lambda r: r.level),
     ("--consistency", lambda r: r.consistency),
+    ("kind", lambda r: r.survey),
 )
+_HINT = "merge the shards of one run: same selection, specs, tier and backend"
 
 
-def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunResult:
-    """Merge the shards of a run, named for what is said of them; `rules` are those of their cases.
+def merge_shards(parts: Named, rules: Rules) -> RunResult:
+    """Merge the shards of a run; `rules` are those of their cases.
 
     They were held against no list of known failures: that is for the whole. Raises UsageError
     unless every shard is there once, whole, and of the same run.
@@ -53,10 +43,8 @@ def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunRes
         if result.interrupted:
             hint = "run it again with --resume, or from the start"
             raise UsageError(f"{name} was interrupted: it has a part of its shard", hint=hint)
-    one_run = "one run: same selection, specs, tier and backend"
-    check_options([(name, dict(shard_of(part).options)) for name, part in parts], one_run)
-    check_alike(parts, _COMMON, one_run)
-    shards = shards_in_order(parts)
+    _check_alike(parts)
+    shards = _in_order(parts)
     found = _in_plan_order(shards)
     if found is None:
         hint = "was one ended by --fail-fast? run it again without"
@@ -80,7 +68,7 @@ def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunRes
 def _in_plan_order(shards: Sequence[RunResult]) -> list[Part] | None:
     """Put the parts of every case together; None where some are missing."""
     dealt = [[part for part in _parts(shard) for _ in range(part.units)] for shard in shards]
-    plan = shard_of(shards[0]).plan
+    plan = _shard_of(shards[0]).plan
 
     def is_plan(units: list[Part]) -> bool:
         found = {part.case.id: part for part in units}
@@ -105,44 +93,31 @@ def _parts(shard: RunResult) -> list[Part]:
     return [known.get(case.case.id, Part(case.case, vectors=case)) for case in shard.cases]
 
 
-def check_options(parts: Sequence[tuple[str, Mapping[str, str]]], whole: str) -> None:
-    """Check that shards of `whole` were made with the same options, each with its file's name.
-    Raises UsageError that names those that differ.
-    """
+def _check_alike(parts: Named) -> None:
+    """Raise UsageError unless shards are of one run, made with the same options."""
     (first, one), *others = parts
+    mine = dict(_shard_of(one).options)
     for name, other in others:
-        differing = [o for o in dict.fromkeys((*one, *other)) if one.get(o) != other.get(o)]
+        its = dict(_shard_of(other).options)
+        differing = [o for o in dict.fromkeys((*mine, *its)) if mine.get(o) != its.get(o)]
         if differing:
-            both = (", ".join(_given(o, of) for o in differing) for of in (one, other))
-            mine, theirs = both
-            said = f"{first} was run with {mine}, and {name} with {theirs}"
-            raise UsageError(said, hint=f"merge the shards of {whole}")
+            here, there = (", ".join(_given(o, of) for o in differing) for of in (mine, its))
+            raise UsageError(f"{first} was run with {here}, and {name} with {there}", hint=_HINT)
+        for what, of in _COMMON:
+            if of(other) != of(one):
+                raise UsageError(f"{name} and {first} differ in their {what}", hint=_HINT)
 
 
-def _given(option: str, options: Mapping[str, str]) -> str:
+def _given(option: str, options: dict[str, str]) -> str:
     return f"{option} {options[option]}".rstrip() if option in options else f"no {option}"
 
 
-def check_alike(
-    parts: Sequence[tuple[str, S]], common: Sequence[tuple[str, Callable[[S], object]]], whole: str
-) -> None:
-    """Check that what shards of `whole` have in common is the same in all, each with its file's
-    name. Raises UsageError.
-    """
-    (first, one), *others = parts
-    for name, other in others:
-        for what, of in common:
-            if of(other) != of(one):
-                hint = f"merge the shards of {whole}"
-                raise UsageError(f"{name} and {first} differ in their {what}", hint=hint)
-
-
-def shards_in_order(parts: Sequence[tuple[str, S]]) -> list[S]:
+def _in_order(parts: Named) -> list[RunResult]:
     """Return shards by their numbers. Raises UsageError unless every one is there, and once."""
-    of = shard_of(parts[0][1]).of
-    found: dict[int, tuple[str, S]] = {}
+    of = _shard_of(parts[0][1]).of
+    found: dict[int, tuple[str, RunResult]] = {}
     for name, one in parts:
-        index = shard_of(one).index
+        index = _shard_of(one).index
         if index in found:
             raise UsageError(f"{found[index][0]} and {name} are both shard {index}/{of}")
         found[index] = (name, one)
@@ -154,7 +129,7 @@ def shards_in_order(parts: Sequence[tuple[str, S]]) -> list[S]:
     return [found[index][1] for index in range(1, of + 1)]
 
 
-def shard_of(result: Sharded) -> Shard:
+def _shard_of(result: RunResult) -> Shard:
     """Return which shard something is that is one."""
     assert result.shard is not None  # noqa: S101
     return result.shard

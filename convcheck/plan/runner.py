@@ -1,8 +1,8 @@
 """The one way to have units of a plan done: a generator of what comes of them.
 
-Every command that asks a backend anything uses it: `run` and `baseline` gather the parts, `survey`,
+Every command that asks a backend anything uses it: `run`, `survey` and `baseline` gather the parts,
 `explain` and `repro` take the results of cases as they are. Where results are kept for a run that
-is killed, the journal is handed in.
+is killed, the log is handed in.
 """
 
 from __future__ import annotations
@@ -153,7 +153,6 @@ def execute(
     *,
     jobs: int | None = 1,
     timeout: float,
-    executor: str | None = None,
     thorough: bool = False,
     fail_fast: bool = False,
     on_result: Callable[[CaseResult], None] = lambda result: None,
@@ -161,16 +160,15 @@ def execute(
     catalog: Catalog | None = None,
     causes: tuple[CauseFile, ...] = (),
     every_cause: bool = False,
-    journal: ResultStore | None = None,
 ) -> Execution:
     """Ask every case, by its vectors, and return the results. Call `on_result` with each as it
     comes. Large calls, and many, are made if `thorough`. Raises as `run`.
     """
     setup = Setup(address, corpus, judge, timeout, False, catalog, causes, every_cause)
     plan = [Unit(case, later=() if thorough else None) for case in cases]
-    backend = (journal.backend if journal else None) or BackendInfo(address, "")
-    restarts, interrupted, found = 0, False, dict[str, CaseResult]()
-    with closing(run(setup, plan, Workers(jobs, executor), journal)) as events:
+    backend, restarts, interrupted = BackendInfo(address, ""), 0, False
+    found: dict[str, CaseResult] = {}
+    with closing(run(setup, plan, Workers(jobs))) as events:
         try:
             for event in events:
                 if isinstance(event, BackendInfo):

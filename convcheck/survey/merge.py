@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
-from convcheck.judge.result import (
-    BackendInfo,
-    CaseField,
-    CaseResult,
-    DecisionField,
-    Shard,
-    Shown,
-    Surveyed,
-)
-from convcheck.records import Record
+from convcheck.judge.result import CaseResult, RunResult, Shown, Surveyed
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.survey.model import unlike
@@ -28,25 +21,27 @@ Telling = list[tuple[Told, list[Case]]]
 _Key = tuple[int, Case]  # a backend's number, and a case
 
 
-class Column(Record, frozen=True):
-    """A backend: as it was addressed, as it names itself, and why it could not be started."""
+@dataclass(frozen=True)
+class Column:
+    """A backend of a survey."""
 
     #: As addressed on the command line.
     address: str
-    #: None where it could not be started.
-    info: BackendInfo | None
+    #: What it did; None where it could not be started.
+    run: RunResult | None
     #: Why it could not be started; '' where it was.
     error: str = ""
 
 
-class AnswerDifference(Record, frozen=True):
+@dataclass(frozen=True)
+class AnswerDifference:
     """A case that backends do not answer alike, with an input of which the survey shows it.
 
     `answers` has the answer of each backend, None where it was not asked; it is empty where the
     answers differ outside the sample that was kept. `inputs` counts those in it.
     """
 
-    case: CaseField
+    case: Case
     answers: tuple[Shown | None, ...]
     inputs: int
 
@@ -57,15 +52,16 @@ class AnswerDifference(Record, frozen=True):
         return len(answered) > 1, bool(answered)
 
 
-class SurveyRow(Record, frozen=True, rename={"decision": "rule"}):
+@dataclass(frozen=True)
+class SurveyRow:
     """A row of a spec: per case, what each backend did; None for one that was not asked."""
 
-    decision: DecisionField
-    cases: tuple[CaseField, ...]
+    decision: Decision
+    cases: tuple[Case, ...]
     #: A tuple a case, with an entry a backend.
     answers: tuple[tuple[Surveyed | None, ...], ...]
     #: The cases that backends do not answer alike.
-    differences: tuple[AnswerDifference, ...] = ()
+    differences: tuple[AnswerDifference, ...]
 
     def of(self, backend: int) -> dict[Case, Surveyed]:
         """Return what one backend did, by case."""
@@ -78,34 +74,34 @@ class SurveyRow(Record, frozen=True, rename={"decision": "rule"}):
         return sum(len([s for s in here if s is not None and s.digest]) > 1
                    for here in self.answers)  # fmt: skip
 
-    @property
-    def taken(self) -> bool:
-        """Return whether at least one backend took a case of the row."""
-        return any(_took(found) for here in self.answers for found in here)
 
-
-class Survey(Record, frozen=True, rename={"columns": "backends"}):
-    """A survey, or a shard of one."""
+@dataclass(frozen=True)
+class Survey:
+    """What several backends did, side by side."""
 
     columns: tuple[Column, ...]
-    #: How many inputs were asked: edge, boundary or exhaustive.
-    tier: str
-    #: sha256 of the vectors asked
-    corpus: str
-    #: of a shard, also those that no backend took
-    rows: tuple[SurveyRow, ...]
-    #: what could not be surveyed, and what was generated anew
-    notes: tuple[str, ...] = ()
-    #: Whether it was stopped, and has what was finished.
-    interrupted: bool = False
-    shard: Shard | None = None
-    #: the ids of the cases of the shard, in the order of the plan
-    asked: tuple[str, ...] = ()
+
+    @cached_property
+    def rows(self) -> tuple[SurveyRow, ...]:
+        """The rows that at least one backend took."""
+        return collect([column.run.cases if column.run else () for column in self.columns])
 
     @property
-    def taken(self) -> tuple[SurveyRow, ...]:
-        """Return the rows that at least one backend took."""
-        return tuple(row for row in self.rows if row.taken)
+    def runs(self) -> list[RunResult]:
+        """What was found of the backends that were started."""
+        return [column.run for column in self.columns if column.run]
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be surveyed, and what was generated anew."""
+        said = {note for run in self.runs for note in run.notes}
+        lost = (unsurveyed(c.address, c.run.cases) for c in self.columns if c.run)
+        return sorted(said.union(*lost))
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was stopped, and has what was finished."""
+        return any(run.interrupted for run in self.runs)
 
 
 def _differences(found: Mapping[Case, Sequence[Surveyed | None]]) -> tuple[AnswerDifference, ...]:
@@ -124,13 +120,11 @@ def _difference(case: Case, here: Sequence[Surveyed | None]) -> AnswerDifference
     return AnswerDifference(case, shown, len(found))
 
 
-def collect(
-    results: Sequence[Sequence[CaseResult]], untaken: bool = False
-) -> tuple[SurveyRow, ...]:
+def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[SurveyRow, ...]:
     """Put the results of several backends together, a row of a spec after the other.
 
     A row that several versions of an operator share is one. Rows that none of the backends took
-    are left out, unless the `untaken` are wanted.
+    are left out.
     """
     rows: dict[tuple[str, ...], dict[Case, list[Surveyed | None]]] = {}
     first: dict[tuple[str, ...], Decision] = {}
@@ -142,11 +136,11 @@ def collect(
                 first.setdefault(key, by)
                 here = rows.setdefault(key, {}).setdefault(result.case, [None] * len(results))
                 here[backend] = found
-    made = (
+    return tuple(
         SurveyRow(first[key], tuple(found), tuple(map(tuple, found.values())), _differences(found))
         for key, found in rows.items()
+        if any(_took(one) for here in found.values() for one in here)
     )
-    return tuple(row for row in made if untaken or row.taken)
 
 
 def unsurveyed(address: str, results: Sequence[CaseResult]) -> list[str]:

@@ -29,7 +29,7 @@ def survey(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> Ca
     else:
         rows = surveyed_elements(known, vectors, cast(Answers, answers))
     asked = int((answers.state < NOT_ASKED).sum())
-    return CaseResult(vectors.case, "undefined", asked, vectors.coverage, (), rows=tuple(rows))
+    return CaseResult(vectors.case, "undefined", asked, vectors.coverage, rows=tuple(rows))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import pytest
 from command import convcheck, report_at, told
 from living import is_alive
 from places import ROOT
+from report_json import parsed
 
 PLANTED = "tests.planted.untyped_backends"
 ASKED = ("onnx.Cast-21", "--from", "bool", "--to", "float32")
@@ -72,9 +73,9 @@ def test_a_fault_of_a_backend_is_in_the_report_and_nowhere_else(
     assert "Traceback" not in done.stderr
     text = report.read_text()
     assert len(text) < MOST
-    [case] = told(json.loads(text))["cases"]
+    [case] = told(parsed(text))["cases"]
     assert case["verdict"] == fault.verdict
-    assert fault.said in json.dumps(json.loads(text), ensure_ascii=False)
+    assert fault.said in json.dumps(parsed(text), ensure_ascii=False)
 
 
 TO_TEXT = ("onnx.Cast-23", "--from", "float4e2m1", "--to", "string")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG, CORPUS
 from command import convcheck
+from report_json import parsed
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.call_search import diagnose_calls
@@ -138,7 +138,7 @@ def test_what_is_listed_of_a_release_is_what_a_run_of_it_tells(tmp_path: Path) -
     listed = {cause.name for cause in CAUSES.values() if release in cause.found_in}
     out = tmp_path / "run.json"
     convcheck("run", "--backend", "ml_dtypes", "-q", "--json", out)
-    causes = json.loads(out.read_text())["causes"]
+    causes = parsed(out.read_text())["causes"]
     told = {one["name"] for cause in causes for one in cause["together"]}
     assert listed in (told, set())  # of a release that came since, nothing is listed
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 from command import convcheck
+from report_json import parsed
 
 _TYPES = {"float8e4m3fn": ml_dtypes.float8_e4m3fn, "float8e5m2": ml_dtypes.float8_e5m2}
 
@@ -29,7 +29,7 @@ def test_it_is_an_answer_of_the_other_cause(tmp_path: Path) -> None:
     out = tmp_path / "run.json"
     types = ("--from", "float64", *(w for t in _TYPES for w in ("--to", t)))
     convcheck("run", "--backend", "ort", "onnx.Cast-23", *types, "--json", out)
-    first, *pairs = json.loads(out.read_text())["causes"]
+    first, *pairs = parsed(out.read_text())["causes"]
     assert [one["name"] for one in first["together"]] == ["through-float32"]
     assert len(pairs) == len(_TYPES)
     assert gives_what_came(first)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from catalogue import CATALOG
 from command import convcheck
 from places import ROOT
+from report_json import parsed
 
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.observations import Observation, observations_of
@@ -33,14 +33,14 @@ def laws_told(backend: str, asked: Sequence[str], out: Path) -> tuple[str, Mappi
     done = convcheck("survey", "--backend", backend, *asked, "--json", out, "--no-progress")
     if done.returncode == 4:
         pytest.skip(done.stderr)
-    found = json.loads(out.read_text())
+    found = parsed(out.read_text())
     laws: dict[str, set[str]] = {}
-    for row in found["rows"]:
-        by = found["rules"][row["rule"]]
-        for case, (here,) in zip(row["cases"], row["answers"], strict=True):
-            key = f"{case['id'].partition('/')[2]}: {by['rule']} / {by['row']}"
-            laws[key] = {fit for _, fits in here.get("fits", ()) for fit in fits}
-    return found["backends"][0]["info"]["version"], laws
+    for case in found["cases"]:
+        for row in case.get("rows", ()):
+            by = found["rules"][row["rule"]]
+            key = f"{case['case']['id'].partition('/')[2]}: {by['rule']} / {by['row']}"
+            laws[key] = {fit for _, fits in row.get("fits", ()) for fit in fits}
+    return found["backend"]["version"], laws
 
 
 def wrong(seen: Sequence[Observation], laws: Mapping[str, set[str]]) -> list[str]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 from command import convcheck, report_at
 from places import ROOT
-
-from convcheck.report.json.schemas import schema
+from report_json import held_log, parsed, render
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
 CHOICE = ("onnx.Cast-21", "--from", "float32", "--to", "float16", "--to", "bfloat16")
@@ -41,7 +38,7 @@ def test_a_cause_stands_before_what_it_explains(whole: tuple[str, Path]) -> None
 
 def test_the_report_has_the_cause_of_each_case(whole: tuple[str, Path]) -> None:
     found = report_at(whole[1])
-    jsonschema.validate(json.loads(whole[1].read_text()), schema("run"))
+    held_log(whole[1].read_text())
     [cause] = found["causes"]
     assert [one["name"] for one in cause["together"]] == ["truncates"]
     assert cause["explained"] == sum(c["answers"] for c in cause["cases"])
@@ -75,7 +72,7 @@ def test_a_fault_of_the_search_costs_no_verdict_and_is_said_once(
     assert f"note: onnx.Cast-21/float32-to-float16: {FAULT}" in said
     assert "(and 3 more)" in said
     found, due = (report_at(path) for path in (out, whole[1]))
-    jsonschema.validate(json.loads(out.read_text()), schema("run"))
+    held_log(out.read_text())
     assert [case["groups"] for case in found["cases"]] == [case["groups"] for case in due["cases"]]
     assert all(case["diagnosis"]["fault"].startswith("KeyError") for case in found["cases"])
     told = convcheck("diagnose", "--report", out, COLUMNS="200")
@@ -103,7 +100,7 @@ def test_shards_and_a_resumed_run_have_the_same_causes(
     whole: tuple[str, Path], shards: list[Path], tmp_path: Path
 ) -> None:
     merged, resumed, journal = (tmp_path / n for n in ("merged.json", "resumed.json", "journal"))
-    assert convcheck("merge", *shards, "--json", merged).returncode == 1
+    assert convcheck("report", *shards, "--json", merged).returncode == 1
     assert merged.read_bytes() == whole[1].read_bytes()
     convcheck(*RUN, "--max-failures", "1", "--resume", journal, "--json", tmp_path / "part.json")
     convcheck(*RUN, "--resume", journal, "--json", resumed)
@@ -118,7 +115,7 @@ def test_merged_shards_are_held_to_a_list_of_causes(
     assert listed.returncode == 0, listed.stderr
     text = known.read_text()
     assert text.count("[[known]]") == text.count('cause = "truncates"') == 1
-    merge = ("merge", *shards, "--known", known)
+    merge = ("report", *shards, "--known", known)
     assert convcheck(*merge).returncode == 0
     [part, _] = [convcheck("report", shard, "--known", known) for shard in shards]
     assert part.returncode == 0
@@ -136,9 +133,9 @@ def test_merged_shards_are_held_to_a_list_of_causes(
 def test_a_report_that_names_no_such_cause_is_damaged(
     whole: tuple[str, Path], tmp_path: Path
 ) -> None:
-    found = json.loads(whole[1].read_text()) | {"catalogue": []}
+    found = parsed(whole[1].read_text()) | {"catalogue": []}
     path = tmp_path / "damaged.json"
-    path.write_text(json.dumps(found))
+    path.write_text(render(found))
     done = convcheck("report", path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "it does not say what the cause" in done.stderr
@@ -157,5 +154,5 @@ def test_what_explains_a_doubted_case_is_not_looked_for_again(tmp_path: Path) ->
     lines = [line.split() for line in diary.read_text().splitlines()]
     assert len({process for process, what, of in lines if (what, of) == ("answers", case)}) == 2
     assert [of for _, what, of in lines if what == "searches"] == [case]
-    [cause] = json.loads(out.read_text())["causes"]
+    [cause] = parsed(out.read_text())["causes"]
     assert [one["case"] for one in cause["cases"]] == [case]

@@ -132,7 +132,7 @@ def test_shards_and_a_merge_are_the_run(tmp_path: Path) -> None:
         report(backend, tmp_path / f"{n}.json", *SMALL, "--shard", f"{n}/2")
     merged = tmp_path / "merged.json"
     parts = [tmp_path / "1.json", tmp_path / "2.json"]
-    assert convcheck("merge", *parts, "--json", merged, "--quiet").returncode == 1
+    assert convcheck("report", *parts, "--json", merged, "--quiet").returncode == 1
     found = report_at(merged)
     assert found["cases"] == whole["cases"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from command import convcheck, report_at, told
+from report_json import parsed
 
 RANGE, PROMOTE, FAKE, LIKE = (
     "openvino.Range-4", "openvino.ConvertPromoteTypes-14", "openvino.FakeConvert-13",
@@ -98,7 +98,7 @@ def test_inputs_of_ones_own_are_put_to_what_only_gives_a_type(words: Path) -> No
     options = (LIKE, "--case", "int8-int16", "--inputs", words)
     done = convcheck("run", "--backend", "reference", *options, "--json", "-")
     assert done.returncode == 0
-    [case] = told(json.loads(done.stdout))["cases"]
+    [case] = told(parsed(done.stdout))["cases"]
     assert (case["verdict"], case["checked"]) == ("pass", 2)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import re
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from command import convcheck, convcheck_process
+from report_json import parsed
 
 RIGHT, WRONG = "reference", "planted.rounding_backends:Truncating"
 ONE = ("onnx.Cast-21", "--from", "float32", "--to", "bfloat16")
@@ -102,7 +102,7 @@ def test_lists_of_known_failures(known: Path, tmp_path: Path) -> None:
 BAD = {
     "known.toml": (("run", "--backend", RIGHT, *ONE, "--known"), "[[known]]\ncase = 3\n", ":2"),
     "run.json": (("report",), "{}", "convcheck-run/3"),
-    "shard.json": (("merge",), "not JSON", "is not JSON"),
+    "shard.json": (("report",), "not JSON", "is not JSON"),
     "old.json": (("diff", "no-such.json"), "{}", "no-such.json"),
     "inputs": (("run", "--backend", RIGHT, *ONE, "--inputs"), "0x3f800000\n0xyz\n", ":2"),
     "journal": (("run", "--backend", RIGHT, *ONE, "--resume"), "[]\n", "is not the journal"),
@@ -159,7 +159,7 @@ def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path
     out, _ = process.communicate(timeout=60)
     assert process.returncode == code
     assert "INTERRUPTED" in out
-    written = json.loads(report.read_text())
+    written = parsed(report.read_text())
     assert written["interrupted"]
     assert written["cases"]
 

@@ -16,7 +16,7 @@ from convcheck.cli.progress import Work, announce, duration, progress, progress_
 
 LONG = (
     "run", "survey", "generate", "verify", "baseline", "export", "probe", "repro",
-    "diagnose", "merge", "lint", "score", "chain", "history", "emit", "site", "model",
+    "diagnose", "lint", "score", "chain", "history", "emit", "site", "model",
 )  # fmt: skip
 
 

@@ -17,11 +17,13 @@ import pytest
 from command import convcheck, report_at
 
 from convcheck.errors import UsageError
-from convcheck.judge.result import BackendInfo
+from convcheck.judge.result import BackendInfo, RunResult
 from convcheck.report.json.journal import Journal, open_journal
 
 SELECTION = ("onnx.Cast-21", "--to", "float8e4m3fn")
 BACKEND = "planted.diary:Diary"
+MINE = BackendInfo("mine", "1", "mine")
+RUN = RunResult(MINE, "edge", "disputed", (), ())
 
 
 def environment(diary: Path) -> dict[str, str]:
@@ -38,9 +40,8 @@ def done_in(journal: Path) -> set[str]:
     if not journal.exists():
         return set()
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
-    return {
-        json.loads(line)["unit"] for line in lines[1:] if line.endswith("\n") and '"unit"' in line
-    }
+    cases = (json.loads(line).get("case") for line in lines[1:] if line.endswith("\n"))
+    return {case["case"]["id"] for case in cases if case}
 
 
 @pytest.mark.parametrize("seed", [1])
@@ -126,30 +127,29 @@ def journal(tmp_path: Path) -> Path:
     return path
 
 
-def opened(path: Path, **run: str) -> Journal:
-    return open_journal(str(path), run, {}, [])
+def opened(path: Path) -> Journal:
+    return open_journal(str(path), RUN, {}, [])
 
 
 def test_a_file_that_is_no_journal_stays(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("a line without an end")
-    with pytest.raises(UsageError, match="is not the journal of a run"):
+    with pytest.raises(UsageError, match="is not the log of a run"):
         opened(path)
     assert path.read_text() == "a line without an end"
     with pytest.raises(UsageError, match="it is not a regular file"):
         opened(Path("/dev/null"))
     path.write_text("[" * 100_000 + "\n")
-    with pytest.raises(UsageError, match="is not the journal of a run"):
+    with pytest.raises(UsageError, match="is not the log of a run"):
         opened(path)
 
 
 def test_a_journal_whose_first_line_was_cut_short_begins_anew(tmp_path: Path) -> None:
     path = tmp_path / "run.journal"
-    opened(path).file.close()
-    text = path.read_text()
-    path.write_text(text[:20])
-    opened(path).file.close()
-    assert path.read_text() == text
+    for cut in ("", '{"form', '{"format":"convcheck-run/3","convch'):
+        path.write_text(cut)
+        opened(path).file.close()
+        assert path.read_text() == ""
 
 
 def test_a_journal_is_of_one_run_at_a_time(tmp_path: Path) -> None:
@@ -157,10 +157,10 @@ def test_a_journal_is_of_one_run_at_a_time(tmp_path: Path) -> None:
     first = opened(path)
     with pytest.raises(UsageError, match=r"another run is writing .*run.journal"):
         opened(path)
-    first.name(BackendInfo("mine", "1"))
+    first.name(MINE)
     first.file.close()
     again = opened(path)
-    assert again.backend == BackendInfo("mine", "1")
+    assert again.backend == MINE
     again.remove()
     assert not path.exists()
 
@@ -168,7 +168,7 @@ def test_a_journal_is_of_one_run_at_a_time(tmp_path: Path) -> None:
 def test_a_journal_on_a_full_disk(tmp_path: Path) -> None:
     file = Path("/dev/full").open("w")  # noqa: SIM115 — closing it is an error, too
     with pytest.raises(UsageError, match="No space left"):
-        Journal(tmp_path / "run.journal", file).name(BackendInfo("mine", "1"))
+        Journal(tmp_path / "run.journal", file, RUN).name(MINE)
     with contextlib.suppress(OSError):
         file.close()
 
@@ -192,15 +192,14 @@ def test_a_journal_that_is_not_this_runs(journal: Path, tmp_path: Path) -> None:
         return done.stderr
 
     assert 'its tier is "edge", not "boundary"' in refused("--tier", "boundary")
-    assert "its plan is" in refused("--from", "float32")
-    assert "its shard is null, not [1, 2," in refused("--shard", "1/2")
+    assert "is of another run" in refused("--from", "float64")
+    assert "its shard is null, not {" in refused("--shard", "1/2")
     journal.write_text(text + '{"id": 1}\n' + "cut sh")
-    assert f"{journal}:{text.count(chr(10)) + 1}: not a case's result" in refused()
+    assert f"{journal}:{text.count(chr(10)) + 1}: not a line of this run" in refused()
     journal.write_text("hello\n")
-    assert "is not the journal of a run" in refused()
+    assert "is not the log of a run" in refused()
     journal.write_text("{hello\n")
-    assert "is not the journal of a run" in refused()
-    head, backend, *rest = text.splitlines(keepends=True)
-    journal.write_text(head + backend.replace("diary", "another") + "".join(rest))
+    assert "is not the log of a run" in refused()
+    journal.write_text(text.replace('"name":"diary"', '"name":"another"'))
     assert "has results of another 1, and this is diary 1" in refused()
     assert not report.exists()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from command import convcheck
 from places import ROOT
+from report_json import several
 
 CASES = ("onnx.Cast-21", "--case", "int64-to-bool", "--case", "uint64-to-bool", "--no-progress")
 ONE, OTHER = "tests.planted.told_apart:ThroughInt32", "tests.planted.told_apart:Raises"
@@ -30,7 +30,7 @@ def test_they_are_shown_as_a_run_of_both_shows_them(reports: list[Path], tmp_pat
     done = convcheck("report", *reports, "--json", again)
     assert (done.returncode, done.stderr) == (ran.returncode, "")
     assert done.stdout == ran.stdout
-    assert json.loads(again.read_text())["causes"] == json.loads(both.read_text())["causes"] != []
+    assert again.read_text() == both.read_text()
 
 
 def test_one_backend_twice_goes_by_its_files(reports: list[Path], tmp_path: Path) -> None:
@@ -39,10 +39,8 @@ def test_one_backend_twice_goes_by_its_files(reports: list[Path], tmp_path: Path
     out = tmp_path / "r.json"
     done = convcheck("report", reports[0], copy, "--json", out)
     assert done.returncode == 1, done.stderr
-    [cause, *_] = json.loads(out.read_text())["causes"]
-    assert [side["address"] for side in cause["backends"]] == [
-        f"{ONE} in {file}" for file in (reports[0], copy)
-    ]
+    addresses = [log["backend"]["address"] for log in several(out.read_text())]
+    assert addresses == [f"{ONE} in {file}" for file in (reports[0], copy)]
 
 
 def test_a_choice_holds_for_each(reports: list[Path]) -> None:

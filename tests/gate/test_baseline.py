@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from catalogue import CATALOG
 from click.testing import CliRunner
 from command import convcheck, report_at
 from known_runs import CORPUS, ENTRY, FAILING, HERE, IDS, THERE, TODAY, WAIVER, found, whole, wrong
+from report_json import parsed
 from report_runs import NARROW, TABLE, unasked
 
 from convcheck import cli
@@ -277,7 +277,7 @@ class Shell:
         """Give the problems of the report, without the folder's name."""
         found = [
             {"repair": "", **one, "place": "{file}:{line}".format(**one["place"])}
-            for one in json.loads(self.json.read_text()).get("problems", [])
+            for one in parsed(self.json.read_text()).get("problems", [])
         ]
         return [{k: v.replace(f"{self.folder}/", "") for k, v in p.items()} for p in found]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import tomllib
 from pathlib import Path
@@ -12,6 +11,7 @@ from catalogue import CATALOG
 from command import convcheck
 from known_runs import FAILING, HERE, IDS, THERE, TODAY, found, whole
 from places import KERNELS
+from report_json import parsed
 from report_runs import passed, unasked
 
 from convcheck.errors import Place, UsageError
@@ -182,5 +182,5 @@ def test_the_life_of_a_kernel_that_disappears(tmp_path: Path) -> None:
     held = convcheck("run", *asked, "--known", known, "--json", report)
     assert held.returncode == 1, held.stdout
     assert "VANISHED" in held.stdout
-    (problem,) = json.loads(report.read_text())["problems"]
+    (problem,) = parsed(report.read_text())["problems"]
     assert "the backend says: no such kernel" in problem["message"]

@@ -75,5 +75,5 @@ def test_a_cache_that_forgets_an_attribute_shows_in_each_shard(tmp_path: Path) -
         placed = [g["placement"] for case in report_at(path)["cases"]
                   for g in case["groups"]]  # fmt: skip
         assert OTHERS in placed
-    assert convcheck("merge", *shards, "--json", merged, cwd=ROOT).returncode == 1
+    assert convcheck("report", *shards, "--json", merged, cwd=ROOT).returncode == 1
     assert report_at(merged)["cases"] == report_at(whole)["cases"]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from command import convcheck
-from report_json import document, render
+from report_json import document, parsed, render
 from report_runs import RUNS
 
 from convcheck.errors import Place, UsageError
@@ -128,10 +127,10 @@ def test_options_that_differ_on_the_command_line(tmp_path: Path) -> None:
         for shard, seed, path in (("1/2", 1, one), ("2/2", 2, other)):
             made = convcheck(command, *asked, "--seed", seed, "--shard", shard, "--json", path)
             assert made.returncode == 0, made.stderr
-        options = dict(json.loads(one.read_text())["shard"]["options"])
+        options = dict(parsed(one.read_text())["shard"]["options"])
         assert options["--from"] == "float16"
         assert options["SPEC"] == "onnx.Cast-19"
-        done = convcheck("merge", one, other)
+        done = convcheck("report", one, other)
         assert (done.returncode, done.stdout) == (2, "")
         said = f"{one} was run with --seed 1, and {other} with --seed 2\n  hint: merge the shards"
         assert said in done.stderr
@@ -165,11 +164,11 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     shards = [tmp_path / f"{i}.json" for i in (1, 2, 3)]
     for i, path in enumerate(shards, 1):
         assert convcheck(*asked, "--shard", f"{i}/3", "--json", path).returncode == 0
-    done = convcheck("merge", *shards, "--json", merged)
+    done = convcheck("report", *shards, "--json", merged)
     assert done.returncode == 0, done.stderr
     assert merged.read_bytes() == whole.read_bytes()
-    assert json.loads(shards[2].read_text())["shard"]["index"] == 3
-    missing = convcheck("merge", *shards[:2])
+    assert parsed(shards[2].read_text())["shard"]["index"] == 3
+    missing = convcheck("report", *shards[:2])
     assert (missing.returncode, missing.stdout) == (2, "")
     assert "shard 3/3 missing" in missing.stderr
 

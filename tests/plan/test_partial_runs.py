@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from command import convcheck, report_at
 from places import ROOT
+from report_json import parsed, render
 
 ARGUMENTS = ("--backend", "ml_dtypes", "onnx.Cast-21", "--case", "onnx.Cast-21/float64-to-int8",
              "--tier", "boundary", "--samples", 200_000)  # fmt: skip
@@ -35,14 +36,14 @@ def halves(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     monkeypatch.chdir(ROOT)
     paths = shards(tmp_path_factory.mktemp("halves"), *WRONG)
     monkeypatch.undo()
-    return [json.loads(path.read_text()) for path in paths]
+    return [parsed(path.read_text()) for path in paths]
 
 
 def merged(folder: Path, documents: list[dict[str, Any]]) -> tuple[int, str]:
     paths = [folder / f"h{n}.json" for n in range(len(documents))]
     for path, document in zip(paths, documents, strict=True):
-        path.write_text(json.dumps(document))
-    done = convcheck("merge", *paths)
+        path.write_text(render(document))
+    done = convcheck("report", *paths)
     return done.returncode, done.stderr
 
 
@@ -95,9 +96,9 @@ def test_a_half_that_is_none_is_refused(
 
 def test_a_report_of_a_shard_keeps_its_parts(tmp_path: Path, halves: list[dict[str, Any]]) -> None:
     path, again = tmp_path / "half.json", tmp_path / "again.json"
-    path.write_text(json.dumps(halves[0]))
+    path.write_text(render(halves[0]))
     convcheck("report", path, "--json", again)
-    assert json.loads(again.read_text())["parts"] == halves[0]["parts"]
+    assert parsed(again.read_text())["parts"] == halves[0]["parts"]
 
 
 def test_a_single_shard_is_merged(tmp_path: Path) -> None:
@@ -105,7 +106,7 @@ def test_a_single_shard_is_merged(tmp_path: Path) -> None:
     whole = tmp_path / "whole.json"
     assert convcheck("run", *ARGUMENTS, "--shard", "1/1", "--json", path).returncode == 0
     assert convcheck("run", *ARGUMENTS, "--json", whole).returncode == 0
-    assert convcheck("merge", path, "--json", out).returncode == 0
+    assert convcheck("report", path, "--json", out).returncode == 0
     assert out.read_bytes() == whole.read_bytes()
 
 
@@ -118,7 +119,7 @@ def test_what_was_judged_and_is_declined_fails_the_merged_run_too(tmp_path: Path
     for k, path in enumerate(paths, 1):  # nothing is judged
         done = convcheck("run", *options, "--shard", f"{k}/2", "--json", path)
         assert done.returncode == 3, done.stderr
-    done = convcheck("merge", *paths, "--known", known)
+    done = convcheck("report", *paths, "--known", known)
     assert (done.returncode, "VANISHED" in done.stdout) == (1, True), done.stdout
 
 
@@ -140,6 +141,6 @@ def test_a_run_that_was_ended_says_so_and_makes_no_list(tmp_path: Path) -> None:
     done = convcheck("run", "--backend", "ort", "onnx.Cast-21", "--from", "float32", "--fail-fast",
                      "-j", "1", "--json", out)  # fmt: skip
     assert (done.returncode, "ended early, results are partial" in done.stdout) == (1, True)
-    assert json.loads(out.read_text())["ended_early"]
+    assert parsed(out.read_text())["ended_early"]
     listed = convcheck("baseline", "--report", out, "--out", tmp_path / "known.toml")
     assert (listed.returncode, "a part of a run" in listed.stderr) == (2, True)

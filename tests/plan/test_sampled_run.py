@@ -99,7 +99,7 @@ def test_samples_come_again_and_shards_add_up(tmp_path: Path) -> None:
         (part,) = report(path, "--shard", f"{k}/2")["cases"]
         assert part["coverage"] == "partial"
     merged = tmp_path / "merged.json"
-    assert convcheck("merge", *shards, "--json", merged).returncode == 0
+    assert convcheck("report", *shards, "--json", merged).returncode == 0
     assert merged.read_bytes() == (tmp_path / "whole.json").read_bytes()
 
 

@@ -156,11 +156,11 @@ def test_shards_of_one_case_add_up(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
     (part,) = report_at(shards[1])["cases"]
     assert (part["coverage"], part["checked"] < 2**31) == ("partial", True)
-    assert convcheck("merge", *shards[::-1], "--json", merged).returncode == 0
+    assert convcheck("report", *shards[::-1], "--json", merged).returncode == 0
     assert merged.read_bytes() == whole.read_bytes()
     (case,) = report_at(whole)["cases"]
     assert (case["coverage"], case["checked"]) == ("exhaustive", 2**32)
-    lost = convcheck("merge", *shards[:2], "--json", merged)
+    lost = convcheck("report", *shards[:2], "--json", merged)
     assert lost.returncode == 2
 
 

@@ -21,7 +21,7 @@ from convcheck.errors import UsageError
 from convcheck.judge.answers import Answers, Avoid, Fault
 from convcheck.judge.elements import judge, tally_of
 from convcheck.judge.part import Part
-from convcheck.judge.result import CaseResult, Group
+from convcheck.judge.result import BackendInfo, CaseResult, Group, RunResult
 from convcheck.judge.tally import MAIN, Tally, finish
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Int
@@ -291,7 +291,10 @@ PLAN = [Unit(CASE, None, 1 << 32), Unit(CASE, SPAN, 1 << 32), Unit(CASE, OTHER, 
 
 
 def journal(path: Path) -> Journal:
-    return open_journal(str(path), {}, CATALOG.types.types, PLAN)
+    run = RunResult(BackendInfo("mine", "1", "mine"), "edge", "disputed", (), ())
+    made = open_journal(str(path), run, CATALOG.types.types, PLAN)
+    made.name(run.backend)
+    return made
 
 
 def test_a_journal_gives_back_what_was_found(tmp_path: Path) -> None:
@@ -303,7 +306,8 @@ def test_a_journal_gives_back_what_was_found(tmp_path: Path) -> None:
         with_journal.add(unit, part)
     with_journal.file.close()
     lines = (tmp_path / "j").read_text().splitlines()[1:]
-    assert len([held_to_schema("journal-line", json.loads(line)) for line in lines]) == len(PLAN)
+    held = [held_to_schema("run-line", json.loads(line)) for line in lines]
+    assert [line["unit"] for line in held if "unit" in line] == [unit.id for unit in PLAN]
     again = journal(tmp_path / "j")
     assert [again.done[unit.id].tally for unit in PLAN] == [part.tally for part in parts]
     assert again.done[PLAN[2].id].lost is not None
@@ -320,6 +324,6 @@ def test_a_journal_with_the_line_of_another_unit_is_refused(tmp_path: Path, numb
     written = journal(path)
     written.add(unit, part_of(unit, found))
     written.file.close()
-    with pytest.raises(UsageError, match="not a case's result") as error:
+    with pytest.raises(UsageError, match="not a line of this run") as error:
         journal(path)
     assert str(error.value).startswith(str(path))

@@ -21,6 +21,7 @@ from places import ROOT
 from planted.bad_backends import BAD, HangsOnOne
 from planted.float19 import in_folder
 from planted.identity import INT8, Corpus, SlowCorpus, case, judge
+from report_json import parsed
 
 from convcheck.ask.jobs import Job
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
@@ -125,7 +126,7 @@ def test_causes_of_a_sweep_are_those_of_a_run_on_this_machine(url: str, tmp_path
     for name, executor in {"here": ("--jobs", "1"), "there": ("--executor", url)}.items():
         done = convcheck(*ask, *executor, "--json", tmp_path / name)
         assert done.returncode == 1, done.stderr
-    here, there = (json.loads((tmp_path / name).read_text()) for name in ("here", "there"))
+    here, there = (parsed((tmp_path / name).read_text()) for name in ("here", "there"))
     assert here.pop("environment").keys() == there.pop("environment").keys()
     assert here == there
     [cause] = there["causes"]
@@ -139,7 +140,7 @@ def test_the_json_is_that_of_a_run_on_this_machine(of: str, url: str, tmp_path: 
     for name, executor in executors.items():
         done = convcheck("run", *selection.split(), *executor, "--json", tmp_path / name)
         assert done.returncode == 1, done.stderr
-    here, there = (json.loads((tmp_path / name).read_text()) for name in executors)
+    here, there = (parsed((tmp_path / name).read_text()) for name in executors)
     assert here.pop("environment").keys() == there.pop("environment").keys()
     assert here == there
     assert verdicts.items() <= here["summary"]["verdicts"].items()
@@ -151,10 +152,10 @@ def test_the_survey_is_that_of_one_on_this_machine(url: str, tmp_path: Path) -> 
     for name, executor in {"here": ("--jobs", "1"), "there": ("--executor", url)}.items():
         done = convcheck(*ask, *executor, "--json", tmp_path / name)
         assert done.returncode == 0, done.stderr
-    here, there = (json.loads((tmp_path / name).read_text()) for name in ("here", "there"))
+    here, there = (parsed((tmp_path / name).read_text()) for name in ("here", "there"))
     assert here.pop("environment").keys() == there.pop("environment").keys()
     assert here == there
-    assert any(row.get("differences") for row in here["rows"])
+    assert any(row["digest"] for case in here["cases"] for row in case.get("rows", ()))
 
 
 def test_a_backend_that_dies_costs_the_cluster_no_worker(url: str, local: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections import Counter
 from html import unescape
@@ -11,6 +10,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 from drawn import annotated, in_html, in_junit, in_markdown, print_report
+from report_json import parsed
 from report_runs import ELSE, PARSE, RUNS, answered, case, group, run
 from rich.console import Console
 
@@ -49,7 +49,7 @@ def in_terminal(result: RunResult, width: int = 250, verbose: bool = True) -> st
 
 @pytest.mark.parametrize("name", RUNS)
 def test_what_is_counted_in_a_run(name: str) -> None:
-    found = json.loads(text(RUNS[name]()))["summary"]
+    found = parsed(text(RUNS[name]()))["summary"]
     verdicts = " ".join(f"{v} {n}" for v, n in sorted(found["verdicts"].items()) if n)
     fields = ("cases", "judged", "gated", "checked", "wrong", "known", "waived")
     counts = " ".join(str(found[field]) for field in fields)
@@ -121,7 +121,7 @@ def test_the_tables_of_specs_are_one(name: str) -> None:
     printed = terminal_table(in_terminal(result))
     assert len(printed) > 0
     assert printed == markdown_table(in_markdown(result))
-    by_spec = json.loads(text(result))["summary"]["specs"]
+    by_spec = parsed(text(result))["summary"]["specs"]
     columns = {"cases": "cases", Document(result).counted: "checked", "judged": "values_judged"}
     for column, name_of_json in columns.items():
         assert {s: row.get(column, "0") for s, row in printed.items()} == {
@@ -146,7 +146,7 @@ def test_what_is_undefined_was_asked_and_not_judged(verdict: Verdict, said: str)
     assert Document(result).reasons[0] == said
     for page in (in_terminal(result), in_markdown(result), in_html(result)):
         assert said in re.sub(r"\*\*", "", " ".join(page.split()))
-    summary = json.loads(text(result))["summary"]
+    summary = parsed(text(result))["summary"]
     assert (summary["checked"], summary["values_judged"]) == (100, 60)
     side = plain_lines(side_by_side_page([Side("mine", Document(result), "")], False), 80)
     assert [line.split() for line in side if line.startswith("values")] == [
@@ -171,7 +171,7 @@ def test_cases_that_fail_the_run_are_as_many_in_each(name: str) -> None:
     failing = sum(
         test.find("failure") is not None or test.find("error") is not None for test in tests
     )
-    summary = json.loads(text(result))["summary"]
+    summary = parsed(text(result))["summary"]
     made = Document(result)
     gated = {one.case.id for finding in made.findings if finding.gated for one in finding.members}
     words = {"error", "crashed", "fail", "refused", "inconsistent"}

@@ -112,8 +112,8 @@ def test_cases_that_fail_in_neither() -> None:
     new = run(unasked(A, "unsupported", "no kernel"),
               answered(B, group(NARROW, "tolerated", reading="to even")))  # fmt: skip
     found = diff_runs(old, new)
-    assert [(t.case, t.before, t.after) for t in found.turned] == [(A, "pass", "unsupported")]
-    assert (found.free, found.findings, found.worse) == ((B,), (), False)
+    assert [(t.case, t.before, t.after) for t in found.verdicts] == [(A.id, "pass", "unsupported")]
+    assert (found.answers, found.findings, found.worse) == ((B.id,), (), False)
     assert not found.nothing
 
 
@@ -133,7 +133,7 @@ def test_other_vectors_are_refused_or_compared_loosely() -> None:
         check_comparable(old, new, ("a", "b"))
     assert "--any-corpus" in error.value.hint
     assert diff_runs(old, new).nothing
-    assert diff_runs(old, new).loose == ("onnx.Cast-21",)
+    assert diff_runs(old, new).other_vectors == ("onnx.Cast-21",)
     changed = other_vectors(run(answered(A, OTHER_KIND)))
     assert [f.change for f in diff_runs(old, changed).findings] == ["changed"]
     fixed = other_vectors(run(answered(A, RIGHT, checked=7)))
@@ -237,7 +237,7 @@ def test_the_json(files: Path) -> None:
     done = convcheck("diff", files / "old.json", files / "new.json", "--json", "-")
     assert "FIXED" in done.stderr
     found: dict[str, Any] = held_to_schema("diff", json.loads(done.stdout))
-    assert found["format"] == "convcheck-diff/2"
+    assert found["format"] == "convcheck-diff/3"
     assert found["summary"] == {
         "changed_cause": 0, "other_cause": 0,
         "new": 5, "changed": 1, "fixed": 1, "not_asked": 1, "other_verdict": 1, "other_answer": 1,
@@ -249,5 +249,7 @@ def test_the_json(files: Path) -> None:
         312,
         40,
     )
-    assert [f["after"]["excuse"] for f in found["findings"] if f["case"] == B.id] == ["known"]
+    assert [f["after"]["excuse"]["kind"] for f in found["findings"] if f["case"] == B.id] == [
+        "known"
+    ]
     assert found["new"]["interrupted"] is True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from io import StringIO
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.diff import diff_page
-from convcheck.report.json.diff import diff_text
 from convcheck.report.json.encode import text
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
@@ -43,7 +41,7 @@ def test_the_difference_of_runs_shows_it() -> None:
     found, [its] = diff_runs(good, bad), ids(bad)
     lines = plain_lines(diff_page(found, verbose=False), 80)
     assert any(line.startswith("NEW") and its in line for line in lines)
-    assert json.loads(diff_text(found))["findings"][0]["after"]["finding"] == its
+    assert found.findings[0].finding == its
 
 
 def test_it_is_that_of_the_same_failure_in_another_run() -> None:

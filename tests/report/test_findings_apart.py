@@ -11,6 +11,7 @@ from catalogue import CATALOG
 from command import convcheck
 from drawn import annotated, in_html, in_junit, in_markdown
 from known_runs import TODAY
+from report_json import parsed
 from report_runs import TRUNCATED, answered, case, run
 
 from convcheck.gate.baseline import baseline
@@ -51,7 +52,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "--from", "int8", "--to", "float8e8m0", "--where", "round_mode=down", "--json", path,
     )  # fmt: skip
     assert done.returncode == 1
-    made: dict[str, Any] = json.loads(path.read_text())
+    made: dict[str, Any] = parsed(path.read_text())
     return made
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command import check_golden, convcheck
+from command import convcheck
 from drawn import in_html
 from report_runs import (
     CAUSES,
@@ -74,12 +74,6 @@ class Parts(HTMLParser):
 # The data ------------------------------------------------------------------------------------
 
 
-def test_data() -> None:
-    found = json.loads(json.dumps(data_of(RUNS["explained"]())))
-    lines = (f"{json.dumps(key)}: {_spelled(value)}" for key, value in found.items())
-    check_golden("html-explained.json", "{\n" + ",\n".join(lines) + "\n}\n", width=None)
-
-
 def test_a_page_with_causes_says_that_others_were_not_tried() -> None:
     said = "where one fits, others are not."
     assert said in in_html(RUNS["explained"]())
@@ -100,13 +94,6 @@ def test_data_has_every_finding_with_its_examples(name: str) -> None:
     shown = {tuple(int(w[0], 16) if isinstance(w, list) else None for w in e) for e in held}
     codes = ((e.inputs[0], e.expected, e.got) for e in wrong)
     assert shown == {tuple(c if isinstance(c, int) else None for c in e) for e in codes}
-
-
-def _spelled(value: Any) -> str:
-    """Spell a pool with an item a line, so that a difference is a line too."""
-    if not isinstance(value, list):
-        return json.dumps(value)
-    return "[\n" + ",\n".join(f"  {json.dumps(item)}" for item in value) + "\n]"
 
 
 @pytest.mark.parametrize("name", ["failing", "calls", "listed"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import subprocess
@@ -15,7 +14,7 @@ from command import check_golden
 from drawn import print_report
 from planted.promotion_asked import SPEC, TYPES, Asked
 from planted.promotion_bugs import PromotionBug, bugs
-from report_json import document, masked, render
+from report_json import document, masked, parsed, render
 from report_runs import (
     ELSE,
     FORMATS,
@@ -250,13 +249,13 @@ def test_json_write_replaces_the_file_and_leaves_nothing_beside(tmp_path: Path) 
     path = tmp_path / "report.json"
     path.write_text("an older report")
     encode.write(all_pass(), str(path))
-    assert json.loads(path.read_text())["summary"]["gated"] == 0
+    assert parsed(path.read_text())["summary"]["gated"] == 0
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_json_write_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     encode.write(nothing(), "-")
-    assert json.loads(capsys.readouterr().out)["summary"]["judged"] == 0
+    assert parsed(capsys.readouterr().out)["summary"]["judged"] == 0
 
 
 def test_json_write_where_it_cannot(tmp_path: Path) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import jsonschema
 import pytest
-from report_json import document, held_to_schema, render
+from report_json import document, held_log
 from report_runs import RUNS
 
+from convcheck.report.json.encode import text
 from convcheck.report.json.schemas import FOLDER, FORMATS, schema, schema_text
 
 
@@ -25,7 +25,7 @@ def test_every_schema_file_is_of_a_format() -> None:
 
 
 def test_fields_are_described_by_their_comments() -> None:
-    struct = schema("run")["$defs"]["Group"]
+    struct = schema("run-line")["$defs"]["Group"]
     said = struct["properties"]["of"]["description"]
     assert said == "How many values the row decided."
     assert struct["additionalProperties"] is False
@@ -34,7 +34,7 @@ def test_fields_are_described_by_their_comments() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_reports_are_what_the_schema_says(name: str) -> None:
-    held_to_schema("run", document(RUNS[name]()))
+    held_log(text(RUNS[name]()))
 
 
 def damaged(found: Any, path: tuple[Any, ...], to: object) -> Any:
@@ -48,14 +48,14 @@ def damaged(found: Any, path: tuple[Any, ...], to: object) -> Any:
 @pytest.mark.parametrize(
     ("path", "to"),
     [
-        (("cases", 0, "groups", 0, "verdict"), "wrong"),
-        (("cases", 0, "checked"), -1),
-        (("cases", 0, "groups", 0, "examples", 0, "asked"), "call"),
+        (("case", "groups", 0, "verdict"), "wrong"),
+        (("case", "checked"), -1),
+        (("case", "groups", 0, "examples", 0, "asked"), "call"),
         (("more",), 1),
     ],
 )
 def test_the_schema_sees_damage(path: tuple[Any, ...], to: object) -> None:
-    found = json.loads(render(document(RUNS["failing"]())))
-    validator = jsonschema.Draft202012Validator(schema("run"))
+    found = {"case": document(RUNS["failing"]())["cases"][0]}
+    validator = jsonschema.Draft202012Validator(schema("run-line"))
     assert validator.is_valid(found)
     assert not validator.is_valid(damaged(found, path, to))

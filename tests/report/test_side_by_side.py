@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command import check_golden, convcheck
 from report_json import document as report_document
-from report_json import held_to_schema, render
+from report_json import held_log
 from report_runs import (
     TRUNCATED,
     all_pass,
@@ -33,7 +31,7 @@ from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.console import put
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
-from convcheck.report.json import reports as reports_json
+from convcheck.report.json.encode import text_of_several
 from convcheck.report.short_names import short_names
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
@@ -117,11 +115,10 @@ def test_columns_that_do_not_fit_are_shown_in_parts() -> None:
 def test_reports_hold_those_of_each_run() -> None:
     runs = {"good": all_pass(), "bad": failing(), "many-kinds": kinds()}
     results = [replace(run, backend=BackendInfo(name, f"{name} 1.2")) for name, run in runs.items()]
-    document = json.loads(reports_json.side_by_side_text(results, {"gone": "no such library"}))
-    assert held_to_schema("runs", document)
-    assert [r["backend"]["name"] for r in document["reports"]] == ["good", "bad", "many-kinds"]
-    assert document["not_started"] == [{"address": "gone", "error": "no such library"}]
-    assert document["reports"][0] == json.loads(render(report_document(results[0])))
+    *logs, gone = held_log(text_of_several(results, {"gone": "no such library"}))
+    assert [r["backend"]["name"] for r in logs] == ["good", "bad", "many-kinds"]
+    assert (gone["backend"]["address"], gone["error"]) == ("gone", "no such library")
+    assert logs == [report_document(result) for result in results]
 
 
 def test_causes_that_backends_share_stand_first() -> None:
@@ -142,12 +139,6 @@ def test_causes_that_backends_share_stand_first() -> None:
     heads, *counts = [line.split()[:2] for line in lines[at + 1 : at + 5]]
     assert heads == ["one", "other"]
     assert counts == [["4", "4"], ["1", "0"], ["1", "0"]]
-    document = json.loads(reports_json.side_by_side_text(runs, {}))
-    assert held_to_schema("runs", document)
-    first, *others = document["causes"]
-    assert [one["address"] for one in first["backends"]] == ["one", "other"]
-    assert [len(one["cases"]) for one in first["backends"]] == [4, 4]
-    assert [[b["address"] for b in one["backends"]] for one in others] == [["one"], ["one"]]
 
 
 def test_short_names() -> None:
@@ -178,11 +169,6 @@ def test_each_backend_has_its_turn() -> None:
 SMALL = ("onnx.Cast-21", "--from", "float16", "--to", "float8e5m2")
 
 
-def documents(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text())
-    return found
-
-
 def test_a_run_of_several_backends(tmp_path: Path) -> None:
     both = ("--backend", "reference", "--backend", TRUNCATING)
     done = convcheck("run", *both, *SMALL, "--json", tmp_path / "r.json")
@@ -190,11 +176,12 @@ def test_a_run_of_several_backends(tmp_path: Path) -> None:
     assert done.stderr == ""
     assert "Truncating  FAIL" in done.stdout
     assert "reference   PASS" in done.stdout
-    document = documents(tmp_path / "r.json")
-    assert document["format"] == "convcheck-runs/3"
-    assert [r["summary"]["gated"] > 0 for r in document["reports"]] == [False, True]
+    logs = held_log((tmp_path / "r.json").read_text())
+    assert [log["summary"]["gated"] > 0 for log in logs] == [False, True]
     convcheck("run", "--backend", "reference", *SMALL, "--json", tmp_path / "one.json")
-    assert document["reports"][0] == documents(tmp_path / "one.json")
+    assert logs[:1] == held_log((tmp_path / "one.json").read_text())
+    again = convcheck("report", tmp_path / "r.json")
+    assert (again.returncode, again.stdout) == (1, done.stdout)
 
 
 def test_one_that_cannot_be_started_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
@@ -205,7 +192,8 @@ def test_one_that_cannot_be_started_does_not_keep_the_others_from_it(tmp_path: P
     assert "no such runtime here" in done.stdout
     assert "Absent     NOT STARTED" in done.stdout
     assert "reference  PASS" in done.stdout
-    assert [d["address"] for d in documents(path)["not_started"]] == [ABSENT]
+    failed = [log["backend"]["address"] for log in held_log(path.read_text()) if "error" in log]
+    assert failed == [ABSENT]
     bad = convcheck("run", *good, "--backend", TRUNCATING, *SMALL)
     assert bad.returncode == 1  # a finding is graver
     none = convcheck("run", "--backend", ABSENT, "--backend", "no.such:Thing", *SMALL)

@@ -31,7 +31,7 @@ from convcheck.history.matrix import RuleKey
 from convcheck.judge.result import BackendInfo, RunResult, Shard
 from convcheck.records import replace
 from convcheck.report.json.encode import text as text_of
-from convcheck.report.json.reports import side_by_side_text
+from convcheck.report.json.encode import text_of_several
 from convcheck.report.site.cells import bar_parts, heat_cells
 from convcheck.report.site.model import Site, site_of
 from convcheck.report.site.names import RunName, file_name, finding_of_site, run_name
@@ -216,9 +216,9 @@ def test_bad_input(tmp_path: Path) -> None:
         "same.json": text_of(good), "good.json": text_of(good),
         "old.json": text_of(good).replace("convcheck-run/3", "convcheck-run/0"),
         "shard.json": text_of(replace(good, shard=Shard(1, 2, "feed" * 16))),
-        "none_of_many.json": side_by_side_text([], {"ort": "it is not installed"}),
-        "old_of_many.json": side_by_side_text([good], {}).replace('"convcheck-run/3', '"x/2'),
-        "twice.json": side_by_side_text([good, good], {}),
+        "none_of_many.json": text_of_several([], {"ort": "it is not installed"}),
+        "old_of_many.json": text_of_several([good], {}).replace('"convcheck-run/3', '"x/2'),
+        "twice.json": text_of_several([good, good], {}),
     }  # fmt: skip
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -229,7 +229,7 @@ def test_bad_input(tmp_path: Path) -> None:
         ("none_of_many.json",): "none_of_many.json has no report in it\n  hint:",
         ("old_of_many.json",): "old_of_many.json is not a convcheck-run/3 but a x/2\n  hint:",
         ("twice.json",): "twice.json and twice.json are both of onnxruntime 1.0",
-        ("shard.json",): "shard 1 of 2 only\n  hint: `convcheck merge`",
+        ("shard.json",): "shard 1 of 2 only\n  hint: `convcheck report`",
         ("good.json", "same.json"): "good.json and same.json are both of onnxruntime 1.0, and both"
         " have onnx.Cast-19\n  hint: give one report",
     }
@@ -250,7 +250,7 @@ def test_reports_of_other_specs_are_one_release(tmp_path: Path) -> None:
 def test_a_run_of_several_backends_is_as_good_as_a_report_of_each(tmp_path: Path) -> None:
     apart = build_site(tmp_path, SITE)
     both = tmp_path / "both.json"
-    both.write_text(side_by_side_text(SITE, {"torch": "it is not installed"}), "utf-8")
+    both.write_text(text_of_several(SITE, {"torch": "it is not installed"}), "utf-8")
     done = convcheck("site", tmp_path / "one", both, "--no-progress")
     assert done.returncode == 0, done.stderr
     for page in apart.rglob("*"):

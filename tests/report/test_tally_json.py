@@ -48,7 +48,7 @@ from convcheck.semantics.program import Program, compile_case
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import Span
 
-SCHEMA = schema("run")
+SCHEMA = schema("run-line")
 OF_TALLY, OF_PART = (
     jsonschema.Draft202012Validator(
         {"$schema": SCHEMA["$schema"], "$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]}

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from catalogue import CATALOG
 from command import check_golden, convcheck
 from places import ROOT
-from report_json import masked
+from report_json import held_log
 from rich.console import Console
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.catalogue import causes_of
-from convcheck.errors import Place, UsageError
+from convcheck.errors import Place
 from convcheck.judge.answers import ANSWERED, REFUSED, CallAnswers
-from convcheck.judge.result import BackendInfo, CaseResult, Shard, Surveyed
-from convcheck.plan.deal import plan_digest
+from convcheck.judge.result import BackendInfo, CaseResult, RunResult, Surveyed
 from convcheck.plan.runner import execute
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.records import replace
 from convcheck.report.draw.console import put
 from convcheck.report.draw.survey import survey_page
-from convcheck.report.json.codec import json_text
-from convcheck.report.json.schemas import schema
-from convcheck.report.json.survey import read_survey, survey_text
-from convcheck.report.json.survey_merge import merge_surveys
+from convcheck.report.json.decode import read_each
+from convcheck.report.json.encode import text_of_several
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
@@ -43,7 +38,6 @@ from convcheck.survey.survey import OpenRows, survey
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 
-SCHEMA = schema("survey")
 KNOWN = Known(CATALOG, causes_of(CATALOG))
 PLANTED = "tests.planted.free_backends:"
 INTEGERS = Selection(("onnx.Cast-21",), ("float32", "float16"), ("int8", "int16", "uint8", "int32"))
@@ -67,9 +61,13 @@ def asked(name: str, selection: Selection, tier: str = "edge") -> tuple[CaseResu
     return done.results
 
 
+def column(name: str, *results: CaseResult) -> Column:
+    backend = BackendInfo(name, "1", name)
+    return Column(name, RunResult(backend, "edge", "disputed", (), results, survey=True))
+
+
 def together(*names: str, selection: Selection = INTEGERS) -> Survey:
-    columns = tuple(Column(n, BackendInfo(n.lower(), "1")) for n in names)
-    return Survey(columns, "edge", "c0ffee", collect([asked(n, selection) for n in names]))
+    return Survey(tuple(column(n, *asked(n, selection)) for n in names))
 
 
 def shown(found: Survey, width: int = 80) -> str:
@@ -205,8 +203,7 @@ def test_backends_are_compared_by_their_answers() -> None:
 def test_every_difference_is_found() -> None:
     """Two backends that differ in one input of a row are told to differ in that one."""
     first = asked("X86", SHORT)
-    found = row(Survey((), "edge", "", collect([first, first])), "float-to-short / x > max")
-    assert not found.differences
+    assert not any(row.differences for row in collect([first, first]))
     [changed] = [r for r in first if r.case.name == "float32-to-int4"]
     rows = tuple(_with_one_changed(one) for one in changed.rows)
     other = tuple(replace(r, rows=rows) if r is changed else r for r in first)
@@ -237,19 +234,10 @@ def test_what_could_not_be_surveyed_is_said() -> None:
 
 def everything() -> Survey:
     names = ("X86", "Clamping", "Wrapping", "Refusing", "Unable", "Moody", "Lawless")
-    found = together(*names)
-    short = together(*names[:2], "ByTheOther", selection=SHORT)
-    assert short.rows
-    absent = Column("process:absent", None, "no such program")
-    rows = tuple(_with_one_more(row) for row in found.rows)
-    return Survey((*found.columns, absent), "edge", "c0ffee", rows, ("a note",))
-
-
-def _with_one_more(row: SurveyRow) -> SurveyRow:
-    """Return a row that another backend was not asked."""
-    differences = tuple(replace(d, answers=(*d.answers, None)) for d in row.differences)
-    answers = tuple((*here, None) for here in row.answers)
-    return SurveyRow(row.decision, row.cases, answers, differences)
+    first, *others = together(*names).columns
+    assert first.run
+    noted = replace(first, run=replace(first.run, notes=("a note",)))
+    return Survey((noted, *others, Column("process:absent", None, "no such program")))
 
 
 def test_terminal_golden() -> None:
@@ -257,14 +245,16 @@ def test_terminal_golden() -> None:
     assert max(map(len, shown(everything(), 120).splitlines())) <= 120
 
 
-def test_json_is_what_the_schema_says_and_golden() -> None:
-    for found in (everything(), of_calls(), together("reference", "ByTheOther", selection=SHORT)):
-        document = json.loads(survey_text(found))
-        jsonschema.Draft202012Validator(SCHEMA).validate(document)
-    found = together("reference", "ByTheOther", selection=SHORT)
-    document = masked(json.loads(survey_text(found)))
-    text = json_text(document, "rules", "rows", nested="answers")
-    check_golden("survey-readings.json", text, None)
+def test_a_log_that_is_read_back_is_drawn_alike(tmp_path: Path) -> None:
+    """Also one of whole calls, whose examples have tensors."""
+    calls = Selection(("onnx.Range-11",), globs=("*/int16-*",))
+    for found in (everything(), together("ort", "reference", selection=calls)):
+        (tmp_path / "survey.json").write_text(text_of_several(found.runs, {}))
+        held_log((tmp_path / "survey.json").read_text())
+        runs = read_each(str(tmp_path / "survey.json"), CATALOG.types.types, surveys=True)
+        again = Survey(tuple(Column(run.backend.address, run) for run in runs))
+        kept = Survey(tuple(column for column in found.columns if column.run))
+        assert shown(again) == shown(kept)
 
 
 # Whole calls, built by hand.
@@ -300,9 +290,9 @@ def of_calls() -> Survey:
         "both": [[1, 1], [2], [3], [4], [5]],
         "neither": [[1, 1], [7], [3], None, None],
     }
-    results = [[survey(KNOWN, cut, answering(answers))] for answers in said.values()]
-    columns = tuple(Column(name, BackendInfo(name, "1")) for name in said)
-    return Survey(columns, "edge", "c0ffee", collect(results))
+    return Survey(
+        tuple(column(name, survey(KNOWN, cut, answering(due))) for name, due in said.items())
+    )
 
 
 class Fixed:
@@ -354,14 +344,15 @@ def test_real_runtimes_are_surveyed(tmp_path: Path) -> None:
     assert done.stderr == ""
     assert "onnxruntime" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    document = json.loads(path.read_text())
-    jsonschema.Draft202012Validator(SCHEMA).validate(document)
-    assert [b["address"] for b in document["backends"]] == ["ort", "onnx-reference"]
-    rules = (document["rules"][row["rule"]] for row in document["rows"])
-    names = {f"{rule['rule']} / {rule['row']}" for rule in rules}
-    assert {"float-to-fixed / x > max", "float-to-short / else"} <= names
-    answered = [b for r in document["rows"] for here in r["answers"] for b in here if b]
-    assert any(b["asked"] and b.get("fits") for b in answered)
+    logs = held_log(path.read_text())
+    assert [log["backend"]["address"] for log in logs] == ["ort", "onnx-reference"]
+    for log in logs:
+        found = [(log["rules"][r["rule"]], r) for case in log["cases"] for r in case["rows"]]
+        names = {f"{rule['rule']} / {rule['row']}" for rule, _ in found}
+        assert {"float-to-fixed / x > max", "float-to-short / else"} <= names
+        assert any(row["asked"] and row.get("fits") for _, row in found)
+    again = convcheck("report", path)
+    assert (again.returncode, again.stdout) == (0, done.stdout)
 
 
 def test_two_surveys_give_the_same_bytes(tmp_path: Path) -> None:
@@ -375,73 +366,34 @@ def test_shards_merged_give_the_bytes_of_one_survey(tmp_path: Path) -> None:
     backends = ("--backend", f"{PLANTED}Refusing", "--backend", "reference")
     select = ("onnx.Cast-21", "onnx.Cast-19", "--from", "float16", "--to", "int8", "--to", "int16")
     ask = ("survey", *backends, *select, "--jobs", "1", "--json")
-    whole = convcheck(*ask, tmp_path / "whole")
+    whole = convcheck(*ask, tmp_path / "whole.json")
     assert whole.returncode == 0
-    shards = [tmp_path / f"{index}" for index in (3, 1, 2)]
+    shards = [tmp_path / f"{index}.json" for index in (3, 1, 2)]
     for path in shards:
-        assert convcheck(*ask, path, "--shard", f"{path.name}/3").returncode == 0
-    done = convcheck("merge", *shards, "--json", tmp_path / "merged")
+        assert convcheck(*ask, path, "--shard", f"{path.stem}/3").returncode == 0
+    done = convcheck("report", *shards, "--json", tmp_path / "merged")
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "merged").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert (tmp_path / "merged").read_bytes() == (tmp_path / "whole.json").read_bytes()
     assert done.stdout == whole.stdout
-    done = convcheck("merge", *shards, "--html", tmp_path / "merged.html")
+    done = convcheck("report", *shards, "--html", tmp_path / "merged.html")
     assert done.returncode == 2
     assert "has no other formats" in done.stderr
+    (tmp_path / "again.json").write_bytes(shards[0].read_bytes())
     refused = {
         "shard 2/3 missing": shards[:2],
-        "are both shard": [*shards, shards[0]],
-        "is a whole survey": [*shards, tmp_path / "whole"],
+        "are both shard": [*shards, tmp_path / "again.json"],
+        "is a whole run": [*shards, tmp_path / "whole.json"],
     }
     for said, paths in refused.items():
-        done = convcheck("merge", *paths, "--json", "-")
+        done = convcheck("report", *paths, "--json", "-")
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
-
-
-def test_rows_and_cases_that_one_backend_lost_keep_their_order_in_a_merge() -> None:
-    """The first backend has no result of some cases: they come after, as in one survey."""
-    first, other = (list(asked(name, INTEGERS)) for name in ("Clamping", "Refusing"))
-    results = [first[1:3] + first[4:], other]
-    ids = [result.case.id for result in other]
-    columns = (Column("a", BackendInfo("a", "1")), Column("b", BackendInfo("b", "1")))
-
-    def part(index: int, of: int) -> Survey:
-        mine = ids[index - 1 :: of]
-        rows = collect([[r for r in one if r.case.id in mine] for one in results], untaken=True)
-        shard = Shard(index, of, plan_digest(ids))
-        return Survey(columns, "edge", "c0ffee", rows, shard=shard, asked=tuple(mine))
-
-    whole = Survey(columns, "edge", "c0ffee", collect(results))
-    merged = merge_surveys([(str(index), part(index, 3)) for index in (1, 2, 3)])
-    assert survey_text(merged) == survey_text(whole)
-
-
-def test_a_survey_that_is_read_back_is_drawn_alike(tmp_path: Path) -> None:
-    """Also one of whole calls, whose examples have tensors."""
-    calls = Selection(("onnx.Range-11",), globs=("*/int16-*",))
-    of_range = together("ort", "reference", selection=calls)
-    for found in (everything(), of_range):
-        (tmp_path / "survey.json").write_text(survey_text(found))
-        again = read_survey(str(tmp_path / "survey.json"), CATALOG.types.types)
-        assert shown(again) == shown(found)
-
-
-def test_a_survey_that_names_a_case_twice_is_damaged(tmp_path: Path) -> None:
-    """In one row, or in two that are the same row."""
-    good, path = everything(), tmp_path / "survey.json"
-    first, *others = good.rows
-    twice = replace(first, cases=(*first.cases, first.cases[0]))
-    twice = replace(twice, answers=(*first.answers, first.answers[0]))
-    for rows in ((twice, *others), (first, *others, first)):
-        path.write_text(survey_text(replace(good, rows=rows)))
-        with pytest.raises(UsageError, match=f"damaged survey: {first.cases[0].id} stands twice"):
-            read_survey(str(path), CATALOG.types.types)
 
 
 def test_json_on_stdout_is_json_alone() -> None:
     select = ("onnx.Cast-21", "--from", "float16", "--to", "int8")
     done = convcheck("survey", "--backend", "reference", *select, "--json", "-")
-    assert json.loads(done.stdout)["format"] == "convcheck-survey/3"
+    assert [log["survey"] for log in held_log(done.stdout)] == [True]
     assert "SURVEYED" in done.stderr
 
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-from convcheck.judge.failure import sort_of
-from convcheck.judge.result import EVER, FAILURES, CaseResult, CauseInWords, RunResult, gates
+from convcheck.judge.result import EVER, FAILURES, CauseInWords, ExplainedCase
 from convcheck.judge.words import clean, row_names
 from convcheck.plan.cause_changes import OTHER, CauseChange, CauseWay, OtherCause
-from convcheck.plan.diff import CHANGES, Change, ComparedFailure, FailureChange, RunDifference
+from convcheck.plan.diff import (
+    CHANGES,
+    Change,
+    ComparedRun,
+    Failure,
+    FailureChange,
+    RunDifference,
+)
 from convcheck.report.blocks import BLANK, INDENT, Block, Text, cut, item, under
 from convcheck.report.causes import said_of
 from convcheck.rules.case_names import compact_names
-from convcheck.rules.model import Case
 from convcheck.wording import GLUE, number, plural
 
 _LONG = 200  # a message is cut here, unless everything is asked for
@@ -36,25 +41,26 @@ def diff_page(found: RunDifference, verbose: bool) -> Iterator[Block]:
     if body:
         yield from (*body, BLANK)
     compared = f"{plural(found.compared, 'case')}"
-    if counts := ", ".join(_counted(n, what) for what, n in found.counts.items() if n):
+    counted = ((what.replace("_", " "), n) for what, n in found.summary.items() if n)
+    if counts := ", ".join(_counted(n, what) for what, n in counted):
         yield Text(f"{counts}; {compared} compared", "bold")
     else:
         yield Text(f"no difference in {compared}", "bold green")
 
 
 def _body(found: RunDifference, verbose: bool) -> Iterator[Block]:
-    causes = [block for one in found.causes.changes for block in _cause(one, verbose)]
-    causes += _explanations(found.causes.others, verbose)
+    causes = [block for one in found.causes for block in _cause(one, verbose)]
+    causes += _explanations(found.other_causes, verbose)
     yield from (*causes, BLANK) if causes else ()
     for change in CHANGES:
         several = _together(found.of(change))
         for same in several if verbose else several[:_FINDINGS]:
-            yield from _finding(same, found, verbose)
+            yield from _finding(same, verbose)
         if len(several) > _FINDINGS and not verbose:
             more = plural(len(several) - _FINDINGS, "more finding")
             yield Text(f"{change.upper()}  … {more} (-v lists all)", "dim")
     for label, said, cases in _others(found):
-        names = compact_names(case.id for case in cases)
+        names = compact_names(cases)
         yield item(label, "cyan", said if verbose else f"{said}: {', '.join(names)}", cut=True)
         yield from (under(name, hang=2) for name in names if verbose)
 
@@ -76,13 +82,13 @@ def _title(found: RunDifference) -> str:
 def _notes(found: RunDifference) -> Iterator[str]:
     for which, run in (("old", found.old), ("new", found.new)):
         yield from _partial(which, run)
-    if found.loose:
-        yield f"other vectors of {', '.join(found.loose)}: counts and inputs not compared"
-    if found.causes.untried:
-        yield f"no causes were tried in the {found.causes.untried} run: causes not compared"
+    if found.other_vectors:
+        yield f"other vectors of {', '.join(found.other_vectors)}: counts and inputs not compared"
+    if found.untried:
+        yield f"no causes were tried in the {found.untried} run: causes not compared"
 
 
-def _partial(which: str, run: RunResult) -> Iterator[str]:
+def _partial(which: str, run: ComparedRun) -> Iterator[str]:
     missing = "added" if which == "old" else "removed"
     if run.interrupted:
         yield f"the {which} run was interrupted; what it did not get to is shown as {missing}"
@@ -98,16 +104,18 @@ def _cause(one: CauseChange, verbose: bool) -> Iterator[Block]:
     sides = (one.before, one.after)
     cases, answers = ([count(side) for side in sides] for count in (len, _answers))
     count = f"{_became(cases, 'case')}, {_became(answers, 'answer')}"
-    yield item(f"{one.change.upper()} CAUSE", _CAUSE_STYLES[one.change], said_of(one.causes), count)
-    names = compact_names(case.case.id for case in one.after or one.before)
+    yield item(
+        f"{one.change.upper()} CAUSE", _CAUSE_STYLES[one.change], said_of(one.together), count
+    )
+    names = compact_names(case.case for case in one.after or one.before)
     yield Text(", ".join(names), indent=INDENT, hang=2, cut=not verbose)
     for said, when in ((_states(one.came), "before"), (_states(one.left), "now")):
         if said:
             yield under(f"{when}: {said}", "dim", hang=2)
 
 
-def _answers(cases: Sequence[CaseResult]) -> int:
-    return sum(case.diagnosis.answers for case in cases if case.diagnosis)
+def _answers(cases: Sequence[ExplainedCase]) -> int:
+    return sum(case.answers for case in cases)
 
 
 def _became(counts: Sequence[int], noun: str) -> str:
@@ -127,7 +135,7 @@ def _explanations(others: Iterable[OtherCause], verbose: bool) -> Iterator[Block
     found: dict[str, list[str]] = {}
     for one in others:
         said = f"was {_explained_by(one.before)}; is {_explained_by(one.after)} now"
-        found.setdefault(said, []).append(one.case.id)
+        found.setdefault(said, []).append(one.case)
     for said, ids in found.items():
         names, count = ", ".join(compact_names(ids)), plural(len(ids), "case")
         yield item("OTHER CAUSE", "bold yellow", names, count, cut=not verbose)
@@ -141,34 +149,34 @@ def _explained_by(causes: Sequence[CauseInWords]) -> str:
 # Failures ------------------------------------------------------------------------------------
 
 
-def _finding(same: Sequence[FailureChange], found: RunDifference, verbose: bool) -> Iterator[Block]:
+def _finding(same: Sequence[FailureChange], verbose: bool) -> Iterator[Block]:
     """Yield a finding: the cases and the counts, then the rule row and what is wrong."""
     change, names = same[0].change, ", ".join(compact_names(_ids(same)))
     count = [(same[0].finding, "dim"), (f"  {_counts(same)}", "")]
     yield item(change.upper(), _STYLES[change], names, count, cut=not verbose)
     yield under(_said(same, whole=verbose), hang=2)
-    if mark := _mark(same[0], found):
+    if mark := _mark(same[0]):
         yield Text(mark, "dim", INDENT, whole=True)
 
 
 def _ids(same: Sequence[FailureChange]) -> list[str]:
-    return list(dict.fromkeys(one.case.id for one in same))
+    return list(dict.fromkeys(one.case for one in same))
 
 
 def _together(findings: Iterable[FailureChange]) -> list[list[FailureChange]]:
     """Return findings that are the same in several cases together, those in most cases first."""
     found: dict[Hashable, list[FailureChange]] = {}
     for finding in findings:
-        key = (_key(finding.before, finding.case), _key(finding.after, finding.case))
+        key = (_key(finding.before), _key(finding.after))
         found.setdefault(key, []).append(finding)
     return sorted(found.values(), key=lambda same: -len(_ids(same)))
 
 
-def _key(failure: ComparedFailure | None, case: Case) -> Hashable:
+def _key(failure: Failure | None) -> Hashable:
     """Tell failures apart as the report of a run does."""
     if failure is None:
         return None
-    return failure.finding(case), failure.excuse.kind if failure.excuse else ""
+    return failure.finding, failure.excuse.kind if failure.excuse else ""
 
 
 def _said(one: Sequence[FailureChange], whole: bool) -> str:
@@ -185,32 +193,30 @@ def _said(one: Sequence[FailureChange], whole: bool) -> str:
     return f"{row}was {had}, is {kind}" if was == row else f"was {was}{had}, is {row}{kind}"
 
 
-def _rows(same: Sequence[ComparedFailure]) -> str:
-    rows = row_names(list(dict.fromkeys(one.group.decision.name for one in same if one.group)))
+def _rows(same: Sequence[Failure]) -> str:
+    rows = row_names(list(dict.fromkeys(f"{one.rule} / {one.row}" for one in same if one.rule)))
     return f"{rows}: " if rows else ""
 
 
-def _kinds(same: Sequence[ComparedFailure], whole: bool) -> str:
+def _kinds(same: Sequence[Failure], whole: bool) -> str:
     """Return in what ways the failures are wrong; of types, of what sort that is."""
-    first, kinds = same[0].group, dict.fromkeys(_kind(one, whole) for one in same)
-    return (sort_of(first) if first and len(kinds) > 1 else "") or ", ".join(kinds)
+    kinds = dict.fromkeys(_kind(one, whole) for one in same)
+    return (same[0].sort if len(kinds) > 1 else "") or ", ".join(kinds)
 
 
-def _kind(failure: ComparedFailure, whole: bool) -> str:
+def _kind(failure: Failure, whole: bool) -> str:
     """Return in what way a failure is wrong; of a refusal in the runtime's own words."""
-    group, said = failure.group, clean(failure.kind)
-    if group and failure.verdict == "refused" and group.examples:
-        said = clean(f"refused: {group.examples[0].message}")
+    said = clean(f"refused: {failure.message}" if failure.message else failure.kind)
     if failure.verdict in EVER:
         said = f"{failure.verdict}: {said}"
-    where = f', in placement "{group.placement}"' if group and group.placement else ""
+    where = f', in placement "{failure.placement}"' if failure.placement else ""
     return (said if whole else cut(said, _LONG)) + where
 
 
 def _sums(one: Sequence[FailureChange]) -> list[int]:
     """Count the failing values before, and after."""
     sides = ([f.before for f in one], [f.after for f in one])
-    return [sum(f.group.count for f in side if f and f.group) for side in sides]
+    return [sum(f.count for f in side if f) for side in sides]
 
 
 def _counts(one: Sequence[FailureChange]) -> str:
@@ -225,31 +231,27 @@ def _counts(one: Sequence[FailureChange]) -> str:
     return values or cases
 
 
-def _mark(finding: FailureChange, found: RunDifference) -> str:
+def _mark(finding: FailureChange) -> str:
     """Return why the failure does not count in its run, '' where it does."""
-    failure, run = finding.before, found.old
-    if finding.after:
-        failure, run = finding.after, found.new
+    failure = finding.after or finding.before
     if failure and failure.excuse:
         return ": ".join(filter(None, (failure.excuse.kind, failure.excuse.issue)))
-    if failure and failure.group and not gates(failure.group, run.level):
-        return "below the gate"
-    return ""
+    return "below the gate" if failure and failure.below else ""
 
 
 # Cases that fail nothing ---------------------------------------------------------------------
 
 
-def _others(found: RunDifference) -> Iterator[tuple[str, str, Sequence[Case]]]:
+def _others(found: RunDifference) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Yield a label, what is to be said, and the cases of which."""
-    turned: dict[str, list[Case]] = {}
-    for one in found.turned:
+    turned: dict[str, list[str]] = {}
+    for one in found.verdicts:
         turned.setdefault(f"{one.before} → {one.after}", []).append(one.case)
     for pair, cases in turned.items():
         yield "VERDICT", f"{pair} in {plural(len(cases), 'case')}", cases
-    if found.free:
+    if found.answers:
         said = "different answers where the standard leaves it open"
-        yield "ANSWERS", f"{said}, in {plural(len(found.free), 'case')}", found.free
+        yield "ANSWERS", f"{said}, in {plural(len(found.answers), 'case')}", found.answers
     for label, results in (("ADDED", found.added), ("REMOVED", found.removed)):
         if results:
             failing = sum(one.verdict in FAILURES for one in results)

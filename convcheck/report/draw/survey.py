@@ -44,13 +44,14 @@ def survey_page(survey: Survey, types: Types) -> Iterator[Block]:
 
 
 def _title(survey: Survey, names: Sequence[str]) -> Iterator[Block]:
-    yield Text(f"Survey of what the texts leave open, {survey.tier} tier", "bold")
+    tier = next((run.tier for run in survey.runs), "no")
+    yield Text(f"Survey of what the texts leave open, {tier} tier", "bold")
     room = max(map(len, names), default=0)
     for name, column in zip(names, survey.columns, strict=True):
         said = f"could not be started: {column.error}"
-        if column.info:
-            said = column.info.version or "nothing to ask"
-        style = "bold" if column.info else "bold red"
+        if column.run:
+            said = column.run.backend.version or "nothing to ask"
+        style = "bold" if column.run else "bold red"
         yield item(name.ljust(room), style, clean(said))
     for note in survey.notes:
         yield Text(f"note: {clean(note)}", "yellow", hang=6)

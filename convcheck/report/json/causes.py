@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from convcheck.causes.gather import Diagnosis, with_letters
-from convcheck.judge.result import CaseResult
+from convcheck.plan.cause_changes import explained_cases
 from convcheck.report.causes import wrong_answers
-from convcheck.report.json.report import ExplainedCase, ExplainedCause
+from convcheck.report.json.report import ExplainedCause
 from convcheck.report.json.words import spelled
 
 
@@ -25,13 +23,4 @@ def explained_causes(found: Diagnosis) -> tuple[ExplainedCause, ...]:
             cases=explained_cases(one.cases),
         )
         for (letter, one), (case, _, shown) in zip(lettered, answers, strict=True)
-    )
-
-
-def explained_cases(cases: Sequence[CaseResult]) -> tuple[ExplainedCase, ...]:
-    """Return cases that a cause explains."""
-    return tuple(
-        ExplainedCase(case=each.case.id, answers=found.answers, wrong=found.wrong)
-        for each in cases
-        if (found := each.diagnosis)
     )

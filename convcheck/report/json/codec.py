@@ -33,6 +33,11 @@ def encoded(struct: object) -> bytes:
         return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
 
 
+def line_text(struct: object) -> str:
+    """Return a struct as a line of JSON, in which nothing is obeyed."""
+    return _inert(encoded(struct).decode()) + "\n"
+
+
 def json_text(struct: object, *rows: str, nested: str = "") -> str:
     """Return a struct as JSON text with each member of the lists `rows` on a line, so that a
     difference between two files is a line too; if a row has a list `nested`, each member of that.
@@ -45,7 +50,10 @@ def json_text(struct: object, *rows: str, nested: str = "") -> str:
         (key, _rows(found[key], nested) if key in rows else _head(found[key])) for key in keys
     )
     lines = (f'"{key}": {said}' for key, said in members)
-    text = "{\n " + ",\n ".join(lines) + "\n}\n"
+    return _inert("{\n " + ",\n ".join(lines) + "\n}\n")
+
+
+def _inert(text: str) -> str:
     text = OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return text.replace("##", "#\\u0023")  # only texts have it, and CI systems obey ##[ in a log
 

@@ -1,10 +1,11 @@
-"""A report read back: the run that it was written of, held to what it says of itself."""
+"""A log read back: the run that it was written of, held to what it says of itself."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from itertools import pairwise
+from typing import Any
 
 import msgspec
 
@@ -17,86 +18,140 @@ from convcheck.judge.reading import Types, hook_of, hooks
 from convcheck.judge.result import FAILURES, CallExample, CaseResult, RunResult, case_verdict
 from convcheck.judge.tally import BY_CALL, SORTS, Tally
 from convcheck.numerics.format import Format, Text
+from convcheck.records import replace
 from convcheck.report.counts import summary_of
 from convcheck.report.json.codec import text_in
-from convcheck.report.json.report import FORMAT, SEVERAL, Report
+from convcheck.report.json.report import FORMAT, End, Head, Line
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.wording import plural
 
 _WHOLE = ("error", "crashed", "refused", "unsupported")  # verdicts of a case without groups
 _HINT = "a report is what `convcheck run --json FILE` writes"
-S = TypeVar("S")
 _EARLIER = ("convcheck-report/1", "convcheck-report/2", "convcheck-reports/2")
+_START = b'{"format":'  # of a head
+DAMAGE = (ValueError, LookupError, TypeError, OverflowError, RecursionError)
 
 
-class Head(msgspec.Struct):
-    """What a file begins with; of several backends also the report of each."""
+class _Format(msgspec.Struct):
+    """What a document of ours begins with."""
 
     format: str = ""
-    rules: tuple[Decision, ...] = ()
-    reports: tuple[msgspec.Raw, ...] = ()
 
 
 def read(path: str, types: Types) -> RunResult:
-    """Return the run of a report. `types` are those of the specs.
+    """Return the run in a log. `types` are those of the specs.
 
-    Raises UsageError for a file that is no report, is of another version, or has other types.
+    Raises UsageError for a file that is no log of one run, is of another version, or has other
+    types.
     """
-    return _run(*head_of(path, _HINT), path, types)
+    runs = list(read_each(path, types))
+    if len(runs) != 1:
+        said = f"{path} has the runs of {plural(len(runs), 'backend')}"
+        raise UsageError(said, hint="name the report of one")
+    return runs[0]
 
 
-def read_each(path: str, types: Types) -> Iterator[RunResult]:
-    """Yield the run of a report, or of each report in a document of several backends.
+def read_each(path: str, types: Types, *, surveys: bool = False) -> Iterator[RunResult]:
+    """Yield the run of each log in a file, or the survey if `surveys` are taken. Of a run that was
+    not finished, the cases that are done.
 
-    Raises UsageError as `read` does, and for a document without a report.
+    Raises UsageError as `read` does, and for a file without a run.
     """
-    text, head = head_of(path, _HINT)
-    if head.format != SEVERAL:
-        yield _run(text, head, path, types)
-        return
-    if not head.reports:
+    lines = text_in(path, _HINT).encode().splitlines()
+    _check_format(path, lines)
+    starts = [at for at, line in enumerate(lines) if line.startswith(_START)]
+    found = 0
+    for start, end in pairwise([*starts, len(lines)]):
+        reading = Reading(types)
+        at = start
+        try:
+            head = reading.head(lines[start])
+            for at in range(start + 1, end):
+                reading.add(lines[at])
+            at = start
+            if head.survey and not surveys:
+                raise UsageError(f"{path} is a survey", hint="`convcheck report` shows it")
+            if not head.error:
+                yield reading.run(head)
+                found += 1
+        except DAMAGE as error:
+            said = f"line {at + 1}: {error}" if at > start else str(error)
+            raise UsageError(f"{path} is a damaged report: {said}", hint=_HINT) from None
+    if not found:
         raise UsageError(f"{path} has no report in it", hint=_HINT)
-    for one in head.reports:
-        yield _run(bytes(one), msgspec.json.decode(one, type=Head), path, types)
 
 
-def head_of(path: str, hint: str) -> tuple[bytes, Head]:
-    """Return the text of a JSON file, and what it begins with. Raises UsageError for no JSON."""
-    text = text_in(path, hint).encode()
+def _check_format(path: str, lines: Sequence[bytes]) -> None:
+    """Raise UsageError for what is no log of this version."""
+    several = lines[:1] == [b"{"]  # a document of an earlier version, or of another format
     try:
-        return text, msgspec.json.decode(text, type=Head)
+        found = msgspec.json.decode(
+            b"\n".join(lines if several else lines[:1]), type=_Format
+        ).format
     except msgspec.ValidationError:
-        return text, Head()
+        found = ""
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not JSON: {error}", hint=hint) from None
-
-
-def decoded(text: bytes, kind: type[S], types: Types, rules: Sequence[Decision]) -> S:
-    """Return a struct in JSON text. Raises ValueError, which names the path in it, and UsageError
-    for other types.
-    """
-    return msgspec.json.decode(text, type=kind, dec_hook=hook_of(hooks(types, rules=rules)))
-
-
-def _run(text: bytes, head: Head, path: str, types: Types) -> RunResult:
-    if head.format in _EARLIER:
-        said = f"{path} is a {head.format}, which an earlier version of convcheck wrote"
+        raise UsageError(f"{path} is not JSON: {error}", hint=_HINT) from None
+    if found in _EARLIER:
+        said = f"{path} is a {found}, which an earlier version of convcheck wrote"
         raise UsageError(said, hint="run again with this version")
-    if head.format != FORMAT:
-        said = f"{path} is not a {FORMAT}" + (f" but a {head.format}" if head.format else "")
+    if found != FORMAT:
+        said = f"{path} is not a {FORMAT}" + (f" but a {found}" if found else "")
         raise UsageError(said, hint=_HINT)
-    try:
-        report = decoded(text, Report, types, head.rules)
-        result = RunResult(*(getattr(report, name) for name in RunResult.__struct_fields__))
+
+
+class Reading:
+    """Reads a log, line by line."""
+
+    def __init__(self, types: Types) -> None:
+        self.rules: list[Decision] = []
+        self.cases: list[CaseResult] = []
+        self.parts: list[Part] = []
+        self.end: End | None = None
+        self._line = msgspec.json.Decoder(Line, dec_hook=hook_of(hooks(types, rules=self.rules)))
+
+    def head(self, text: bytes) -> Head:
+        """Return the first line. Raises ValueError, which names the path in it."""
+        return msgspec.json.decode(text, type=Head)
+
+    def add(self, text: bytes) -> Line:
+        """Read another line. Raises ValueError as well, and UsageError for other types."""
+        line = self._line.decode(text)
+        if self.end:
+            raise ValueError("it goes on after its end")
+        if line.rule:
+            self.rules.append(line.rule)
+        elif line.case:
+            self.cases.append(line.case)
+        elif line.part:
+            if not line.unit:
+                self.parts.append(line.part)
+        elif line.end:
+            self.end = line.end
+        else:
+            raise ValueError("the line says nothing")
+        return line
+
+    def run(self, head: Head) -> RunResult:
+        """Return the run. Raises ValueError unless its parts agree."""
+        cases, parts, end = tuple(self.cases), tuple(self.parts), self.end
+        if end is None:  # what its causes are was not written yet
+            cases = tuple(replace(case, diagnosis=None) for case in cases)
+            end = End(interrupted=True)
+        given = {
+            name: getattr(source, name)
+            for source in (head, end)
+            for name in source.__struct_fields__
+            if name in RunResult.__struct_fields__
+        }
+        result = RunResult(**given | {"cases": cases, "parts": parts, "causes": end.catalogue})
         check(result)
-        if report.summary != summary_of(result):
+        if self.end and end.summary != summary_of(result):
             raise ValueError("its summary is not that of its cases")
-        if report.corpus_sha256 != result.corpus:
+        if head.corpus_sha256 != result.corpus:
             raise ValueError("its corpus is not that of its specs")
         return result
-    except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
-        raise UsageError(f"{path} is a damaged report: {error}", hint=_HINT) from None
 
 
 def check(result: RunResult) -> None:
@@ -109,7 +164,7 @@ def check(result: RunResult) -> None:
             raise ValueError(f"{twice[0]} stands twice")
     if result.shard and not 1 <= result.shard.index <= result.shard.of:
         raise ValueError(f"{result.shard.index}/{result.shard.of} is not a shard")
-    for case in result.cases:
+    for case in result.cases if not result.survey else ():
         check_case(case)
     for part in result.parts:
         check_part(part)

@@ -1,7 +1,9 @@
-"""The JSON of a run: its structs, with what is derived of them."""
+"""Results written as the lines of a log."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from convcheck import __version__
@@ -10,63 +12,108 @@ from convcheck.files import write_text
 from convcheck.judge.failure import fails_whole, failure_key_of_case, finding_id, finding_of
 from convcheck.judge.part import Part
 from convcheck.judge.reading import case_head
-from convcheck.judge.result import FAILURES, CaseResult, Group, RunResult
+from convcheck.judge.result import (
+    FAILURES,
+    BackendInfo,
+    CaseResult,
+    Group,
+    RunResult,
+    Surveyed,
+)
 from convcheck.judge.words import code_text
 from convcheck.records import replace
 from convcheck.report.counts import summary_of
 from convcheck.report.environment import environment
 from convcheck.report.json.causes import explained_causes
-from convcheck.report.json.codec import json_text
-from convcheck.report.json.report import FORMAT, Report
+from convcheck.report.json.codec import line_text
+from convcheck.report.json.report import FORMAT, End, Head, Line
 from convcheck.report.json.words import spelled
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 
 
 def write(result: RunResult, path: str) -> None:
-    """Write the report of a run to a file, whole or not at all; '-' is standard output."""
+    """Write the log of a run to a file, whole or not at all; '-' is standard output."""
     write_text(text(result), path)
 
 
 def text(result: RunResult) -> str:
-    """Return the report of a run as JSON text, a case a line."""
-    return json_text(report(result), "rules", "cases")
-
-
-def report(result: RunResult) -> Report:
-    """Return the report of a run, to be encoded."""
+    """Return the log of a run that is done."""
     written = Writing()
-    cases = tuple(map(written.case, result.cases))
-    parts = tuple(map(written.part, result.parts))
-    found = {name: getattr(result, name) for name in RunResult.__struct_fields__}
-    found |= {"cases": cases, "parts": parts, "timing": None, "whole": None}
-    found["environment"] = result.environment or environment()
-    return Report(
-        **found,
+    lines = [line_text(head_of(result))]
+    for case in result.cases:
+        lines += written.lines(Line(case=written.case(case)))
+    for part in result.parts:
+        lines += written.lines(Line(part=written.part(part)))
+    lines.append(line_text(Line(end=end_of(result))))
+    return "".join(lines)
+
+
+def text_of_several(results: Iterable[RunResult], not_started: Mapping[str, str]) -> str:
+    """Return the logs of several backends. `not_started` has the reason of each backend that could
+    not be started.
+    """
+    heads = (
+        Head(format=FORMAT, convcheck=__version__, backend=BackendInfo(one, "", one), error=why)
+        for one, why in not_started.items()
+    )
+    return "".join((*map(text, results), *map(line_text, heads)))
+
+
+def head_of(result: RunResult) -> Head:
+    """Return the first line of the log of a run."""
+    return Head(
+        **_given(result, Head) | {"environment": result.environment or environment()},
         format=FORMAT,
         convcheck=__version__,
         corpus_sha256=result.corpus,
-        summary=summary_of(result),
-        rules=tuple(written.rules),
-        explained=explained_causes(gathered(result.cases, result.causes)),
     )
 
 
-class Writing:
-    """Makes of results what is encoded: rows by their places in a table, codes spelled."""
+def end_of(result: RunResult) -> End:
+    """Return the last line of the log of a run."""
+    causes = explained_causes(gathered(result.cases, result.causes))
+    given = _given(result, End) | {"causes": causes, "catalogue": result.causes}
+    return End(**given, summary=summary_of(result))
 
-    def __init__(self) -> None:
-        self.rules: dict[Decision, int] = {}
+
+def _given(result: RunResult, kind: type[Head] | type[End]) -> dict[str, Any]:
+    """Return the fields of a run that a line has under the same name."""
+    names = kind.__struct_fields__
+    return {name: getattr(result, name) for name in names if name in RunResult.__struct_fields__}
+
+
+class Writing:
+    """Makes of results what is encoded: rows by their places, codes spelled."""
+
+    def __init__(self, rules: Iterable[Decision] = ()) -> None:
+        self.rules = {by: place for place, by in enumerate(rules)}
+        self._written = len(self.rules)
+
+    def lines(self, line: Line) -> list[str]:
+        """Return a line, after those of the rows that were met first in it."""
+        new = islice(self.rules, self._written, None) if len(self.rules) > self._written else ()
+        made = [*(line_text(Line(rule=by)) for by in new), line_text(line)]
+        self._written = len(self.rules)
+        return made
 
     def case(self, result: CaseResult) -> CaseResult:
-        """Return the result of a case."""
+        """Return the result of a case, or of its survey."""
         finding = finding_id(failure_key_of_case(result)) if fails_whole(result) else ""
         groups = tuple(self._group(result.case, group) for group in result.groups)
         head: Any = case_head(result.case)
-        return replace(result, case=head, finding=finding, groups=groups)
+        rows = tuple(self._surveyed(result.case, row) for row in result.rows)
+        return replace(result, case=head, finding=finding, groups=groups, rows=rows)
+
+    def _place(self, by: Decision) -> Any:
+        return self.rules.setdefault(by, len(self.rules))
+
+    def _surveyed(self, case: Case, row: Surveyed) -> Surveyed:
+        examples = tuple(spelled(case, example) for example in row.examples)
+        return replace(row, decision=self._place(row.decision), examples=examples)
 
     def _group(self, case: Case, group: Group) -> Group:
-        place = self.rules.setdefault(group.decision, len(self.rules))
+        place = self._place(group.decision)
         if group.verdict not in FAILURES and not (group.ranges or group.examples):
             return replace(group, decision=place)
         source = case.inputs[0].format

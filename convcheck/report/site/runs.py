@@ -97,7 +97,7 @@ def read_runs(path: str, types: Types) -> Iterator[SiteRun]:
 def _run_of(path: str, result: RunResult) -> SiteRun:
     if result.shard:
         said = f"{path} is shard {result.shard.index} of {result.shard.of} only"
-        raise UsageError(said, hint="`convcheck merge` puts the shards of a run together")
+        raise UsageError(said, hint="`convcheck report` puts the shards of a run together")
     name = run_name(result.backend)
     own = list(dict.fromkeys(map(clean, _remarks(result))))
     run = SiteRun(

@@ -28,33 +28,28 @@ from convcheck.judge.result import (
     TypeName,
     Word,
 )
+from convcheck.plan.diff import RunDifference
 from convcheck.records import Record
 from convcheck.report.json import (
     chain,
     diagnosis,
-    diff,
     graphs,
-    journal,
     model,
     report,
-    reports,
     score,
-    survey,
 )
 from convcheck.semantics.expected import Decision
 
 FORMATS: dict[str, type[Record]] = {
-    "run": report.Report,
-    "runs": reports.ReportsJson,
-    "survey": survey.SurveyFile,
-    "diff": diff.DiffJson,
+    "run-head": report.Head,
+    "run-line": report.Line,
+    "diff": RunDifference,
     "diagnosis": diagnosis.DiagnosisJson,
     "score": score.ScoreJson,
     "chain": chain.ChainJson,
     "chains": chain.ChainsJson,
     "graphs": graphs.GraphsJson,
     "model": model.ModelJson,
-    "journal-line": journal.Line,
 }
 _SPELLED = {"type": "string", "pattern": "^0x[0-9a-f]+$"}
 # What stands where a decoder's hook makes the value: a schema, or the class that has one.
