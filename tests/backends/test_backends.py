@@ -250,3 +250,9 @@ def test_what_is_too_large() -> None:
     assert too_large((2, 1 << 24), ())
     assert not too_large((1 << 40, 0), ())
     assert not too_large((1 << 25,), [np.broadcast_to(np.uint8(0), (1 << 25,))])
+
+
+@pytest.mark.parametrize("name", ["pypto", "onnx-reference", "reference"])
+def test_a_backend_without_variants_refuses_one(name: str) -> None:
+    with pytest.raises(UsageError):
+        open_backend(f"{name}:x")
