@@ -120,7 +120,7 @@ class _Known:
         """Keep what is expected of inputs of shape (n,), of which there is one at least."""
         codes, first = np.unique(bits, return_index=True)
         due = Reading(reading.codes[first], reading.patterns[first])
-        return _Known(case, codes, due)
+        return _Known(case, cast(Bits, codes), due)
 
     def reading(self, bits: Bits) -> Reading | None:
         """Return what is expected of inputs of shape (n,); None where that is not known of each."""

@@ -32,9 +32,9 @@ class Importer:
     #: The name of its package.
     package: ClassVar[str]
     #: Its variants, and what the version says of each.
-    says: ClassVar[Mapping[str, str]]
+    says: Mapping[str, str]
     #: What it raises for values. Anything else is a fault of the adapter.
-    refusals: ClassVar[tuple[type[Exception], ...]]
+    refusals: tuple[type[Exception], ...]
     #: Whether its integers have no sign of their own.
     signless: ClassVar[bool] = False
     #: It takes graphs, and no option tells what becomes of one.

@@ -23,7 +23,7 @@ class Tract(Importer):
         """Import tract."""
         import tract
 
-        self.refusals = (tract.TractError,)  # type: ignore[misc]  # it is known only now
+        self.refusals = (tract.TractError,)
         return f"tract {version('tract')}"
 
     def model(self, proto: Any) -> Model:
