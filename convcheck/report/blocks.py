@@ -154,11 +154,6 @@ def styled(style: str, words: Iterable[str]) -> list[Said]:
     return [[(word, style)] for word in words]
 
 
-def plain(said: Said) -> str:
-    """Return a text without its styles."""
-    return said if isinstance(said, str) else "".join(text for text, _ in said)
-
-
 def cut(text: str, room: int) -> str:
     """Cut a text that is longer than `room`."""
     return text if len(text) <= room else text[: max(room - 1, 0)] + "…"

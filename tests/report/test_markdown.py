@@ -65,17 +65,12 @@ def words(text: str) -> str:
 
 
 def check(text: str) -> None:
-    """Hold a report to what must be so in any: its size, its HTML, its tables, its folds."""
+    """Hold a report to what must be so in any: its size, its HTML, its folds."""
     assert len(text.encode()) < LIMIT
     raw = [t.content for t in tokens(text) if t.type in ("html_block", "html_inline")]
     assert not [html for html in raw if not ALLOWED.fullmatch(html)]
     assert sum("<details>" in html for html in raw) == sum("</details>" in html for html in raw)
     assert not {t.type for t in tokens(text)} & {"image", "hr", "s_open", "em_open"}
-    rows = [line for line in text.splitlines() if line.startswith("| ")]
-    cells = [t for t in tokens(text) if t.type in ("th_open", "td_open")]
-    assert sum(len(re.findall(r"(?<!\\)\|", row)) - 1 for row in rows if "---" not in row) == len(
-        cells
-    )
 
 
 @pytest.mark.parametrize("name", ["markdown-calls", "markdown-explained"])
@@ -117,11 +112,10 @@ def test_many_causes_stay_small() -> None:
 
 def test_the_matrix_has_the_rows_and_columns_that_fail() -> None:
     text = in_markdown(RUNS["failing"]())
-    assert "|  | `bfloat16` | `float8e4m3fn` | `float8e4m3fnuz` |" in text
-    assert "| `float32` | **F** | **F** | **F** |" in text
-    assert "`float64`" not in text
-    assert text.count("where it fails") == 1  # three specs alike
-    assert "where it fails" not in in_markdown(known())
+    [grid] = [block for block in blocks(text) if "float32  " in block]
+    assert "float64" not in grid
+    assert text.count("Where it fails") == 1
+    assert "Where it fails" not in in_markdown(known())
 
 
 def test_the_list_is_repaired_by_a_copy() -> None:
@@ -133,9 +127,8 @@ def test_the_list_is_repaired_by_a_copy() -> None:
 
 def test_known_failures_are_folded_with_reason_and_issue() -> None:
     text = in_markdown(known())
-    assert "<details><summary>Known failures</summary>" in text
-    assert f"rounds halves up, <{ISSUE}>, `ci/known.toml:12`" in text
-    assert "<details><summary>Waived failures</summary>" in text
+    assert "<details><summary>Known and waived failures</summary>" in text
+    assert f"ci/known.toml:12  {ISSUE}" in text
     assert "convcheck explain" not in text
 
 
@@ -177,7 +170,7 @@ def test_many_known_failures_stay_small() -> None:
     ]
     text = in_markdown(run(*found))
     check(text)
-    assert re.search(r"… and 2\d\d more entries", text)
+    assert re.search(r"… and 2\d\d more, of", text)
 
 
 def hostile() -> Iterator[RunResult]:
@@ -212,8 +205,6 @@ def test_words_are_shown_as_they_are() -> None:
     shown = words(markdown.escaped(HOSTILE)).replace("<!-- -->", "")
     assert shown == HOSTILE
     assert words(markdown.code("a ``b` | c`")) == "a ``b` | c`"
-    row = markdown.table(["a", "b"], [[markdown.code("x|y`"), markdown.escaped("\\|p|")]])
-    assert words(row).splitlines()[-2:] == ["x|y`", "\\|p|"]
     assert blocks(markdown.fence(["```", "````x"])) == ["```\n````x\n"]
 
 

@@ -175,7 +175,7 @@ def _problems(problems: Sequence[Problem]) -> Iterator[Block]:
         yield BLANK
 
 
-def _excused(listed: Sequence[Listed]) -> Iterator[Block]:
+def excused_blocks(listed: Sequence[Listed]) -> Iterator[Block]:
     """Yield two lines an entry: what it excuses, then where it stands and its issue or reason."""
     for kind in _LISTED:
         entries = [entry for entry in listed if entry.excuse.kind == kind]
@@ -211,7 +211,7 @@ def _asked_otherwise(coverage: Sequence[tuple[str, Sequence[str]]]) -> Iterator[
 
 
 def _rest(document: Document, verbose: bool, brief: bool) -> Iterator[Block]:
-    yield from () if verbose else _excused(document.listed)
+    yield from () if verbose else excused_blocks(document.listed)
     tolerated = {rule.rule for rule in document.rules if rule.verdict == "tolerated"}
     if brief and tolerated:
         said = f"{plural(len(tolerated), 'disputed rule')} (-v says which readings)"
