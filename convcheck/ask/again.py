@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from convcheck.ask.elements import Note, inputs_at
 from convcheck.ask.options import broken, configured, options_of
 from convcheck.backends.checked import LONGEST_NAME, bounded
-from convcheck.backends.protocol import Answer, Backend, Declined, Refused
+from convcheck.backends.protocol import Backend, Declined, Outputs, Oversized, Refused
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid, Index
 from convcheck.judge.digest import spell_digest
 from convcheck.judge.result import CallExample, Example, Group, Word
@@ -95,7 +95,7 @@ class Questions(Protocol):
         """Return the calls that ask items as at first; the last one, in order, has them all."""
         ...
 
-    def read(self, answer: Answer, index: Index) -> Items | str:
+    def read(self, answer: Outputs | Oversized, index: Index) -> Items | str:
         """Return what came of the items of a call, or why nothing did."""
         ...
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from convcheck.ask.again import ALIGNMENT, ORDER, AskingAgain, Items, Mask, OtherWay, WayDifference
-from convcheck.ask.calls import complaint
 from convcheck.ask.two_answers import call_with_both, difference_of, digest_of_both
-from convcheck.backends.protocol import Answer, Outputs, Oversized
+from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import ANSWERED, CallAnswers, Index
 from convcheck.judge.digest import added
+from convcheck.judge.form import codes_complaint
 from convcheck.judge.result import CallExample, Word
 from convcheck.records import replace
 from convcheck.vectors.model import CallSet
@@ -55,9 +55,9 @@ class CallsAgain:
         at = int(np.flatnonzero(self.asked == index[0])[0]) + 1  # they stand in reverse order
         return (*self.asked[at : at + 1].reshape(-1, 1), index)
 
-    def read(self, answer: Answer, index: Index) -> Items | str:
+    def read(self, answer: Outputs | Oversized, index: Index) -> Items | str:
         """Return the outputs of a call, as the one entry of an array, or what is wrong with it."""
-        wrong = "" if isinstance(answer, Oversized) else complaint(answer)
+        wrong = codes_complaint(answer) if isinstance(answer, Outputs) else ""
         return wrong or np.array([answer], object)
 
     def unlike(self, due: Items, got: Items) -> Mask:

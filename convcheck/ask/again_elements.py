@@ -18,7 +18,7 @@ from convcheck.ask.again import (
     OtherWay,
     WayDifference,
 )
-from convcheck.backends.protocol import Answer, Outputs, call_timeout
+from convcheck.backends.protocol import Outputs, Oversized, call_timeout
 from convcheck.judge.answers import ANSWERED, CHUNK, LARGE_CALLS, MANY_CALLS, Answers, Index
 from convcheck.judge.digest import digest_of_pairs, digest_of_words
 from convcheck.judge.form import form_complaint
@@ -162,7 +162,7 @@ class ElementsAgain:
         """Return the call that asks the pool in bulk."""
         return (self.pool,)
 
-    def read(self, answer: Answer, index: Index) -> Items | str:
+    def read(self, answer: Outputs | Oversized, index: Index) -> Items | str:
         """Return the codes of an answer, or what is wrong with it."""
         wrong = form_complaint(answer, self.vectors.case, index.shape)
         return f"{wrong[0]}: {wrong[1]}" if wrong else cast(Outputs, answer).arrays[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 
 import numpy as np
@@ -28,6 +28,7 @@ from convcheck.judge.answers import (
     CallAnswers,
     Fault,
 )
+from convcheck.judge.form import codes_complaint
 from convcheck.semantics.expected_calls import ExpectedCall
 from convcheck.vectors.model import CallSet
 
@@ -95,7 +96,7 @@ class _Asking:
             self.messages[i] = answer.message
         elif isinstance(answer, Oversized):
             self.state[i], self.got[i] = ANSWERED, answer
-        elif message := complaint(answer):
+        elif message := codes_complaint(answer):
             self.faults.setdefault(message, Fault("wrong type", "bulk", message, i))
         else:
             self.state[i], self.got[i] = ANSWERED, self._sized(i, answer)
@@ -107,20 +108,6 @@ class _Asking:
         ):
             return answer
         return Oversized(tuple(a.shape for a in answer.arrays), tuple(answer.types))
-
-
-def complaint(answer: object) -> str:
-    """Say why an answer is no tensors of codes, '' where it is: of any number, type and shape."""
-    if not isinstance(answer, Outputs):
-        return f"the answer is a {type(answer).__name__}, not tensors"
-    if not isinstance(answer.arrays, Sequence) or not isinstance(answer.types, Sequence):
-        return "the answer is not a list of tensors with their types"
-    for array in answer.arrays:
-        if not isinstance(array, np.ndarray):
-            return f"the output is a {type(array).__name__}, not a tensor"
-        if array.dtype.kind != "u":
-            return f"codes as {array.dtype}"
-    return ""
 
 
 def largest(expected: ExpectedCall) -> int:

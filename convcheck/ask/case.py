@@ -31,8 +31,8 @@ from convcheck.judge.answers import (
     Elsewhere,
     Index,
 )
-from convcheck.judge.calls import tally_of_calls
-from convcheck.judge.elements import tally_of, tally_of_case
+from convcheck.judge.case import tally_of_case
+from convcheck.judge.elements import tally_of
 from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import FAILURES, CaseResult, Group
 from convcheck.judge.tally import Tally, unsupported
@@ -98,7 +98,7 @@ class CaseRunner:
             again = CallsAgain(calls, answers)
             more = consistent(again, self.backend, self.budget.begin, job.avoid)
         answers = self.budget.in_time(answers)
-        tally = tally_of_calls(calls, answers, more)
+        tally = tally_of_case(calls, answers, more)
         return tally if more else self._diagnosed(tally, calls, answers, job)
 
     def _of_elements(self, job: Job, vectors: VectorSet) -> CaseResult | Tally:

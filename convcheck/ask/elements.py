@@ -42,7 +42,7 @@ from convcheck.judge.answers import (
     Fault,
     Index,
 )
-from convcheck.judge.form import form_complaint, loose_form, strangers
+from convcheck.judge.form import form_complaint, strangers
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Text
 from convcheck.records import replace
@@ -355,11 +355,11 @@ class _Asking:
                 raise _DeclinedError(answer)
             answer = Refused(answer.message)
         self.answered = True
-        if said := loose_form(answer, self.vectors.case, index.shape):
-            answer = Refused(said)
         if isinstance(answer, Refused):
             return answer
         wrong = form_complaint(answer, self.vectors.case, index.shape)
+        if wrong and self.vectors.case.outside:  # of what the text leaves out, that is no fault
+            return Refused(f"answered: {wrong[0]}, {wrong[1]}")
         if wrong:
             self._record()
             self._fault(wrong[0], placement, wrong[1], index.reshape(-1))

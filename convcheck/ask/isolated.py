@@ -9,11 +9,11 @@ import numpy as np
 
 from convcheck.ask.elements import Note, ask
 from convcheck.backends.protocol import Answer, Backend, Declined, Raised, Refused
-from convcheck.judge.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Avoid, Fault
-from convcheck.judge.elements import faults_of, group_of_fault, tally_of_elements
+from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid, Fault
+from convcheck.judge.elements import tally_of_elements
+from convcheck.judge.examples import fault_groups
 from convcheck.judge.form import form_complaint
 from convcheck.judge.ranges import Pair
-from convcheck.judge.result import Group
 from convcheck.judge.stream import codes_from
 from convcheck.judge.tally import Tally
 from convcheck.numerics.codes import Codes
@@ -70,14 +70,7 @@ def ask_apart(
     case, codes = vectors.case, cast(Codes, vectors.inputs[0])
     covered = None if scattered else _positions_of(case, codes)
     tally = tally_of_elements(vectors, answers, covered)
-    return replace(tally, faults=faults_of(vectors, answers))
-
-
-def group_at(vectors: VectorSet, fault: Fault) -> Group:
-    """Make the group of a fault of a call, whatever came of its elements."""
-    nothing = np.zeros(len(vectors), vectors.case.outputs[0].format.storage)
-    answered = np.full(len(vectors), ANSWERED, np.uint8)
-    return group_of_fault(vectors, Answers(nothing, answered, {}), fault)
+    return replace(tally, faults=fault_groups(vectors, answers.faults))
 
 
 def said_once(answer: Answer, vectors: VectorSet) -> Fault:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from convcheck.ask.elements import Note
-from convcheck.ask.isolated import ask_apart, chunk_vectors, group_at
+from convcheck.ask.isolated import ask_apart, chunk_vectors
 from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.stream import sweep
 from convcheck.backends.protocol import Backend
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Fault, Index
+from convcheck.judge.examples import fault_group
 from convcheck.judge.result import Group
 from convcheck.judge.tally import Tally, merge
 from convcheck.records import replace
@@ -47,7 +48,7 @@ def _asked(
     def group(fault: Fault) -> Group:
         first = span.first + fault.index
         vectors = chunk_vectors(case, program, form, first, 1, span.seed)
-        return group_at(vectors, replace(fault, index=0))
+        return fault_group(vectors, replace(fault, index=0))
 
     faults = tuple(map(group, job.avoid.faults))
     if job.avoid.placements >= EVERYWHERE:  # given up: the fault says why

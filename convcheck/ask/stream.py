@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from convcheck.ask.elements import Note
-from convcheck.ask.isolated import ask_apart, chunk_vectors, group_at, said_once
+from convcheck.ask.isolated import ask_apart, chunk_vectors, said_once
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, bound
 from convcheck.judge.answers import CHUNK, Avoid, Index
+from convcheck.judge.examples import fault_group
 from convcheck.judge.form import form_complaint
 from convcheck.judge.stream import SweepJudge, codes_from
 from convcheck.judge.tally import Tally
@@ -135,6 +136,6 @@ class _Sweep:
         tally = ask_apart(started, vectors, told, {}, Avoid(), held=self.held)
         again = isinstance(answer, Refused | Declined) and started.refused
         if not (tally.faults or again):
-            fault = group_at(vectors, said_once(answer, vectors))
+            fault = fault_group(vectors, said_once(answer, vectors))
             tally = replace(tally, faults=(fault,))
         self.judge.keep(tally)

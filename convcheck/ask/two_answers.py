@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.judge.calls import ELEMENTS_BEFORE, returned_strips, shown_inputs
 from convcheck.judge.digest import digest_of_bytes
-from convcheck.judge.matching_calls import Returned, shapes_of
+from convcheck.judge.examples import ELEMENTS_BEFORE, returned_strips, shown_inputs
+from convcheck.judge.matching import Returned, shapes_of
 from convcheck.judge.result import CallExample
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.model import CallSet

@@ -18,10 +18,9 @@ from convcheck.backends.protocol import Outputs
 from convcheck.causes.call_apart import unseen_calls
 from convcheck.causes.trial import fitting
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers
-from convcheck.judge.calls import first_refused, judged_call
-from convcheck.judge.matching import Mask, matching
-from convcheck.judge.matching_calls import Returned, is_as_read, shapes_of
-from convcheck.judge.refusals import is_refusal
+from convcheck.judge.calls import judged_call
+from convcheck.judge.matching import Mask, Returned, is_as_read, matching, shapes_of
+from convcheck.judge.refusals import all_refused, is_refusal
 from convcheck.judge.result import CaseDiagnosis, Names, Near
 from convcheck.judge.tally import RIGHT
 from convcheck.numerics.codes import Bits
@@ -71,7 +70,7 @@ class CallTrial:
         if answers.declined is not None:
             if not is_refusal(calls, answers.declined):
                 return None
-            answers = first_refused(calls, answers, answers.declined.message)
+            answers = all_refused(answers, answers.declined.message)
         trial = CallTrial(catalog.specs[calls.case.spec], calls, answers, _counts(calls, answers))
         return trial if trial.wrong and not answers.faults else None
 

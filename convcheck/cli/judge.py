@@ -179,7 +179,7 @@ def _given(
 def _show(loaded: Catalog, case: Case, value: str, answer: str, verbose: bool) -> Verdict:
     """Show what is due of one input, and what became of it. Return the verdict."""
     from convcheck.causes.observations import seen_at
-    from convcheck.judge.elements import judge
+    from convcheck.judge.case import judge
     from convcheck.report.blocks import BLANK, field
     from convcheck.report.draw.console import put
     from convcheck.report.draw.explain import Explained, explain_page, judged_blocks

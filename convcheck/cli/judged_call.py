@@ -26,7 +26,7 @@ def show_call(
     loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...]
 ) -> tuple[CallSet, CallAnswers]:
     """Show what is due of a call, and what became of it. Return both."""
-    from convcheck.judge.calls import judge_calls
+    from convcheck.judge.case import judge
     from convcheck.report.blocks import field
     from convcheck.report.draw.console import put
     from convcheck.report.draw.explain import judged_blocks
@@ -43,7 +43,7 @@ def show_call(
     outputs = tuple(name for name, _ in spec.outputs)
     it = ExplainedCall(given.calls, given.names, outputs, given.notes)
     put([title(spec), *explain_call_page(it)])
-    result = judge_calls(given.calls, answers, show_all=True)
+    result = judge(given.calls, answers, show_all=True)
     put(judged_blocks(result))
     for group in result.groups:
         if group.decision is not given.calls.decisions[given.calls.expected[0].row]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import cast
 
 import numpy as np
 
 from convcheck.backends.protocol import Outputs
 from convcheck.errors import SpecError, UsageError
 from convcheck.judge.answers import ANSWERED, Answers, CallAnswers
-from convcheck.judge.calls import judge_calls
-from convcheck.judge.elements import judge
+from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES, CallExample, CaseResult, Group
 from convcheck.judge.words import pattern, value
 from convcheck.records import replace
@@ -80,10 +78,9 @@ def judged_as(
     """Judge answers as those of another case with the same inputs. Raises SpecError."""
     if isinstance(vectors, CallSet):
         calls = expecting(spec, case, vectors.calls, "sampled")
-        return judge_calls(calls, cast(CallAnswers, answers), show_all=True)
+        return judge(calls, answers, show_all=True)
     expected = evaluate(spec, case, vectors.inputs[0])
-    there = replace(vectors, case=case, expected=expected)
-    return judge(there, cast(Answers, answers), show_all=True)
+    return judge(replace(vectors, case=case, expected=expected), answers, show_all=True)
 
 
 def _siblings(spec: Spec, case: Case, attribute: Attribute) -> Iterator[Case]:

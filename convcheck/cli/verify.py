@@ -116,7 +116,7 @@ def _judged(corpus: Corpus, case: Case, data: bytes, file: str) -> CaseResult:
 
     from convcheck.errors import Place
     from convcheck.judge.answers import ANSWERED, REFUSED, Answers
-    from convcheck.judge.elements import judge
+    from convcheck.judge.case import judge
     from convcheck.vectors.export.text import read_answers
     from convcheck.vectors.model import VectorSet
 

@@ -7,7 +7,6 @@ when all of a case is there, the one that explains most is taken as the backend'
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +19,14 @@ from convcheck.judge.answers import (
     REFUSED,
     WITH_OTHERS,
     Answers,
-    Fault,
 )
-from convcheck.judge.digest import digest_of_pairs, digest_of_words, spell_digest
+from convcheck.judge.digest import digest_of_pairs, spell_digest
+from convcheck.judge.examples import example_of, fault_groups
 from convcheck.judge.kinds import errors_of, named_kinds
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges, outermost, ranges_of
-from convcheck.judge.refusals import is_accepted, is_due, is_refusal, may_refuse
-from convcheck.judge.result import CaseResult, Example, Group, Verdict, Word, entry_word
+from convcheck.judge.refusals import is_accepted, may_refuse
+from convcheck.judge.result import Group, entry_word
 from convcheck.judge.tally import (
     MAIN,
     RIGHT,
@@ -36,49 +35,17 @@ from convcheck.judge.tally import (
     Tally,
     TallyEntry,
     Whole,
-    finish_whole,
     merge,
     named,
-    unsupported,
 )
 from convcheck.numerics.format import Text
 from convcheck.numerics.order import positions
 from convcheck.records import replace
-from convcheck.semantics import expected as pattern
-from convcheck.semantics.expected import PATTERNS, Expected, Reading
+from convcheck.semantics.expected import EXACT, UNDEFINED, Expected, Reading
 from convcheck.vectors.model import VectorSet
 
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
-_FORM = frozenset(
-    ("wrong shape", "wrong type", "wrong number of outputs", "not a code of the type")
-)
-
-
-def judge(vectors: VectorSet, answers: Answers, *, show_all: bool = False) -> CaseResult:
-    """Judge the answers to all vectors of a case. `show_all`: with examples of what is right."""
-    return finish_whole(vectors.case, tally_of_case(vectors, answers, show_all=show_all))
-
-
-def tally_of_case(
-    vectors: VectorSet,
-    answers: Answers,
-    inconsistent: tuple[Group, ...] = (),
-    *,
-    show_all: bool = False,
-) -> Tally:
-    """Tally the answers to vectors that are all of a case. `show_all`: with examples of what is
-    right.
-    """
-    whole = Whole(vectors.coverage, show_all=show_all)
-    if answers.declined is not None:
-        message = answers.declined.message
-        if not is_refusal(vectors, answers.declined):
-            return unsupported(vectors.coverage, message)
-        whole = replace(whole, message=message, verdict="pass" if is_due(vectors) else None)
-        state = np.full(len(vectors), REFUSED, np.uint8)
-        answers = replace(answers, state=state, messages={0: message}, declined=None)
-    return _tally_of(vectors, answers, "", inconsistent, whole)
 
 
 def tally_of(
@@ -89,71 +56,28 @@ def tally_of(
     Where `main` is MAIN, the answers that all placements share count under it: the same codes are
     asked, and counted, elsewhere. Where it is '', they count with others.
     """
-    return merge([_tally_of(vectors, answers, main, inconsistent, None)])
+    return merge([tally_everywhere(vectors, answers, main, inconsistent, None)])
 
 
-def _tally_of(
+def tally_everywhere(
     vectors: VectorSet,
     answers: Answers,
     main: str,
     inconsistent: tuple[Group, ...],
     whole: Whole | None,
 ) -> Tally:
-    tally = _latest.tally(vectors, answers, whole)
+    """Tally the answers in every placement; `whole` is what they are all of, None for a part."""
+    tally = tally_of_elements(vectors, answers, None, whole=whole)
     entries = dict(_placed(tally, main))
     for other in answers.elsewhere:
         got = Answers(other.got, np.full(len(other.got), ANSWERED, np.uint8), {})
-        there = replace(
-            vectors,
-            inputs=tuple(tensor[other.index] for tensor in vectors.inputs),
-            expected=vectors.expected.take(other.index),
-        )
-        entries |= _placed(tally_of_elements(there, got, None, whole=whole), other.placement)
+        there = tally_of_elements(vectors.take(other.index), got, None, whole=whole)
+        entries |= _placed(there, other.placement)
     asked = {} if main == MAIN else tally.asked
-    faults = (*faults_of(vectors, answers), *inconsistent)
-    decisions = named(vectors.expected.decisions, entries)
+    faults = (*fault_groups(vectors, answers.faults), *inconsistent)
+    decisions = named(vectors.decisions, entries)
     count = sum(asked.values())
     return Tally(asked, tuple(entries.items()), (), faults, 0, count, decisions, whole)
-
-
-class _Latest:
-    """The tally that was made last.
-
-    Versions of an operator ask the same and are mostly answered alike, and what is found then
-    differs in nothing but the decisions, as each version words them.
-    """
-
-    def __init__(self) -> None:
-        self._made: tuple[tuple[object, ...], Tally] | None = None
-
-    def tally(self, vectors: VectorSet, answers: Answers, whole: Whole | None) -> Tally:
-        """Tally elements that are scattered, or the whole of what is asked."""
-        key = _all_that_counts(vectors, answers, whole)
-        if self._made is None or self._made[0] != key:
-            self._made = key, tally_of_elements(vectors, answers, None, whole=whole)
-        tally = self._made[1]
-        decisions = named(vectors.expected.decisions, dict(tally.entries))
-        return replace(tally, decisions=decisions)
-
-
-_latest = _Latest()
-
-
-def _all_that_counts(
-    vectors: VectorSet, answers: Answers, whole: Whole | None
-) -> tuple[object, ...]:
-    """Return everything that a tally depends on but the wording of decisions."""
-    case, expected = vectors.case, vectors.expected
-    arrays = [*vectors.inputs, expected.rows, answers.got, answers.state]
-    arrays += [array for r in expected.readings for array in (r.codes, r.patterns)]
-    content = tuple(
-        tuple(array) if array.dtype.hasobject else (array.dtype, array.tobytes())
-        for array in arrays
-    )
-    formats = tuple(dtype.format for dtype in (*case.inputs, *case.outputs))
-    counts = tuple(len(decision.readings) for decision in expected.decisions)
-    messages = dict(answers.messages)
-    return formats, is_accepted(case), counts, content, messages, answers.with_others, whole
 
 
 def _placed(tally: Tally, placement: str) -> Mapping[Key, TallyEntry]:
@@ -179,16 +103,11 @@ def tally_of_elements(
     if covered is not None or whole or text or answers.messages or answers.with_others:
         return _Tallying(vectors, answers, covered, whole).tally()
     counts, index = _plainly_right(vectors, answers)
-    rest = replace(
-        vectors,
-        inputs=tuple(tensor[index] for tensor in vectors.inputs),
-        expected=vectors.expected.take(index),
-    )
     others = replace(answers, got=answers.got[index], state=answers.state[index])
     entries = {Key(row, 0, RIGHT): TallyEntry(count) for row, count in counts.items()}
-    decisions = named(vectors.expected.decisions, entries)
+    decisions = named(vectors.decisions, entries)
     plain = Tally(counts, tuple(entries.items()), decisions=decisions)
-    return merge([plain, _Tallying(rest, others, None, None).tally()])
+    return merge([plain, _Tallying(vectors.take(index), others, None, None).tally()])
 
 
 def _plainly_right(vectors: VectorSet, answers: Answers) -> tuple[dict[int, int], Index]:
@@ -196,8 +115,8 @@ def _plainly_right(vectors: VectorSet, answers: Answers) -> tuple[dict[int, int]
     Of those there is nothing else to be told.
     """
     rows, first = vectors.expected.rows, vectors.expected.readings[0]
-    agreed = np.array([len(decision.readings) == 1 for decision in vectors.expected.decisions])
-    right = np.asarray(answers.got == first.codes) & (first.patterns == pattern.EXACT)
+    agreed = np.array([len(decision.readings) == 1 for decision in vectors.decisions])
+    right = np.asarray(answers.got == first.codes) & (first.patterns == EXACT)
     right &= (answers.state == ANSWERED) & agreed.take(rows)
     return _counts(np.where(right, rows, np.int16(-1))), np.flatnonzero(~right)
 
@@ -250,7 +169,7 @@ class _Tallying:
 
     def _sorted_out(self, here: Mask, reading: int) -> Iterator[tuple[str, str, Index]]:
         under, wrong = self.expected.readings[reading], here & self.wrong[reading]
-        free = under.patterns == pattern.UNDEFINED
+        free = under.patterns == UNDEFINED
         if is_accepted(self.case):
             free = free | (self.state == REFUSED)
         crashed, refused = here & (self.state == CRASHED), wrong & (self.state == REFUSED)
@@ -318,8 +237,7 @@ class _Tallying:
         element = int(index[i])
         answered = self.state[element] == ANSWERED
         got = entry_word(self.got[element]) if answered else None
-        inputs = tuple(entry_word(tensor[element]) for tensor in self.inputs)
-        example = Example(inputs, due_word(reading, element), got, self._message(element))
+        example = example_of(self.inputs, reading, element, got, self._message(element))
         return PlacedExample(int(self.at[element]), float(errors[i]), example)
 
 
@@ -337,40 +255,3 @@ def _positions(vectors: VectorSet) -> NDArray[np.uint64]:
     if isinstance(source, Text):
         return np.arange(len(vectors), dtype=np.uint64)
     return positions(source, np.asarray(vectors.inputs[0]))
-
-
-# Faults ------------------------------------------------------------------------------------------
-
-
-def faults_of(vectors: VectorSet, answers: Answers) -> tuple[Group, ...]:
-    """Return the groups of the faults of the answers."""
-    return tuple(group_of_fault(vectors, answers, fault) for fault in answers.faults)
-
-
-def group_of_fault(vectors: VectorSet, answers: Answers, fault: Fault) -> Group:
-    """Return the group of an answer that had no form, or of a call that died or was refused."""
-    examples: tuple[Example, ...] = ()
-    inputs: tuple[Word, ...] = ()
-    decision = vectors.form
-    if len(vectors):
-        i = fault.index
-        inputs = tuple(entry_word(tensor[i]) for tensor in vectors.inputs)
-        examples = (
-            Example(inputs, due_word(vectors.expected.readings[0], i), None, fault.message),
-        )
-        if fault.kind not in _FORM:
-            decision = vectors.expected.decisions[vectors.expected.rows[i]]
-    verdict = fault.kind if fault.kind in ("crashed", "refused", "error") else "fail"
-    kind = fault.kind if fault.kind in _FORM else fault.message
-    sums = spell_digest(digest_of_words((*inputs, fault.message)))
-    return Group(
-        decision, cast(Verdict, verdict), kind, 1, 1, sums,
-        placement=fault.placement, examples=examples,
-    )  # fmt: skip
-
-
-def due_word(reading: Reading, i: int) -> Word:
-    """Return what a reading expects of an element: a code, a text, or a pattern's word in <>."""
-    if reading.patterns[i] == pattern.EXACT:
-        return entry_word(reading.codes[i])
-    return f"<{PATTERNS[reading.patterns[i]]}>"

@@ -1,20 +1,28 @@
-"""Which answers a reading is satisfied with."""
+"""Which answers satisfy a reading, and how far an answer to a whole call is from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from convcheck.backends.protocol import Outputs, Oversized
+from convcheck.judge.form import strangers
+from convcheck.judge.kinds import kinds_of
 from convcheck.numerics.codes import Bits, Codes, is_nan, is_negative
 from convcheck.numerics.format import Float, Format, Numeric, Text
+from convcheck.numerics.order import order_key
 from convcheck.semantics import expected as pattern
-from convcheck.semantics.expected import Reading
+from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, Reading
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.spelling import satisfies
+from convcheck.wording import plural
 
 Mask = NDArray[np.bool_]
+Returned = Outputs | Oversized
 
 
 def matching(reading: Reading, got: Bits, fmt: Format, source: Format, inputs: Bits) -> Mask:
@@ -22,7 +30,7 @@ def matching(reading: Reading, got: Bits, fmt: Format, source: Format, inputs: B
 
     The reading's may be of shape (), where the same is expected of all numbers.
     """
-    exact = reading.patterns == pattern.EXACT
+    exact = reading.patterns == EXACT
     right: Mask = np.asarray(np.logical_and(got == reading.codes, exact), bool)
     if np.count_nonzero(exact) == exact.size:
         return right
@@ -32,7 +40,7 @@ def matching(reading: Reading, got: Bits, fmt: Format, source: Format, inputs: B
         if np.count_nonzero(here):
             np.logical_or(right, fit() & here, out=right)
 
-    accept(pattern.UNDEFINED, lambda: np.ones(got.shape, bool))
+    accept(UNDEFINED, lambda: np.ones(got.shape, bool))
     if isinstance(fmt, Text):
         for i in np.flatnonzero(reading.patterns >= pattern.PLAIN_TO_X):
             code, wanted = int(cast(Codes, inputs)[i]), int(reading.patterns[i])
@@ -43,3 +51,170 @@ def matching(reading: Reading, got: Bits, fmt: Format, source: Format, inputs: B
         accept(pattern.NEGATIVE_NAN, lambda: is_nan(fmt, codes) & is_negative(fmt, codes))
         accept(pattern.ANY_ZERO, lambda: (codes & codes.dtype.type(fmt.magnitude_mask)) == 0)
     return right
+
+
+# Whole calls ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What is wrong with an answer under a reading.
+
+    `distance` orders answers by how near they are: number of outputs, types, shapes, elements.
+    `where` is (output, element), the element -1 for a type or shape; `wrong` counts elements.
+    """
+
+    #: In what way the answer is wrong, in words.
+    kind: str
+    distance: tuple[int, int, int]
+    where: tuple[int, int] | None = None
+    wrong: int = 0
+    #: The wrong elements of each output.
+    elements: tuple[NDArray[np.intp], ...] = ()
+
+
+def difference(reading: CallReading, got: Returned) -> Difference | None:
+    """Compare an answer with a reading: None where it matches."""
+    if reading.pattern == UNDEFINED:
+        return None
+    if reading.pattern == REFUSED:
+        return Difference("an answer instead of a refusal", (4, 0, 0))
+    shapes = shapes_of(got)
+    if len(shapes) != len(reading.outputs):
+        kind = f"{plural(len(shapes), 'output')} instead of {len(reading.outputs)}"
+        return Difference(kind, (3, 0, 0))
+    if len(got.types) != len(shapes):
+        return Difference(
+            f"{plural(len(shapes), 'output')} of {plural(len(got.types), 'type')}", (3, 0, 0)
+        )
+    pairs = zip(reading.outputs, got.types, shapes, strict=True)
+    for output, (due, name, shape) in enumerate(pairs):
+        if name != due.dtype.name:
+            return Difference(f"{name} instead of {due.dtype}", (2, 0, 0), (output, -1))
+        if shape != due.shape:
+            return _of_shape(output, due, shape, got)
+    return None if isinstance(got, Oversized) else _of_elements(reading, got)
+
+
+def is_as_read(reading: CallReading, got: Returned) -> bool:
+    """Return whether an answer matches a reading, told sooner than in what way it does not."""
+    if isinstance(got, Outputs) and _alike(reading, got):
+        pairs = zip(reading.outputs, got.arrays, strict=True)
+        if not all(
+            _has_codes(due, array) and _right(due, array, array.size).all() for due, array in pairs
+        ):
+            return False
+    return difference(reading, got) is None
+
+
+def _has_codes(due: ExpectedOutput, array: Bits) -> bool:
+    return array.dtype == due.dtype.format.storage
+
+
+def shapes_of(got: Returned) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of an answer's outputs."""
+    return got.shapes if isinstance(got, Oversized) else tuple(a.shape for a in got.arrays)
+
+
+def _of_shape(
+    output: int, due: ExpectedOutput, shape: tuple[int, ...], got: Returned
+) -> Difference:
+    if len(shape) != 1 or len(due.shape) != 1:
+        return Difference("wrong shape", (1, 1 << 62, 0), (output, -1))
+    longer = shape[0] - due.shape[0]
+    kind = {1: "one element too many", -1: "one element too few"}.get(longer)
+    kind = kind or ("too many elements" if longer > 0 else "too few elements")
+    if shape[0] == 0:
+        kind = "empty; elements were expected"
+    wrong = 0
+    if isinstance(got, Outputs) and got.arrays[output].dtype == due.dtype.format.storage:
+        common = min(shape[0], due.shape[0])
+        wrong = int((~_right(due, got.arrays[output], common)).sum())
+    return Difference(kind, (1, abs(longer), wrong), (output, -1))
+
+
+def _right(due: ExpectedOutput, got: Bits, count: int) -> Mask:
+    """Return which of the first `count` elements are right."""
+    reading = Reading(due.codes[:count], due.patterns[:count])
+    flat = got.reshape(-1)[:count]
+    return matching(reading, flat, due.dtype.format, due.dtype.format, reading.codes)
+
+
+def _of_elements(reading: CallReading, got: Outputs) -> Difference | None:
+    pairs = zip(reading.outputs, got.arrays, strict=True)
+    found = [_wrong_elements(due, array) for due, array in pairs]
+    elements = tuple(bad for _, bad in found)
+    first = next(((i, int(bad[0])) for i, bad in enumerate(elements) if len(bad)), None)
+    if first is None:
+        return None
+    kinds, wrong = set().union(*(kinds for kinds, _ in found)), sum(map(len, elements))
+    kind = kinds.pop() if len(kinds) == 1 else "wrong elements of several kinds"
+    return Difference(kind, (0, 0, wrong), first, wrong, elements)
+
+
+def _wrong_elements(due: ExpectedOutput, array: Bits) -> tuple[set[str], NDArray[np.intp]]:
+    if array.dtype != due.dtype.format.storage:
+        return {f"codes as {array.dtype}"}, np.arange(max(array.size, 1))
+    flat = array.reshape(-1)
+    strange = strangers(due.dtype.format, flat)
+    if strange is not None:
+        return {"not a code of the type"}, np.flatnonzero(strange)
+    (bad,) = (~_right(due, flat, len(flat))).nonzero()
+    if not len(bad):
+        return set(), bad
+    kinds = kinds_of(due.dtype.format, due.codes[bad], due.patterns[bad], flat[bad])
+    return set(kinds.tolist()), bad
+
+
+def closest(expected: ExpectedCall, got: Returned) -> tuple[CallReading, Difference | None]:
+    """Return the reading that an answer matches, else the one that it comes closest to."""
+    found: list[tuple[CallReading, Difference]] = []
+    for reading in expected.readings:
+        off = difference(reading, got)
+        if off is None:
+            return reading, None
+        found.append((reading, off))
+    return min(found, key=lambda pair: pair[1].distance)
+
+
+def beyond(expected: ExpectedCall, got: Returned) -> tuple[NDArray[np.intp], ...] | None:
+    """Return the elements of each output that are not between the least and the greatest of the
+    readings, None where there is no such range.
+
+    Widened by one ulp of the output's type, among the readings of the same shape.
+    """
+    if not (expected.between and isinstance(got, Outputs)):
+        return None
+    alike = [r.outputs for r in expected.readings if r.pattern == EXACT and _alike(r, got)]
+    pairs = [(list(dues), a) for dues, a in zip(zip(*alike, strict=True), got.arrays, strict=False)]
+    if not pairs or not all(_is_float(dues[0], a) for dues, a in pairs):
+        return None
+    return tuple(np.flatnonzero(~_inside(dues, a)) for dues, a in pairs)
+
+
+def is_between(expected: ExpectedCall, got: Returned) -> bool:
+    """Return whether each element is between the least and the greatest of the readings."""
+    outside = beyond(expected, got)
+    return outside is not None and not any(map(len, outside))
+
+
+def _alike(reading: CallReading, got: Outputs) -> bool:
+    due = [(d.dtype.name, d.shape) for d in reading.outputs]
+    return due == list(zip(got.types, shapes_of(got), strict=True))
+
+
+def _is_float(due: ExpectedOutput, array: Bits) -> bool:
+    return isinstance(due.dtype.format, Float) and _has_codes(due, array)
+
+
+def _inside(dues: Sequence[ExpectedOutput], array: Bits) -> Mask:
+    fmt = cast(Float, dues[0].dtype.format)
+    keys = np.stack([_key(fmt, due.codes) for due in dues])
+    inside = (_key(fmt, array) >= keys.min(axis=0) - 1) & (_key(fmt, array) <= keys.max(axis=0) + 1)
+    free = np.stack([due.patterns == UNDEFINED for due in dues]).any(axis=0)
+    right = np.stack([_right(due, array, array.size) for due in dues]).any(axis=0)
+    return np.asarray(inside | free | right)
+
+
+def _key(fmt: Numeric, codes: Bits) -> NDArray[Any]:
+    return np.asarray(order_key(fmt, cast(Codes, codes.reshape(-1)))).astype(np.int64)

@@ -6,14 +6,21 @@ decline is a refusal, too, where a refusal is due, or accepted, or an answer lik
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Declined
+from convcheck.judge.answers import NOT_ASKED, Answers, CallAnswers
+from convcheck.judge.answers import REFUSED as WAS_REFUSED
+from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
 from convcheck.semantics.expected_calls import CallReading
 from convcheck.vectors.model import CallSet, Vectors
+
+A = TypeVar("A", Answers, CallAnswers)
 
 
 def cannot_be_put(declined: Declined) -> bool:
@@ -56,3 +63,13 @@ def may_refuse(case: Case, reading: Reading) -> NDArray[np.bool_]:
     if is_accepted(case):
         return np.ones(reading.patterns.shape, bool)
     return np.asarray((reading.patterns == REFUSED) | (reading.patterns == UNDEFINED))
+
+
+def all_refused(answers: A, message: str) -> A:
+    """Return answers to a model that was turned down whatever the values: every element is refused,
+    or the first call.
+    """
+    state = np.full(len(answers.state), WAS_REFUSED, np.uint8)
+    if isinstance(answers, CallAnswers):
+        state[1:] = NOT_ASKED
+    return replace(answers, state=state, messages={0: message}, declined=None)

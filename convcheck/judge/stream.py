@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from convcheck.judge.answers import ANSWERED, Answers, Fault
 from convcheck.judge.digest import added, digest_of_consecutive, digest_of_constant, spell_digest
-from convcheck.judge.elements import group_of_fault, tally_of_elements
+from convcheck.judge.elements import tally_of_elements
+from convcheck.judge.examples import fault_group
 from convcheck.judge.form import strangers
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges, joining
@@ -209,7 +210,7 @@ class SweepJudge:
         one, answer = codes[[at]], got[[at]]
         message = f"{int(answer[0]):#x}, {len(got)} of {plural(len(self.out), 'element')}"
         fault = Fault("not a code of the type", "bulk", message, 0)
-        return group_of_fault(self._vectors(one), _answered(answer), fault)
+        return fault_group(self._vectors(one), fault)
 
     def _vectors(self, codes: Codes) -> VectorSet:
         expected = run_program(self.program, self.case, codes)

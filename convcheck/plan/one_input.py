@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from convcheck.judge.case import judge
 from convcheck.judge.result import BackendInfo, CaseResult
-from convcheck.judge.vectors import judge_vectors
 from convcheck.plan.runner import Execution, execute
 from convcheck.records import replace
 from convcheck.rules.cases import cases
@@ -69,7 +69,7 @@ def ask_one_input(
         corpus,
         timeout=timeout,
         thorough=True,
-        judge=partial(judge_vectors, show_all=True),
+        judge=partial(judge, show_all=True),
         catalog=catalog.only([vectors.case.spec]),
     )
     return done.backend, corpus.result(done)

@@ -10,8 +10,8 @@ import numpy as np
 from convcheck.ask.jobs import Judge
 from convcheck.errors import UsageError
 from convcheck.judge.answers import REFUSED, Answers, CallAnswers
+from convcheck.judge.case import judge
 from convcheck.judge.result import BackendInfo, CaseResult, Group
-from convcheck.judge.vectors import judge_vectors
 from convcheck.plan.one_input import Single
 from convcheck.plan.runner import execute
 from convcheck.records import replace
@@ -112,7 +112,7 @@ def _asked(
 
 
 def _keep(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
-    return replace(judge_vectors(vectors, answers), answers=answers)
+    return replace(judge(vectors, answers), answers=answers)
 
 
 def _keep_only(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:

@@ -12,8 +12,9 @@ import numpy as np
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.errors import ConvcheckError, UsageError
 from convcheck.judge.answers import CRASHED, REFUSED, CallAnswers
-from convcheck.judge.calls import judged_call, strips_due
-from convcheck.judge.matching_calls import Returned, closest, is_between
+from convcheck.judge.calls import judged_call
+from convcheck.judge.examples import strips_due
+from convcheck.judge.matching import Returned, closest, is_between
 from convcheck.judge.result import BackendInfo, Group, Strip, TypeName
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float

@@ -197,9 +197,7 @@ def _allowed(vectors: VectorSet, shape: tuple[int, ...]) -> bool:
 def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | None:
     """Ask elements with texts as answers, which are no call's codes, as a run does."""
     index = np.array(_needed(found, vectors, group), np.intp)
-    taken = tuple(tensor[index] for tensor in vectors.inputs)
-    part = replace(vectors, inputs=taken, expected=vectors.expected.take(index))
-    kept = ask_whole(found.address, part, found.timeout)[1]
+    kept = ask_whole(found.address, vectors.take(index), found.timeout)[1]
     answers, name = cast(Answers, kept.answers), vectors.case.outputs[0].name
     came = not len(index) or answers.state[0] == ANSWERED
     got = Outputs((answers.got,), (name,)) if came else None

@@ -11,7 +11,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import ANSWERED, CRASHED, LOST, NOT_ASKED, REFUSED, CallAnswers
-from convcheck.judge.matching_calls import Returned, difference, is_between, shapes_of
+from convcheck.judge.matching import Returned, difference, is_between, shapes_of
 from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import CallExample, Fits, Laws, Strip, Surveyed, TypeName
 from convcheck.numerics.codes import Bits, Codes, is_nan, with_one_nan

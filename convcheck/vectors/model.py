@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
@@ -33,6 +36,21 @@ class VectorSet:
     def __len__(self) -> int:
         return len(self.expected)
 
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The decisions that `rows` indexes."""
+        return self.expected.decisions
+
+    @property
+    def rows(self) -> NDArray[np.int16]:
+        """The row that decides each element."""
+        return self.expected.rows
+
+    def take(self, index: NDArray[np.intp]) -> VectorSet:
+        """Return some of the elements."""
+        inputs = tuple(tensor[index] for tensor in self.inputs)
+        return replace(self, inputs=inputs, expected=self.expected.take(index))
+
 
 @dataclass(frozen=True)
 class CallSet:
@@ -56,6 +74,11 @@ class CallSet:
 
     def __len__(self) -> int:
         return len(self.calls)
+
+    @property
+    def rows(self) -> NDArray[np.int16]:
+        """The row that decides each call."""
+        return np.array([expected.row for expected in self.expected], np.int16)
 
 
 Vectors = VectorSet | CallSet

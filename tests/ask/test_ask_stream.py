@@ -20,7 +20,7 @@ from convcheck.ask.isolated import chunk_vectors
 from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Backend, Bound, Declined, Outputs, Refused
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid
-from convcheck.judge.elements import judge
+from convcheck.judge.case import judge
 from convcheck.judge.result import CaseResult
 from convcheck.judge.tally import RIGHT, Tally, merge
 from convcheck.numerics.codes import Bits, Codes

@@ -16,7 +16,7 @@ from planted.promotion_asked import Asked
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, REFUSED, CallAnswers
-from convcheck.judge.calls import judge_calls
+from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
 from convcheck.rules.find import find_case
 from convcheck.semantics.expected import EXACT
@@ -100,7 +100,7 @@ def _first(name: str, ids: Sequence[str], bug: _Bug) -> Iterator[Shown]:
         calls = asked(case)
         pairs = zip(calls.calls, calls.expected, strict=True)
         answers = answered(calls, [_given(bug, calls, *pair) for pair in pairs])
-        if judge_calls(calls, answers).verdict in FAILURES:
+        if judge(calls, answers).verdict in FAILURES:
             yield name, calls, answers
             return
 

@@ -17,7 +17,7 @@ from convcheck.causes.call_lint import few_first
 from convcheck.causes.call_mutants import is_of, is_wrong
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.mutants import Asked
-from convcheck.judge.elements import due_word
+from convcheck.judge.examples import due_word
 from convcheck.judge.matching import Mask
 from convcheck.judge.result import Word, entry_word
 from convcheck.judge.words import pattern, shown, value

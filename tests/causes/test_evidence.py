@@ -20,7 +20,7 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.causes.gather import causes_named, gathered
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import ANSWERED, Answers, Elsewhere
-from convcheck.judge.elements import judge
+from convcheck.judge.case import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.numerics.codes import Bits
 from convcheck.records import replace

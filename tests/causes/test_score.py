@@ -21,8 +21,7 @@ from convcheck.causes.mutants import Asked, mutants
 from convcheck.causes.score import Mutant
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers, CallAnswers
 from convcheck.judge.answers import REFUSED as TURNED_DOWN
-from convcheck.judge.calls import judge_calls
-from convcheck.judge.elements import judge
+from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
@@ -313,7 +312,7 @@ def test_so_many_calls_are_judged_wrong_in_a_run() -> None:
     said = [i for i, one in enumerate(given) if one is not None]
     got = tuple(Outputs((one.outputs[0].codes,), ("int64",)) if one else None for one in given)
     state = np.array([ANSWERED if one else NOT_ASKED for one in given], np.uint8)
-    groups = judge_calls(calls, CallAnswers(got, state, {})).groups
+    groups = judge(calls, CallAnswers(got, state, {})).groups
     wrong = sum(group.count for group in groups if group.verdict in FAILURES)
     assert 0 < wrong < len(said)
     assert [mutant.caught for mutant in planted([case], [cause])] == [wrong]

@@ -17,7 +17,7 @@ from convcheck.causes.judged import judged_ones
 from convcheck.causes.search import Search, diagnose
 from convcheck.causes.trial import Trial, tried
 from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, Elsewhere, Fault
-from convcheck.judge.elements import judge
+from convcheck.judge.case import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.records import replace
 from convcheck.rules.cause_files import CauseFile

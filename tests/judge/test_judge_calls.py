@@ -10,7 +10,8 @@ from convcheck.ask.calls import ask_calls
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import Place
 from convcheck.judge.answers import ANSWERED, CRASHED, EVERYWHERE, Avoid, CallAnswers, Fault
-from convcheck.judge.calls import BETWEEN, judge_calls
+from convcheck.judge.calls import BETWEEN
+from convcheck.judge.case import judge
 from convcheck.judge.result import CallExample, Group
 from convcheck.numerics.codes import Bits
 from convcheck.records import replace
@@ -55,7 +56,7 @@ def outputs(*arrays: Bits, types: tuple[str, ...] = ("float16",)) -> Outputs:
 
 
 def judged(calls: CallSet, got: Outputs | Oversized) -> Group:
-    [group] = judge_calls(calls, answers(calls, got)).groups
+    [group] = judge(calls, answers(calls, got)).groups
     return group
 
 
@@ -184,7 +185,7 @@ class Fake:
 
 def run(calls: CallSet, answer: Answer) -> list[tuple[str, str]]:
     found = ask_calls(Fake(answer), calls, lambda placement, index: None, {})
-    result = judge_calls(calls, found)
+    result = judge(calls, found)
     return [(result.verdict, ""), *((g.verdict, g.kind) for g in result.groups)]
 
 
@@ -212,7 +213,7 @@ def test_refusals(readings: tuple[CallReading, ...], answer: Answer, verdict: st
 def test_a_refusal_that_one_reading_wants_is_shown_next_to_the_first() -> None:
     calls = calls_of(reading(due(ONE), name="accept"), replace(REFUSES, name="refuse"))
     refused = CallAnswers((None,), np.array([1], np.uint8), {0: "no"})
-    [group] = judge_calls(calls, refused).groups
+    [group] = judge(calls, refused).groups
     [example] = group.examples
     assert isinstance(example, CallExample)
     assert (group.verdict, group.reading, example.reading) == ("tolerated", "refuse", "accept")
@@ -222,7 +223,7 @@ def test_groups_of_calls_are_in_the_order_of_their_first_calls() -> None:
     one = calls_of(reading(due(ONE)))
     calls = replace(one, calls=one.calls * 4, expected=one.expected * 4)
     got = [outputs(codes(word)) for word in (TWO, ONE, HALF, TWO)]
-    groups = judge_calls(calls, answers(calls, *got)).groups
+    groups = judge(calls, answers(calls, *got)).groups
     assert [(g.verdict, g.count, g.of) for g in groups] == [
         ("fail", 2, 4), ("pass", 1, 4), ("fail", 1, 4)
     ]  # fmt: skip
@@ -237,17 +238,18 @@ def test_where_the_type_is_the_answer_a_model_turned_down_is_a_refusal() -> None
 def test_a_crash_and_a_strange_answer_fail() -> None:
     calls = calls_of(CallReading("", pattern=UNDEFINED))
     state = np.full(1, CRASHED, np.uint8)
-    crashed = judge_calls(calls, CallAnswers((None,), state, {0: "died of SIGFPE"}))
+    crashed = judge(calls, CallAnswers((None,), state, {0: "died of SIGFPE"}))
     [group] = crashed.groups
     assert (crashed.verdict, group.kind) == ("crashed", "died of SIGFPE")
     [example] = group.examples
     assert isinstance(example, CallExample)
     assert example.inputs[0].words == (ONE,), "the input that does it is shown"
-    found = ask_calls(Fake("ninety"), calls, lambda p, i: None, {})  # type: ignore[arg-type]
-    assert judge_calls(calls, found).verdict == "fail"
+    signed = outputs(np.array([90], np.int32))  # type: ignore[arg-type]
+    found = ask_calls(Fake(signed), calls, lambda p, i: None, {})
+    assert judge(calls, found).verdict == "fail"
     given_up = Avoid(placements=EVERYWHERE, faults=(Fault("crashed", "bulk", "died", 0),))
     found = ask_calls(Fake(outputs(codes(ONE))), calls, lambda p, i: None, {}, given_up)
-    assert judge_calls(calls, found).verdict == "crashed"
+    assert judge(calls, found).verdict == "crashed"
 
 
 def test_a_huge_answer_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,6 +257,6 @@ def test_a_huge_answer_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None
     calls, fake = calls_of(reading(due(ONE, ONE, ONE))), Fake(outputs(codes(ONE)))
     found = ask_calls(fake, calls, lambda p, i: None, {})
     assert fake.asked == 0
-    result = judge_calls(calls, found)
+    result = judge(calls, found)
     assert (result.verdict, result.checked, result.left_out) == ("unsupported", 0, 1)
     assert result.message.startswith("1 call was not asked: an answer of more elements")

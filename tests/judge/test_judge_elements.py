@@ -11,8 +11,8 @@ from catalogue import CATALOG
 
 from convcheck.backends.protocol import Declined
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere, Fault
+from convcheck.judge.case import judge, tally_of_case
 from convcheck.judge.digest import digest_of_pairs
-from convcheck.judge.elements import judge, tally_of_case
 from convcheck.judge.kinds import kinds_of
 from convcheck.judge.result import CaseResult, Group
 from convcheck.judge.tally import finish_whole

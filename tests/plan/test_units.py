@@ -19,7 +19,8 @@ from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs
 from convcheck.errors import UsageError
 from convcheck.judge.answers import Answers, Avoid, Fault
-from convcheck.judge.elements import judge, tally_of
+from convcheck.judge.case import judge
+from convcheck.judge.elements import tally_of
 from convcheck.judge.part import Part
 from convcheck.judge.result import BackendInfo, CaseResult, Group, RunResult
 from convcheck.judge.tally import MAIN, Tally, finish

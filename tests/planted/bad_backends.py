@@ -167,7 +167,6 @@ class DiesOnOpening(Good):
 TwoOutputs = replies(lambda case, array: Outputs((array, array), (case.outputs[0].name,) * 2))
 WrongType = replies(lambda case, array: Outputs((array,), ("float32",)))
 Garbage = replies(lambda case, array: 42)
-GarbageArray = changes(lambda array: [1, 2])  # type: ignore[return-value,arg-type]
 WrongShape = changes(lambda array: array.reshape(-1)[:-1] if array.size > 1 else array)
 Flattened = changes(lambda array: array.reshape(-1))
 WrongDtype = changes(lambda array: array.astype(np.uint16))

@@ -23,7 +23,8 @@ from convcheck.ask.elements import ask
 from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.judge import matching as judging
 from convcheck.judge.answers import Avoid
-from convcheck.judge.elements import judge, matching
+from convcheck.judge.case import judge
+from convcheck.judge.matching import matching
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.codec import decode, decode_magnitudes
 from convcheck.numerics.codes import Bits

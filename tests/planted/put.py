@@ -8,7 +8,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.judge.answers import ANSWERED, REFUSED, CallAnswers
-from convcheck.judge.calls import judge_calls
+from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.codes import Bits
 from convcheck.records import replace
@@ -50,4 +50,4 @@ def accused(calls: CallSet, i: int, answer: Answer) -> bool:
     state = np.array([REFUSED if refused else ANSWERED], np.uint8)
     got = (answer if isinstance(answer, Outputs) else None,)
     answers = CallAnswers(got, state, {0: "no"} if refused else {})
-    return judge_calls(one, answers).verdict in FAILURES
+    return judge(one, answers).verdict in FAILURES

@@ -22,7 +22,7 @@ from planted.put import Put, accused, failing
 from convcheck.backends.protocol import Outputs, Refused
 from convcheck.judge.answers import ANSWERED as STATE
 from convcheck.judge.answers import CallAnswers
-from convcheck.judge.calls import judge_calls
+from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float
@@ -226,7 +226,7 @@ def test_under_a_scale_of_1_the_output_is_a_value_of_float8(
     inputs = [codes(data), *map(codes, ("1", "0")[: len(case.inputs) - 1])]
     asked = expecting(spec(), case, [tuple(inputs)], "sampled")
     given = Outputs((codes(gives),), (case.outputs[0].name,))
-    found = judge_calls(asked, CallAnswers((given,), np.array([STATE], np.uint8), {}))
+    found = judge(asked, CallAnswers((given,), np.array([STATE], np.uint8), {}))
     assert [g.decision.level for g in found.groups if g.verdict in FAILURES] == [level] * bool(
         level
     )

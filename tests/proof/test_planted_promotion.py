@@ -19,7 +19,7 @@ from planted.promotion_bugs import PromotionBug, bugs
 from convcheck.ask.calls import ask_calls
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.backends.reference import Reference
-from convcheck.judge.calls import judge_calls
+from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.codes import Bits, is_nan
 from convcheck.numerics.format import Float
@@ -193,7 +193,7 @@ def fails(calls: CallSet, answer: Answer) -> bool:
 
 def failing(backend: Planted | Reference, calls: CallSet) -> bool:
     answers = ask_calls(backend, calls, lambda *call: None, {})
-    return judge_calls(calls, answers).verdict in FAILURES
+    return judge(calls, answers).verdict in FAILURES
 
 
 def singly(calls: CallSet) -> Iterator[CallSet]:
@@ -249,7 +249,7 @@ def test_either_reading_of_a_disputed_cell_is_tolerated() -> None:
                 return Refused("unsafe") if refusing else asked.answer()
 
             answers = ask_calls(Planted(PromotionBug("", answer)), edge(case), lambda *c: None, {})
-            assert judge_calls(edge(case), answers).verdict == "tolerated", case.id
+            assert judge(edge(case), answers).verdict == "tolerated", case.id
 
 
 def test_vectors_that_ask_for_types_only_miss_bugs_of_values() -> None:

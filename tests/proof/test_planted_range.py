@@ -16,7 +16,7 @@ from planted.range_bugs import BUGS, Bug, answer, question
 
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, CallAnswers
-from convcheck.judge.calls import judge_calls
+from convcheck.judge.case import judge
 from convcheck.judge.result import CaseResult
 from convcheck.records import replace
 from convcheck.rules.cases import cases
@@ -81,7 +81,7 @@ def attempt(bug: Bug, case: Case, codes: tuple[int, ...]) -> tuple[int, ...] | N
 
 
 def judged(bug: Bug | None, calls: CallSet) -> CaseResult:
-    return judge_calls(calls, answers(bug, calls))
+    return judge(calls, answers(bug, calls))
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)

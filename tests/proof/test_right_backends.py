@@ -15,8 +15,7 @@ from planted.right_backends import KINDS, Right
 
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import ANSWERED, Answers, CallAnswers
-from convcheck.judge.calls import judge_calls
-from convcheck.judge.elements import judge
+from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES, CaseResult
 from convcheck.records import replace
 from convcheck.rules.cases import cases
@@ -52,7 +51,7 @@ def answers(right: Right, vectors: Vectors) -> list[Outputs]:
 def judged(vectors: Vectors, got: list[Outputs]) -> CaseResult:
     if isinstance(vectors, CallSet):
         state = np.full(len(got), ANSWERED, np.uint8)
-        return judge_calls(vectors, CallAnswers(tuple(got), state, {}))
+        return judge(vectors, CallAnswers(tuple(got), state, {}))
     state = np.full(len(vectors), ANSWERED, np.uint8)
     return judge(vectors, Answers(got[0].arrays[0], state, {}))
 

@@ -38,7 +38,7 @@ from convcheck.ask.calls import ask_calls
 from convcheck.backends.protocol import Answer, Declined
 from convcheck.errors import UsageError
 from convcheck.judge import words
-from convcheck.judge.calls import judge_calls
+from convcheck.judge.case import judge
 from convcheck.judge.result import Example, RunResult
 from convcheck.numerics.codes import Bits
 from convcheck.records import replace
@@ -138,7 +138,7 @@ def promoted(name: str) -> RunResult:
         if set(one.inputs) <= some and one.layout in ("tensor-tensor", "scalar-tensor"):
             calls = call_set(SPEC, one, "edge")
             answers = ask_calls(Planted(bug), calls, lambda *call: None, {})
-            results.append(judge_calls(calls, answers))
+            results.append(judge(calls, answers))
     return run(*results)
 
 

@@ -15,7 +15,7 @@ from convcheck.ask.elements import ask
 from convcheck.backends.onnx.model import build
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import SpecError, UsageError
-from convcheck.judge.elements import judge
+from convcheck.judge.case import judge
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Opaque, Text

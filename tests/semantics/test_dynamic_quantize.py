@@ -14,7 +14,7 @@ from convcheck.causes.call_search import diagnose_calls
 from convcheck.causes.catalogue import causes_of
 from convcheck.errors import SpecError
 from convcheck.judge.answers import ANSWERED, CallAnswers
-from convcheck.judge.calls import judge_calls
+from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.codes import Bits
 from convcheck.records import replace
@@ -85,7 +85,7 @@ def caught(bug: Dynamic, case: Case) -> int:
         one = replace(calls, calls=calls.calls[i : i + 1], expected=calls.expected[i : i + 1])
         got: tuple[Bits, ...] = bug.answer(x)
         answers = CallAnswers((Outputs(got, names),), np.array([ANSWERED], np.uint8), {})
-        count += judge_calls(one, answers).verdict in FAILURES
+        count += judge(one, answers).verdict in FAILURES
     return count
 
 

@@ -17,7 +17,7 @@ from oracle.formats import FLOATS
 
 from convcheck.ask.calls import ask_calls
 from convcheck.backends.protocol import Answer, Declined, Outputs
-from convcheck.judge.calls import judge_calls
+from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.codes import Bits
 from convcheck.records import replace
@@ -217,7 +217,7 @@ def verdicts(compute: Part) -> set[str]:
         if name == "float32" and levels != 1:
             asked = calls_asked(case)
             answers = ask_calls(Planted(compute), asked, lambda *_: None, {})
-            found.add(judge_calls(asked, answers).verdict)
+            found.add(judge(asked, answers).verdict)
     return found
 
 
@@ -251,7 +251,7 @@ def test_in_a_wider_type_either_level_is_right_within_an_ulp_of_a_tie(
     call = [one.view(np.uint32) for one in (ties, *(np.array(n, F) for n in (0, 510, 0, 255)))]
     asked = expecting(SPEC, ALL["float32", "tensor", 256], [tuple(call)], "sampled")
     answers = ask_calls(Planted(in_float64(inside)), asked, lambda *_: None, {})
-    assert (judge_calls(asked, answers).verdict in FAILURES) == wrong
+    assert (judge(asked, answers).verdict in FAILURES) == wrong
 
 
 def test_ties_away_from_zero_are_a_reading() -> None:

@@ -8,8 +8,7 @@ from catalogue import CATALOG
 
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import ANSWERED, Answers, CallAnswers
-from convcheck.judge.calls import judge_calls
-from convcheck.judge.elements import judge
+from convcheck.judge.case import judge
 from convcheck.judge.result import Group
 from convcheck.numerics.words import code_of
 from convcheck.plan.select import cases_of_tier
@@ -60,7 +59,7 @@ def wrong(name: str, x: list[str], wrongly: dict[int, int]) -> Group:
     for at, code in wrongly.items():
         got[at] = code
     answered = Outputs((got,), (case.outputs[0].name,))
-    found = judge_calls(calls, CallAnswers((answered,), np.array([ANSWERED], np.uint8), {}))
+    found = judge(calls, CallAnswers((answered,), np.array([ANSWERED], np.uint8), {}))
     [group] = found.groups
     return group
 

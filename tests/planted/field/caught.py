@@ -11,7 +11,7 @@ from planted.proof import Planted
 
 from convcheck.ask.elements import ask
 from convcheck.judge.answers import Avoid
-from convcheck.judge.elements import judge
+from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, op_and_version, version_key

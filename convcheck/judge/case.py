@@ -1,0 +1,55 @@
+"""A case's answers, be they to elements or to whole calls -> its tally, and its result."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from convcheck.judge.answers import Answers, CallAnswers
+from convcheck.judge.calls import tally_of_calls
+from convcheck.judge.elements import tally_everywhere
+from convcheck.judge.refusals import all_refused, is_due, is_refusal
+from convcheck.judge.result import CaseResult, Group, not_asked
+from convcheck.judge.tally import Tally, Whole, finish_whole, unsupported
+from convcheck.records import replace
+from convcheck.vectors.model import CallSet, Vectors
+
+
+def judge(
+    vectors: Vectors, answers: Answers | CallAnswers, *, show_all: bool = False
+) -> CaseResult:
+    """Judge the answers to all vectors of a case. `show_all`: with examples of what is right."""
+    return finish_whole(vectors.case, tally_of_case(vectors, answers, show_all=show_all))
+
+
+def tally_of_case(
+    vectors: Vectors,
+    answers: Answers | CallAnswers,
+    inconsistent: tuple[Group, ...] = (),
+    *,
+    show_all: bool = False,
+) -> Tally:
+    """Tally the answers to vectors that are all of a case, and what is inconsistent in them.
+    `show_all`: with examples of what is right.
+    """
+    declined, whole = answers.declined, Whole(vectors.coverage, show_all=show_all)
+    if declined is not None and not is_refusal(vectors, declined):
+        return unsupported(vectors.coverage, declined.message)
+    if isinstance(vectors, CallSet):
+        return _tally_of_calls(vectors, cast(CallAnswers, answers), inconsistent, whole)
+    answers = cast(Answers, answers)
+    if declined is not None:
+        answers = all_refused(answers, declined.message)
+        verdict = "pass" if is_due(vectors) else None
+        whole = replace(whole, message=declined.message, verdict=verdict)
+    return tally_everywhere(vectors, answers, "", inconsistent, whole)
+
+
+def _tally_of_calls(
+    calls: CallSet, answers: CallAnswers, inconsistent: tuple[Group, ...], whole: Whole
+) -> Tally:
+    if answers.declined is not None:
+        answers = all_refused(answers, answers.declined.message)
+    if left := answers.left_out:
+        verdict = "unsupported" if left == len(calls) else None
+        whole = replace(whole, message=not_asked(left), left_out=left, verdict=verdict)
+    return tally_of_calls(calls, answers, inconsistent, whole)

@@ -1,0 +1,189 @@
+"""Answers shown with what was due: elements, whole calls, and calls that gave no answer at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from convcheck.backends.protocol import Oversized
+from convcheck.judge.answers import Fault
+from convcheck.judge.digest import digest_of_bytes, spell_digest
+from convcheck.judge.matching import Returned
+from convcheck.judge.result import (
+    CallExample,
+    Example,
+    Group,
+    Strip,
+    TypeName,
+    Verdict,
+    Word,
+    entry_word,
+)
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Format
+from convcheck.records import replace
+from convcheck.semantics.body.meetings import met
+from convcheck.semantics.expected import EXACT, PATTERNS, Reading
+from convcheck.semantics.expected_calls import Call, CallReading
+from convcheck.vectors.model import CallSet, Vectors
+
+ELEMENTS_BEFORE = 3  # of those shown of a tensor, those before the first difference
+_SHOWN = 16  # elements of a tensor in a report
+_FORM = frozenset(
+    ("wrong shape", "wrong type", "wrong number of outputs", "not a code of the type")
+)
+
+
+def example_of(
+    inputs: Sequence[Bits], reading: Reading, i: int, got: Word | None, message: str = ""
+) -> Example:
+    """Show element `i` with what a reading expects of it and what came back."""
+    words = tuple(entry_word(tensor[i]) for tensor in inputs)
+    return Example(words, due_word(reading, i), got, message)
+
+
+def due_word(reading: Reading, i: int) -> Word:
+    """Return what a reading expects of an element: a code, a text, or a pattern's word in <>."""
+    if reading.patterns[i] == EXACT:
+        return entry_word(reading.codes[i])
+    return f"<{PATTERNS[reading.patterns[i]]}>"
+
+
+def fault_groups(vectors: Vectors, faults: Sequence[Fault]) -> tuple[Group, ...]:
+    """Return the group of each answer that had no form, or call that died or was refused."""
+    return tuple(fault_group(vectors, fault) for fault in faults)
+
+
+def fault_group(vectors: Vectors, fault: Fault) -> Group:
+    """Return the group of an answer that had no form, or of a call that died or was refused."""
+    of_form, i = fault.kind in _FORM, fault.index
+    verdict = fault.kind if fault.kind in ("crashed", "refused", "error") else "fail"
+    decision, said = vectors.form, repr((fault.message,))
+    examples: tuple[Example | CallExample, ...] = ()
+    if isinstance(vectors, CallSet):
+        said = fault.message
+        if len(vectors):
+            first = vectors.expected[i].readings[0]
+            examples = (call_example(vectors, i, first, message=fault.message),)
+    elif len(vectors):
+        shown = example_of(vectors.inputs, vectors.expected.readings[0], i, None, fault.message)
+        examples, said = (shown,), repr((*shown.inputs, fault.message))
+    if len(vectors) and not of_form:
+        decision = vectors.decisions[vectors.rows[i]]
+    return Group(
+        decision, cast(Verdict, verdict), fault.kind if of_form else fault.message, 1, 1,
+        spell_digest(digest_of_bytes(said.encode())),
+        placement=fault.placement, examples=examples,
+    )  # fmt: skip
+
+
+def call_example(
+    calls: CallSet,
+    i: int,
+    reading: CallReading,
+    got: Returned | None = None,
+    where: tuple[int, int] | None = None,
+    wrong: int = 0,
+    message: str = "",
+) -> CallExample:
+    """Show the inputs, what was due and what came back, around the first difference."""
+    at = max(where[1] if where else 0, 0)
+    first = max(0, at - ELEMENTS_BEFORE)
+    inputs, arguments = shown_inputs(calls, i, [due.shape for due in reading.outputs], where)
+    return CallExample(
+        inputs,
+        _due(reading, first),
+        None if got is None else returned_strips(calls, i, got, first),
+        reading.name,
+        where,
+        wrong,
+        message,
+        arguments,
+    )
+
+
+def shown_inputs(
+    calls: CallSet, i: int, shapes: Sequence[tuple[int, ...]], where: tuple[int, int] | None
+) -> tuple[tuple[Strip, ...], tuple[Word, ...]]:
+    """Show the inputs of call `i` about what meets an element of an output, and return the word of
+    each that does, () where they do not meet.
+
+    `shapes` are those of the outputs; `where` is (output, element), None for the first of all.
+    """
+    call, (output, element) = calls.calls[i], where or (0, 0)
+    element = max(element, 0)
+    places = _places_of(call, shapes, output, element, calls.along)
+    # a tensor with the shape of an output stands beside it; of a short one all is shown
+    about = [
+        element if bits.shape in shapes else at if bits.size > _SHOWN else 0
+        for bits, at in zip(call, places or [0] * len(call), strict=True)
+    ]
+    strips = (
+        strip(t.name, t.format, bits, max(0, at - ELEMENTS_BEFORE))
+        for t, bits, at in zip(calls.case.inputs, call, about, strict=True)
+    )
+    words = (int(bits.reshape(-1)[at]) for bits, at in zip(call, places, strict=False))
+    return tuple(strips), tuple(words)
+
+
+def _places_of(
+    call: Call,
+    shapes: Sequence[tuple[int, ...]],
+    output: int,
+    element: int,
+    along: tuple[int, int] | None,
+) -> list[int]:
+    """Return the place in each input of what meets an element of an output, [] where they do not
+    meet.
+    """
+    if all(tensor.shape == () for tensor in call):
+        return [0] * len(call)
+    try:
+        places = [np.arange(tensor.size).reshape(tensor.shape) for tensor in call]
+        return [int(met(one, shapes[output], along).reshape(-1)[element]) for one in places]
+    except (ValueError, IndexError):
+        return []
+
+
+def _due(reading: CallReading, first: int) -> tuple[Strip, ...] | str:
+    if reading.pattern != EXACT:
+        return f"<{PATTERNS[reading.pattern]}>"
+    return strips_due(reading, first)
+
+
+def strips_due(reading: CallReading, first: int) -> tuple[Strip, ...]:
+    """Show the outputs that a reading wants, from element `first` on."""
+    return tuple(
+        replace(
+            strip(due.dtype.name, due.dtype.format, due.codes, first, due.patterns),
+            shape=due.shape,
+        )
+        for due in reading.outputs
+    )
+
+
+def strip(
+    name: str, fmt: Format | None, bits: Bits, first: int, patterns: Bits | None = None
+) -> Strip:
+    """Show a tensor of codes from element `first` on."""
+    part = slice(first, first + _SHOWN)
+    words: list[Word] = [int(code) for code in bits.reshape(-1)[part]]
+    if patterns is not None:
+        said = zip(words, patterns[part].tolist(), strict=True)
+        words = [w if p == EXACT else f"<{PATTERNS[p]}>" for w, p in said]
+    return Strip(TypeName(name, fmt), bits.shape, first, tuple(words))
+
+
+def returned_strips(calls: CallSet, i: int, got: Returned, first: int) -> tuple[Strip, ...]:
+    """Show the outputs that came back for call `i`, from element `first` on."""
+    formats = {t.name: t.format for t in (*calls.case.inputs, *calls.case.outputs)}
+    for reading in calls.expected[i].readings:
+        formats |= {due.dtype.name: due.dtype.format for due in reading.outputs}
+    names = list(map(str, got.types))
+    if isinstance(got, Oversized):
+        types = [TypeName(name, formats.get(name)) for name in names]
+        return tuple(Strip(t, shape, 0, ()) for t, shape in zip(types, got.shapes, strict=False))
+    arrays = zip(names, got.arrays, strict=False)
+    return tuple(strip(name, formats.get(name), array, first) for name, array in arrays)
