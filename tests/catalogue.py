@@ -6,7 +6,8 @@ from functools import cache
 
 from convcheck.rules.load import data_dir, load
 from convcheck.rules.model import Case
-from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.evaluate import compile_case
+from convcheck.semantics.program import Program
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.model import CallSet
 

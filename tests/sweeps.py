@@ -8,8 +8,8 @@ from planted.swept import Change, Swept
 from convcheck.ask.stream import sweep
 from convcheck.backends.protocol import Backend
 from convcheck.judge.answers import CHUNK
-from convcheck.judge.result import CaseResult, Group
-from convcheck.judge.tally import Tally, finish, merge
+from convcheck.judge.result import CaseResult, Group, Tally
+from convcheck.judge.tally import finish, merge
 from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from convcheck.ask.again import ALIGNMENT, ORDER, AskingAgain, Items, Mask, OtherWay, WayDifference
-from convcheck.ask.two_answers import call_with_both, difference_of, digest_of_both
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import ANSWERED, CallAnswers, Index
-from convcheck.judge.digest import added
+from convcheck.judge.digest import added, digest_of_bytes
+from convcheck.judge.examples import ELEMENTS_BEFORE, returned_strips, shown_inputs
 from convcheck.judge.form import codes_complaint
+from convcheck.judge.matching import Returned, shapes_of
 from convcheck.judge.result import CallExample, Word
 from convcheck.records import replace
+from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.model import CallSet
 
 
@@ -28,7 +32,7 @@ class CallsAgain:
         # of what was not fetched, there are no bits to be held against
         there = [isinstance(got, Outputs) for got in answers.got]
         self.asked = np.flatnonzero((answers.state == ANSWERED) & there)[::-1]
-        self.rows = np.array([expected.row for expected in vectors.expected], np.int16)
+        self.rows = vectors.rows
 
     def ways(self, asking: AskingAgain) -> Iterator[OtherWay]:
         """Yield the reversed order, then other addresses and options."""
@@ -79,3 +83,94 @@ class CallsAgain:
     def ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
         """Return none: calls have no order of values."""
         return (), 0
+
+
+# Two answers to one call ---------------------------------------------------------------------
+
+
+def difference_of(due: Returned, got: Returned) -> tuple[tuple[int, int], int] | None:
+    """Return the first (output, element) that is another in two answers, the element -1 for a type
+    or shape, and how many elements are; None for no difference. Outputs that were not fetched are
+    the same where their types and shapes are.
+    """
+    mine, others = _forms(due), _forms(got)
+    if mine != others:
+        pairs = zip(mine, others, strict=False)
+        output = next((n for n, (one, other) in enumerate(pairs) if one != other), 0)
+        return (output, -1), 0
+    if isinstance(due, Oversized) or isinstance(got, Oversized):
+        return None
+    bad = [
+        np.flatnonzero(one.reshape(-1) != other.reshape(-1))
+        for one, other in zip(due.arrays, got.arrays, strict=True)
+    ]
+    first = next((n for n, elements in enumerate(bad) if len(elements)), None)
+    if first is None:
+        return None
+    return (first, int(bad[first][0])), sum(map(len, bad))
+
+
+def _forms(got: Returned) -> list[str]:
+    """Return type and shape of each output: float32 scalar, float16 [7]."""
+    shapes = shapes_of(got)
+    names = [*map(str, got.types), *[""] * (len(shapes) - len(got.types))]
+    said = (list(shape) or "scalar" for shape in shapes)
+    return [f"{name} {shape}".strip() for name, shape in zip(names, said, strict=False)]
+
+
+def digest_of_both(call: Call, due: Returned, got: Returned | str) -> int:
+    """Return the hash of a call and both answers, to 128 bits."""
+    return digest_of_bytes(
+        *(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes()
+          for part in (*call, *_bits(due), *_bits(got)))
+    )  # fmt: skip
+
+
+def _bits(got: Returned | str) -> tuple[NDArray[Any] | str, ...]:
+    if isinstance(got, str):
+        return (got,)
+    return (*_forms(got), *(got.arrays if isinstance(got, Outputs) else ()))
+
+
+def call_with_both(
+    calls: CallSet, i: int, words: tuple[str, str], due: Returned, got: Returned | str
+) -> CallExample:
+    """Return call `i` with both answers around the first element that differs, and say in words
+    what gave what: `words` name the two ways.
+    """
+    found = None if isinstance(got, str) else difference_of(due, got)
+    where, wrong = found or (None, 0)
+    first = max(0, max(where[1] if where else 0, 0) - ELEMENTS_BEFORE)
+    inputs, arguments = shown_inputs(calls, i, shapes_of(due), where)
+    return CallExample(
+        inputs,
+        returned_strips(calls, i, due, first),
+        None if isinstance(got, str) else returned_strips(calls, i, got, first),
+        difference=where,
+        wrong=wrong,
+        message=_message(words, due, got, where),
+        arguments=arguments,
+    )
+
+
+def _message(
+    words: tuple[str, str], due: Returned, got: Returned | str, where: tuple[int, int] | None
+) -> str:
+    one, other = words
+    if isinstance(got, str):
+        return f"{one} gives {_whole(due)}, {other} gives nothing: {got}"
+    if isinstance(due, Oversized) or isinstance(got, Oversized) or not where or where[1] < 0:
+        return f"{one} gives {_whole(due)}, {other} gives {_whole(got)}"
+    output, element = where
+    mine, its = (_code(answer.arrays[output].reshape(-1)[element]) for answer in (due, got))
+    place = f" in element {element}" if due.arrays[output].ndim else ""
+    place += f" of output {output + 1}" if len(due.arrays) > 1 else ""
+    return f"{one} gives {mine}{place}, {other} gives {its}"
+
+
+def _whole(got: Returned) -> str:
+    return "; ".join(_forms(got)) or "no outputs"
+
+
+def _code(code: np.unsignedinteger[Any]) -> str:
+    return f"0x{int(code):0{code.dtype.itemsize * 2}x}"

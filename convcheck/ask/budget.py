@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from convcheck.records import replace
 
 TIME_OUTS = 8  # that the calls of a case may take
 NOTHING: Index = np.zeros(0, np.intp)
-A = TypeVar("A", Answers, CallAnswers)
 
 
 def time_is_spent(seconds: float, timeout: float) -> bool:
@@ -75,7 +74,7 @@ class Budget:
         """Note a call that is made only to find out which causes fit."""
         return self.begin(TELLING, NOTHING)
 
-    def in_time(self, answers: A) -> A:
+    def in_time(self, answers: Answers | CallAnswers) -> Answers | CallAnswers:
         """Return answers with the fault that the time of the case was spent, if it was."""
         if self.unmade is None:
             return answers

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from convcheck.ask.again import consistent
+from convcheck.ask.again import Questions, consistent
 from convcheck.ask.again_calls import CallsAgain
 from convcheck.ask.again_elements import ElementsAgain
 from convcheck.ask.budget import NOTHING, Budget
@@ -34,8 +34,8 @@ from convcheck.judge.answers import (
 from convcheck.judge.case import tally_of_case
 from convcheck.judge.elements import tally_of
 from convcheck.judge.refusals import cannot_be_put
-from convcheck.judge.result import FAILURES, CaseResult, Group
-from convcheck.judge.tally import Tally, unsupported
+from convcheck.judge.result import FAILURES, CaseResult, Group, Tally
+from convcheck.judge.tally import unsupported
 from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
@@ -91,36 +91,39 @@ class CaseRunner:
 
     def _of_calls(self, job: Job, calls: CallSet) -> CaseResult | Tally:
         answers = ask_calls(self.backend, calls, self.budget.begin, job.skip, job.avoid)
-        if self.judge is not None:
-            return self.judge(calls, self.budget.in_time(answers))
-        more: tuple[Group, ...] = ()
-        if self.consistency:
-            again = CallsAgain(calls, answers)
-            more = consistent(again, self.backend, self.budget.begin, job.avoid)
-        answers = self.budget.in_time(answers)
-        tally = tally_of_case(calls, answers, more)
-        return tally if more else self._diagnosed(tally, calls, answers, job)
+        return self._found(job, calls, answers)
 
     def _of_elements(self, job: Job, vectors: VectorSet) -> CaseResult | Tally:
         thorough = partial(self._is_latest, job, vectors)
         suspected, avoid = self.siblings.refused(vectors), job.avoid
         if job.case.fixed:  # which has one shape; its other layouts are asked as whole calls
             avoid = replace(avoid, placements=avoid.placements | OTHERS)
-        begin = self.budget.begin
-        answers = ask(self.backend, vectors, begin, job.skip, avoid, thorough, suspected)
+        answers = ask(
+            self.backend, vectors, self.budget.begin, job.skip, avoid, thorough, suspected
+        )
         self.answers[job.case.id] = bool(np.count_nonzero(answers.state == ANSWERED))
         self.siblings.add(vectors, answers)
         if job.before is not None:
             answers = with_others(answers, job.before)
+        return self._found(job, vectors, answers)
+
+    def _found(
+        self, job: Job, vectors: Vectors, answers: Answers | CallAnswers
+    ) -> CaseResult | Tally:
+        """Judge the answers to a case's vectors, and tell what is inconsistent and what explains
+        them.
+        """
         if self.judge is not None:
             return self.judge(vectors, self.budget.in_time(answers))
         more: tuple[Group, ...] = ()
         if self.consistency and not answers.declined:
-            more = consistent(ElementsAgain(vectors, answers), self.backend, begin, job.avoid)
+            again = _questions(vectors, answers)
+            more = consistent(again, self.backend, self.budget.begin, job.avoid)
         answers = self.budget.in_time(answers)
-        if job.main is None or answers.declined:
+        if isinstance(vectors, CallSet) or job.main is None or answers.declined:
             tally = tally_of_case(vectors, answers, more)
             return tally if more else self._diagnosed(tally, vectors, answers, job)
+        answers = cast(Answers, answers)
         tally = tally_of(vectors, answers, job.main, more)
         if (self.siblings.doubt is not None and job.before is None) or self.explainer is None:
             return tally
@@ -134,8 +137,8 @@ class CaseRunner:
             return unsupported(vectors.coverage, alone.declined)
         vectors = open_where_wrong(vectors, alone.right)
         avoid = replace(job.avoid, placements=job.avoid.placements | OTHERS)
-        answers = ask(self.backend, vectors, self.budget.begin, job.skip, avoid)
-        answers = self.budget.in_time(answers)
+        found = ask(self.backend, vectors, self.budget.begin, job.skip, avoid)
+        answers = self.budget.in_time(found)
         tally = tally_of_case(vectors, answers)
         if tally.whole and not alone.right.any():
             tally = replace(tally, whole=replace(tally.whole, message=ALONE))
@@ -179,3 +182,10 @@ class CaseRunner:
         if self.backend.support(case) is not None or self.budget.begin(ANOTHER, NOTHING):
             return False
         return isinstance(self.backend.answer(case, inputs_at(vectors, index)), Outputs)
+
+
+def _questions(vectors: Vectors, answers: Answers | CallAnswers) -> Questions:
+    """Return what was answered, to be asked again."""
+    if isinstance(vectors, CallSet):
+        return CallsAgain(vectors, cast(CallAnswers, answers))
+    return ElementsAgain(vectors, cast(Answers, answers))

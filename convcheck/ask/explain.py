@@ -20,8 +20,8 @@ from convcheck.errors import in_a_line
 from convcheck.judge.answers import TELLING, Answers, CallAnswers
 from convcheck.judge.elements import tally_of
 from convcheck.judge.form import form_complaint
-from convcheck.judge.result import CaseDiagnosis, Fit
-from convcheck.judge.tally import MAIN, Tally, finish_whole
+from convcheck.judge.result import CaseDiagnosis, Fit, Tally
+from convcheck.judge.tally import MAIN, finish_whole
 from convcheck.numerics.codes import Codes
 from convcheck.records import replace
 from convcheck.rules.model import Case

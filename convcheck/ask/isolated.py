@@ -14,14 +14,14 @@ from convcheck.judge.elements import tally_of_elements
 from convcheck.judge.examples import fault_groups
 from convcheck.judge.form import form_complaint
 from convcheck.judge.ranges import Pair
+from convcheck.judge.result import Tally
 from convcheck.judge.stream import codes_from
-from convcheck.judge.tally import Tally
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.order import positions
 from convcheck.records import replace
 from convcheck.rules.model import Case
-from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import lookup

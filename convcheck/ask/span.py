@@ -12,8 +12,8 @@ from convcheck.ask.stream import sweep
 from convcheck.backends.protocol import Backend
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Fault, Index
 from convcheck.judge.examples import fault_group
-from convcheck.judge.result import Group
-from convcheck.judge.tally import Tally, merge
+from convcheck.judge.result import Group, Tally
+from convcheck.judge.tally import merge
 from convcheck.records import replace
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program

@@ -15,8 +15,8 @@ from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refu
 from convcheck.judge.answers import CHUNK, Avoid, Index
 from convcheck.judge.examples import fault_group
 from convcheck.judge.form import form_complaint
+from convcheck.judge.result import Tally
 from convcheck.judge.stream import SweepJudge, codes_from
-from convcheck.judge.tally import Tally
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Numeric
 from convcheck.records import replace

@@ -10,7 +10,8 @@ from convcheck.causes.search import Search
 from convcheck.causes.trial import Trial
 from convcheck.judge.result import FAILURES, Example, Group, Names
 from convcheck.rules.model import Case
-from convcheck.semantics.evaluate import evaluate, points_of
+from convcheck.semantics.answers_at import points_of
+from convcheck.semantics.evaluate import evaluate
 
 
 def given_alone(

@@ -22,7 +22,8 @@ from convcheck.numerics.format import Float, Format, Numeric, Text
 from convcheck.numerics.neighbours import around, special_codes
 from convcheck.numerics.number import FINITE, end_to_end, take
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.evaluate import evaluate, points_of
+from convcheck.semantics.answers_at import points_of
+from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import readings_at

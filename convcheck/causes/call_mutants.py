@@ -16,8 +16,7 @@ from convcheck.causes.score import Mutant
 from convcheck.judge.answers import ANSWERED, CRASHED, CallAnswers
 from convcheck.judge.answers import REFUSED as WAS_REFUSED
 from convcheck.judge.calls import is_wrong_answer, judged_call
-from convcheck.judge.result import Word
-from convcheck.judge.tally import RIGHT
+from convcheck.judge.result import RIGHT, Word
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Format, Text
 from convcheck.records import replace

@@ -21,8 +21,7 @@ from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers
 from convcheck.judge.calls import judged_call
 from convcheck.judge.matching import Mask, Returned, is_as_read, matching, shapes_of
 from convcheck.judge.refusals import all_refused, is_refusal
-from convcheck.judge.result import CaseDiagnosis, Names, Near
-from convcheck.judge.tally import RIGHT
+from convcheck.judge.result import RIGHT, CaseDiagnosis, Names, Near
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
 from convcheck.records import replace

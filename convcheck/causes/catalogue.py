@@ -12,7 +12,7 @@ from convcheck.rules.load import Catalog
 from convcheck.rules.model import op_and_version, version_key
 from convcheck.rules.source import refuse
 from convcheck.rules.types import Types
-from convcheck.semantics.program import unknown_words_of
+from convcheck.semantics.compile import unknown_words_of
 
 
 def causes_of(catalog: Catalog) -> tuple[Cause, ...]:

@@ -19,13 +19,13 @@ from convcheck.causes.trial import Trial
 from convcheck.errors import in_a_line
 from convcheck.judge.answers import Answers
 from convcheck.judge.matching import Mask
-from convcheck.judge.result import Fit
+from convcheck.judge.result import Fit, Tally
 from convcheck.judge.stream import codes_from, unlike
-from convcheck.judge.tally import Tally
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
 from convcheck.rules.model import Case
-from convcheck.semantics.evaluate import evaluate, points_of
+from convcheck.semantics.answers_at import points_of
+from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import Affine, Constant, Piece, Unknown, in_chunks, runs

@@ -12,7 +12,7 @@ from convcheck.errors import SpecError
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.evaluate import points_of
+from convcheck.semantics.answers_at import points_of
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.generate import inputs_of
 

@@ -30,11 +30,10 @@ from convcheck.rules.body.matrix import Matrix
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import REAL, Case, Rule, Spec, Value
 from convcheck.rules.outside import is_listed
-from convcheck.semantics.alike import Meaning
-from convcheck.semantics.answers_at import answers_at
-from convcheck.semantics.evaluate import CHUNK, points_of
+from convcheck.semantics.answers_at import CHUNK, answers_at, points_of
+from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, Expected, Reading
-from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.program import Meaning, Program
 from convcheck.semantics.vocabulary import Points
 from convcheck.semantics.wrong import (
     compile_wrong,

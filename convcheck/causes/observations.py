@@ -23,7 +23,7 @@ from convcheck.rules.load import OBSERVATIONS, Catalog, data_dir
 from convcheck.rules.model import Case
 from convcheck.rules.source import Node, read_all, read_yaml
 from convcheck.rules.types import Types
-from convcheck.semantics.evaluate import points_of
+from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.expected import UNDEFINED, Reading
 from convcheck.semantics.wrong import compile_wrong, readings_at
 

@@ -16,7 +16,8 @@ from convcheck.numerics.format import Text
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
-from convcheck.semantics.evaluate import evaluate, points_of
+from convcheck.semantics.answers_at import points_of
+from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import Points

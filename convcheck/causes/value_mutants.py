@@ -22,10 +22,9 @@ from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Codes
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.semantics.alike import alike
 from convcheck.semantics.body.matrix import conversion
 from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED
-from convcheck.semantics.program import Program
+from convcheck.semantics.program import Program, alike
 from convcheck.semantics.vocabulary import Points
 from convcheck.semantics.wrong import compile_edited, readings_at
 from convcheck.vectors.body.matrix import values_asked

@@ -18,7 +18,9 @@ from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.rules.outside import uncovered_by
-from convcheck.semantics.program import Program, compile_case, compile_untold
+from convcheck.semantics.compile import compile_untold
+from convcheck.semantics.evaluate import compile_case
+from convcheck.semantics.program import Program
 
 Dispute = tuple[str, str]  # the rule and the row of which a text has several readings
 

@@ -136,7 +136,7 @@ def _of_finding(
 
 def _explained(loaded: Catalog, case: Case, values: tuple[str, ...]) -> Explained:
     from convcheck.report.draw.explain import Explained
-    from convcheck.semantics.program import compile_case
+    from convcheck.semantics.evaluate import compile_case
     from convcheck.semantics.trace import trace
 
     if len(values) != 1:

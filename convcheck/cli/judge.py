@@ -184,7 +184,7 @@ def _show(loaded: Catalog, case: Case, value: str, answer: str, verbose: bool) -
     from convcheck.report.draw.console import put
     from convcheck.report.draw.explain import Explained, explain_page, judged_blocks
     from convcheck.report.draw.judged import seen_blocks
-    from convcheck.semantics.program import compile_case
+    from convcheck.semantics.evaluate import compile_case
     from convcheck.semantics.trace import trace
 
     spec = loaded.specs[case.spec]

@@ -114,7 +114,7 @@ def command(
 
 def _open(loaded: Catalog, cases: Sequence[Case]) -> list[Case]:
     """Keep the cases that have an undefined or a disputed row, or may have one."""
-    from convcheck.semantics.program import compile_case
+    from convcheck.semantics.evaluate import compile_case
     from convcheck.survey.model import OPEN
 
     def has_one(case: Case) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Numeric
-from convcheck.semantics.evaluate import run_conversion
+from convcheck.semantics.answers_at import run_conversion
 from convcheck.semantics.expected import EXACT, Expected, Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import changes_of, joined, lookup

@@ -27,17 +27,18 @@ from convcheck.judge.matching import (
     shapes_of,
 )
 from convcheck.judge.refusals import is_accepted, wants_refusal
-from convcheck.judge.result import CallExample, Group
-from convcheck.judge.tally import (
+from convcheck.judge.result import (
     BY_CALL,
     RIGHT,
+    CallExample,
+    Group,
     Key,
     PlacedExample,
     Tally,
     TallyEntry,
     Whole,
-    named,
 )
+from convcheck.judge.tally import named
 from convcheck.records import replace
 from convcheck.rules.model import LEVELS
 from convcheck.semantics import expected as pattern

@@ -8,8 +8,8 @@ from convcheck.judge.answers import Answers, CallAnswers
 from convcheck.judge.calls import tally_of_calls
 from convcheck.judge.elements import tally_everywhere
 from convcheck.judge.refusals import all_refused, is_due, is_refusal
-from convcheck.judge.result import CaseResult, Group, not_asked
-from convcheck.judge.tally import Tally, Whole, finish_whole, unsupported
+from convcheck.judge.result import CaseResult, Group, Tally, Whole, not_asked
+from convcheck.judge.tally import finish_whole, unsupported
 from convcheck.records import replace
 from convcheck.vectors.model import CallSet, Vectors
 

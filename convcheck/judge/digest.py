@@ -8,7 +8,7 @@ each 32-bit word a_k of the answer. The lane of a pair is
     m(b) * (u(i) + t(i, 0) * a_0 + t(i, 1) * a_1)   mod 2^64,
 
 linear in the answer's words: consecutive codes with one answer are summed by block, from sums of
-weights that are known, and answers that vary by one product for every four bytes.
+weights that are known.
 
 Two sets of pairs whose digests are equal would have a relation among weights that look random;
 where answers differ in the sign bit of a word alone, 33 bits of each lane tell them apart, 66 in
@@ -26,15 +26,13 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.judge.result import Word
 from convcheck.numerics.codes import Bits, Codes, Texts
 
 _LANE = (1 << 64) - 1
 _LANES = 2
 _BITS = 12
 _BLOCK = 1 << _BITS
-_FEW = 1 << 12  # pairs for which sums by place are not worth their weights
-_PIECE = 1 << 15  # pairs that are added at a time: arrays stay in the cache, and in the heap
+_PIECE = 1 << 12  # pairs that are added at a time: arrays stay in the cache, and in the heap
 _WORD = 4  # bytes
 _WORD_MASK = 0xFFFFFFFF
 _TOGETHER = 1 << 12  # blocks whose weights are made at once, and kept while they are needed
@@ -51,39 +49,13 @@ def digest_of_pairs(inputs: Bits, got: Bits) -> int:
         texts = zip(cast(Texts, inputs), cast(Texts, got), strict=True)
         return added(digest_of_words(tuple(map(str, pair))) for pair in texts)
     codes, answers = cast(Codes, inputs), cast(Codes, got)
-    if len(codes) <= _FEW:
-        return _of_few(codes, answers)
-    weights = _weights(answers.dtype.itemsize)
-    every = (weights.place, *weights.word)
-    sums = np.zeros((len(every), _BLOCK), np.uint64)
-    for at in range(0, len(codes), _PIECE):
-        _add_by_place(sums, codes[at : at + _PIECE], answers[at : at + _PIECE])
-    return added(
-        _joined([np.dot(of_place, each[lane]) for lane in range(_LANES)])
-        for of_place, each in zip(sums, every, strict=True)
-    )
+    parts = (slice(at, at + _PIECE) for at in range(0, len(codes), _PIECE))
+    return added(_of_piece(codes[part], answers[part]) for part in parts)
 
 
-def _places(codes: Codes) -> NDArray[np.intp]:
-    return (codes.astype(np.uint64, copy=False) & np.uint64(_BLOCK - 1)).view(np.intp)
-
-
-def _add_by_place(sums: NDArray[np.uint64], codes: Codes, got: Codes) -> None:
-    """Add m(b) of each code to the first sum of its place, and m(b) * a_k to the others: only the
-    sums have to be multiplied by the weights of the place.
-    """
-    places = _places(codes)
-    block = _block_weight(codes.astype(np.uint64, copy=False) >> np.uint64(_BITS))
-    np.add.at(sums[0], places, block)
-    for of_word, word in zip(sums[1:], _words_of(got), strict=True):
-        word *= block
-        np.add.at(of_word, places, word)
-
-
-def _of_few(inputs: Codes, got: Codes) -> int:
-    """Return the digest of so few codes with their answers, which are multiplied one by one."""
+def _of_piece(inputs: Codes, got: Codes) -> int:
     codes, words = inputs.astype(np.uint64, copy=False), _words_of(got)
-    place = _places(codes)
+    place = (codes & np.uint64(_BLOCK - 1)).view(np.intp)
     block, weights = _block_weight(codes >> np.uint64(_BITS)), _weights(got.dtype.itemsize)
     lanes = []
     for lane in range(_LANES):
@@ -113,28 +85,7 @@ def digest_of_constant(first: int, count: int, answer: int, itemsize: int) -> in
     return _joined((total + edges).tolist())
 
 
-def digest_of_consecutive(first: int, got: Codes) -> int:
-    """Return the digest of the answers, of shape (n,), to consecutive codes from `first` on."""
-    end = first + len(got)
-    begin, stop = -(-first >> _BITS), end >> _BITS
-    if begin >= stop:
-        return digest_of_pairs(np.arange(first, end, dtype=np.uint64), got)
-    whole = got[(begin << _BITS) - first : (stop << _BITS) - first]
-    weights = _weights(got.dtype.itemsize)
-    words = _words(whole).reshape(stop - begin, -1).astype(np.uint64)
-    blocks = _block_weights(begin, stop)
-    lanes = [np.dot(np.einsum("bw,w->b", words, t) + u, blocks)
-             for t, u in zip(weights.packed, weights.place_sums[:, -1], strict=True)]  # fmt: skip
-    head, tail = begin << _BITS, stop << _BITS
-    edges = [(first, got[: head - first])] if first < head else []
-    edges += [(tail, got[tail - first :])] if tail < end else []
-    rest = (
-        digest_of_pairs(np.arange(at, at + len(part), dtype=np.uint64), part) for at, part in edges
-    )
-    return added((_joined(lanes), *rest))
-
-
-def digest_of_words(words: tuple[Word, ...]) -> int:
+def digest_of_words(words: tuple[int | str, ...]) -> int:
     """Return the hash of texts or numbers, to 128 bits."""
     return digest_of_bytes(repr(words).encode())
 
@@ -170,8 +121,6 @@ class _Weights:
     place: _Lanes
     #: t(i, k) of each word k, and times 2^8 or 2^16 where several answers share a word
     word: tuple[_Lanes, ...]
-    #: the t of each 32-bit word of a block, of shape (lanes, words)
-    packed: _Lanes
     #: sums of the first n of `place` and of each of `word`, n from 0 on
     place_sums: _Lanes
     word_sums: tuple[_Lanes, ...]
@@ -195,7 +144,7 @@ def _weights(itemsize: int) -> _Weights:
         at = np.arange(_BLOCK, dtype=np.uint64) * np.uint64(itemsize)
         shift = at % np.uint64(_WORD) * np.uint64(8)
         word = (np.ascontiguousarray(packed[:, at // np.uint64(_WORD)] << shift),)
-    return _Weights(place, word, packed, _running(place), tuple(map(_running, word)))
+    return _Weights(place, word, _running(place), tuple(map(_running, word)))
 
 
 def _random(seed: int, count: int) -> _Lanes:
@@ -250,12 +199,6 @@ def _words_of(got: Codes) -> list[NDArray[np.uint64]]:
     if got.dtype.itemsize <= _WORD:
         return [answers]
     return [answers & np.uint64(_WORD_MASK), answers >> np.uint64(32)]
-
-
-def _words(got: Codes) -> NDArray[np.uint32]:
-    """Return the answers to whole blocks as 32-bit words, the low one first; small ones share."""
-    little = np.ascontiguousarray(got, got.dtype.newbyteorder("<"))
-    return little.view("<u4")
 
 
 def _part(first: int, end: int, sums: _Lanes) -> _Lanes:

@@ -26,18 +26,17 @@ from convcheck.judge.kinds import errors_of, named_kinds
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges, outermost, ranges_of
 from convcheck.judge.refusals import is_accepted, may_refuse
-from convcheck.judge.result import Group, entry_word
-from convcheck.judge.tally import (
-    MAIN,
+from convcheck.judge.result import (
     RIGHT,
+    Group,
     Key,
     PlacedExample,
     Tally,
     TallyEntry,
     Whole,
-    merge,
-    named,
+    entry_word,
 )
+from convcheck.judge.tally import MAIN, merge, named
 from convcheck.numerics.format import Text
 from convcheck.numerics.order import positions
 from convcheck.records import replace

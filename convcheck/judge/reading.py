@@ -18,7 +18,6 @@ from msgspec import field
 from convcheck.backends.protocol import Declined, Outputs, Oversized
 from convcheck.errors import UsageError
 from convcheck.judge.answers import Answers, CallAnswers, Elsewhere, Fault
-from convcheck.judge.part import Part
 from convcheck.judge.result import (
     Answered,
     AnswersField,
@@ -29,7 +28,6 @@ from convcheck.judge.result import (
     Code,
     DecisionField,
     ElsewhereField,
-    PartField,
     SampleField,
     TypeName,
     Word,
@@ -43,7 +41,6 @@ Hooks = dict[Any, Callable[[Any], Any]]
 _ALIKE = 1 << 15  # cases that reports of several releases share: as many are kept
 _CODES = "BHILQbhilqO?"  # the characters of the numpy types that an array may have
 
-PartField.register(Part)  # type: ignore[attr-defined]
 SampleField.register(Answered)  # type: ignore[attr-defined]
 
 
@@ -126,7 +123,6 @@ def hooks(
         Code: _code,
         CaseField: case,
         DecisionField: decision,
-        PartField: lambda found: msgspec.convert(found, Part, dec_hook=hook, str_keys=True),
         TypeName: name,
         Array: _array,
         AnswersField: _answers,

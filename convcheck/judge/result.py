@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 from convcheck.backends.checked import LONGEST_TEXT, bounded
 from convcheck.errors import Place
 from convcheck.judge.answers import ANSWERED, Answers, CallAnswers, Elsewhere
+from convcheck.judge.ranges import Pair, Ranges
 from convcheck.numerics.format import Format
-from convcheck.records import Count, Record, by_hook
+from convcheck.records import Count, Digest, Record, by_hook
 from convcheck.rules.model import LEVELS, Case, Level
 from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import Coverage
+from convcheck.vectors.span import SAMPLED_SPAN, span_size
 from convcheck.wording import plural
-
-if TYPE_CHECKING:
-    from convcheck.judge.part import Part
 
 Verdict = Literal[
     "error", "crashed", "fail", "refused", "inconsistent", "tolerated", "pass", "undefined",
@@ -55,7 +54,6 @@ class TypeName(str):
 if TYPE_CHECKING:
     Word: TypeAlias = int | str  # a code, or a text
     Code: TypeAlias = Word
-    PartField: TypeAlias = Part
     CaseField: TypeAlias = Case
     DecisionField: TypeAlias = Decision
     Array: TypeAlias = NDArray[Any]
@@ -63,7 +61,7 @@ if TYPE_CHECKING:
     ElsewhereField: TypeAlias = Elsewhere
 else:  # what the hook of judge/reading.py makes
     Word, Code = by_hook(int, str), by_hook(int, str)
-    CaseField, DecisionField, PartField = by_hook(Case), by_hook(Decision), by_hook()
+    CaseField, DecisionField = by_hook(Case), by_hook(Decision)
     Array, SampleField = by_hook(np.ndarray), by_hook(tuple)
     AnswersField, ElsewhereField = by_hook(Answers, CallAnswers), by_hook(Elsewhere)
 
@@ -361,6 +359,156 @@ class CaseResult(Record, frozen=True):
         return (whole and not self.excuse) or any(gates(group, level) for group in self.groups)
 
 
+# Parts of a case ----------------------------------------------------------------------------
+
+RIGHT = "right"  # and whether that is `pass` or `tolerated` is found out at the end
+SORTS = ("undefined", RIGHT, "refused", "crashed", "error", "fail")
+BY_CALL = -1
+
+
+class Key(Record, frozen=True, order=True):
+    """A decision, a reading of it, what became of the elements, and in what way.
+
+    Of whole calls, each has a reading of its own: `reading` is BY_CALL, and `named` the one that is
+    taken as the backend's, '' where every one is. `placement` is '' for what is counted, a
+    placement's name for what is asked another time, too.
+    """
+
+    decision: Count
+    reading: int
+    #: What became of the elements: one of SORTS.
+    sort: str
+    #: In what way they are wrong, in words; '' where they are not.
+    kind: str = ""
+    placement: str = ""
+    named: str = ""
+
+
+class PlacedExample(Record, frozen=True):
+    """An example with its position among the inputs in the order of their values, and how far off
+    it is in steps of the destination.
+    """
+
+    position: Count
+    #: How many steps of the destination the answer is off.
+    error: float
+    example: Example | CallExample
+
+
+class TallyEntry(Record, frozen=True):
+    """The elements of a key: a count, a sum of hashes, where they are, two of them.
+
+    Of what is right under the only reading of its rule there is just the count.
+    """
+
+    count: Count
+    #: The digest of (input, answer) pairs, a sum (see judge/digest.py).
+    digest: Digest = ""
+    ranges: Ranges = Ranges()
+    #: The example at the lowest position.
+    first: PlacedExample | None = None
+    #: The example that is farthest off, the lowest of several.
+    extreme: PlacedExample | None = None
+
+
+class Whole(Record, frozen=True):
+    """What a result is made of besides its groups, where a tally has all vectors of a case."""
+
+    coverage: Coverage
+    #: the runtime's own words where it declined the case, or what was not asked
+    message: str = ""
+    #: how many calls were not asked since their answers would be too large
+    left_out: int = 0
+    #: where the groups do not tell
+    verdict: Verdict | None = None
+    #: whether what is right has examples
+    show_all: bool = False
+    #: what explains the answers, where causes were tried
+    diagnosis: CaseDiagnosis | None = None
+
+
+class Tally(Record, frozen=True):
+    """The tally of a part of a case, or of several; where it has `whole`, of all of its vectors.
+
+    `asked` counts the elements of each decision, or the calls in which it decides some; `covered`
+    are the positions asked, as ranges. `faults` are groups of answers that had no form, of calls
+    that failed for no element's sake, and of what is inconsistent. `declined` counts elements of
+    calls that were, and `vectors` those of `asked` that are not of a span. `decisions` are those
+    that are named by number. `fits` is what gives all of its answers, the plainest first; None
+    where no cause was tried. `search_fault` is the error of convcheck's own in which the search for
+    that ended, '' where it did not.
+    """
+
+    asked: Mapping[int, int]
+    #: What was counted, by key.
+    entries: tuple[tuple[Key, TallyEntry], ...]
+    covered: tuple[Pair, ...] = ()
+    faults: tuple[Group, ...] = ()
+    declined: Count = 0
+    vectors: Count = 0
+    decisions: Mapping[int, DecisionField] = {}
+    whole: Whole | None = None
+    fits: tuple[Fit, ...] | None = None
+    search_fault: str = ""
+
+    @property
+    def checked(self) -> int:
+        """How many elements, or calls, were asked."""
+        return sum(e.count for k, e in self.entries if not k.placement and k.reading <= 0)
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything came back."""
+        return bool(self.entries or self.faults)
+
+    @property
+    def failing(self) -> bool:
+        """Whether something fails under every reading."""
+        wrong = {(k.decision, k.reading) for k, _ in self.entries if k.sort not in SORTS[:2]}
+        last = {k.decision: BY_CALL for k, _ in self.entries}
+        for key, _ in self.entries:
+            last[key.decision] = max(last[key.decision], key.reading)
+        return bool(self.faults) or any(
+            all((d, r) in wrong for r in range(min(n, 0), n + 1)) for d, n in last.items()
+        )
+
+
+class Part(Record, frozen=True):
+    """What there is of a case: a tally, or a result of its vectors that could not be tallied.
+
+    `units` counts what was put together, of a case whose spans have so many `codes`, 0 for none.
+    `lost` is what went wrong with a unit as a whole.
+    """
+
+    case: CaseField
+    codes: Count = 0
+    #: Whether its spans are of samples, not of codes.
+    sampled: bool = False
+    vectors: CaseResult | None = None
+    tally: Tally | None = None
+    lost: CaseResult | None = None
+    units: Count = 1
+
+    @property
+    def firsts(self) -> range:
+        """Return the first code, or sample, of each span."""
+        return range(0, self.codes, SAMPLED_SPAN if self.sampled else span_size(self.case))
+
+    @property
+    def complete(self) -> bool:
+        """Return whether every unit of the case is there."""
+        return self.units == 1 + len(self.firsts)
+
+    @property
+    def failing(self) -> bool:
+        """Return whether a failure was found already."""
+        found = self.vectors is not None and self.vectors.verdict in FAILURES
+        return found or self.lost is not None or (self.tally is not None and self.tally.failing)
+
+
+# Runs ------------------------------------------------------------------------------------------
+
+
 class BackendInfo(Record, frozen=True):
     """The backend as it names itself."""
 
@@ -457,7 +605,7 @@ class RunResult(Record, frozen=True):
     #: Whether the inputs asked are a user's own (--inputs), not the tier's.
     own_inputs: bool = False
     #: What there is of cases that are not done, of which `cases` have the result so far.
-    parts: tuple[PartField, ...] = ()
+    parts: tuple[Part, ...] = ()
     #: Whether a number of failures ended the run; then the cases are those that were finished.
     ended_early: bool = False
     #: Whether what was answered was asked again in other ways.

@@ -16,20 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.judge.answers import ANSWERED, Answers, Fault
-from convcheck.judge.digest import added, digest_of_consecutive, digest_of_constant, spell_digest
+from convcheck.judge.digest import added, digest_of_constant, digest_of_pairs, spell_digest
 from convcheck.judge.elements import tally_of_elements
 from convcheck.judge.examples import fault_group
 from convcheck.judge.form import strangers
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges, joining
-from convcheck.judge.result import Group
-from convcheck.judge.tally import RIGHT, Key, Tally, TallyEntry, merge, named
+from convcheck.judge.result import RIGHT, Group, Key, Tally, TallyEntry
+from convcheck.judge.tally import merge, named
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.order import lowest, position_of
 from convcheck.records import replace
 from convcheck.rules.model import Case
-from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision, Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import Affine, Constant, Piece, Unknown
@@ -152,7 +152,8 @@ class SweepJudge:
             return False
         new = _Streak(run, begin, begin + len(got), int(got[0]), int(got[-1]))
         if not same:
-            new.digest = digest_of_consecutive(begin, got)
+            codes = np.arange(begin, begin + len(got), dtype=np.uint64)
+            new.digest = digest_of_pairs(codes, got)
         last = self.streak
         if last and last.run is run and last.end == begin and begin != self.turn:
             if new.digest is last.digest is None and new.first == last.first:

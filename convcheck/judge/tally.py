@@ -7,151 +7,38 @@ only when all parts are there is one taken as the backend's.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import cast
 
 from convcheck.judge.answers import PLACEMENTS
 from convcheck.judge.digest import added, spell_digest
-from convcheck.judge.ranges import Pair, Ranges, joining, merged
+from convcheck.judge.ranges import joining, merged
 from convcheck.judge.result import (
+    BY_CALL,
     FAILURES,
-    CallExample,
+    RIGHT,
+    SORTS,
     CaseDiagnosis,
     CaseResult,
-    DecisionField,
-    Example,
     Fit,
     Group,
+    Key,
+    PlacedExample,
+    Tally,
+    TallyEntry,
     Verdict,
+    Whole,
     case_verdict,
 )
 from convcheck.numerics.format import Format, Numeric
 from convcheck.numerics.order import code_at
-from convcheck.records import Count, Digest, Record, replace
+from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import COVERAGES, Coverage
 
-RIGHT = "right"  # and whether that is `pass` or `tolerated` is found out at the end
-SORTS = ("undefined", RIGHT, "refused", "crashed", "error", "fail")
 _WRONG = SORTS[2:]
-BY_CALL = -1
 MAIN = "bulk"  # the placement of vectors whose codes are all asked again, and counted, in a sweep
-
-
-class Key(Record, frozen=True, order=True):
-    """A decision, a reading of it, what became of the elements, and in what way.
-
-    Of whole calls, each has a reading of its own: `reading` is BY_CALL, and `named` the one that is
-    taken as the backend's, '' where every one is. `placement` is '' for what is counted, a
-    placement's name for what is asked another time, too.
-    """
-
-    decision: Count
-    reading: int
-    #: What became of the elements: one of SORTS.
-    sort: str
-    #: In what way they are wrong, in words; '' where they are not.
-    kind: str = ""
-    placement: str = ""
-    named: str = ""
-
-
-class PlacedExample(Record, frozen=True):
-    """An example with its position among the inputs in the order of their values, and how far off
-    it is in steps of the destination.
-    """
-
-    position: Count
-    #: How many steps of the destination the answer is off.
-    error: float
-    example: Example | CallExample
-
-
-class TallyEntry(Record, frozen=True):
-    """The elements of a key: a count, a sum of hashes, where they are, two of them.
-
-    Of what is right under the only reading of its rule there is just the count.
-    """
-
-    count: Count
-    #: The digest of (input, answer) pairs, a sum (see judge/digest.py).
-    digest: Digest = ""
-    ranges: Ranges = Ranges()
-    #: The example at the lowest position.
-    first: PlacedExample | None = None
-    #: The example that is farthest off, the lowest of several.
-    extreme: PlacedExample | None = None
-
-
-class Whole(Record, frozen=True):
-    """What a result is made of besides its groups, where a tally has all vectors of a case."""
-
-    coverage: Coverage
-    #: the runtime's own words where it declined the case, or what was not asked
-    message: str = ""
-    #: how many calls were not asked since their answers would be too large
-    left_out: int = 0
-    #: where the groups do not tell
-    verdict: Verdict | None = None
-    #: whether what is right has examples
-    show_all: bool = False
-    #: what explains the answers, where causes were tried
-    diagnosis: CaseDiagnosis | None = None
-
-
-class Tally(Record, frozen=True, dict=True):
-    """The tally of a part of a case, or of several; where it has `whole`, of all of its vectors.
-
-    `asked` counts the elements of each decision, or the calls in which it decides some; `covered`
-    are the positions asked, as ranges. `faults` are groups of answers that had no form, of calls
-    that failed for no element's sake, and of what is inconsistent. `declined` counts elements of
-    calls that were, and `vectors` those of `asked` that are not of a span. `decisions` are those
-    that are named by number. `fits` is what gives all of its answers, the plainest first; None
-    where no cause was tried. `search_fault` is the error of convcheck's own in which the search for
-    that ended, '' where it did not.
-    """
-
-    asked: Mapping[int, int]
-    #: What was counted, by key.
-    entries: tuple[tuple[Key, TallyEntry], ...]
-    covered: tuple[Pair, ...] = ()
-    faults: tuple[Group, ...] = ()
-    declined: Count = 0
-    vectors: Count = 0
-    decisions: Mapping[int, DecisionField] = {}
-    whole: Whole | None = None
-    fits: tuple[Fit, ...] | None = None
-    search_fault: str = ""
-
-    @property
-    def checked(self) -> int:
-        """How many elements, or calls, were asked."""
-        return sum(e.count for k, e in self.entries if not k.placement and k.reading <= 0)
-
-    @property
-    def answered(self) -> bool:
-        """Whether anything came back."""
-        return bool(self.entries or self.faults)
-
-    @property
-    def failing(self) -> bool:
-        """Whether something fails under every reading."""
-        wrong = {(k.decision, k.reading) for k, _ in self.entries if k.sort not in SORTS[:2]}
-        last = {k.decision: BY_CALL for k, _ in self.entries}
-        for key, _ in self.entries:
-            last[key.decision] = max(last[key.decision], key.reading)
-        return bool(self.faults) or any(
-            all((d, r) in wrong for r in range(min(n, 0), n + 1)) for d, n in last.items()
-        )
-
-    @cached_property
-    def kept_groups(self) -> dict[Format, tuple[Group, ...]]:
-        """The groups that were made of it, by the format of the source: where cases are answered
-        alike, they have one tally.
-        """
-        return {}
 
 
 def named(decisions: Sequence[Decision], entries: Iterable[Key]) -> dict[int, Decision]:
@@ -252,11 +139,9 @@ def _diagnosis(tally: Tally, groups: Sequence[Group]) -> CaseDiagnosis | None:
 
 def finish_whole(case: Case, tally: Tally) -> CaseResult:
     """Return the result of a case all of whose vectors are in a tally."""
-    whole, source = tally.whole, case.inputs[0].format
+    whole = tally.whole
     assert whole is not None  # noqa: S101
-    if source not in tally.kept_groups:
-        tally.kept_groups[source] = (*_groups(source, tally), *tally.faults)
-    groups = tally.kept_groups[source]
+    groups = (*_groups(case.inputs[0].format, tally), *tally.faults)
     # one that was pickled is another string, and JSON leaves out a default that is the same object
     [coverage] = (each for each in COVERAGES if each == whole.coverage)
     return CaseResult(

@@ -208,7 +208,7 @@ def _judged_codes(corpus: Corpus, case: Case, codes: Bits) -> Judged:
 
 
 def _rows(corpus: Corpus, case: Case, codes: Bits) -> tuple[RowOfInputs, ...]:
-    from convcheck.semantics.evaluate import run_program
+    from convcheck.semantics.answers_at import run_program
 
     program, _ = corpus.conversion(case)
     expected = run_program(program, case, codes)

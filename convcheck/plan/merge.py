@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 from convcheck.causes.gather import names_told
 from convcheck.errors import UsageError
-from convcheck.judge.part import Part
-from convcheck.judge.result import RunResult, Shard
+from convcheck.judge.result import Part, RunResult, Shard
 from convcheck.plan.deal import hand_of, plan_digest, put_together
 from convcheck.plan.units import Rules, joined, result_of, unit_ids
 from convcheck.records import replace

@@ -16,8 +16,7 @@ from typing import Protocol
 from convcheck import signals
 from convcheck.ask.jobs import Job, Judge, VectorSource
 from convcheck.backends.protocol import max_elements, prepare_backend
-from convcheck.judge.part import Part
-from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, remarks
+from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Part, remarks
 from convcheck.plan.units import Unit, part_of
 from convcheck.pool.lane import Report, Reported, Restarts
 from convcheck.pool.local import locally

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from convcheck.judge.part import Part
 from convcheck.judge.refusals import is_accepted
-from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, Group
-from convcheck.judge.tally import MAIN, Tally, finish, finish_whole, merge, promoted
+from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, Group, Part, Tally
+from convcheck.judge.tally import MAIN, finish, finish_whole, merge, promoted
 from convcheck.records import replace
 from convcheck.rules.model import Case, Level, op_and_version, version_key
 from convcheck.semantics.expected import Decision

@@ -13,8 +13,7 @@ from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.span import chunk_of, with_chunk
 from convcheck.errors import UnavailableError
 from convcheck.judge.answers import BETWEEN, EVERYWHERE, TELLING, Index
-from convcheck.judge.result import BackendInfo, CaseDiagnosis, CaseResult
-from convcheck.judge.tally import Tally
+from convcheck.judge.result import BackendInfo, CaseDiagnosis, CaseResult, Tally
 from convcheck.pool.forkserver import Start
 from convcheck.pool.messages import (
     Finished,

@@ -9,8 +9,8 @@ from queue import SimpleQueue
 
 from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import max_elements, prepare_backend
-from convcheck.judge.result import BackendInfo, CaseResult
-from convcheck.judge.tally import Tally, finish_whole
+from convcheck.judge.result import BackendInfo, CaseResult, Tally
+from convcheck.judge.tally import finish_whole
 from convcheck.pool.batches import in_batches
 from convcheck.pool.forkserver import Start
 from convcheck.pool.lane import Lane, Report, Reported, Restarts, WorkQueue

@@ -31,8 +31,7 @@ from convcheck.judge.answers import (
     Index,
 )
 from convcheck.judge.reading import Types, hook_of, hooks, plain, with_id
-from convcheck.judge.result import BackendInfo, CaseResult, ElsewhereField
-from convcheck.judge.tally import Tally
+from convcheck.judge.result import BackendInfo, CaseResult, ElsewhereField, Tally
 from convcheck.records import Record, by_hook, replace
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.load import Catalog

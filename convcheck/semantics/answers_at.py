@@ -1,29 +1,63 @@
-"""What a program says of a chunk of points: the rows that decide, codes and patterns."""
+"""What a program says of inputs: the rows that decide, codes and patterns.
+
+The one definition of what rows mean: decode, round, classify, outcome, encode, over chunks that
+stay in the cache.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.codes import Bits
-from convcheck.numerics.format import Float
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Float, Format
 from convcheck.numerics.modes import MODES
 from convcheck.numerics.rounding import round_to
 from convcheck.rules.hop import Hop
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import Expected, Reading
+from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program
 from convcheck.semantics.vocabulary import Mask, Points, Test
 
-if TYPE_CHECKING:  # programs are made of rows, some of which ask what a program says
-    from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program
-
 T = TypeVar("T")
+CHUNK = 1 << 14  # elements; the temporaries of a chunk fit a 1 MiB L2 cache
 NEAREST = "nearest-even"
 Rows = NDArray[np.int16]
 Answers = list[tuple[Bits, NDArray[np.uint8]]]
 HandedOn = Callable[["Program", Hop | None, bool], tuple[Rows, Answers]]
+
+
+def run_program(program: Program, case: Case, bits: Bits) -> Expected:
+    """Run a compiled case over inputs of shape (n,)."""
+    return run_conversion(program, case.inputs[0].format, case.outputs[0].format, bits)
+
+
+def run_conversion(program: Program, source: Format, target: Format, bits: Bits) -> Expected:
+    """Run a compiled conversion over inputs of shape (n,)."""
+    if program.computed:
+        return program.computed.expect(cast(Codes, bits))
+    n = len(bits)
+    rows = np.empty(n, np.int16)
+    readings = [
+        Reading(np.empty(n, target.storage), np.empty(n, np.uint8)) for _ in range(program.readings)
+    ]
+    for start in range(0, n, CHUNK):
+        part = slice(start, min(start + CHUNK, n))
+        points = Points(source, target, bits[part], decode(source, bits[part]))
+        rows[part], answers = answers_at(program, points, target.storage)
+        for reading, (codes, patterns) in zip(readings, answers, strict=True):
+            reading.codes[part], reading.patterns[part] = codes, patterns
+    return Expected(rows, program.decisions, tuple(readings))
+
+
+def points_of(case: Case, bits: Bits) -> Points:
+    """Decode a chunk of inputs of a case, of which many programs are asked."""
+    source, target = case.inputs[0].format, case.outputs[0].format
+    return Points(source, target, bits, decode(source, bits), _kept={})
 
 
 def answers_at(

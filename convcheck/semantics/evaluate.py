@@ -1,25 +1,16 @@
-"""(Spec, Case, input bits) -> Expected, with the row that decided each element.
-
-The one definition of what a spec means: decode, round, classify, outcome, encode, over chunks
-that stay in the cache.
-"""
+"""(Spec, Case, input bits) -> Expected, with the row that decided each element."""
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
 
-import numpy as np
-
-from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Bits, Codes
-from convcheck.numerics.format import Format
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.answers_at import answers_at
-from convcheck.semantics.expected import Expected, Reading
-from convcheck.semantics.program import Program, compile_case
-from convcheck.semantics.vocabulary import Points
-
-CHUNK = 1 << 14  # elements; the temporaries of a chunk fit a 1 MiB L2 cache
+from convcheck.semantics.answers_at import run_program
+from convcheck.semantics.body.fixed_steps import compile_fixed
+from convcheck.semantics.compile import compile_table
+from convcheck.semantics.expected import Decision, Expected
+from convcheck.semantics.program import Program
 
 
 def evaluate(spec: Spec, case: Case, bits: Bits) -> Expected:
@@ -30,30 +21,18 @@ def evaluate(spec: Spec, case: Case, bits: Bits) -> Expected:
     return run_program(compile_case(spec, case), case, bits)
 
 
-def run_program(program: Program, case: Case, bits: Bits) -> Expected:
-    """Run a compiled case over inputs of shape (n,)."""
-    return run_conversion(program, case.inputs[0].format, case.outputs[0].format, bits)
+def compile_case(spec: Spec, case: Case) -> Program:
+    """Return the program of a case of elements. Raises SpecError with the place of an unknown word,
+    an outcome that the destination cannot hold, or a point that no rule decides.
+    """
+    return compile_fixed(spec, case) if case.fixed else compile_table(spec, case)
 
 
-def run_conversion(program: Program, source: Format, target: Format, bits: Bits) -> Expected:
-    """Run a compiled conversion over inputs of shape (n,)."""
-    if program.computed:
-        return program.computed.expect(cast(Codes, bits))
-    n = len(bits)
-    rows = np.empty(n, np.int16)
-    readings = [
-        Reading(np.empty(n, target.storage), np.empty(n, np.uint8)) for _ in range(program.readings)
-    ]
-    for start in range(0, n, CHUNK):
-        part = slice(start, min(start + CHUNK, n))
-        points = Points(source, target, bits[part], decode(source, bits[part]))
-        rows[part], answers = answers_at(program, points, target.storage)
-        for reading, (codes, patterns) in zip(readings, answers, strict=True):
-            reading.codes[part], reading.patterns[part] = codes, patterns
-    return Expected(rows, program.decisions, tuple(readings))
-
-
-def points_of(case: Case, bits: Bits) -> Points:
-    """Decode a chunk of inputs of a case, of which many programs are asked."""
-    source, target = case.inputs[0].format, case.outputs[0].format
-    return Points(source, target, bits, decode(source, bits), _kept={})
+def decisions_named(
+    spec: Spec, case: Case, named: Sequence[tuple[str, str, str]]
+) -> tuple[Decision, ...]:
+    """Return the decisions of a case that are told by rule, row and level. Raises KeyError for one
+    that it does not have.
+    """
+    known = {(d.rule, d.row, str(d.level)): d for d in compile_case(spec, case).decisions}
+    return tuple(known[one] for one in named)

@@ -12,7 +12,8 @@ from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.body.table_lint import Diagnostic, Proof
-from convcheck.semantics.program import compile_case, unknown_words
+from convcheck.semantics.compile import unknown_words
+from convcheck.semantics.evaluate import compile_case
 
 # Body -> its lint, imported when used.
 LINTS: Mapping[str, str] = {

@@ -21,7 +21,7 @@ from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Format, Int, Numeric
 from convcheck.rules.hop import MAGNITUDE, WHOLE, Hop
-from convcheck.semantics.evaluate import CHUNK, run_conversion
+from convcheck.semantics.answers_at import CHUNK, run_conversion
 from convcheck.semantics.expected import Expected, end_to_end
 from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program
 from convcheck.semantics.vocabulary import COMPUTATIONS, Nature, Points

@@ -13,7 +13,7 @@ from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import FINITE, to_fraction
 from convcheck.numerics.rounding import round_to
 from convcheck.rules.model import Case, Outcome
-from convcheck.semantics.evaluate import points_of
+from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import CompiledRow, Program
 from convcheck.semantics.vocabulary import Points

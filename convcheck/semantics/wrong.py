@@ -16,14 +16,10 @@ from convcheck.errors import SpecError
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Cell, DType, Rounding, Rule, Spec
 from convcheck.rules.outside import is_listed, uncovered_by
-from convcheck.semantics.alike import alike
 from convcheck.semantics.answers_at import answers_at, deciding, of_word
+from convcheck.semantics.compile import compile_untold
 from convcheck.semantics.expected import Reading
-from convcheck.semantics.program import (
-    CompiledRow,
-    Program,
-    compile_untold,
-)
+from convcheck.semantics.program import CompiledRow, Program, alike
 from convcheck.semantics.vocabulary import (
     Mask,
     Points,

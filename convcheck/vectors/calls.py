@@ -27,6 +27,5 @@ def expecting(spec: Spec, case: Case, calls: Iterable[Call], coverage: Coverage)
     asked = tuple(calls)
     found = compiled.expect_all(asked)
     expected = tuple(replace(e, row=rows[rule_key(compiled.decisions[e.row])]) for e in found)
-    decisions, form = compiled.decisions, form_decision(spec)
-    among, along = compiled.among, compiled.along
-    return CallSet(case, asked, expected, decisions, coverage, form, among, along)
+    decisions, also = compiled.decisions, (compiled.among, compiled.along)
+    return CallSet(case, asked, expected, decisions, coverage, form_decision(spec), *also)

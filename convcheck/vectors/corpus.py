@@ -20,18 +20,17 @@ from convcheck.numerics.format import Format, Text
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
-from convcheck.semantics.evaluate import evaluate
+from convcheck.semantics.evaluate import compile_case, evaluate
 from convcheck.semantics.expected import Decision
-from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.program import Program
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.generate import count_vectors, vectors_of
 from convcheck.vectors.model import GENERATOR, Tier, Vectors, VectorSet
 from convcheck.vectors.samples import SEQUENCE
 from convcheck.vectors.span import Span, is_sampled, is_swept, sample_spans, spans
-from convcheck.vectors.store.hex_words import bits_of_words
 from convcheck.vectors.store.manifest import MANIFEST, Manifest, read_manifest
-from convcheck.vectors.store.read import read_vectors, verify_files
-from convcheck.vectors.store.read_calls import count_stored, read_calls
+from convcheck.vectors.store.read import count_stored, read_vectors, verify_files
+from convcheck.vectors.store.words import bits_of_words
 from convcheck.wording import plural
 
 
@@ -86,9 +85,7 @@ class Corpus:
         manifest = self._stored_in(case.spec)
         if manifest is None:
             return vectors_of(spec, case, self._tier(case), self.seed)
-        if case.whole_calls:
-            return read_calls(manifest, spec, case, self.catalog.types.types)
-        return read_vectors(manifest, spec, case)
+        return read_vectors(manifest, spec, case, self.catalog.types.types)
 
     def count(self, case: Case) -> int:
         """Return the number of a case's vectors without making them: the files have it.

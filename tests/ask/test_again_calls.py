@@ -28,10 +28,11 @@ from convcheck.judge.result import (
     CaseResult,
     Group,
     RunResult,
+    Tally,
     case_verdict,
     gates,
 )
-from convcheck.judge.tally import Tally, finish_whole
+from convcheck.judge.tally import finish_whole
 from convcheck.pool.lane import Reported
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Setup

@@ -15,7 +15,7 @@ from convcheck.ask.isolated import chunk_vectors
 from convcheck.ask.jobs import Job
 from convcheck.ask.span import ask_span
 from convcheck.backends.protocol import Answer, Backend, Bound
-from convcheck.judge.tally import Tally
+from convcheck.judge.result import Tally
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case

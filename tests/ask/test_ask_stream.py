@@ -21,8 +21,8 @@ from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Backend, Bound, Declined, Outputs, Refused
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid
 from convcheck.judge.case import judge
-from convcheck.judge.result import CaseResult
-from convcheck.judge.tally import RIGHT, Tally, merge
+from convcheck.judge.result import RIGHT, CaseResult, Tally
+from convcheck.judge.tally import merge
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.records import replace
 from convcheck.rules.model import Case

@@ -13,8 +13,8 @@ import pytest
 from catalogue import CATALOG
 
 from convcheck.rules.cases import defaults, make_case
-from convcheck.semantics.evaluate import run_program
-from convcheck.semantics.program import compile_case
+from convcheck.semantics.answers_at import run_program
+from convcheck.semantics.evaluate import compile_case
 
 VALUES = 1 << 18
 PAIRS = [

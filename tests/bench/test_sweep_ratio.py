@@ -25,7 +25,7 @@ from convcheck.backends.protocol import Outputs, bound, open_backend
 from convcheck.numerics.codes import Codes
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
-from convcheck.semantics.program import compile_case
+from convcheck.semantics.evaluate import compile_case
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import CHUNK, WHOLE_SPAN, Span
 

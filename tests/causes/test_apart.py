@@ -20,8 +20,9 @@ from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import ANSWERED, Answers, Elsewhere
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.rules.find import find_case
-from convcheck.semantics.evaluate import points_of
-from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.answers_at import points_of
+from convcheck.semantics.evaluate import compile_case
+from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import VectorSet

@@ -29,8 +29,8 @@ from convcheck.numerics.order import code_at, positions
 from convcheck.rules.cases import count_cases
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
+from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
-from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import UNDEFINED, Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import compile_wrong, readings_at

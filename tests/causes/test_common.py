@@ -22,9 +22,9 @@ from convcheck.numerics.codes import Bits
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
+from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
-from convcheck.semantics.evaluate import points_of
-from convcheck.semantics.program import compile_case
+from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import CallSet, VectorSet
 

@@ -26,7 +26,8 @@ from convcheck.numerics.codes import Bits
 from convcheck.records import replace
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
-from convcheck.semantics.evaluate import evaluate, points_of
+from convcheck.semantics.answers_at import points_of
+from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import CallSet, VectorSet
 

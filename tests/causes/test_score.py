@@ -30,8 +30,8 @@ from convcheck.report.json.schemas import schema
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
+from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
-from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED
 from convcheck.semantics.expected_calls import ExpectedCall
 from convcheck.semantics.wrong import compile_wrong, readings_at

@@ -23,7 +23,7 @@ from convcheck.records import replace
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
-from convcheck.semantics.evaluate import points_of
+from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.vocabulary import CASES

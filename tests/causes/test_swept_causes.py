@@ -25,12 +25,12 @@ from convcheck.backends.protocol import Answer, Backend, Outputs, Refused
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.held import Held
 from convcheck.causes.search import Search
-from convcheck.judge.result import Fit
-from convcheck.judge.tally import Tally, merge
+from convcheck.judge.result import Fit, Tally
+from convcheck.judge.tally import merge
 from convcheck.numerics.codes import Codes
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
-from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.form import form_decision

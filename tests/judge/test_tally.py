@@ -10,10 +10,11 @@ from planted.swept import Swept
 from sweeps import case_of, comparable, finished, swept
 
 from convcheck.judge.answers import CHUNK
-from convcheck.judge.tally import Tally, merge
+from convcheck.judge.result import Tally
+from convcheck.judge.tally import merge
 from convcheck.numerics.codes import Codes
 from convcheck.rules.model import Case
-from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.answers_at import run_program
 from convcheck.vectors.span import Span
 
 LOW, HIGH = Span(0x3F000000, CHUNK), Span(0x3F400000, CHUNK)  # 0.5 and on, 0.75 and on

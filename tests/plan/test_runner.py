@@ -9,8 +9,7 @@ import pytest
 from places import ROOT
 from planted.identity import Corpus, case, judge
 
-from convcheck.judge.part import Part
-from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.judge.result import BackendInfo, CaseResult, Part
 from convcheck.plan.runner import Done, Event, Workers, run
 from convcheck.plan.units import Unit
 from convcheck.pool.lane import Restarts

@@ -14,8 +14,7 @@ from planted.sweeping import DiesOnce
 
 from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.span import ask_span
-from convcheck.judge.result import CaseResult, Group
-from convcheck.judge.tally import Tally
+from convcheck.judge.result import CaseResult, Group, Tally
 from convcheck.plan.units import Gathering, Unit, part_of
 from convcheck.pool.lane import Reported
 from convcheck.pool.local import locally

@@ -21,9 +21,8 @@ from convcheck.errors import UsageError
 from convcheck.judge.answers import Answers, Avoid, Fault
 from convcheck.judge.case import judge
 from convcheck.judge.elements import tally_of
-from convcheck.judge.part import Part
-from convcheck.judge.result import BackendInfo, CaseResult, Group, RunResult
-from convcheck.judge.tally import MAIN, Tally, finish
+from convcheck.judge.result import BackendInfo, CaseResult, Group, Part, RunResult, Tally
+from convcheck.judge.tally import MAIN, finish
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Int
 from convcheck.plan.units import Gathering, Unit, joined, part_of, result_of

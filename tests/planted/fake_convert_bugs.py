@@ -21,8 +21,8 @@ from convcheck.numerics.rounding import rounded_codes
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.expression import parse_expression
 from convcheck.rules.model import Case, Rounding, Spec
+from convcheck.semantics.answers_at import run_conversion
 from convcheck.semantics.body.steps import CompiledSteps, Run, compile_steps, target_of
-from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import UNDEFINED
 
 Before = Callable[[Rational], Rational]
@@ -71,8 +71,8 @@ def right(case: Case) -> CompiledSteps:
 
 def codes_of(made: CompiledSteps, base: int, inputs: Sequence[Bits]) -> Bits:
     """The answer of a reading, in the shape of the data."""
-    due = made.answer(made.steps.readings[base], inputs)
-    return due.codes.reshape(due.shape)
+    codes, _ = made.finished(made.run(inputs, made.steps.readings[base]))
+    return codes.reshape(inputs[0].shape)
 
 
 Answering = Callable[[Case, int, Sequence[Bits]], Bits | None]

@@ -126,7 +126,7 @@ class ByTheOther(Reference):
     name = "by the other"
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        from convcheck.semantics.evaluate import run_program
+        from convcheck.semantics.answers_at import run_program
 
         reading = run_program(compiled(case), case, inputs[0].reshape(-1)).readings[-1]
         codes = reading.codes.reshape(inputs[0].shape)

@@ -34,7 +34,8 @@ from convcheck.numerics.number import Numbers, normalised
 from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
-from convcheck.semantics.evaluate import evaluate, run_program
+from convcheck.semantics.answers_at import run_program
+from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, REFUSED, Expected
 from convcheck.semantics.spelling import satisfies
 from convcheck.vectors.form import form_decision

@@ -12,7 +12,7 @@ import numpy as np
 from convcheck.backends.protocol import Answer, Bound, Declined, Outputs
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.rules.model import Case
-from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.program import Program
 
 Change = Callable[[Codes, Codes], None]  # changes the answers, given the codes

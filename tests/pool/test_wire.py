@@ -9,8 +9,17 @@ from planted.identity import DECISION, case
 
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import Answers, CallAnswers, Elsewhere
-from convcheck.judge.result import CaseResult, Example, Group
-from convcheck.judge.tally import RIGHT, Key, PlacedExample, Tally, TallyEntry, Whole
+from convcheck.judge.result import (
+    RIGHT,
+    CaseResult,
+    Example,
+    Group,
+    Key,
+    PlacedExample,
+    Tally,
+    TallyEntry,
+    Whole,
+)
 from convcheck.pool.messages import Finished, Lost, Message, decode, encode
 from convcheck.records import replace
 

@@ -17,9 +17,9 @@ from convcheck.judge.result import Example
 from convcheck.judge.words import explain_arguments
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
-from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.answers_at import run_program
+from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import EXACT
-from convcheck.semantics.program import compile_case
 from convcheck.semantics.trace import trace
 from convcheck.vectors.generate import inputs_of
 

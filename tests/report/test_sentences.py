@@ -21,8 +21,8 @@ from convcheck.rules.find import find_case
 from convcheck.rules.load import load
 from convcheck.rules.model import Rule, Spec
 from convcheck.semantics.body import compile_calls
+from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import Decision
-from convcheck.semantics.program import compile_case
 from convcheck.semantics.row_words import GIVES, row_in_words
 from convcheck.semantics.vocabulary import AS_BELOW, AS_REAL, CASES, COMPUTATIONS, CONSTANTS, ELSE
 from specs import GOOD, write_spec

@@ -19,21 +19,21 @@ from convcheck.ask.stream import sweep
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, open_backend
 from convcheck.errors import UsageError
 from convcheck.judge.digest import spell_digest
-from convcheck.judge.part import Part
 from convcheck.judge.ranges import Ranges, joining
 from convcheck.judge.reading import hook_of, hooks
-from convcheck.judge.result import CaseResult, Example, Group
-from convcheck.judge.tally import (
+from convcheck.judge.result import (
     RIGHT,
     SORTS,
+    CaseResult,
+    Example,
+    Group,
     Key,
+    Part,
     PlacedExample,
     Tally,
     TallyEntry,
-    finish,
-    merge,
-    named,
 )
+from convcheck.judge.tally import finish, merge, named
 from convcheck.numerics.codes import Bits
 from convcheck.plan.units import joined, result_of
 from convcheck.records import replace
@@ -43,8 +43,9 @@ from convcheck.report.json.encode import Writing
 from convcheck.report.json.schemas import schema
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
+from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import Decision
-from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.program import Program
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import Span
 

@@ -15,7 +15,7 @@ from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.load import load
 from convcheck.rules.model import Case
-from convcheck.semantics.program import compile_case
+from convcheck.semantics.evaluate import compile_case
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import VectorSet
 from specs import GOOD, findings, write_spec

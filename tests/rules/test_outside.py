@@ -25,7 +25,7 @@ from convcheck.rules.find import find_case
 from convcheck.rules.load import load
 from convcheck.rules.model import Case, Spec
 from convcheck.rules.outside import uncovered_by
-from convcheck.semantics.program import compile_case
+from convcheck.semantics.evaluate import compile_case
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.span import is_sampled, is_swept

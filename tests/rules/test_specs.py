@@ -18,8 +18,8 @@ from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.load import load
 from convcheck.rules.model import Spec
 from convcheck.rules.source import Node, parse_yaml
+from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.lint import lint
-from convcheck.semantics.program import compile_case
 from specs import GOOD, findings, write_spec
 
 

@@ -10,7 +10,7 @@ from convcheck.errors import SpecError
 from convcheck.rules.cases import cases
 from convcheck.rules.load import load
 from convcheck.rules.model import Spec
-from convcheck.semantics.program import compile_case
+from convcheck.semantics.evaluate import compile_case
 from specs import findings, write_spec
 
 # An operator without versions, two of four pairs, and a default that is another value.

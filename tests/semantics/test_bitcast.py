@@ -7,8 +7,8 @@ from catalogue import CATALOG
 
 from convcheck.numerics.format import Bool, Float, Int
 from convcheck.rules.cases import cases
+from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import EXACT
-from convcheck.semantics.program import compile_case
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import VectorSet
 

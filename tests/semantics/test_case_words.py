@@ -25,8 +25,8 @@ from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, load
 from convcheck.rules.model import Case
 from convcheck.semantics import vocabulary
-from convcheck.semantics.alike import alike_of
-from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.evaluate import compile_case
+from convcheck.semantics.program import Program, alike_of
 from convcheck.semantics.vocabulary import (
     CASES,
     CaseWord,

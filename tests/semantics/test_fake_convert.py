@@ -24,7 +24,7 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
 from convcheck.semantics.body.steps_lint import lint_steps
-from convcheck.semantics.expected_calls import ExpectedOutput
+from convcheck.semantics.expected import Reading
 from convcheck.vectors.body.steps import steps_calls
 
 STABLE = settings(deadline=None, derandomize=True, max_examples=150)
@@ -62,7 +62,7 @@ def with_parameters(name: str, words: str) -> tuple[str, list[Codes]]:
     return ("per-tensor", "per-tensor-shift")[len(codes) - 1], codes
 
 
-def told(due: ExpectedOutput, index: int) -> int | str:
+def told(due: Reading, index: int) -> int | str:
     """An element in the oracle's words."""
     words = {pattern.UNDEFINED: UNDEFINED, pattern.ANY_ZERO: ZERO}
     return words.get(int(due.patterns[index]), int(due.codes[index]))
@@ -74,7 +74,8 @@ def held(
     """Compare every element under one reading; gives how many are defined."""
     layout, parameters = with_parameters(name, words)
     case = compiled(name, layout, destination)
-    due = case.answer(case.steps.readings[way - 1], [data, *parameters])
+    run = case.run([data, *parameters], case.steps.readings[way - 1])
+    due = Reading(*case.finished(run))
     rest = tuple(int(tensor[0]) for tensor in parameters)
     defined = 0
     for index, code in enumerate(data.tolist()):

@@ -15,8 +15,8 @@ from convcheck.rules.body.steps import Steps
 from convcheck.rules.expression import parse_expression
 from convcheck.rules.model import Case
 from convcheck.semantics import expected as pattern
+from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.body.fixed_steps import FixedSteps
-from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import Expected
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import Constant, runs

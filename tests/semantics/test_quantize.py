@@ -15,10 +15,10 @@ from convcheck.numerics.words import code_of
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics import expected as pattern
-from convcheck.semantics.alike import Meaning
 from convcheck.semantics.body.meetings import met_along
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall
+from convcheck.semantics.program import Meaning
 
 SPECS = [name for name in CATALOG.specs if "uantizeLinear-" in name and "Dynamic" not in name]
 

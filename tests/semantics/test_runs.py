@@ -19,9 +19,10 @@ from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.load import load
 from convcheck.rules.model import Case
-from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.answers_at import run_program
+from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import Expected
-from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.program import Program
 from convcheck.semantics.runs import TILE, Constant, Run, Unknown, runs
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.inputs import numeric_inputs

@@ -24,8 +24,8 @@ from convcheck.semantics.expected_calls import CallReading, ExpectedCall, Expect
 from convcheck.vectors.corpus import Corpus, open_corpus
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import CallSet, Tier, Vectors
-from convcheck.vectors.store.hex_words import with_runs, without_runs
 from convcheck.vectors.store.manifest import MANIFEST, read_manifest, sha256
+from convcheck.vectors.store.words import with_runs, without_runs
 from convcheck.vectors.store.write import Files, path_of
 from convcheck.vectors.store.write_calls import file_key
 

@@ -55,7 +55,9 @@ def files_of(sets: list[VectorSet], seed: int = 0) -> Files:
 
 def read(folder: Path, case: Case) -> VectorSet:
     spec = CATALOG.specs[case.spec]
-    return read_vectors(read_manifest(folder), spec, case)
+    found = read_vectors(read_manifest(folder), spec, case, CATALOG.types.types)
+    assert isinstance(found, VectorSet)
+    return found
 
 
 # What is checked in --------------------------------------------------------------------------
@@ -76,7 +78,8 @@ def read_back(spec: Spec) -> Iterator[VectorSet]:
     """Make the vectors of a spec, and hold what is read to them."""
     manifest = read_manifest(FOLDER)
     for made in vector_sets(spec, "edge"):
-        back = read_vectors(manifest, spec, made.case)
+        back = read_vectors(manifest, spec, made.case, CATALOG.types.types)
+        assert isinstance(back, VectorSet)
         assert all(np.array_equal(a, b) for a, b in zip(back.inputs, made.inputs, strict=True))
         assert same_due(back.expected, made.expected), made.case.id
         assert (back.case, back.coverage, back.form) == (made.case, made.coverage, made.form)

@@ -12,11 +12,19 @@ import msgspec
 from convcheck.causes.gather import names_told
 from convcheck.errors import UsageError
 from convcheck.judge.answers import PLACEMENTS
-from convcheck.judge.part import Part
 from convcheck.judge.ranges import Pair, joining
 from convcheck.judge.reading import Types, hook_of, hooks
-from convcheck.judge.result import FAILURES, CallExample, CaseResult, RunResult, case_verdict
-from convcheck.judge.tally import BY_CALL, SORTS, Tally
+from convcheck.judge.result import (
+    BY_CALL,
+    FAILURES,
+    SORTS,
+    CallExample,
+    CaseResult,
+    Part,
+    RunResult,
+    Tally,
+    case_verdict,
+)
 from convcheck.numerics.format import Format, Text
 from convcheck.records import replace
 from convcheck.report.counts import summary_of

@@ -10,13 +10,13 @@ from convcheck import __version__
 from convcheck.causes.gather import gathered
 from convcheck.files import write_text
 from convcheck.judge.failure import fails_whole, failure_key_of_case, finding_id, finding_of
-from convcheck.judge.part import Part
 from convcheck.judge.reading import case_head
 from convcheck.judge.result import (
     FAILURES,
     BackendInfo,
     CaseResult,
     Group,
+    Part,
     RunResult,
     Surveyed,
 )

@@ -14,9 +14,8 @@ from typing import IO
 
 from convcheck.errors import Place, UsageError
 from convcheck.files import MOST_OF_REPORT, check_regular
-from convcheck.judge.part import Part
 from convcheck.judge.reading import Types
-from convcheck.judge.result import BackendInfo, RunResult
+from convcheck.judge.result import BackendInfo, Part, RunResult
 from convcheck.plan.units import Unit
 from convcheck.records import replace
 from convcheck.report.json.codec import encoded, line_text

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from convcheck.judge.part import Part
 from convcheck.judge.result import (
     BackendInfo,
     CallExample,
@@ -21,6 +20,7 @@ from convcheck.judge.result import (
     Environment,
     Example,
     ExplainedCase,
+    Part,
     Problem,
     Shard,
 )

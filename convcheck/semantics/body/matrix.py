@@ -18,7 +18,8 @@ from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Format
 from convcheck.rules.body.matrix import CellAnswer, Matrix, MatrixCell, MatrixTable
 from convcheck.rules.model import LEVELS, Attributes, Case, DType, Spec
-from convcheck.semantics.evaluate import run_conversion
+from convcheck.semantics.answers_at import run_conversion
+from convcheck.semantics.compile import compile_conversion
 from convcheck.semantics.expected import (
     REFUSED,
     UNDEFINED,
@@ -34,7 +35,7 @@ from convcheck.semantics.expected_calls import (
     ExpectedCall,
     ExpectedOutput,
 )
-from convcheck.semantics.program import Program, compile_conversion
+from convcheck.semantics.program import Program
 from convcheck.wording import meant
 
 Pair = tuple[str, str]

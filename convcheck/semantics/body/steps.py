@@ -29,6 +29,7 @@ from convcheck.rules.body.steps import OpenElements, Outside, Steps, StepsLine, 
 from convcheck.rules.expression import (
     CONVERT,
     NAME,
+    Condition,
     Expression,
     compute,
     names_in,
@@ -36,9 +37,9 @@ from convcheck.rules.expression import (
 )
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import LEVELS, Case, Cite, DType, Layout, Level, Spec
-from convcheck.semantics.alike import Meaning
+from convcheck.semantics.answers_at import run_conversion
 from convcheck.semantics.body.meetings import NONE, WRONGLY, met
-from convcheck.semantics.evaluate import run_conversion
+from convcheck.semantics.compile import compile_conversion, weaker
 from convcheck.semantics.expected import (
     ANY_NAN,
     ANY_ZERO,
@@ -50,22 +51,23 @@ from convcheck.semantics.expected import (
 )
 from convcheck.semantics.expected_calls import Among, CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.hops import gone_through
-from convcheck.semantics.program import Program, compile_conversion, weaker
+from convcheck.semantics.program import Meaning, Program
 from convcheck.semantics.vocabulary import Points
 from convcheck.wording import meant
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int16]
 Operation = Callable[..., Rational]
-OPERATIONS: Mapping[str, Operation] = {
+_ROUNDED: Mapping[str, Operation] = {
     "add": rational.add,
     "subtract": rational.subtract,
     "multiply": rational.multiply,
     "divide": rational.divide,
     "negate": rational.negate,
 }
-# what gives whole numbers, or one of its operands, which nothing rounds any further
-_WHOLE: Mapping[str, Operation] = {
+# with those that give one of their operands, which nothing rounds any further
+OPERATIONS: Mapping[str, Operation] = {
+    **_ROUNDED,
     "max": rational.larger,
     "min": rational.smaller,
 }
@@ -163,7 +165,7 @@ class CompiledSteps:
         steps, case = self.steps, self.case
         lines = (
             (x.name, x.be, x.branches, x.source, x.exact, x.taken_as, x.through,
-             None if x.be else target_of(x, case))
+             None if x.be or self.outside else target_of(x, case))
             for x in self.lines
         )  # fmt: skip
         numbers = tuple((name, case.attribute(name)) for name in steps.numbers)
@@ -201,7 +203,8 @@ class CompiledSteps:
             part = slice(begin, begin := begin + inputs[0].size)
             one = slice(part.start, min(part.start + 1, part.stop))
             of_each = tuple(each[one if i else part] for i, each in enumerate(rows))
-            found.append(self._expected(self._outputs(due, inputs[0].shape, part), of_each))
+            outputs = [self.outputs(each, inputs[0].shape, part) for each in due]
+            found.append(self._expected(outputs, of_each))
         return found
 
     def rows(self, due: Sequence[Sequence[Finished]], runs: Sequence[Run]) -> list[Rows]:
@@ -254,18 +257,12 @@ class CompiledSteps:
             for key, program in self.programs.items()
         }
 
-    def _outputs(
-        self, due: Sequence[Sequence[Finished]], shape: tuple[int, ...], part: slice
-    ) -> list[tuple[ExpectedOutput, ...]]:
-        """Return the outputs of a call by each reading: the first has the shape of the first input,
-        the others have one element, that of any of its elements.
-        """
-        return [self.outputs(found, shape, part) for found in due]
-
     def outputs(
         self, found: Sequence[Finished], shape: tuple[int, ...], part: slice
     ) -> tuple[ExpectedOutput, ...]:
-        """Return the outputs of a call, of what was found for calls end to end."""
+        """Return the outputs of a call, of what was found for calls end to end: the first has the
+        shape of the first input, the others have one element, that of any of its elements.
+        """
         one = slice(part.start, min(part.start + 1, part.stop))
         wanted = [(shape, part), *(((), one) for _ in self.case.outputs[1:])]
         return tuple(
@@ -302,8 +299,7 @@ class CompiledSteps:
         """Return of which elements, shape (n,), no reading rounds anything and the expression alone
         decides; what is converted is no -0 then, which not every type has.
         """
-        values, lines = self.decoded([inputs]), self.lines
-        return self._plain([self._run(r, values, lines) for r in self.steps.readings])
+        return self._plain([self.run(inputs, reading) for reading in self.steps.readings])
 
     def _plain(self, runs: Sequence[Run]) -> Mask:
         """Return of which elements no run rounds or leaves open anything, not at its end either."""
@@ -342,34 +338,19 @@ class CompiledSteps:
         patterns = np.where(run.undefined, UNDEFINED, patterns).astype(np.uint8)
         return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
 
-    def answers(self, inputs: Sequence[Bits]) -> list[ExpectedOutput]:
-        """Return what each reading expects of a call."""
-        due, _ = self.due([inputs])
-        return [ExpectedOutput(self.output, inputs[0].shape, *one[0]) for one in due]
+    def run(self, inputs: Sequence[Bits], reading: StepsReading | None = None) -> Run:
+        """Compute the lines of a call under one reading, the first unless another is given."""
+        return self._run(reading or self.steps.readings[0], self.decoded([inputs]), self.lines)
 
-    def all_answers(self, inputs: Sequence[Bits]) -> list[list[Finished]]:
-        """Return codes and patterns of every output that each reading expects of a call, for each
-        element of the first input.
-        """
-        return self.due([inputs])[0]
+    @property
+    def plainest(self) -> StepsReading:
+        """The first reading that rounds nothing, else the first."""
+        return min(self.steps.readings, key=lambda one: self.arithmetic(one) is not None)
 
-    def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> ExpectedOutput:
-        """Return what one reading expects of a call."""
-        run = self._run(reading, self.decoded([inputs]), self.lines)
-        return ExpectedOutput(self.output, inputs[0].shape, *self.finished(run))
-
-    def reaching(self, reading: StepsReading, inputs: Sequence[Bits]) -> Rational:
-        """Return the values, of shape (n,), that the last conversion gets of a call."""
-        last = self._last_conversion()
-        found = self._run(reading, self.decoded([inputs]), self.lines[:last])
-        return found.values[self.lines[last].source]
-
-    def exactly(self, inputs: Sequence[Bits]) -> Mapping[str, Rational]:
-        """Return the values of the lines of a call by name, of shape (n,), before they are rounded
-        to the type of the output: exact ones, if a reading is.
-        """
-        readings = sorted(self.steps.readings, key=lambda one: self.arithmetic(one) is not None)
-        return self._run(readings[0], self.decoded([inputs]), self.lines).values
+    @property
+    def conversion(self) -> StepsLine:
+        """The last line that is a conversion."""
+        return [line for line in self.lines if line.be is None][-1]
 
     def undone(self, converted: Codes, others: Mapping[str, Rational]) -> Codes:
         """Return what the lines after the last conversion make of codes of the first input's type.
@@ -377,11 +358,11 @@ class CompiledSteps:
         `others` are the values of the other inputs, of the same shape (n,). Where those lines undo
         the ones before, this is the data that the conversion gets these values of.
         """
-        lines, last = self.lines, self._last_conversion()
-        fmt = cast(Float, self.data.format)
-        start = {**others, lines[last].name: of_numbers(decode(fmt, converted))}
-        found = self._run(self.steps.readings[0], start, lines[last + 1 :])
-        return rounded_codes(found.values[lines[-1].name].numbers, fmt)
+        fmt, last = cast(Float, self.data.format), self.conversion
+        start = {**others, last.name: of_numbers(decode(fmt, converted))}
+        rest = self.lines[self.lines.index(last) + 1 :]
+        found = self._run(self.steps.readings[0], start, rest)
+        return rounded_codes(found.values[self.lines[-1].name].numbers, fmt)
 
     def brought(self, wanted: Rational, others: Mapping[str, Rational]) -> tuple[Codes, Rational]:
         """Return the data that the spec says brings the last line to values, rounded to their type,
@@ -392,7 +373,7 @@ class CompiledSteps:
         run = Run.of({"": wanted})
         left_out = dict.fromkeys(names_in(back), run.number(0))
         names = left_out | self._numbers(run) | {**others, brought: wanted}
-        x = compute(back, names, {**OPERATIONS, "number": run.number})
+        x = compute(back, names, run.operations)
         fmt = self.data.format
         if isinstance(fmt, Float):
             return rounded_codes(x.numbers, fmt), x
@@ -410,32 +391,9 @@ class CompiledSteps:
             left, right = branch.condition.left, branch.condition.right
             known = names_in(right) <= values.keys()
             if left == Expression(NAME, name=first) and known:
-                x = compute(right, values, {**OPERATIONS, **_WHOLE, "number": run.number})
+                x = compute(right, values, run.operations)
                 found.append(rounded_codes(x.numbers, cast(Float, self.data.format)))
         return np.concatenate([np.zeros(0, self.data.format.storage), *found])
-
-    def line_at(self, name: str, inputs: Sequence[Bits]) -> Rational:
-        """Return what a line is, of shape (n,), by the first reading of a call."""
-        run = self._run(self.steps.readings[0], self.decoded([inputs]), self.lines)
-        return run.values[name]
-
-    def taken(self, line: StepsLine, inputs: Sequence[Bits]) -> frozenset[int]:
-        """Return which branches of a line some element of a call takes, by the first reading; its
-        expression has the number after theirs.
-        """
-        values = self._run(self.steps.readings[0], self.decoded([inputs]), self.lines).values
-        run = Run.of(values)
-        which = np.full(len(run.undefined), len(line.branches))
-        for i, branch in reversed(list(enumerate(line.branches))):
-            ends = (branch.condition.left, branch.condition.right)
-            left, right = (
-                compute(e, values, {**OPERATIONS, **_WHOLE, **run.operations}) for e in ends
-            )
-            which[rational.compared(left, branch.condition.relation, right)] = i
-        return frozenset(which.tolist())
-
-    def _last_conversion(self) -> int:
-        return max(i for i, line in enumerate(self.lines) if line.be is None)
 
     def decoded(self, calls: Sequence[Sequence[Bits]]) -> dict[str, Rational]:
         """Return the exact values of the inputs by name, of shape (n,), broadcast to the first:
@@ -470,10 +428,6 @@ class CompiledSteps:
         if along and wrongly and index.ndim and index.shape != shape:
             return WRONGLY[self.meets](index, shape, *along)
         return met(index, shape, along)
-
-    def open_at(self, inputs: Sequence[Bits]) -> Mask:
-        """Return of which elements of a call the spec leaves open what they become."""
-        return self.begun(self.steps.readings[0], self.decoded([inputs])).undefined
 
     def begun(self, reading: StepsReading, inputs: Mapping[str, Rational]) -> Run:
         """Return what there is before the first line, under a reading."""
@@ -619,7 +573,7 @@ class CompiledSteps:
             )
             operations = self._operations(line, reading, run)
             if not once:
-                operations |= {name: run.rounding(f, fmt, mode) for name, f in OPERATIONS.items()}
+                operations |= {name: run.rounding(f, fmt, mode) for name, f in _ROUNDED.items()}
             result = run.branched(line, operations)
             result = run.rounded(result, fmt, mode) if once else result
         run.values[line.name] = result
@@ -642,8 +596,6 @@ class CompiledSteps:
         """Return the operations of a line, of which none is rounded."""
         types = {dtype.name: cast(Float, dtype.format) for dtype in line.conversions}
         return {
-            **OPERATIONS,
-            **_WHOLE,
             **run.operations,
             "round": partial(run.whole, reading.whole, self._unsure(reading)),
             CONVERT: lambda name, x: rounded(x, types[name]),
@@ -666,10 +618,6 @@ class CompiledSteps:
     def taken_as(self, line: StepsLine, reading: StepsReading) -> DType:
         """Return the type from which a line converts: what is exact has to say one."""
         return cast(DType, line.taken_as or reading.taken_as or self.arithmetic(reading))
-
-    def sources(self, line: StepsLine) -> list[DType]:
-        """Return the types from which readings convert by a line."""
-        return [self.taken_as(line, reading) for reading in self.steps.readings]
 
     def program(self, line: StepsLine, reading: StepsReading) -> Program:
         """Return the program of a conversion."""
@@ -760,13 +708,17 @@ class Run:
         result = compute(cast(Expression, line.be), self.values, operations)
         inexact = self.inexact
         for branch in reversed(line.branches):
-            self.inexact, condition = before, branch.condition
-            ends = (compute(e, self.values, operations) for e in (condition.left, condition.right))
-            holds = rational.compared(next(ends), condition.relation, next(ends))
+            self.inexact = before
+            holds = self.holds(branch.condition, operations)
             result = rational.chosen(holds, compute(branch.be, self.values, operations), result)
             inexact = np.where(holds, self.inexact, inexact)
         self.inexact = inexact
         return result
+
+    def holds(self, condition: Condition, operations: Mapping[str, Operation]) -> Mask:
+        """Return of which elements a condition holds."""
+        ends = (compute(e, self.values, operations) for e in (condition.left, condition.right))
+        return rational.compared(next(ends), condition.relation, next(ends))
 
     def reduced(self, choose: Operation, x: Rational) -> Rational:
         """Return for each element which of its call's elements is chosen of all; where one of them
@@ -782,8 +734,9 @@ class Run:
 
     @property
     def operations(self) -> dict[str, Operation]:
-        """The operations that depend on how many elements there are."""
+        """The operations, of which none rounds."""
         return {
+            **OPERATIONS,
             "number": self.number,
             "largest": partial(self.reduced, rational.larger),
             "smallest": partial(self.reduced, rational.smaller),

@@ -23,19 +23,20 @@ from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.order import positions
 from convcheck.numerics.rational import of_fractions, of_numbers
 from convcheck.numerics.words import OutsideFormatError, code_of
-from convcheck.rules.body.steps import Steps, StepsExample, StepsReading
+from convcheck.rules.body.steps import Steps, StepsExample, StepsLine, StepsReading
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.model import Case, DType, Spec
+from convcheck.semantics.answers_at import run_conversion
 from convcheck.semantics.body.steps import (
     CompiledSteps,
     Finished,
+    Run,
     compile_steps,
     layout_of,
     outside_of,
     target_of,
 )
 from convcheck.semantics.body.table_lint import Diagnostic, Proof, representatives
-from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, EXACT
 from convcheck.semantics.expected_calls import CallReading
 from convcheck.semantics.program import Program
@@ -152,7 +153,7 @@ def _reached(spec: Spec) -> Iterator[Diagnostic]:
         compiled = compile_steps(spec, case)
         for line in (line for line in compiled.lines if line.be is None):
             target = target_of(line, case)
-            for source in dict.fromkeys(compiled.sources(line)):
+            for source in {compiled.taken_as(line, one): one for one in compiled.steps.readings}:
                 one = replace(case, inputs=(source,), outputs=(target,))
                 program = compiled.programs[source.name, line.name]
                 if program in seen:
@@ -180,11 +181,21 @@ def _taken(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
                 break
             compiled = compile_steps(spec, case)
             for inputs in _tried(compiled, steps):
-                left -= compiled.taken(compiled.lines[number], inputs)
+                left -= _branches(compiled.lines[number], compiled.run(inputs))
         for i in sorted(left):
             which = f"branch {i + 1}" if i < len(line.branches) else "what is after its branches"
             said = f"nothing that was tried takes {which} of {line.name}"
             yield Diagnostic(line.place, said, "the branches before it match, or ask other values")
+
+
+def _branches(line: StepsLine, run: Run) -> set[int]:
+    """Return which branches of a line some element takes; its expression has the number after
+    theirs.
+    """
+    which = np.full(len(run.undefined), len(line.branches))
+    for i, branch in reversed(list(enumerate(line.branches))):
+        which[run.holds(branch.condition, run.operations)] = i
+    return set(which.tolist())
 
 
 def _told_apart(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
@@ -199,7 +210,7 @@ def _told_apart(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
         computed.add(case.inputs)
         compiled = compile_steps(spec, case)
         for inputs in _tried(compiled, steps):
-            dues = compiled.all_answers(inputs)
+            dues, _ = compiled.due([inputs])
             alike = {(i, k) for i, k in alike if _same(dues[i], dues[k])}
     for i, k in sorted(alike):
         one, other = steps.readings[i], steps.readings[k]
@@ -260,7 +271,7 @@ def _at_halves(
         return
     known = dict(zip(compiled.names[1:], others, strict=True))
     if ends is not None:
-        found = compiled.all_answers([ends])[0][1:]
+        found = compiled.due([[ends]])[0][0][1:]
         known = {n: codes[:1] for n, (codes, _) in zip(compiled.steps.others, found, strict=True)}
     n = 2 * _EACH
     fractions = [Fraction(2 * k + 1, 2) for k in range(-_EACH, _EACH)]

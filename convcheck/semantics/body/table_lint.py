@@ -31,9 +31,10 @@ from convcheck.rules.body.table import Tables
 from convcheck.rules.cases import cases, defaults, make_case
 from convcheck.rules.model import Case, Spec, TableExample, Value
 from convcheck.rules.outside import pairs_outside
-from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.answers_at import run_program
+from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import EXACT, PATTERNS
-from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import CaseWord, Points
 
 _PARTS = 64  # of an interval, at each step of a bisection

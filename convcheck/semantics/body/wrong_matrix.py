@@ -20,7 +20,6 @@ from convcheck.rules.body.matrix import Matrix
 from convcheck.rules.call_edits import CellEdit, MatrixEdit
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.semantics.alike import Meaning
 from convcheck.semantics.body.matrix import FoundCell, find
 from convcheck.semantics.expected import EXACT, REFUSED
 from convcheck.semantics.expected_calls import (
@@ -30,7 +29,7 @@ from convcheck.semantics.expected_calls import (
     WantedElements,
     WrongCall,
 )
-from convcheck.semantics.program import Program
+from convcheck.semantics.program import Meaning, Program
 from convcheck.semantics.vocabulary import Points
 from convcheck.semantics.wrong import compile_edited, readings_at
 

@@ -65,7 +65,7 @@ def _tensor(compiled: CompiledSteps, ends: Codes, count: int, seed: tuple[int, i
 
 def _between(compiled: CompiledSteps, ends: Codes, rng: np.random.Generator) -> Codes:
     """Return codes worth asking that are not outside a range."""
-    (_, patterns), *others = compiled.all_answers([ends])[0]
+    (_, patterns), *others = compiled.due([[ends]])[0][0]
     zero = np.zeros(1, ends.dtype)
     if (patterns == UNDEFINED).any():
         return np.concatenate([ends, zero])

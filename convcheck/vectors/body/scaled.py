@@ -37,11 +37,11 @@ from convcheck.numerics.rounding import round_to
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Case, Layout, Spec
-from convcheck.semantics.alike import Meaning
 from convcheck.semantics.body.fixed_steps import can_fix
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
+from convcheck.semantics.program import Meaning
 from convcheck.vectors.binades import boundaries_of
 from convcheck.vectors.inputs import in_order, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
@@ -75,7 +75,7 @@ _FAR = (31,)  # powers of two near which a machine's integers end
 
 
 @dataclass(frozen=True)
-class _Asking:
+class Asking:
     """What is asked; of two that are equal the same data is worth asking."""
 
     meaning: Meaning
@@ -92,6 +92,12 @@ class _Asking:
     def data(self) -> Numeric:
         """The format of the first input."""
         return cast(Numeric, self.compiled.data.format)
+
+
+def asking_of(spec: Spec, case: Case, tier: Tier, seed: int) -> Asking:
+    """Return what is asked of a case."""
+    compiled = compile_steps(spec, case)
+    return Asking(compiled.meaning, tier, seed, compiled, layout_of(spec, case))
 
 
 @dataclass(frozen=True)
@@ -113,8 +119,7 @@ def scaled_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Ca
 
     The same arguments give the same calls everywhere.
     """
-    compiled, layout = compile_steps(spec, case), layout_of(spec, case)
-    asking = _Asking(compiled.meaning, tier, seed, compiled, layout)
+    asking = asking_of(spec, case, tier, seed)
     return _chosen(asking, spec.body_as(Steps)), "edge" if tier == "edge" else "sampled"
 
 
@@ -124,9 +129,8 @@ def fixed_cases(spec: Spec, case: Case) -> Iterator[Case]:
     """
     if not can_fix(spec, case):
         return
-    compiled, layout = compile_steps(spec, case), layout_of(spec, case)
-    asking = _Asking(compiled.meaning, "edge", 0, compiled, layout)
-    if compiled.outside:
+    asking = asking_of(spec, case, "edge", 0)
+    if asking.compiled.outside:
         return
     for words in _words(asking, spec.body_as(Steps).ask):
         yield replace(case, fixed=words)
@@ -136,8 +140,7 @@ def fixed_inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Codes, 
     """Return the codes worth asking of a conversion of a first input, in the order of values; all
     of a narrow one in the exhaustive tier.
     """
-    compiled, layout = compile_steps(spec, case.call), layout_of(spec, case)
-    asking = _Asking(compiled.meaning, tier, seed, compiled, layout)
+    asking = asking_of(spec, case.call, tier, seed)
     if tier == "exhaustive":
         every = np.arange(1 << asking.data.bits).astype(asking.data.storage)
         return in_order(asking.data, every), "exhaustive"
@@ -151,16 +154,15 @@ def codes_under(spec: Spec, case: Case, others: Mapping[str, int]) -> Codes:
     """Return the codes of a first input that are worth asking where the other inputs have these
     codes, by name; none where all is undefined then.
     """
-    compiled, layout = compile_steps(spec, case.call), layout_of(spec, case)
-    asking = _Asking(compiled.meaning, "edge", 0, compiled, layout)
+    asking = asking_of(spec, case.call, "edge", 0)
     if _is_open(asking, others):
         return np.zeros(0, asking.data.storage)
     pool = _pool(asking, tuple(others.items()))
     return in_order(asking.data, np.unique(np.concatenate([pool.agreed, pool.apart])))
 
 
-def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
-    sets = _sets(asking, steps.ask)
+def _chosen(asking: Asking, steps: Steps) -> list[Call]:
+    sets = sets_of(asking, steps.ask)
     if asking.compiled.outside:
         one = np.array([code_of(asking.data, "1")[0]], asking.data.storage)
         return [_call(asking, sets[:1], [_only(one)], 0, (1,) * 4)]
@@ -169,7 +171,7 @@ def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
         tuple(one.items()): _pool(asking, tuple(one.items()))
         for one in _extremes(asking, steps.extremes, sets)
     }
-    letters = _letters(asking.layout)
+    letters = letters_of(asking.layout)
     if any(dims for _, dims in asking.layout.shapes[1:]) or len(letters) != 1:
         rank = asking.compiled.case.ranks[0]
         times = _TURNS if letters else max(len(sets), _TURNS) * (1 if rank else _TIMES)
@@ -193,12 +195,12 @@ def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
         if len(pool.agreed):
             data = np.append(_some(pool, _FEW - 2, 0), pool.agreed[[0, -1]])
         calls.append(_whole(asking, dict(words), data))
-    little = _sets(asking, steps.ask_little, defined=False)
+    little = sets_of(asking, steps.ask_little, defined=False)
     calls += [_whole(asking, one, pools[0].agreed[:_LITTLE]) for one in little]
     return [*calls, _whole(asking, sets[0], pools[0].agreed[:0])]
 
 
-def _extremes(asking: _Asking, names: Sequence[str], sets: Sequence[Set]) -> list[Set]:
+def _extremes(asking: Asking, names: Sequence[str], sets: Sequence[Set]) -> list[Set]:
     """Return the first set with other codes of some inputs: the ends of each one's type."""
     codes = {
         name: [c for c in end_codes(asking.format_of(name))
@@ -225,12 +227,11 @@ def end_codes(fmt: Numeric) -> list[int]:
     return [int(fmt.min) & fmt.mask, int(fmt.max), *uneven]
 
 
-def _beyond(asking: _Asking, pools: Sequence[_Pool]) -> list[_Pool]:
+def _beyond(asking: Asking, pools: Sequence[_Pool]) -> list[_Pool]:
     """Return of each pool the largest number: some kernels treat elements apart by their places,
     and what one of them does beyond the range shows wherever it is.
     """
-    ones = [_largest(asking, pool.agreed) for pool in pools]
-    return [_only(one) for one in ones]
+    return [_only(_largest(asking, pool.agreed)) for pool in pools]
 
 
 def _shared_out(codes: Sequence[Codes]) -> list[_Pool]:
@@ -244,26 +245,27 @@ def _only(codes: Codes) -> _Pool:
     return _Pool(codes, codes, codes[:0], codes)
 
 
-def _largest(asking: _Asking, codes: Codes) -> Codes:
+def _largest(asking: Asking, codes: Codes) -> Codes:
     """Return the code of the largest number, alone."""
     x = decode(asking.data, codes)
     place = int(np.argmax(np.where(x.kind == FINITE, _as_floats(x), -np.inf)))
     return codes[place : place + 1]
 
 
-def _letters(layout: Layout) -> list[str]:
+def letters_of(layout: Layout) -> list[str]:
+    """Return the letters of a layout, in order."""
     dims = (dim for _, shape in layout.shapes for dim in shape)
     return list(dict.fromkeys(dim for dim in dims if dim.isalpha()))
 
 
-def _sets(asking: _Asking, asked: Sequence[Words], *, defined: bool = True) -> list[Set]:
+def sets_of(asking: Asking, asked: Sequence[Words], *, defined: bool = True) -> list[Set]:
     """Return the distinct sets of codes of the other inputs that are in the question, and that
     their types hold; where `defined`, those under which something is.
     """
     return [_codes_of(asking, words) for words in _words(asking, asked, defined=defined)]
 
 
-def _words(asking: _Asking, asked: Sequence[Words], *, defined: bool = True) -> list[Words]:
+def _words(asking: Asking, asked: Sequence[Words], *, defined: bool = True) -> list[Words]:
     """Return these sets in words, in the order of the inputs."""
     found: dict[tuple[int, ...], Words] = {}
     for words in asked:
@@ -278,18 +280,21 @@ def _words(asking: _Asking, asked: Sequence[Words], *, defined: bool = True) -> 
     return list(found.values())
 
 
-def _codes_of(asking: _Asking, words: Words) -> Set:
+def _codes_of(asking: Asking, words: Words) -> Set:
     """Return the codes of a set. Raises OutsideFormatError for what a type does not hold."""
     return {name: code_of(asking.format_of(name), word)[0] for name, word in words}
 
 
-def _is_open(asking: _Asking, one: Set) -> bool:
+def _is_open(asking: Asking, one: Set) -> bool:
     """Return whether a set leaves everything undefined."""
     ones = np.array([code_of(asking.data, "1")[0]], asking.data.storage)
-    return bool(asking.compiled.open_at(_inputs(asking, one, ones))[0])
+    compiled = asking.compiled
+    values = compiled.decoded([inputs_under(asking, one, ones)])
+    return bool(compiled.begun(compiled.steps.readings[0], values).undefined[0])
 
 
-def _inputs(asking: _Asking, one: Set, data: Codes) -> list[Bits]:
+def inputs_under(asking: Asking, one: Set, data: Codes) -> list[Bits]:
+    """Return data with one code of each other input."""
     others = (np.array(code, asking.format_of(name).storage) for name, code in one.items())
     return [data, *others]
 
@@ -298,7 +303,7 @@ def _inputs(asking: _Asking, one: Set, data: Codes) -> list[Bits]:
 
 
 @lru_cache(maxsize=1 << 11)  # layouts and versions share them
-def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
+def _pool(asking: Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     one = dict(others)
     rng = np.random.Generator(np.random.PCG64([asking.seed, zlib.crc32(repr(one).encode())]))
     ends = special_codes(asking.data).astype(asking.data.storage)
@@ -326,13 +331,14 @@ def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     )
 
 
-def _apart(asking: _Asking, one: Set, codes: Codes) -> tuple[Mask, Mask]:
+def _apart(asking: Asking, one: Set, codes: Codes) -> tuple[Mask, Mask]:
     """Return of which data readings differ, and of which nothing is expected."""
-    first, *others = asking.compiled.answers(_inputs(asking, one, codes))
+    due, _ = asking.compiled.due([inputs_under(asking, one, codes)])
+    [(first, patterns), *others] = [outputs[0] for outputs in due]
     apart = np.zeros(len(codes), bool)
-    for due in others:
-        apart |= (due.codes != first.codes) | (due.patterns != first.patterns)
-    return apart, first.patterns == UNDEFINED
+    for other, its in others:
+        apart |= (other != first) | (its != patterns)
+    return apart, patterns == UNDEFINED
 
 
 def _codes(fmt: Numeric, rng: np.random.Generator, count: int) -> Codes:
@@ -343,7 +349,7 @@ def _codes(fmt: Numeric, rng: np.random.Generator, count: int) -> Codes:
     return np.concatenate([ends.astype(np.uint64), chosen.astype(np.uint64)]).astype(fmt.storage)
 
 
-def _at_boundaries(asking: _Asking, one: Set, rng: np.random.Generator) -> Codes:
+def _at_boundaries(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
     """Return the data that bring the last line to boundaries of the output, and next to them."""
     wanted = [*_boundaries(asking.compiled.output.format, rng, _SOME[asking.tier])]
     wanted += [Fraction(2) ** k * (1 + Fraction(d, 1 << 20)) for k in _FAR for d in (-1, 3)]
@@ -351,13 +357,13 @@ def _at_boundaries(asking: _Asking, one: Set, rng: np.random.Generator) -> Codes
     return np.concatenate([*_next_to(asking, data), special_codes(asking.data).astype(data.dtype)])
 
 
-def _at_steps(asking: _Asking, one: Set, rng: np.random.Generator) -> Codes:
+def _at_steps(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
     """Return the data at which branches part, and between them those that bring the line that the
     spec names half-way between whole numbers, and to some of these; and what is next to them.
     """
     compiled, fmt = asking.compiled, asking.data
-    ends = compiled.thresholds(_numbers(asking, one, 1))
-    at = compiled.line_at(compiled.steps.back_of, _inputs(asking, one, ends))
+    ends = compiled.thresholds(numbers_under(asking, one, 1))
+    at = compiled.run(inputs_under(asking, one, ends)).values[compiled.steps.back_of]
     found = [*_next_to(asking, ends), special_codes(fmt).astype(fmt.storage)]
     if (at.kind == FINITE).all():
         low, high = sorted(int(to_fraction(at, i)) for i in (0, -1))
@@ -370,12 +376,12 @@ def _at_steps(asking: _Asking, one: Set, rng: np.random.Generator) -> Codes:
     return np.concatenate(found)
 
 
-def _brought(asking: _Asking, one: Set, wanted: list[Fraction]) -> tuple[Codes, Rational]:
+def _brought(asking: Asking, one: Set, wanted: list[Fraction]) -> tuple[Codes, Rational]:
     """Return the data that bring the last line to values, rounded and as they are."""
-    return asking.compiled.brought(of_fractions(wanted), _numbers(asking, one, len(wanted)))
+    return asking.compiled.brought(of_fractions(wanted), numbers_under(asking, one, len(wanted)))
 
 
-def _numbers(asking: _Asking, one: Set, n: int) -> dict[str, Rational]:
+def numbers_under(asking: Asking, one: Set, n: int) -> dict[str, Rational]:
     """Return the values of a set, n times each."""
     formats = {name: asking.format_of(name) for name in one}
     return {
@@ -384,14 +390,14 @@ def _numbers(asking: _Asking, one: Set, n: int) -> dict[str, Rational]:
     }
 
 
-def _next_to(asking: _Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Codes]:
+def _next_to(asking: Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Codes]:
     """Return codes, and those that are so many above and below them."""
     mask = data.dtype.type((1 << asking.data.bits) - 1)
     steps = [data.dtype.type(d) for d in far]
     return [data, *((data + d) & mask for d in steps), *((data - d) & mask for d in steps)]
 
 
-def _sharp(asking: _Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
+def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
     """Return the data closest to boundaries, above and below, of which all readings say the same,
     in units of the last place of the first line: there a division that is a little off shows. So it
     does on ties with a large significand, each with another one, where its type is coarse. And of
@@ -438,7 +444,7 @@ def _of_other_numbers(fmt: Numeric, codes: Codes, index: NDArray[np.intp]) -> ND
     return index.take(np.sort(firsts))
 
 
-def _is_odd_below(asking: _Asking, boundaries: list[Fraction]) -> Mask:
+def _is_odd_below(asking: Asking, boundaries: list[Fraction]) -> Mask:
     """Return of which boundaries the value of the output next to them, towards zero, is odd: to
     that one a tie is not rounded.
     """
@@ -447,25 +453,26 @@ def _is_odd_below(asking: _Asking, boundaries: list[Fraction]) -> Mask:
     return np.asarray(below % 2 == 1)
 
 
-def _ulps_of_first(asking: _Asking, one: Set, codes: Codes) -> NDArray[np.float64]:
+def _ulps_of_first(asking: Asking, one: Set, codes: Codes) -> NDArray[np.float64]:
     """Return what the first line gives in units of its last place, in the coarsest type in which a
     reading calculates; in very small ones where all are exact.
     """
     compiled = asking.compiled
     types = [compiled.arithmetic(reading) for reading in compiled.steps.readings]
     bits = min((t.format.mantissa for t in types if t and isinstance(t.format, Float)), default=63)
-    first = compiled.exactly(_inputs(asking, one, codes))[compiled.lines[0].name]
+    run = compiled.run(inputs_under(asking, one, codes), compiled.plainest)
+    first = run.values[compiled.lines[0].name]
     return np.ldexp(first.numbers.significand.astype(np.float64), bits - 63)
 
 
-def _sharp_results(asking: _Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
+def _sharp_results(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
     """Return the data, where nothing is converted, of which the last line is a tie of the output,
     to an even value below and above it, or closest to one; and some on which readings differ.
     """
-    fmt = asking.compiled.output.format
+    compiled, fmt = asking.compiled, asking.compiled.output.format
     codes = np.unique(_candidates(asking))
-    found = asking.compiled.exactly(_inputs(asking, one, codes))
-    x = found[asking.compiled.lines[-1].name].numbers
+    run = compiled.run(inputs_under(asking, one, codes), compiled.plainest)
+    x = run.values[compiled.lines[-1].name].numbers
     assert isinstance(fmt, Float)  # noqa: S101
     finer = replace(fmt, mantissa=fmt.mantissa + _FINE, nan="none", infinity=False)
     place = round_to(x, finer, MODES["odd"]).magnitude
@@ -490,7 +497,7 @@ def _by_turns(sides: Sequence[NDArray[np.intp]], rng: np.random.Generator) -> ND
     return np.concatenate([side[i : i + 1] for i in range(_SHARP) for side in shuffled])
 
 
-def _candidates(asking: _Asking) -> Codes:
+def _candidates(asking: Asking) -> Codes:
     """Return codes of a first input among which such data is looked for: all of them, or of a wide
     type what is worth asking of a conversion to the output, and short numbers.
     """
@@ -560,7 +567,7 @@ def _ends(fmt: Format) -> list[Fraction]:
 # Tensors -------------------------------------------------------------------------------------
 
 
-def _whole(asking: _Asking, one: Set, data: Codes) -> Call:
+def _whole(asking: Asking, one: Set, data: Codes) -> Call:
     """Ask data under one set, of a layout with one element of each other input; not as many as fill
     the vectors of a kernel. In the last byte of an output of less than a byte the largest number
     is alone: some kernels treat what fills no byte apart.
@@ -569,32 +576,44 @@ def _whole(asking: _Asking, one: Set, data: Codes) -> Call:
         data = np.append(data, np.repeat(_largest(asking, data), 1 + len(data) % 2))
     elif len(data) and len(data) % _LANES == 0:
         data = np.append(data, data[len(data) // 3])
-    return tuple(_inputs(asking, one, data))
+    return tuple(inputs_under(asking, one, data))
 
 
 def _call(
-    asking: _Asking, sets: Sequence[Set], pools: Sequence[_Pool], k: int, sizes: Sequence[int]
+    asking: Asking, sets: Sequence[Set], pools: Sequence[_Pool], k: int, sizes: Sequence[int]
 ) -> Call:
     """Make the k-th call: the other inputs have the sets in turn, from where the call before
     stopped, or where each has all of them, one further; and the data are of the pool of the set
     that they meet.
     """
-    letters = dict(zip(_letters(asking.layout), sizes, strict=False))
-    shapes = {n: tuple(int(letters.get(d, d)) for d in dims) for n, dims in asking.layout.shapes}
-    first, *others = asking.compiled.names
-    count = prod(shapes[others[0]])
-    begin = k * (count if count < len(sets) else 1)
-    turns = {name: (np.arange(prod(shapes[name])) + begin) % len(sets) for name in others}
-    tensors = [
-        np.array([sets[i][name] for i in turns[name].tolist()], asking.format_of(name).storage)
-        for name in others
-    ]
-    which = asking.compiled.met(turns[others[0]].reshape(shapes[others[0]]), shapes[first])
-    shaped = (t.reshape(shapes[name]) for name, t in zip(others, tensors, strict=True))
-    return (_filled(asking, which, pools, k), *shaped)
+    shapes = shapes_of(asking.layout, sizes)
+    first, second, *_ = asking.compiled.names
+    count = prod(shapes[second])
+    turns, tensors = others_of(asking, sets, shapes, k * (count if count < len(sets) else 1))
+    which = asking.compiled.met(turns[0], shapes[first])
+    return (_filled(asking, which, pools, k), *tensors)
 
 
-def _filled(asking: _Asking, which: NDArray[np.intp], pools: Sequence[_Pool], k: int) -> Codes:
+def shapes_of(layout: Layout, sizes: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each input of a layout whose letters have sizes."""
+    letters = dict(zip(letters_of(layout), sizes, strict=False))
+    return {n: tuple(int(letters.get(d, d)) for d in dims) for n, dims in layout.shapes}
+
+
+def others_of(
+    asking: Asking, sets: Sequence[Set], shapes: Mapping[str, tuple[int, ...]], begin: int
+) -> tuple[list[NDArray[np.intp]], list[Bits]]:
+    """Return which set each element of each other input has, in turn from one on, and its codes."""
+    turns, tensors = [], []
+    for name in asking.compiled.names[1:]:
+        turn = ((np.arange(prod(shapes[name])) + begin) % len(sets)).reshape(shapes[name])
+        codes = [sets[i][name] for i in turn.reshape(-1).tolist()]
+        tensors.append(np.array(codes, asking.format_of(name).storage).reshape(shapes[name]))
+        turns.append(turn)
+    return turns, tensors
+
+
+def _filled(asking: Asking, which: NDArray[np.intp], pools: Sequence[_Pool], k: int) -> Codes:
     """Fill a tensor of which each element says the pool that it is from."""
     codes = np.zeros(which.shape, asking.data.storage)
     turn = k if which.size > 1 else k // len(pools)

@@ -10,17 +10,16 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import prod
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode, decode_magnitudes
-from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.modes import nearest_even
 from convcheck.numerics.neighbours import at
@@ -28,14 +27,25 @@ from convcheck.numerics.number import FAR, FINITE, Numbers, from_fractions, take
 from convcheck.numerics.rational import of_numbers, subtract
 from convcheck.numerics.rounding import round_to, rounded_codes
 from convcheck.numerics.words import code_of
-from convcheck.rules.body.steps import Steps, Words
-from convcheck.rules.model import Attributes, Case, DType, Layout, Spec
-from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of, target_of
+from convcheck.rules.body.steps import Steps
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.body.steps import target_of
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.binades import boundaries_of
 from convcheck.vectors.body.ranged import ranged_calls
-from convcheck.vectors.body.scaled import end_codes, scaled_calls
+from convcheck.vectors.body.scaled import (
+    Asking,
+    asking_of,
+    end_codes,
+    inputs_under,
+    letters_of,
+    numbers_under,
+    others_of,
+    scaled_calls,
+    sets_of,
+    shapes_of,
+)
 from convcheck.vectors.inputs import in_order, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
@@ -59,23 +69,6 @@ _ROUND = 64  # what is taken modulo 32 or 64 shows where a count is this, or a l
 _TIES, _NEAR = 12, 12  # values on a midpoint, and next to one, looked for under each reading
 
 
-@dataclass(frozen=True)
-class _Asking:
-    """What the choice of calls depends on. Of two that are equal, the same data is worth asking."""
-
-    spec: Spec
-    inputs: tuple[DType, ...]
-    attributes: Attributes
-    tier: Tier
-    seed: int
-    compiled: CompiledSteps = field(compare=False)
-    layout: Layout = field(compare=False)
-
-    @property
-    def data(self) -> Float:
-        return cast(Float, self.compiled.data.format)
-
-
 def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
     """Return the calls of a case: a tensor of codes for each input in the question.
 
@@ -92,11 +85,11 @@ def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Cal
 
 def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
     steps = spec.body_as(Steps)
-    compiled, layout = compile_steps(spec, case), layout_of(spec, case)
-    asking = _Asking(spec, case.inputs, case.attributes, tier, seed, compiled, layout)
-    much, little = (_sets(asking, words) for words in (steps.ask, steps.ask_little))
+    asking = asking_of(spec, case, tier, seed)
+    much = sets_of(asking, steps.ask, defined=False)
+    little = sets_of(asking, steps.ask_little, defined=False)
     if asking.compiled.outside:
-        sizes = tuple(range(2, 2 + len(_letters(asking.layout))))
+        sizes = tuple(range(2, 2 + len(letters_of(asking.layout))))
         ones = _Pool(*[np.array([code_of(asking.data, "1")[0]], asking.data.storage)] * 2)
         return [_call(asking, much[:1], [ones], 0, sizes)]
     pools = [_pool(asking, tuple(one.items())) for one in much]
@@ -108,26 +101,13 @@ def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
     return [*calls, *_exact(asking, much), *ends, *_little(asking, little, pools[0])]
 
 
-def _sizes(asking: _Asking, tier: Tier) -> tuple[Sizes, ...]:
+def _sizes(asking: Asking, tier: Tier) -> tuple[Sizes, ...]:
     """Return the sizes of a layout's letters. All values are asked of vectors with one element of
     each other input; the edge tier asks no other layout for them.
     """
-    found = (_EDGE if tier == "edge" else _BOUNDARY)[len(_letters(asking.layout))]
-    return (
-        found if tier != "edge" or _is_vector(asking) else tuple(s for s in found if s != (WHOLE,))
-    )
-
-
-def _letters(layout: Layout) -> list[str]:
-    dims = (dim for _, shape in layout.shapes for dim in shape)
-    return list(dict.fromkeys(dim for dim in dims if dim.isalpha()))
-
-
-def _sets(asking: _Asking, asked: Sequence[Words]) -> list[dict[str, int]]:
-    """Return the distinct sets of codes of the other inputs that are in the question."""
-    inside = asking.compiled.names[1:]
-    sets = [{n: code_of(asking.data, w)[0] for n, w in words if n in inside} for words in asked]
-    return [one for i, one in enumerate(sets) if one not in sets[:i]]
+    found = (_EDGE if tier == "edge" else _BOUNDARY)[len(letters_of(asking.layout))]
+    every = tier != "edge" or _is_vector(asking)
+    return found if every else tuple(sizes for sizes in found if sizes != (WHOLE,))
 
 
 # The data to ask under a set of the other inputs ---------------------------------------------
@@ -146,9 +126,8 @@ class _Pool:
 
 
 @lru_cache(maxsize=64)
-def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
-    case, one = asking.compiled.case, dict(others)
-    target = next(target_of(line, case) for line in asking.compiled.lines if line.be is None)
+def _pool(asking: Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
+    one, target = dict(others), target_of(asking.compiled.conversion, asking.compiled.case)
     wanted, coverage = numeric_inputs(asking.data, target.format, asking.tier, asking.seed)
     rng = np.random.Generator(np.random.PCG64([asking.seed, zlib.crc32(repr(one).encode())]))
     sharp = _sharp(asking, one, cast(Float, target.format), rng)
@@ -158,32 +137,34 @@ def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     return _Pool(sharp, _mostly_defined(asking, one, rng.permutation(codes)))
 
 
-def _undone(asking: _Asking, one: Mapping[str, int], wanted: Codes) -> Codes:
+def _undone(asking: Asking, one: Mapping[str, int], wanted: Codes) -> Codes:
     """Return the data of which the conversion gets the values wanted, or nearly."""
-    others = {
-        name: of_numbers(decode(asking.data, np.full(len(wanted), code, asking.data.storage)))
-        for name, code in one.items()
-    }
-    return asking.compiled.undone(wanted, others)
+    return asking.compiled.undone(wanted, numbers_under(asking, one, len(wanted)))
 
 
 def _sharp(
-    asking: _Asking, one: Mapping[str, int], target: Float, rng: np.random.Generator
+    asking: Asking, one: Mapping[str, int], target: Float, rng: np.random.Generator
 ) -> Codes:
     """Return both zeros, some data of each kind that is told from others by few values, and then
     the data next to every boundary that is closest to it, under each reading.
     """
+    fmt = cast(Float, asking.data)
     finer, past, _ = boundaries_of(target)
     boundaries = decode_magnitudes(finer, np.arange(past, dtype=np.uint64))
     zero = np.zeros(past, np.int64)
-    wanted = [at(asking.data, boundaries, zero, np.full(past, sign)) for sign in (False, True)]
-    data = _undone(asking, one, np.concatenate([*wanted, _tiny(asking.data, target)]))
+    wanted = [at(fmt, boundaries, zero, np.full(past, sign)) for sign in (False, True)]
+    data = _undone(asking, one, np.concatenate([*wanted, _tiny(fmt, target)]))
     codes = np.unique(np.concatenate([data + data.dtype.type(d) for d in (0, 1, 2)]
                                      + [data - data.dtype.type(d) for d in (1, 2)]))  # fmt: skip
-    readings = [r for r in asking.compiled.steps.readings if not r.exact]
-    reached = [asking.compiled.reaching(r, _inputs(codes, one)).numbers for r in readings]
+    compiled = asking.compiled
+    runs = (
+        compiled.run(inputs_under(asking, one, codes), r)
+        for r in compiled.steps.readings
+        if not r.exact
+    )
+    reached = [run.values[compiled.conversion.source].numbers for run in runs]
     chosen = [codes[_closest(x, target, finer, rng)] for x in reached]
-    zeros = np.array([0, asking.data.sign_bit], asking.data.storage)  # the first call has both
+    zeros = np.array([0, fmt.sign_bit], fmt.storage)  # the first call has both
     telling = codes[_telling(reached, target, finer)]
     closest = np.setdiff1d(np.concatenate(chosen), np.concatenate([zeros, telling]))
     return np.concatenate([zeros, telling, rng.permutation(closest)])
@@ -249,24 +230,26 @@ def _from_midpoint(
     return magnitude, midpoint, subtract(of_numbers(positive), of_numbers(middle)).numbers
 
 
-def _inputs(codes: Codes, one: Mapping[str, int]) -> list[Bits]:
-    return [codes, *(np.array(code, codes.dtype) for code in one.values())]
-
-
-def _mostly_defined(asking: _Asking, one: Mapping[str, int], codes: Codes) -> Codes:
+def _mostly_defined(asking: Asking, one: Mapping[str, int], codes: Codes) -> Codes:
     """Keep few of the values for which nothing is expected."""
-    due = asking.compiled.answer(asking.compiled.steps.readings[0], _inputs(codes, one))
-    undefined = due.patterns == UNDEFINED
+    undefined = ~_is_defined(asking, one, codes)
     keep = ~undefined | (np.cumsum(undefined) <= _OPEN)
     kept: Codes = codes[keep]
     return kept
+
+
+def _is_defined(asking: Asking, one: Mapping[str, int], codes: Codes) -> Mask:
+    """Return for which values something is expected."""
+    compiled = asking.compiled
+    _, patterns = compiled.finished(compiled.run(inputs_under(asking, one, codes)))
+    return np.asarray(patterns != UNDEFINED)
 
 
 # Tensors -------------------------------------------------------------------------------------
 
 
 def _call(
-    asking: _Asking,
+    asking: Asking,
     sets: Sequence[Mapping[str, int]],
     pools: Sequence[_Pool],
     k: int,
@@ -279,19 +262,12 @@ def _call(
     if sizes == (WHOLE,):
         pool = pools[k % len(pools)]
         sizes = (len(pool.sharp) + len(pool.rest),)
-    letters = dict(zip(_letters(asking.layout), sizes, strict=True))
-    shapes = {n: tuple(int(letters.get(d, d)) for d in dims) for n, dims in asking.layout.shapes}
-    first, *others = asking.compiled.names
-    turns = {name: (np.arange(prod(shapes[name])) + k) % len(sets) for name in others}
-    tensors = [
-        np.array([sets[i][name] for i in turns[name].tolist()], asking.data.storage).reshape(
-            shapes[name]
-        )
-        for name in others
-    ]
-    which = np.zeros(shapes[first], np.intp)
-    if not asking.compiled.outside and others:
-        which = np.broadcast_to(turns[others[0]].reshape(shapes[others[0]]), shapes[first])
+    shapes = shapes_of(asking.layout, sizes)
+    turns, tensors = others_of(asking, sets, shapes, k)
+    shape = shapes[asking.compiled.names[0]]
+    which = np.zeros(shape, np.intp)
+    if not asking.compiled.outside and turns:
+        which = np.broadcast_to(turns[0], shape)
     return (_filled(asking.data, which, pools, k, Counter() if used is None else used), *tensors)
 
 
@@ -321,33 +297,34 @@ def _window(codes: Codes, start: int, count: int) -> Codes:
     return codes[(np.arange(count) + start) % len(codes)] if count else codes[:0]
 
 
-def _exact(asking: _Asking, sets: Sequence[Mapping[str, int]]) -> list[Call]:
+def _exact(asking: Asking, sets: Sequence[Mapping[str, int]]) -> list[Call]:
     """Ask, under each set, every value of the type that is converted to which nothing rounds, of
     vectors with one element of each other input.
     """
     if not _is_vector(asking):
         return []
-    case, calls = asking.compiled.case, []
-    target = next(target_of(line, case) for line in asking.compiled.lines if line.be is None)
-    fmt = cast(Float, target.format)
+    calls = []
+    fmt = cast(Float, target_of(asking.compiled.conversion, asking.compiled.case).format)
     every = decode(fmt, np.arange(1 << fmt.bits).astype(fmt.storage))
-    values = rounded_codes(take(every, np.flatnonzero(every.kind == FINITE)), asking.data)
+    values = rounded_codes(
+        take(every, np.flatnonzero(every.kind == FINITE)), cast(Float, asking.data)
+    )
     for one in sets:
         data = _undone(asking, one, values)
-        kept = in_order(asking.data, data[asking.compiled.exact(_inputs(data, one))])
+        kept = in_order(asking.data, data[asking.compiled.exact(inputs_under(asking, one, data))])
         if len(kept):
             calls.append(_call(asking, [one], [_Pool(kept, kept[:0])], 0, (len(kept),)))
     return calls
 
 
-def _is_vector(asking: _Asking) -> bool:
+def _is_vector(asking: Asking) -> bool:
     """Return whether the first input has one free size, and the others one element each."""
     _, *others = asking.layout.shapes
     one = all(dim == "1" for _, dims in others for dim in dims)
-    return one and len(_letters(asking.layout)) == 1
+    return one and len(letters_of(asking.layout)) == 1
 
 
-def _at_ends(asking: _Asking, names: Sequence[str], first: Mapping[str, int]) -> list[Call]:
+def _at_ends(asking: Asking, names: Sequence[str], first: Mapping[str, int]) -> list[Call]:
     """Ask vectors of a few values, of which something is expected, where other inputs have codes at
     the ends of their type.
     """
@@ -358,14 +335,13 @@ def _at_ends(asking: _Asking, names: Sequence[str], first: Mapping[str, int]) ->
         one = {name: code if name in names else other for name, other in first.items()}
         pool = _pool(asking, tuple(one.items()))
         codes = np.concatenate([pool.sharp, pool.rest])
-        due = asking.compiled.answer(asking.compiled.steps.readings[0], _inputs(codes, one))
-        kept = codes[due.patterns != UNDEFINED][:_FEW]
+        kept = codes[_is_defined(asking, one, codes)][:_FEW]
         if len(kept):
             calls.append(_call(asking, [one], [_Pool(kept, kept[:0])], 0, (len(kept),)))
     return calls
 
 
-def _little(asking: _Asking, sets: Sequence[Mapping[str, int]], pool: _Pool) -> list[Call]:
+def _little(asking: Asking, sets: Sequence[Mapping[str, int]], pool: _Pool) -> list[Call]:
     """Ask vectors of a few values under each set that leaves little defined."""
     if not _is_vector(asking):
         return []

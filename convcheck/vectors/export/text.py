@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.errors import Place, UsageError
-from convcheck.numerics.codes import Bits, Codes, Texts
+from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format, Text
 from convcheck.vectors.model import VectorSet
-from convcheck.vectors.store.hex_words import hex_width
+from convcheck.vectors.store.manifest import canonical
+from convcheck.vectors.store.words import words_of_bits
 from convcheck.wording import plural
 
 REFUSED = "refused"
@@ -26,12 +26,9 @@ _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]+")
 
 def lines(vectors: VectorSet) -> Iterator[str]:
     """Return an input a line, without line ends."""
-    fmt, inputs = vectors.case.inputs[0].format, vectors.inputs[0]
-    if isinstance(fmt, Text):
-        yield from (json.dumps(text, ensure_ascii=False) for text in cast(Texts, inputs))
-        return
-    width = hex_width(fmt)
-    yield from (f"{code:0{width}x}" for code in cast(Codes, inputs).tolist())
+    fmt = vectors.case.inputs[0].format
+    words = words_of_bits(fmt, vectors.inputs[0])
+    return map(canonical, words) if isinstance(fmt, Text) else iter(words)
 
 
 def read_answers(data: bytes, file: str, fmt: Format) -> tuple[Bits, NDArray[np.bool_]]:

@@ -14,44 +14,71 @@ from numpy.typing import NDArray
 
 from convcheck.files import MOST_OF_REPORT, read_file
 from convcheck.numerics.codes import Bits
-from convcheck.numerics.format import Format, Text
+from convcheck.numerics.format import Format
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.expected import EXACT, PATTERNS, Expected, Reading
-from convcheck.semantics.program import decisions_named
+from convcheck.semantics.evaluate import decisions_named
+from convcheck.semantics.expected import Expected, Reading
 from convcheck.vectors.form import form_decision
-from convcheck.vectors.model import VectorSet
-from convcheck.vectors.store.hex_words import bits_of_words
+from convcheck.vectors.model import Vectors, VectorSet
 from convcheck.vectors.store.manifest import (
     MANIFEST,
+    ListedFile,
     Manifest,
     check_version,
     damaged_file,
     read_json,
     sha256,
 )
+from convcheck.vectors.store.read_calls import Types, call_set, count_calls
+from convcheck.vectors.store.words import bits_of_words, due_of_words
 from convcheck.vectors.store.write import FORMAT
 from convcheck.vectors.store.write_calls import file_key
 
+_DAMAGED = KeyError, ValueError, TypeError, IndexError, OverflowError
 
-def read_vectors(manifest: Manifest, spec: Spec, case: Case) -> VectorSet:
-    """Read the vectors of a case.
+
+def read_vectors(manifest: Manifest, spec: Spec, case: Case, types: Types) -> Vectors:
+    """Read the vectors of a case; `types` are those that an output of a whole call may have.
 
     Raises VectorError for a file that is not what the manifest says: truncated, edited, newer.
     """
-    folder, name = manifest.folder, manifest.specs[spec.id]["cases"].get(file_key(case))
-    if name is None:
-        raise damaged_file(folder / MANIFEST, f"it has no vectors of {case.id}")
-    sha = manifest.sha256(name)
-    data = shared_file(folder, name, sha)
+    name, entry = _listed(manifest, case)
+    data = shared_file(manifest.folder, name, entry.sha256)
     try:
+        if case.whole_calls:
+            return call_set(data, spec, case, types)
         rules = decisions_named(spec, case, [tuple(rule[:3]) for rule in data["rules"]])
         sources, target = tuple(t.format for t in case.sources), case.outputs[0].format
         readings = max(len(rule.readings) for rule in rules)
-        content = _content(folder, name, sha, sources, target, readings)
+        content = _content(manifest.folder, name, entry.sha256, sources, target, readings)
         expected = Expected(content.rows, rules, content.readings)
         return VectorSet(case, content.inputs, expected, data["coverage"], form_decision(spec))
-    except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-        raise damaged_file(folder / name, f"not vectors of {case.id}: {error!r}") from error
+    except _DAMAGED as error:
+        said = f"not vectors of {case.id}: {error!r}"
+        raise damaged_file(manifest.folder / name, said) from error
+
+
+def count_stored(manifest: Manifest, case: Case) -> int:
+    """Return the number of a case's vectors, whole calls or elements, by the files of a folder.
+
+    Raises VectorError for files that do not say it.
+    """
+    name, entry = _listed(manifest, case)
+    try:
+        if not case.whole_calls:
+            return int(entry.vectors)
+        return count_calls(shared_file(manifest.folder, name, entry.sha256), case)
+    except _DAMAGED as error:
+        said = f"no count of {case.id}: {error!r}"
+        raise damaged_file(manifest.folder / name, said) from error
+
+
+def _listed(manifest: Manifest, case: Case) -> tuple[str, ListedFile]:
+    """Return the file of a case. Raises VectorError where the manifest has none."""
+    name = manifest.specs[case.spec]["cases"].get(file_key(case))
+    if name not in manifest.files:
+        raise damaged_file(manifest.folder / MANIFEST, f"it has no vectors of {case.id}")
+    return name, manifest.files[name]
 
 
 def verified(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
@@ -103,16 +130,7 @@ def _content(
 
 def _reading(fmt: Format, said: Iterable[str | list[str]], r: int) -> Reading:
     words = [word if isinstance(word, str) else word[min(r, len(word) - 1)] for word in said]
-    if isinstance(fmt, Text):
-        patterns = [EXACT if w.startswith("=") else PATTERNS.index(w) for w in words]
-        texts = np.empty(len(words), object)
-        texts[:] = [w[1:] if w.startswith("=") else "" for w in words]
-        return Reading(texts, np.array(patterns, np.uint8))
-    known = {word: index for index, word in enumerate(PATTERNS)}
-    found = [known.get(word, EXACT) for word in words]
-    blank = "0"
-    codes = [word if p == EXACT else blank for word, p in zip(words, found, strict=True)]
-    return Reading(bits_of_words(fmt, codes), np.array(found, np.uint8))
+    return Reading(*due_of_words(fmt, words))
 
 
 def verify_files(manifest: Manifest, cases: Sequence[Case]) -> None:

@@ -11,54 +11,25 @@ from numpy.typing import NDArray
 
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body import compile_calls
-from convcheck.semantics.expected import EXACT, PATTERNS, REFUSED, UNDEFINED
+from convcheck.semantics.expected import PATTERNS, REFUSED, UNDEFINED
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import CallSet, Coverage
-from convcheck.vectors.store.hex_words import bits_of_words, without_runs
-from convcheck.vectors.store.manifest import MANIFEST, Manifest, damaged_file
-from convcheck.vectors.store.read import shared_file
-from convcheck.vectors.store.write_calls import BETWEEN, SAME, case_row, file_key, rows_of
+from convcheck.vectors.store.words import bits_of_words, due_of_words, without_runs
+from convcheck.vectors.store.write_calls import BETWEEN, SAME, case_row, rows_of
 from convcheck.wording import plural
 
 Types = Mapping[str, DType]
 
 
-def read_calls(manifest: Manifest, spec: Spec, case: Case, types: Types) -> CallSet:
-    """Read the calls of a case; `types` are those that an output may have.
-
-    Raises VectorError for a file that is not what the manifest says: truncated, edited, newer.
-    """
-    folder, name = manifest.folder, manifest.specs[spec.id]["cases"].get(file_key(case))
-    if name is None:
-        raise damaged_file(folder / MANIFEST, f"it has no vectors of {case.id}")
-    data = shared_file(folder, name, manifest.sha256(name))
-    try:
-        return _call_set(data, spec, case, types)
-    except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-        raise damaged_file(folder / name, f"not vectors of {case.id}: {error!r}") from error
+def count_calls(data: Mapping[str, Any], case: Case) -> int:
+    """Return the number of a case's calls in a file."""
+    _, number = _entry(data, case)
+    return len(data["sets"][number])
 
 
-def count_stored(manifest: Manifest, case: Case) -> int:
-    """Return the number of a case's vectors, whole calls or elements, by the files of a folder.
-
-    Raises VectorError for files that do not say it.
-    """
-    folder, name = manifest.folder, manifest.specs[case.spec]["cases"].get(file_key(case))
-    if name not in manifest.files:
-        raise damaged_file(folder / MANIFEST, f"it has no vectors of {case.id}")
-    entry = manifest.files[name]
-    try:
-        if not case.whole_calls:
-            return int(entry.vectors)
-        data = shared_file(folder, name, entry.sha256)
-        _, number = _entry(data, case)
-        return len(data["sets"][number])
-    except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise damaged_file(folder / name, f"no count of {case.id}: {error!r}") from error
-
-
-def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> CallSet:
+def call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> CallSet:
+    """Return the calls of a case in a file; `types` are those that an output may have."""
     compiled = compile_calls(spec, case)
     decisions, form = compiled.decisions, form_decision(spec)
     rows = rows_of(decisions)
@@ -140,7 +111,4 @@ def _completed(words: list[str], first: list[list[str]]) -> list[str]:
 
 def _due(dtype: DType, shape: tuple[int, ...], words: list[str]) -> ExpectedOutput:
     _check(len(words) == prod(shape), f"{plural(len(words), 'element')} in shape {shape}")
-    known = {word: index for index, word in enumerate(PATTERNS)}
-    patterns = np.array([known.get(word, EXACT) for word in words], np.uint8)
-    codes = [w if p == EXACT else "0" for w, p in zip(words, patterns, strict=True)]
-    return ExpectedOutput(dtype, shape, bits_of_words(dtype.format, codes), patterns)
+    return ExpectedOutput(dtype, shape, *due_of_words(dtype.format, words))

@@ -12,17 +12,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_REPORT, read_text, write_whole
-from convcheck.numerics.codes import Bits, Codes, Texts
 from convcheck.numerics.format import Format, Text
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.model import Case, Spec, op_and_version, version_key
-from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Expected, Reading
+from convcheck.semantics.expected import Decision, Expected
 from convcheck.vectors.model import GENERATOR, CallSet, Vectors, VectorSet
-from convcheck.vectors.store.hex_words import hex_width
 from convcheck.vectors.store.manifest import (
     MANIFEST,
     ListedFile,
@@ -31,6 +29,7 @@ from convcheck.vectors.store.manifest import (
     manifest_text,
     sha256,
 )
+from convcheck.vectors.store.words import words_due, words_of_bits
 from convcheck.vectors.store.write_calls import body_of_calls, file_key
 
 FORMAT = 2
@@ -70,7 +69,8 @@ def _rule(decision: Decision) -> list[object]:
 
 def _lines(vectors: VectorSet, rules: Mapping[int, int]) -> list[str]:
     tensors = zip(vectors.case.sources, vectors.inputs, strict=True)
-    inputs = map(",".join, zip(*(_words(t.format, bits) for t, bits in tensors), strict=True))
+    columns = (_quoted(t.format, words_of_bits(t.format, bits)) for t, bits in tensors)
+    inputs = map(",".join, zip(*columns, strict=True))
     rows = vectors.expected.rows.tolist()
     said = _said(vectors.case.outputs[0].format, vectors.expected, rows)
     return [f"[{x},{y},{rules[row]}]" for x, y, row in zip(inputs, said, rows, strict=True)]
@@ -78,7 +78,7 @@ def _lines(vectors: VectorSet, rules: Mapping[int, int]) -> list[str]:
 
 def _said(fmt: Format, expected: Expected, rows: Sequence[int]) -> list[str]:
     """Spell what is expected of each input: a word, or one for each reading where these differ."""
-    due = [_due(fmt, reading) for reading in expected.readings]
+    due = [[*_quoted(fmt, words_due(fmt, r.codes, r.patterns))] for r in expected.readings]
     if len(due) == 1:
         return due[0]
     readings = [len(decision.readings) for decision in expected.decisions]
@@ -87,23 +87,9 @@ def _said(fmt: Format, expected: Expected, rows: Sequence[int]) -> list[str]:
     return [f"[{','.join(words)}]" if len(set(words)) > 1 else words[0] for words in each]
 
 
-def _words(fmt: Format, bits: Bits) -> list[str]:
-    """Spell codes as JSON strings of fixed-width hex; texts as JSON strings."""
-    if isinstance(fmt, Text):
-        return [canonical(text) for text in cast(Texts, bits)]
-    width = hex_width(fmt)
-    return [f'"{code:0{width}x}"' for code in cast(Codes, bits).tolist()]
-
-
-def _due(fmt: Format, reading: Reading) -> list[str]:
-    """Spell expectations: codes, or pattern words; a text is marked by an equals sign."""
-    exact = _words(fmt, reading.codes)
-    if isinstance(fmt, Text):
-        exact = [canonical(f"={text}") for text in cast(Texts, reading.codes)]
-    patterns = reading.patterns.tolist()
-    return [
-        word if p == EXACT else f'"{PATTERNS[p]}"' for word, p in zip(exact, patterns, strict=True)
-    ]
+def _quoted(fmt: Format, words: Iterable[str]) -> Iterable[str]:
+    """Spell words as JSON strings: of codes and patterns no character is escaped."""
+    return map(canonical, words) if isinstance(fmt, Text) else map('"{}"'.format, words)
 
 
 def header(spec: Spec, seed: int, vectors: Vectors) -> str:

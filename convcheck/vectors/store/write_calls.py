@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
 
-from convcheck.numerics.codes import Bits, Codes
-from convcheck.numerics.format import Format
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision
-from convcheck.semantics.expected_calls import CallReading, ExpectedOutput
+from convcheck.semantics.expected_calls import CallReading
 from convcheck.vectors.model import CallSet
-from convcheck.vectors.store.hex_words import hex_width, with_runs
 from convcheck.vectors.store.manifest import canonical
+from convcheck.vectors.store.words import with_runs, words_due, words_of_bits
 
 Rule = tuple[str, str, str]
 BETWEEN = "between"
@@ -94,7 +91,8 @@ def _lines(calls: CallSet, numbers: Mapping[Rule, int], named: Mapping[str, int]
     said = [numbers.get(rule_key(one), -1) for one in calls.decisions]
     for call, expected in zip(calls.calls, calls.expected, strict=True):
         inputs = [
-            [list(a.shape), with_runs(_words(f, a))] for f, a in zip(formats, call, strict=True)
+            [list(a.shape), with_runs(words_of_bits(f, a))]
+            for f, a in zip(formats, call, strict=True)
         ]
         row = said[expected.row]
         rows = [with_runs(str(said[i]) for i in rows.tolist()) for rows in expected.rows]
@@ -103,14 +101,12 @@ def _lines(calls: CallSet, numbers: Mapping[Rule, int], named: Mapping[str, int]
         yield _packed([*line, BETWEEN] if expected.between else line)
 
 
-def _words(fmt: Format, bits: Bits) -> list[str]:
-    width = hex_width(fmt)
-    return [f"{code:0{width}x}" for code in cast(Codes, bits).reshape(-1).tolist()]
-
-
 def _readings(readings: Sequence[CallReading], named: Mapping[str, int]) -> list[list[object]]:
     """Spell readings by the numbers of their names, those after the first as what differs."""
-    spelled = [[_spelled(output) for output in reading.outputs] for reading in readings]
+    spelled = [
+        [words_due(due.dtype.format, due.codes, due.patterns) for due in reading.outputs]
+        for reading in readings
+    ]
     found: list[list[object]] = []
     for number, (reading, words) in enumerate(zip(readings, spelled, strict=True)):
         if reading.pattern != EXACT:
@@ -123,11 +119,6 @@ def _readings(readings: Sequence[CallReading], named: Mapping[str, int]) -> list
         ]
         found.append([named[reading.name], outputs])
     return found
-
-
-def _spelled(due: ExpectedOutput) -> list[str]:
-    words = _words(due.dtype.format, due.codes)
-    return [w if p == EXACT else PATTERNS[p] for w, p in zip(words, due.patterns, strict=True)]
 
 
 def _unlike(words: list[str], first: Sequence[list[str]]) -> list[str]:

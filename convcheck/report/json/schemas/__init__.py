@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from convcheck.judge.part import Part
 from convcheck.judge.reading import CaseHead
 from convcheck.judge.result import (
     AnswersField,
@@ -23,7 +22,6 @@ from convcheck.judge.result import (
     CaseField,
     Code,
     DecisionField,
-    PartField,
     SampleField,
     TypeName,
     Word,
@@ -65,7 +63,6 @@ _BY_HOOK: dict[Any, dict[str, Any] | type] = {
     Code: {"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]},
     CaseField: CaseHead,
     DecisionField: Decision,
-    PartField: Part,
     TypeName: {"type": "string"},
     Array: {"type": "array"},
     SampleField: {"title": "A spread of answers"},

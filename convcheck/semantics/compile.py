@@ -1,0 +1,553 @@
+"""(Spec, Case) -> Program: the rows that apply, in order, with their words looked up.
+
+The rows of all rules whose condition holds are tried from the top; what no row of one rule
+decides goes on to the next. A program ends with `else`, so that every input is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from weakref import WeakKeyDictionary
+
+from convcheck.errors import Place, SpecError
+from convcheck.numerics.format import Float, Format, Text
+from convcheck.numerics.modes import MODES
+from convcheck.rules.hop import IEEE, Hop, Through
+from convcheck.rules.model import (
+    DEFAULT,
+    LEVELS,
+    REAL,
+    Case,
+    Cell,
+    Cite,
+    DType,
+    Level,
+    Outcome,
+    Row,
+    Rule,
+    Spec,
+    Spelling,
+    Value,
+)
+from convcheck.rules.outside import uncovered_by
+from convcheck.rules.rule import ELSE, OTHER, PAIR
+from convcheck.semantics.answers_at import differs_through
+from convcheck.semantics.expected import EXACT, Decision, decision_of
+from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program, alike_of
+from convcheck.semantics.row_words import row_in_words
+from convcheck.semantics.vocabulary import (
+    AS,
+    AS_BELOW,
+    AS_REAL,
+    BY,
+    COMPUTATIONS,
+    CONSTANTS,
+    ROUNDING_WORDS,
+    TEXT,
+    THROUGH,
+    ZERO,
+    CaseWord,
+    NotInFormatError,
+    case_word,
+    is_computable,
+    known_cases,
+    known_outcomes,
+    possible,
+    saying,
+)
+from convcheck.wording import meant
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What the conditions of rules are matched against."""
+
+    spec: Spec
+    #: The source's name.
+    source: str
+    #: The source's format; that of a real where the input goes on as a number.
+    source_format: Format
+    #: The destination's name.
+    target: str
+    format: Format
+    #: Attribute -> the value in force, as written.
+    attributes: tuple[tuple[str, str], ...]
+    #: The attributes that are left out.
+    left_out: frozenset[str] = frozenset()
+    #: The rules on the way here, so that a circle is refused.
+    chain: tuple[str, ...] = ()
+    #: Whether it counts which row decides. Of a wrong conversion it does not.
+    told: bool = True
+    #: The spec that decides where these rules do not, of a wrong conversion.
+    below: Spec | None = None
+
+    @cached_property
+    def facts(self) -> dict[str, str]:
+        """Everything that a condition may name, by its key."""
+        facts = {"from": self.source, "to": self.target, **dict(self.attributes)}
+        if self.spec.pairs:
+            facts[PAIR] = self.spec.pairs.word(self.source, self.target, self.attributes)
+        return facts
+
+
+_KEPT = 1024  # programs; a few tens of kB each
+
+
+def compile_table(spec: Spec, case: Case) -> Program:
+    """Return the program of a case by the rules of its spec. Raises SpecError with the place of an
+    unknown word, an outcome that the destination cannot hold, or a point that no rule decides.
+    """
+    attributes = tuple((name, str(value)) for name, value in case.attributes)
+    if entry := uncovered_by(spec, case):
+        return _left_out(spec, case.inputs[0], case.outputs[0], entry.rule)
+    return compile_conversion(spec, case.inputs[0], case.outputs[0], attributes)
+
+
+def compile_conversion(
+    spec: Spec,
+    source: DType,
+    target: DType,
+    attributes: tuple[tuple[str, str], ...] = (),
+    rule: str = "",
+) -> Program:
+    """Return the program that converts one type to another by a spec's rules, or by one alone.
+
+    It is made once for many cases, and the last of them are kept. Raises SpecError as
+    `compile_table` does.
+    """
+    return _compiled(spec, source, target, attributes, rule)
+
+
+def compile_untold(
+    spec: Spec,
+    source: DType,
+    target: DType,
+    attributes: tuple[tuple[str, str], ...],
+    below: Spec | None = None,
+) -> Program:
+    """Return the program of rules that someone has edited. What it says of points is all that there
+    is: the rows that decide are not told. What the rules leave, those of the spec `below` decide;
+    where they leave everything, it is the program of that one, which is made once for many specs
+    above it. Raises SpecError as `compile_table` does.
+    """
+    subject = _subject(spec, source, target, attributes, told=False, below=below)
+    return _program(subject, spec.rules) if below else _going_on(subject)
+
+
+ON = " > "  # between the names of a rule, or a row, and of that to which it hands on
+
+
+@lru_cache(_KEPT)
+def _compiled(
+    spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...], rule: str
+) -> Program:
+    subject = _subject(spec, source, target, attributes)
+    rules = _rules_of(spec, source.name, target.name)
+    return _program(subject, tuple(r for r in rules if rule in ("", r.name)))
+
+
+@lru_cache(_KEPT)
+def _rules_of(spec: Spec, source: str, target: str) -> tuple[Rule, ...]:
+    """Return the rules of a spec that may apply to a source and a destination: whatever the values
+    of attributes are, others do not.
+    """
+    ends = {"from": source, "to": target}
+    return tuple(
+        rule
+        for rule in spec.rules
+        if all(ends[key] in allowed for key, allowed in rule.when if key in ends)
+    )
+
+
+def _subject(
+    spec: Spec,
+    source: DType,
+    target: DType,
+    attributes: tuple[tuple[str, str], ...],
+    *,
+    told: bool = True,
+    below: Spec | None = None,
+) -> Subject:
+    left_out = frozenset(name for name, value in attributes if value == DEFAULT)
+    values = tuple((name, str(value)) for name, value in spec.in_force(attributes))
+    ends = source.name, source.format, target.name, target.format
+    return Subject(spec, *ends, values, left_out, told=told, below=below)
+
+
+@lru_cache(_KEPT)
+def _left_out(spec: Spec, source: DType, target: DType, rule: Rule) -> Program:
+    """Return the program of what a text leaves out: one rule, and nothing is expected."""
+    subject = Subject(spec, source.name, source.format, target.name, target.format, ())
+    return _program(subject, (rule,))
+
+
+def matches(rule: Rule, subject: Subject) -> int | None:
+    """Return the column of a rule that applies to a subject, None where the rule does not."""
+    facts = subject.facts
+    for key, allowed in rule.when:
+        if facts.get(key, "") not in allowed and not _is_named(subject, key, allowed):
+            return None
+    if rule.same_type and subject.source != subject.target:
+        return None
+    return _column(rule, facts)
+
+
+def _is_named(subject: Subject, key: str, allowed: frozenset[Value]) -> bool:
+    """Return whether a condition has the word for an attribute that is left out, as this one is,
+    or the one for a value outside its list, as this one has.
+    """
+    if DEFAULT in allowed and key in subject.left_out:
+        return True
+    return OTHER in allowed and _is_other(subject, key, subject.facts.get(key, ""))
+
+
+def _is_other(subject: Subject, attribute: str, value: str) -> bool:
+    values = next(a.values for a in subject.spec.attributes if a.name == attribute)
+    return value != "" and value not in [str(v) for v in values]
+
+
+def _column(rule: Rule, facts: dict[str, str]) -> int | None:
+    if not rule.columns:
+        return 0
+    return rule.numbers.get(tuple([facts.get(key, "") for key, _ in rule.columns]))
+
+
+def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
+    entries: list[CompiledRow] = []
+    decisions: list[Decision] = []
+    count = 0
+    for rule, row, column in _rows(subject, rules):
+        entry, more = _entry(subject, rule, row, row.cells[column], count)
+        entries.append(entry)
+        decisions += more
+        count += entry.rows
+        if entry.test is None:
+            break
+    if not entries or entries[-1].test is not None:
+        if subject.below is None:
+            raise _undecided(subject, entries)
+        rest = _going_on(replace(subject, spec=subject.below, below=None))
+        if not entries:
+            return rest
+        last, steps = entries[-1], (CompiledOutcome(0, program=rest),)
+        entries.append(CompiledRow(None, "", steps, count, last.rule, last.row, last.cell))
+    return Program(tuple(entries), tuple(decisions), max(map(_readings, entries)))
+
+
+def _readings(entry: CompiledRow) -> int:
+    """Return how many readings a row has: of one that hands on alone, those of the rows there."""
+    [first, *more] = entry.steps
+    return len(entry.steps) if more or first.program is None else first.program.readings
+
+
+def _rows(subject: Subject, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Row, int]]:
+    for rule in rules:
+        column = matches(rule, subject)
+        if column is not None:
+            for row in rule.rows:
+                # without such a row the same is due: it tells how firmly, and by which rule
+                counts = subject.told or not row.label.startswith(THROUGH)
+                if counts and possible(row.label, subject.source_format, subject.format):
+                    yield rule, row, column
+
+
+def _undecided(subject: Subject, entries: list[CompiledRow]) -> SpecError:
+    what = f"{subject.source} to {subject.target}"
+    if subject.attributes:
+        what += " with " + ", ".join(f"{k}={v}" for k, v in subject.attributes)
+    place = entries[-1].rule.place if entries else subject.spec.place
+    return SpecError(
+        f"no rule decides every input of {what}",
+        place=place,
+        hint="end the last table that applies with an `else` row, or add a rule",
+    )
+
+
+def _entry(
+    subject: Subject, rule: Rule, row: Row, cell: Cell, first: int
+) -> tuple[CompiledRow, list[Decision]]:
+    mode = _mode(subject, rule, row.label, cell)
+    steps = tuple(_step(subject, rule, cell, outcome) for outcome in cell.outcomes)
+    test = _test(subject, row, steps[0].program)
+    compiled = CompiledRow(test, mode, steps, first, rule, row, cell)
+    if not subject.told:
+        return compiled, []
+    decision = _decision(subject, rule, row, cell)
+    handed_on = steps[0].program if len(steps) == 1 else None
+    return compiled, [decision] if handed_on is None else _handed_on(decision, handed_on)
+
+
+def _test(subject: Subject, row: Row, inner: Program | None) -> CaseWord | None:
+    """Return the function of a row's label, None for `else`."""
+    if row.label == ELSE:
+        return None
+    if row.label.startswith(THROUGH):
+        return _through(subject.spec, row, inner)
+    test = case_word(row.label, subject.spec.literals)
+    if test is None:
+        raise _unknown_case(row, subject.spec.literals)
+    return test
+
+
+def _through(spec: Spec, row: Row, inner: Program | None) -> CaseWord:
+    """Return the test for what the row's own program says of x and of x rounded to a type."""
+    name = row.label.removeprefix(THROUGH)
+    types = {t.name: t.format for listed in spec.types.values() for t in listed}
+    between = types.get(name)
+    if not isinstance(between, Float) or not between.infinity:
+        known = (n for n, f in types.items() if isinstance(f, Float) and f.infinity)
+        raise SpecError(f"{row.label!r} names no float with infinities of the spec",
+                        place=row.place, hint=meant(name, known))  # fmt: skip
+    if inner is None:
+        hint = f"such as {AS_BELOW}"
+        raise SpecError(f"{row.label!r} needs a cell that hands on", place=row.place, hint=hint)
+    return CaseWord("level", differs_through(inner, between), between=between)
+
+
+def _mode(subject: Subject, rule: Rule, label: str, cell: Cell, own: str = "") -> str:
+    mode = own or rule.rounding.mode
+    if rule.rounding.by and not own:
+        value = dict(subject.attributes).get(rule.rounding.by, "")
+        mode = dict(rule.rounding.modes).get(value, "")
+    if mode and mode not in MODES:
+        raise _unknown_mode(mode, rule.place)
+    if not mode and label in ROUNDING_WORDS:
+        raise SpecError(
+            f"{label!r} needs a rounding mode", place=cell.place, hint="round: nearest-even"
+        )
+    return mode
+
+
+def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> CompiledOutcome:
+    word = outcome.word
+    if word in CONSTANTS:
+        constant, pattern = CONSTANTS[word]
+        try:
+            return CompiledOutcome(pattern, constant(subject.format))
+        except NotInFormatError:
+            message = f"{subject.target} has no {word}"
+            hint = "give the destination a column or a rule of its own"
+            raise SpecError(message, place=cell.place, hint=hint) from None
+    if word in COMPUTATIONS:
+        _check_computable(subject, word, cell)
+        compute, pattern = COMPUTATIONS[word]
+        mode = _mode(subject, rule, word, cell, outcome.round)
+        return CompiledOutcome(pattern, compute=compute, mode=mode)
+    if word == TEXT and isinstance(subject.format, Text):
+        return CompiledOutcome(EXACT, compute=saying(outcome.argument))
+    if word == AS_REAL:
+        return CompiledOutcome(0, program=_as_real(subject, rule, cell))
+    if word == AS_BELOW:
+        return CompiledOutcome(0, program=_as_below(subject, rule.name))
+    if isinstance(outcome, Through):
+        return _gone_through(subject, outcome.hop, lambda one: _as_below(one, rule.name))
+    if word == BY:
+        return CompiledOutcome(0, program=_by(subject, rule, cell, outcome.argument))
+    if word == AS:
+        return CompiledOutcome(0, program=_as(subject, cell, outcome.argument))
+    raise _unknown_outcome(outcome, cell)
+
+
+def _check_computable(subject: Subject, word: str, cell: Cell) -> None:
+    """Raise SpecError for a word that has no meaning between two formats."""
+    if is_computable(word, subject.source_format, subject.format):
+        return
+    what = f"NaNs of {subject.source} and {subject.target} do not both have a payload"
+    if word == ZERO:
+        what = f"{subject.target} has no zero"
+    raise SpecError(what, place=cell.place, hint="give it a rule of its own, with `when`")
+
+
+def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
+    """Match again, from the number that the input denotes."""
+    if subject.source == REAL and not subject.told:
+        return _as_below(subject, rule.name)
+    if subject.source == REAL:
+        raise SpecError(
+            "a real cannot go on as a real",
+            place=cell.place,
+            hint="leave `real` out of the rule's `from`",
+        )
+    return _going_on(replace(subject, source=REAL))
+
+
+@lru_cache(_KEPT)
+def _going_on(subject: Subject) -> Program:
+    """Return the program of a number, with which several rows of a table go on."""
+    return _program(subject, _rules_of(subject.spec, subject.source, subject.target))
+
+
+@lru_cache(_KEPT)
+def _as_below(subject: Subject, rule: str) -> Program:
+    """Decide by the rules that stand below a rule, as several rows of its table may say."""
+    names = [each.name for each in subject.spec.rules]
+    return _program(subject, subject.spec.rules[names.index(rule) + 1 :])
+
+
+def _gone_through(
+    subject: Subject, hop: Hop, behind: Callable[[Subject], Program]
+) -> CompiledOutcome:
+    """Decide of x as a type holds it, by the rules behind that: those for that type where there are
+    any. Without them, and of a text, which the rules look at, by those for the source. A number
+    that goes on as one has been there before.
+    """
+    # of wrong conversions alone
+    from convcheck.semantics.hop_words import with_ieee_specials
+    from convcheck.semantics.hops import keeps
+
+    below, kept = behind(subject), keeps(hop, subject.source_format, subject.format)
+    as_number = isinstance(hop.type, str) or hop.normal_only
+    if subject.source == REAL or (kept and as_number):
+        return CompiledOutcome(0, program=below)
+    if hop.type == IEEE:
+        subject = replace(subject, source_format=with_ieee_specials(subject.source_format))
+        return CompiledOutcome(0, program=behind(subject), hop=hop)
+    if isinstance(hop.type, DType) and not as_number and not _is_text(subject):
+        there = replace(subject, source=hop.type.name, source_format=hop.type.format)
+        with suppress(SpecError):
+            program = behind(there)
+            if kept and alike_of(program, below, subject.source_format, subject.format):
+                return CompiledOutcome(0, program=below)
+            return CompiledOutcome(0, program=program, hop=hop, retyped=True)
+    return CompiledOutcome(0, program=below, hop=hop)
+
+
+def _is_text(subject: Subject) -> bool:
+    return isinstance(subject.source_format, Text)
+
+
+def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:
+    """Decide by one rule alone, whatever its condition; its column has to apply."""
+    named = next((r for r in subject.spec.rules if r.name == name), None)
+    chain = (*subject.chain, rule.name)
+    if named is None or name in chain:
+        problem = "goes in a circle" if named else "is not a rule"
+        hint = meant(name, (r.name for r in subject.spec.rules if r.name not in chain))
+        raise SpecError(f"`by {name}`: {name} {problem}", place=cell.place, hint=hint)
+    bare = replace(named, when=(), same_type=False)
+    return _program(replace(subject, chain=chain), (bare,))
+
+
+def _as(subject: Subject, cell: Cell, change: str) -> Program:
+    """Match again under another value of an attribute."""
+    name, _, value = change.partition("=")
+    values = next((a.values for a in subject.spec.attributes if a.name == name), ())
+    link = f"{AS} {change}"
+    if value not in [str(v) for v in values] or link in subject.chain:
+        problem = "goes in a circle" if link in subject.chain else "is not a value"
+        known = [f"{a.name}={v}" for a in subject.spec.attributes for v in a.values]
+        hint = meant(change, known) if known else "the operator has no attributes"
+        raise SpecError(f"`{link}` {problem}", place=cell.place, hint=hint)
+    attributes = tuple({**dict(subject.attributes), name: value}.items())
+    again = replace(
+        subject,
+        attributes=attributes,
+        left_out=subject.left_out - {name},
+        chain=(*subject.chain, link),
+    )
+    return _program(again, subject.spec.rules)
+
+
+# Words -----------------------------------------------------------------------------------------
+
+
+def unknown_words(spec: Spec) -> Iterator[SpecError]:
+    """Return an error for every word of a spec's tables that is not in the vocabulary."""
+    yield from unknown_words_of(spec.rules, spec.literals)
+
+
+def unknown_words_of(
+    rules: Iterable[Rule], literals: Mapping[str, Spelling]
+) -> Iterator[SpecError]:
+    """Return an error for every word of rules that is not in the vocabulary."""
+    known = {*CONSTANTS, *COMPUTATIONS, AS_REAL, AS_BELOW, BY, AS, TEXT}
+    for rule in rules:
+        modes = (rule.rounding.mode, *(mode for _, mode in rule.rounding.modes))
+        yield from (_unknown_mode(m, rule.place) for m in modes if m and m not in MODES)
+        for row in rule.rows:
+            if not _is_known(row, literals):
+                yield _unknown_case(row, literals)
+            for cell in row.cells:
+                words = (
+                    o for o in cell.outcomes if o.word not in known and not isinstance(o, Through)
+                )
+                yield from (_unknown_outcome(o, cell) for o in words)
+                own = (o.round for o in cell.outcomes)
+                yield from (_unknown_mode(m, cell.place) for m in own if m and m not in MODES)
+
+
+def _is_known(row: Row, literals: Mapping[str, Spelling]) -> bool:
+    own = row.label == ELSE or row.label.startswith(THROUGH)
+    return own or case_word(row.label, literals) is not None
+
+
+def _unknown_case(row: Row, literals: Mapping[str, Spelling]) -> SpecError:
+    hint = meant(row.label, known_cases(literals))
+    return SpecError(f"unknown case word {row.label!r}", place=row.place, hint=hint)
+
+
+def _unknown_outcome(outcome: Outcome, cell: Cell) -> SpecError:
+    said = f"{outcome.word} {outcome.argument}".strip()
+    hint = meant(said, known_outcomes())
+    return SpecError(f"unknown outcome word {said!r}", place=cell.place, hint=hint)
+
+
+def _unknown_mode(mode: str, place: Place) -> SpecError:
+    return SpecError(f"unknown rounding mode {mode!r}", place=place, hint=meant(mode, MODES))
+
+
+# Decisions -------------------------------------------------------------------------------------
+
+
+def weaker(a: Level, b: Level) -> Level:
+    """Return the weaker of two levels."""
+    return max(a, b, key=LEVELS.index)
+
+
+_Decided = tuple[Decision, Row, Cell]  # row and cell stay alive, and so their ids stay theirs
+_decisions: WeakKeyDictionary[Spec, dict[tuple[object, ...], _Decided]] = WeakKeyDictionary()
+
+
+def _decision(subject: Subject, rule: Rule, row: Row, cell: Cell) -> Decision:
+    """Return the decision of a cell, which is the same in every case under one rounding mode."""
+    known = _decisions.setdefault(subject.spec, {})
+    key = (rule.name, id(row), id(cell), _mode(subject, rule, "", cell))
+    if key not in known:
+        known[key] = _made(subject, rule, row, cell), row, cell
+    return known[key][0]
+
+
+def _made(subject: Subject, rule: Rule, row: Row, cell: Cell) -> Decision:
+    outcomes, names = cell.outcomes, (rule.name, row.label)
+    cites = [(o.reading, o.cite or cell.cite) for o in outcomes] if len(outcomes) > 1 else []
+    readings, words = tuple(o.reading for o in outcomes), ""
+    if _is_of_several(rule, [cite for _, cite in cites] or [cell.cite]):
+        modes = ((o, _mode(subject, rule, o.word, cell, o.round)) for o in outcomes)
+        words = row_in_words(row.label, modes)
+    return decision_of(
+        subject.spec, names, cell.level, cell.cite, cell.place, readings, cites, words
+    )
+
+
+def _is_of_several(rule: Rule, cites: Sequence[Cite]) -> bool:
+    """Return whether what a cell rests on is of several cells, and does not tell which decides: the
+    sentence of a whole table, or a row that is quoted with all of its columns.
+    """
+    return len(rule.rows) > 1 and (bool(rule.columns) or rule.cite in cites)
+
+
+def _handed_on(outer: Decision, program: Program) -> list[Decision]:
+    """Name inner decisions by the chain that leads to them; the weaker level counts."""
+    return [
+        replace(
+            inner,
+            rule=f"{outer.rule}{ON}{inner.rule}",
+            row=inner.row if outer.row == ELSE else f"{outer.row}{ON}{inner.row}",
+            level=weaker(outer.level, inner.level),
+            trail=(*outer.trail, *inner.trail),
+        )
+        for inner in program.decisions
+    ]
