@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--convcheck-backend", metavar="ADDRESS",
         help="Test this backend, with a test for each case: package.module:Class, or a name that "
-        "`convcheck list backends` shows.",
+        "`convcheck show backends` shows.",
     )  # fmt: skip
     group.addoption(
         "--convcheck-spec", action="append", default=[], metavar="GLOB",

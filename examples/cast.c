@@ -2,10 +2,10 @@
  * to int8; QuantizeLinear of float32 to int8, and DequantizeLinear back. In C99 (or C++) and with
  * convcheck.h alone.
  *
- *     convcheck example c > cast.c
- *     convcheck example c-header > convcheck.h
+ *     convcheck backend example c > cast.c
+ *     convcheck backend example c-header > convcheck.h
  *     cc -O2 -o mine cast.c -lm
- *     convcheck probe --backend process:./mine
+ *     convcheck backend probe --backend process:./mine
  *     convcheck run --backend process:./mine onnx.Cast-21 onnx.QuantizeLinear-13
  *
  * Put your kernels in the place of these.

@@ -3,7 +3,7 @@
 It casts float32 to float8e4m3fn and int32 to int8, and quantises float32 to int8 and back, as
 cast.c does:
 
-    convcheck probe --backend 'process:python cast.py'
+    convcheck backend probe --backend 'process:python cast.py'
     convcheck run --backend 'process:python cast.py' onnx.Cast-21 onnx.QuantizeLinear-13
 
 Requests come on stdin, answers go to stdout: a line of JSON, then the bytes of the tensors.

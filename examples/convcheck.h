@@ -21,7 +21,7 @@ typedef const char *(*convcheck_function)(const char *request, const void *input
 
 typedef struct {
     const char *op;   /* without its version: "Cast" */
-    const char *from; /* types as `convcheck list types` has them */
+    const char *from; /* types as `convcheck show types` has them */
     const char *to;
     convcheck_function convert;
 } convcheck_kernel;

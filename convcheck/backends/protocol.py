@@ -126,8 +126,8 @@ DEFAULT_LIMIT = 1 << 24
 def max_elements() -> int:
     """Return how many elements an output may have for an adapter to fetch it.
 
-    The command line puts its --max-elements into the environment, where workers see it. Raises
-    UsageError if the variable has anything else.
+    A variable of the environment says so, where workers see it. Raises UsageError if it has
+    anything else.
     """
     said = os.environ.get(LIMIT_VARIABLE, str(DEFAULT_LIMIT))
     if not re.fullmatch(r"[0-9]{1,18}", said) or not int(said):
@@ -280,7 +280,7 @@ def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
             return _made(_class(name, variant), [], catalog)
     except ImportError as error:
         message = f"backend {address!r} is not available: {error}"
-        hint = "install what it needs; `convcheck list backends` says what"
+        hint = "install what it needs; `convcheck show backends` says what"
         if name in points and isinstance(error, ModuleNotFoundError) and error.name:
             hint = install_hint(error.name.partition(".")[0])
         raise UnavailableError(message, hint=hint) from error

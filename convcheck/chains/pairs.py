@@ -41,7 +41,7 @@ def turned_back_by(catalog: Catalog, spec: Spec) -> Spec:
     back = next(same, None)
     if back is None:
         said = f"`undone-by`: there is no spec of {op}, version {spec.version}"
-        raise SpecError(said, place=steps.place, hint="`convcheck list specs` has them")
+        raise SpecError(said, place=steps.place, hint="`convcheck show specs` has them")
     return back
 
 

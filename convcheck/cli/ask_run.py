@@ -47,7 +47,7 @@ def planned(
     run = RunResult(
         BackendInfo(backend, "", backend), corpus.tier, options.level, corpus.digests(cases), (),
         shard=shard, own_inputs=corpus.words is not None, consistency=options.consistency,
-        without_causes=options.causes == "none", survey=survey,
+        without_causes=options.no_causes, survey=survey,
     )  # fmt: skip
     return plan, run
 
@@ -115,7 +115,7 @@ def _setup(backend: str, sent: Corpus, options: RunOptions) -> Setup:
     from convcheck.pool.messages import Setup
     from convcheck.rules.cause_files import cause_files
 
-    files = cause_files(sent.catalog) if options.causes == "all" else ()
+    files = () if options.no_causes else cause_files(sent.catalog)
     return Setup(backend, sent, None, options.timeout, options.consistency, sent.catalog, files)
 
 

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 from convcheck.cli.values import elements_in, read_values
 from convcheck.errors import UsageError
+from convcheck.numerics.codes import Bits
+from convcheck.report.draw.explain_call import ExplainedCall
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.body.formula import TooLongError
+from convcheck.semantics.expected import REFUSED
+from convcheck.vectors.calls import expecting
+from convcheck.vectors.model import CallSet
 from convcheck.wording import plural
 
-if TYPE_CHECKING:
-    from convcheck.numerics.codes import Bits
-    from convcheck.rules.model import Case, Spec
-    from convcheck.vectors.model import CallSet
 
-
-@dataclass(frozen=True)
-class GivenCall:
-    """A call that was given by a value for each input, that of all its elements, or a list."""
-
-    #: The call, and what is expected of it.
-    calls: CallSet
-    #: The names of the inputs.
-    names: tuple[str, ...]
-    #: Of each input, what is said of values that its type does not have.
-    notes: tuple[list[str], ...]
-
-
-def given_call(spec: Spec, case: Case, values: tuple[str, ...]) -> GivenCall:
+def given_call(spec: Spec, case: Case, values: tuple[str, ...]) -> ExplainedCall:
     """Return the call that values make. Raises UsageError where they are not those of the inputs,
     or make too long an answer.
     """
@@ -37,7 +25,8 @@ def given_call(spec: Spec, case: Case, values: tuple[str, ...]) -> GivenCall:
     words = zip(case.inputs, _one_each(case, tuple(shapes), values), strict=True)
     read = [read_values(dtype, elements_in(dtype, [word])) for dtype, word in words]
     calls = _expecting(spec, case, [codes for codes, _ in read], shapes)
-    return GivenCall(calls, tuple(shapes), tuple(notes for _, notes in read))
+    outputs = tuple(name for name, _ in spec.outputs)
+    return ExplainedCall(calls, tuple(shapes), outputs, tuple(notes for _, notes in read))
 
 
 def _shapes(spec: Spec, case: Case) -> dict[str, tuple[str, ...]]:
@@ -64,10 +53,6 @@ def _expecting(
 
     A layout that has to be refused is refused for its sizes: each letter gets one of its own.
     """
-    from convcheck.semantics.body.formula import TooLongError
-    from convcheck.semantics.expected import REFUSED
-    from convcheck.vectors.calls import expecting
-
     letters = dict.fromkeys(d for dims in shapes.values() for d in dims if not d.isdigit())
     listed = _sizes(shapes, codes)
     for first in (1, 2):

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from convcheck.backends.protocol import takes
+from convcheck.chains.asked import chain_case
+from convcheck.chains.pairs import takes_pairs
+from convcheck.chains.type_chain import CompiledCasts, takes_chains
 from convcheck.cli.progress import progress
 from convcheck.cli.run_options import RunOptions, corpus_of_run
 from convcheck.errors import UsageError
+from convcheck.plan.chains import (
+    AskedChain,
+    Setting,
+    asked_chain,
+    asked_pairs,
+    chosen_names,
+    corpus_of_chains,
+    in_settings,
+    is_like,
+    newest_answered,
+    settings,
+)
+from convcheck.plan.select import select_of, select_specs, type_names
+from convcheck.plan.selection import Selection
 from convcheck.records import replace
-
-if TYPE_CHECKING:
-    from convcheck.plan.chains import AskedChain, Setting
-    from convcheck.plan.selection import Selection
-    from convcheck.rules.load import Catalog
-    from convcheck.rules.model import Case, Spec
-    from convcheck.vectors.corpus import Corpus
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Case, Spec
+from convcheck.vectors.corpus import Corpus
 
 
 def chains_of_run(
@@ -26,9 +39,6 @@ def chains_of_run(
 
     Raises UsageError for options that chains do not have, and UnavailableError.
     """
-    from convcheck.plan.chains import corpus_of_chains, in_settings, settings
-    from convcheck.plan.select import select_of
-
     [backend] = _only(backends)
     _check(options)
     corpus = corpus_of_run(loaded, options, [])
@@ -64,12 +74,6 @@ def _specs(
     loaded: Catalog, selection: Selection, backend: str, corpus: Corpus, timeout: float
 ) -> list[Spec]:
     """Return the specs of which chains are asked."""
-    from convcheck.backends.protocol import takes
-    from convcheck.chains.pairs import takes_pairs
-    from convcheck.chains.type_chain import takes_chains
-    from convcheck.plan.chains import newest_answered
-    from convcheck.plan.select import select_specs
-
     known = select_specs(loaded, selection.specs)
     specs = [spec for spec in known if takes_chains(spec) or takes_pairs(spec)]
     if not specs:
@@ -88,11 +92,6 @@ def _casts(
     settings: Sequence[Setting],
 ) -> list[AskedChain]:
     """Return the chains of casts of which some input tells a cast, of those that are selected."""
-    from convcheck.chains.asked import chain_case
-    from convcheck.chains.type_chain import CompiledCasts, takes_chains
-    from convcheck.plan.chains import asked_chain, chosen_names, is_like
-    from convcheck.plan.select import type_names
-
     globs = selection.globs
     sources, targets = (type_names(loaded, w) for w in (selection.sources, selection.targets))
     todo = [
@@ -122,9 +121,6 @@ def _pairs(
     """Return the pairs of a node and the one that turns it back, of those that are selected: in
     every version, or each in the first of some specs that has it.
     """
-    from convcheck.chains.pairs import takes_pairs
-    from convcheck.plan.chains import asked_pairs, is_like
-
     globs, seen = selection.globs, set[tuple[str, str]]()
 
     def wanted(pair: Case) -> bool:

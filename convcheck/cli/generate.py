@@ -4,73 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import cast
 
-import click
-
-from convcheck.cli.options import catalog, spec_arguments
-from convcheck.cli.options import specs_option as specs
-from convcheck.cli.progress import progress, progress_option
+from convcheck.cli.options import catalog
+from convcheck.cli.progress import progress
 from convcheck.errors import UsageError
+from convcheck.plan.select import select_specs
+from convcheck.rules.load import data_dir, user_folders
+from convcheck.rules.model import Spec
 from convcheck.streams import say
+from convcheck.vectors.generate import vector_sets
+from convcheck.vectors.model import Tier, Vectors
+from convcheck.vectors.store.kept import with_kept
+from convcheck.vectors.store.write import Files, differing, write_folder
 from convcheck.wording import plural
 
-if TYPE_CHECKING:
-    from convcheck.rules.model import Spec
-    from convcheck.vectors.model import Tier, Vectors
-
 DIFFERENT = 1
-EXAMPLE = """\b
-Examples:
-  convcheck generate --check                        are the checked-in vectors up to date?
-  convcheck generate --out vectors                  write them
-  convcheck generate onnx.Cast-21 --tier boundary --out /tmp/boundary
-"""
 
 
-@click.command("generate", epilog=EXAMPLE)
-@spec_arguments
-@click.option(
-    "--tier",
-    type=click.Choice(["edge", "boundary"]),
-    default="edge",
-    show_default=True,
-    help="The notable inputs, or every rounding boundary.",
-)
-@click.option(
-    "--out", metavar="DIR", help="Folder to write; by default the one that vectors are read from."
-)
-@click.option("--check", is_flag=True, help="Write nothing; name the files that differ, exit 1.")
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Seed of the random part of the inputs.",
-)
-@progress_option
-@specs
-def command(
+def main(
     patterns: tuple[str, ...],
     tier: str,
     out: str | None,
     check: bool,
     seed: int,
-    specs: tuple[str, ...],
 ) -> int:
-    """Generate the test vectors from the specs, or check that they are up to date.
-
-    Files are canonical JSON, one case a file, one vector a line, written whole or not at all. With
-    SPEC, what a folder has of other specs stays.
-    """
-    from typing import cast
-
-    from convcheck.plan.select import select_specs
-    from convcheck.vectors.model import Tier
-    from convcheck.vectors.store.kept import with_kept
-    from convcheck.vectors.store.write import Files, differing, write_folder
-
-    loaded = catalog(specs)
+    """Generate the test vectors from the specs, or check that they are up to date."""
+    loaded = catalog()
     folder = _folder(out, tier, partial=bool(patterns), check=check)
     selected, kept = select_specs(loaded, patterns), None
     if patterns:
@@ -89,8 +49,6 @@ def command(
 
 def _folder(out: str | None, tier: str, partial: bool, check: bool) -> Path:
     """Return the folder that is meant. Raises UsageError for one that is not to be written to."""
-    from convcheck.rules.load import data_dir, user_folders
-
     hint = "--out DIR"
     if out is None and (tier != "edge" or (partial and not check)):
         said = "which folder? the default one is only for the edge tier of all specs"
@@ -107,8 +65,6 @@ def _folder(out: str | None, tier: str, partial: bool, check: bool) -> Path:
 def _sets(
     selected: list[Spec], tier: Tier, seed: int, advance: Callable[[], None]
 ) -> Iterator[tuple[Spec, Iterator[Vectors]]]:
-    from convcheck.vectors.generate import vector_sets
-
     for spec in selected:
         yield spec, vector_sets(spec, tier, seed)
         advance()

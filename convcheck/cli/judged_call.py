@@ -1,23 +1,33 @@
-"""The part of `convcheck judge` for whole calls: a Range, a FakeConvert, a promotion."""
+"""The part of `convcheck explain --got` for whole calls: a Range, a FakeConvert, a promotion."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from convcheck.cli.calls import GivenCall, given_call, tensor_of
+import numpy as np
+
+from convcheck.backends.protocol import Outputs
+from convcheck.causes.call_apart import telling_calls
+from convcheck.causes.call_mutants import call_in_short
+from convcheck.causes.call_search import CallTrial
+from convcheck.causes.catalogue import causes_of
+from convcheck.cli.calls import given_call, tensor_of
 from convcheck.cli.values import elements_in, read_values
 from convcheck.errors import UsageError
+from convcheck.judge import answers
+from convcheck.judge.answers import CallAnswers
+from convcheck.judge.case import judge
+from convcheck.report.blocks import field
+from convcheck.report.draw.console import put
+from convcheck.report.draw.explain import judged_blocks
+from convcheck.report.draw.explain_call import ExplainedCall, decision_blocks, explain_call_page
+from convcheck.report.draw.judged import title
+from convcheck.rules.body.formula import Formula
+from convcheck.rules.causes import Cause
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Case, Spec
+from convcheck.vectors.model import CallSet
 from convcheck.wording import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from convcheck.backends.protocol import Outputs
-    from convcheck.judge.answers import CallAnswers
-    from convcheck.rules.causes import Cause
-    from convcheck.rules.load import Catalog
-    from convcheck.rules.model import Case, Spec
-    from convcheck.vectors.model import CallSet
 
 REFUSED, EMPTY = "refused", "empty"
 
@@ -26,23 +36,10 @@ def show_call(
     loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...]
 ) -> tuple[CallSet, CallAnswers]:
     """Show what is due of a call, and what became of it. Return both."""
-    from convcheck.judge.case import judge
-    from convcheck.report.blocks import field
-    from convcheck.report.draw.console import put
-    from convcheck.report.draw.explain import judged_blocks
-    from convcheck.report.draw.explain_call import (
-        ExplainedCall,
-        decision_blocks,
-        explain_call_page,
-    )
-    from convcheck.report.draw.judged import title
-
     spec = loaded.specs[case.spec]
     given = given_call(spec, case, values)
     answers, notes = _answers(loaded, spec, given, got, bool(values))
-    outputs = tuple(name for name, _ in spec.outputs)
-    it = ExplainedCall(given.calls, given.names, outputs, given.notes)
-    put([title(spec), *explain_call_page(it)])
+    put([title(spec), *explain_call_page(given)])
     result = judge(given.calls, answers, show_all=True)
     put(judged_blocks(result))
     for group in result.groups:
@@ -53,15 +50,11 @@ def show_call(
 
 
 def _answers(
-    loaded: Catalog, spec: Spec, given: GivenCall, got: tuple[str, ...], with_values: bool
+    loaded: Catalog, spec: Spec, given: ExplainedCall, got: tuple[str, ...], with_values: bool
 ) -> tuple[CallAnswers, list[str]]:
     """Return what came back, and notes on values that a type does not have. Raises UsageError for
     what is no answer to such a call.
     """
-    import numpy as np
-
-    from convcheck.judge import answers
-
     if got == (REFUSED,):
         state = np.array([answers.REFUSED], np.uint8)
         return answers.CallAnswers((None,), state, {0: "an error"}), []
@@ -74,9 +67,6 @@ def _answers(
 
 def _tensors(spec: Spec, calls: CallSet, got: tuple[str, ...]) -> tuple[Outputs, list[str]]:
     """Return the outputs: of one all elements, of several a word each, which may be a list."""
-    from convcheck.backends.protocol import Outputs
-    from convcheck.rules.body.formula import Formula
-
     names, targets, [call] = [name for name, _ in spec.outputs], calls.case.outputs, calls.calls
     words = [()] if got == (EMPTY,) else [got] if len(targets) == 1 else [(w,) for w in got]
     if len(words) != len(targets):
@@ -96,8 +86,6 @@ def _of_common_type(
     loaded: Catalog, calls: CallSet, got: tuple[str, ...], with_values: bool
 ) -> tuple[Outputs, list[str]]:
     """Return outputs of one type: a TYPE, and a value for each where values were asked."""
-    from convcheck.backends.protocol import Outputs
-
     [call] = calls.calls
     name, *words = got
     due = len(call) if with_values else 0
@@ -115,9 +103,6 @@ def _of_common_type(
 
 def fitting_call(loaded: Catalog, calls: CallSet, answers: CallAnswers) -> list[Cause]:
     """Return the wrong implementations that give the answer."""
-    from convcheck.causes.call_search import CallTrial
-    from convcheck.causes.catalogue import causes_of
-
     trial = CallTrial.of(loaded, calls, answers)
     if trial is None:
         return []
@@ -127,8 +112,5 @@ def fitting_call(loaded: Catalog, calls: CallSet, answers: CallAnswers) -> list[
 
 def calls_apart(spec: Spec, case: Case, causes: Sequence[Cause]) -> list[str]:
     """Return calls that tell causes apart, in words."""
-    from convcheck.causes.call_apart import telling_calls
-    from convcheck.causes.call_mutants import call_in_short
-
     telling = telling_calls(spec, case, [(cause,) for cause in causes])
     return [call_in_short(case, call) for call in telling]

@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import click
-
-from convcheck.cli.options import catalog, spec_arguments
-from convcheck.cli.options import specs_option as specs
-from convcheck.cli.progress import progress, progress_option
+from convcheck.causes.lint import unseen
+from convcheck.causes.observations import observations_of
+from convcheck.chains.lint import turned_back_by_nothing
+from convcheck.cli.options import catalog
+from convcheck.cli.progress import progress
+from convcheck.errors import SpecError
+from convcheck.plan.select import select_specs
+from convcheck.rules.load import Catalog, data_dir
+from convcheck.rules.model import Spec
+from convcheck.semantics.body.table_lint import Proof
+from convcheck.semantics.lint import faults, lint_spec
 from convcheck.streams import say
-
-if TYPE_CHECKING:
-    from convcheck.errors import SpecError
-    from convcheck.rules.load import Catalog
-    from convcheck.rules.model import Spec
-    from convcheck.semantics.body.table_lint import Proof
+from convcheck.vectors.corpus import open_corpus
+from convcheck.wording import plural
 
 BAD_SPEC = 2
-EXAMPLE = """\b
-Examples:
-  convcheck lint
-  convcheck lint --specs my-specs acme.Cast-1
-"""
 
 
-@click.command("lint", epilog=EXAMPLE)
-@spec_arguments
-@progress_option
-@specs
-def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
-    """Check spec files: complete, unambiguous, reachable, cited, true to their examples.
-
-    Every point of (source type, destination type, attributes, case class) has to be decided by
-    exactly one first-matching row, and every row has to decide some point. Exit codes: 0 clean,
-    2 an error.
-    """
-    from convcheck.causes.observations import observations_of
-    from convcheck.plan.select import select_specs
-    from convcheck.semantics.lint import faults
-    from convcheck.wording import plural
-
-    loaded = catalog(specs, decided=False)  # all errors, not the first
+def main(patterns: tuple[str, ...]) -> int:
+    """Check spec files: complete, unambiguous, reachable, cited, true to their examples."""
+    loaded = catalog(decided=False)  # all errors, not the first
     chosen = select_specs(loaded, patterns)
     if not patterns:
         observations_of(loaded)  # refuses what cannot be read, of causes as well
@@ -72,9 +53,6 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
 
 def _proof(catalog: Catalog, spec: Spec) -> Proof:
     """Return what linting a spec found, other specs that it names included."""
-    from convcheck.chains.lint import turned_back_by_nothing
-    from convcheck.semantics.lint import lint_spec
-
     proof = lint_spec(spec)
     proof.diagnostics += turned_back_by_nothing(catalog, spec)
     return proof
@@ -82,8 +60,4 @@ def _proof(catalog: Catalog, spec: Spec) -> Proof:
 
 def _blind(catalog: Catalog) -> list[SpecError]:
     """Return an error for each cause that no input shows."""
-    from convcheck.causes.lint import unseen
-    from convcheck.rules.load import data_dir
-    from convcheck.vectors.corpus import open_corpus
-
     return list(unseen(open_corpus(catalog, "edge", 0, data_dir("vectors"))))

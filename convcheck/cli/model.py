@@ -3,66 +3,35 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
-
-import click
 
 from convcheck.cli.options import catalog
-from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs, show
-from convcheck.cli.progress import progress, progress_option
+from convcheck.cli.progress import progress
 from convcheck.errors import UsageError
+from convcheck.judge.result import RunResult
+from convcheck.models.conversions import ModelConversion, RulesForModel, check_data, converting
+from convcheck.models.data import codes_that_occurred, read_data
+from convcheck.models.graph import ModelGraph, read_model
+from convcheck.report.draw.model import model_page
+from convcheck.report.json.decode import read_each
+from convcheck.report.json.model import model_text
+from convcheck.report.model import model_report
+from convcheck.report.site.names import run_name
+from convcheck.rules.load import Catalog, data_dir
+from convcheck.vectors.corpus import open_corpus
 from convcheck.wording import meant
 
-if TYPE_CHECKING:
-    from convcheck.judge.result import RunResult
-    from convcheck.models.conversions import ModelConversion
-    from convcheck.models.graph import ModelGraph
-    from convcheck.rules.load import Catalog
 
-EXAMPLE = """\b
-Examples:
-  convcheck model model.onnx
-  convcheck model model.onnx --report ort.json --report openvino.json --json model.json
-  convcheck model model.onnx --report ort.json --to ort --data activations.npz
-"""
-
-
-@click.command("model", epilog=EXAMPLE)
-@click.argument("file", metavar="FILE")
-@click.option(
-    "--report", "reports", metavar="FILE", multiple=True,
-    help="What this JSON report has of each conversion. May be repeated.",
-)  # fmt: skip
-@click.option(
-    "--to", "backends", metavar="BACKEND", multiple=True,
-    help="Of the reports those of this backend alone, by its name or address. May be repeated.",
-)  # fmt: skip
-@click.option(
-    "--data", metavar="FILE",
-    help="What did occur: an .npz file of arrays by the names of the model's tensors.",
-)  # fmt: skip
-@click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - for stdout.")
-@progress_option
-@specs
-def command(
+def main(
     file: str,
     reports: tuple[str, ...],
     backends: tuple[str, ...],
     data: str | None,
     json_path: str | None,
-    specs: tuple[str, ...],
 ) -> int:
-    """List the conversions of an ONNX model, and what is known of each.
-
-    Of each node whose operator has a spec: whether it is exact, defined, disputed or undefined for
-    inputs that can occur, as far as the graph bounds them, and what reports have of the backends.
-    Those of subgraphs and of local functions are listed, too, and chains of casts are compared with
-    the direct cast. The model is not run, and external data is not read. Exit codes: 0, or 2 for
-    bad input.
-    """
+    """List the conversions of an ONNX model, and what is known of each."""
     check_outputs({"--json": json_path}, {"the model": file, "--data": data})
-    loaded = catalog(specs)
+    loaded = catalog()
     runs = _runs(loaded, reports, backends)
     graph, found = _conversions(loaded, file, data)
     return _show(loaded, file, (graph, found), runs, json_path)
@@ -72,9 +41,6 @@ def _runs(
     loaded: Catalog, reports: tuple[str, ...], backends: tuple[str, ...]
 ) -> list[tuple[str, RunResult]]:
     """Return the runs in reports with their names, those of some backends where these are named."""
-    from convcheck.report.json.decode import read_each
-    from convcheck.report.site.names import run_name
-
     if backends and not reports:
         hint = "--report FILE, as `convcheck run --backend ort --json FILE` writes it"
         raise UsageError("--to chooses among reports, and there is none", hint=hint)
@@ -93,12 +59,6 @@ def _runs(
 def _conversions(
     loaded: Catalog, file: str, data: str | None
 ) -> tuple[ModelGraph, list[ModelConversion]]:
-    from convcheck.models.conversions import RulesForModel, check_data, converting
-    from convcheck.models.data import codes_that_occurred, read_data
-    from convcheck.models.graph import read_model
-    from convcheck.rules.load import data_dir
-    from convcheck.vectors.corpus import open_corpus
-
     graph = read_model(file, loaded.types.types)
     corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
     arrays = read_data(data) if data is not None else {}
@@ -117,10 +77,6 @@ def _show(
     loaded: Catalog, file: str, found: tuple[ModelGraph, list[ModelConversion]],
     runs: list[tuple[str, RunResult]], path: str | None,
 ) -> int:  # fmt: skip
-    from convcheck.report.draw.model import model_page
-    from convcheck.report.json.model import model_text
-    from convcheck.report.model import model_report
-
     told = model_report(file, *found, runs, loaded)
     show(model_page(told), (path, partial(model_text, told)))
     return 0

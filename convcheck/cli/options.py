@@ -1,4 +1,4 @@
-"""Options that several commands share, what completes them, and what they load."""
+"""Options that commands share, what completes them, and the specs that they load."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from convcheck.cli.progress import progress_option
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_SPEC, read_text
+from convcheck.plan.selection import Selection
 
 if TYPE_CHECKING:
     from convcheck.rules.load import Catalog
 
 F = TypeVar("F", bound=Callable[..., Any])
+_SPECS = "convcheck.specs"
 
 
-def catalog(specs: tuple[str, ...], decided: bool = True) -> Catalog:
+def catalog(specs: tuple[str, ...] = (), *, decided: bool = True) -> Catalog:
     """Return the built-in specs, those of --specs, and those of a pyproject.toml here or above.
 
     Raises UsageError, or SpecError: where `decided`, also for a case of a user's own spec that no
@@ -31,7 +34,8 @@ def catalog(specs: tuple[str, ...], decided: bool = True) -> Catalog:
     from convcheck.rules.cause_files import has_own_causes
     from convcheck.rules.load import SPECS_VARIABLE, load, user_folders
 
-    folders = [Path(folder).resolve() for folder in specs] or [*user_folders(), *_configured()]
+    named = specs or _given(_SPECS)
+    folders = [Path(folder).resolve() for folder in named] or [*user_folders(), *_configured()]
     loaded = load(folders)
     if decided and loaded.own:
         from convcheck.semantics.lint import check_decided
@@ -88,7 +92,7 @@ def _completer(
     def complete(
         context: click.Context, parameter: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        found = names(catalog(context.params.get("specs") or (), decided=False))
+        found = names(catalog(decided=False))
         return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 
     return complete
@@ -106,20 +110,115 @@ def complete_backends(
 complete_specs = _completer(lambda c: list(c.specs))
 complete_types = _completer(lambda c: [*c.types.types, *c.types.sets])
 
+
+def _keep(context: click.Context, option: click.Parameter, folders: tuple[str, ...]) -> None:
+    """Keep the folders of --specs, given before a command or after it, for `catalog`."""
+    context.meta[_SPECS] = (*context.meta.get(_SPECS, ()), *folders)
+
+
+def _given(name: str) -> tuple[str, ...]:
+    context = click.get_current_context(silent=True)
+    return context.meta.get(name, ()) if context else ()
+
+
+def _colour(context: click.Context, option: click.Parameter, when: str | None) -> None:
+    """Have consoles draw with colours, or without; they and runtimes obey these variables."""
+    if when in ("always", "never"):
+        name, other = (
+            ("FORCE_COLOR", "NO_COLOR") if when == "always" else ("NO_COLOR", "FORCE_COLOR")
+        )
+        os.environ[name] = "1"
+        os.environ.pop(other, None)
+
+
+# They stand before a command or after it.
+GLOBAL_OPTIONS = (
+    click.option(
+        "--specs",
+        multiple=True,
+        metavar="DIR",
+        expose_value=False,
+        callback=_keep,
+        help="A folder of your own spec files, which are added to the built-in ones.",
+    ),
+    click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        expose_value=False,
+        callback=_colour,
+        help="Whether to print colours; by default on a terminal.",
+    ),
+    progress_option,
+)
+# of commands that declare themselves
 specs_option = click.option(
-    "--specs",
-    multiple=True,
-    metavar="DIR",
-    help="A folder of your own spec files, which are added to the built-in ones.",
+    "--specs", multiple=True, metavar="DIR", help="A folder of your own spec files."
 )
 spec_arguments = click.argument(
-    "patterns", nargs=-1, metavar="[SPEC]...", shell_complete=complete_specs
+    "patterns", nargs=-1, metavar="[SPEC|CASE]...", shell_complete=complete_specs
 )
+
+
+def backend_option(text: str) -> Callable[[F], F]:
+    """Return the option of a command that takes one backend."""
+    return click.option("--backend", metavar="NAME", shell_complete=complete_backends, help=text)
+
+
 backends_option = click.option(
-    "--backend", "backends", multiple=True, metavar="NAME", shell_complete=complete_backends,
-    help="ort, openvino, pypto, torch … (`convcheck list backends`), process:COMMAND, or "
+    "--backend",
+    "backends",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_backends,
+    help="ort, openvino, pypto, torch … (`convcheck show backends`), process:COMMAND, or "
     "module:Class. May be repeated: the results are shown side by side.",
-)  # fmt: skip
+)
+SOURCE = click.option(
+    "--from", "source", metavar="T", shell_complete=complete_types, help="From this type."
+)
+TARGET = click.option(
+    "--to", "target", metavar="T", shell_complete=complete_types, help="To this type."
+)
+WHERE = click.option(
+    "--where", multiple=True, metavar="NAME=VALUE", help="With this attribute value."
+)
+JSON = click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - for stdout.")
+VERBOSE = click.option("--verbose", "-v", is_flag=True, help="Show all of it.")
+JOBS = click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(1),
+    help="Number of worker processes; one per core by default.",
+)
+TIMEOUT = click.option(
+    "--timeout",
+    type=SECONDS,
+    default=30.0,
+    show_default=True,
+    help="Seconds that one call to the backend may take.",
+)
+SEED = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the random part of the inputs.",
+)
+
+
+def _tier(*names: str) -> Callable[[F], F]:
+    return click.option(
+        "--tier",
+        type=click.Choice(names),
+        default="edge",
+        show_default=True,
+        help="Which inputs: the notable ones, every rounding boundary, or every bit pattern of "
+        "sources of up to 32 bits.",
+    )
+
+
+TIER = _tier("edge", "boundary", "exhaustive")
+EDGE_OR_BOUNDARY = _tier("edge", "boundary")
 
 
 _SELECTION = (
@@ -130,7 +229,7 @@ _SELECTION = (
                  help="Only to this type or family of types."),
     click.option("--where", multiple=True, metavar="NAME=VALUE",
                  help="Only with this attribute value."),
-    click.option("--case", "globs", multiple=True, metavar="GLOB",
+    click.option("--case", "-k", "globs", multiple=True, metavar="GLOB",
                  help="Only cases whose id matches the glob."),
 )  # fmt: skip
 
@@ -140,14 +239,28 @@ def selection_options(function: Callable[..., int | None]) -> Callable[..., int 
 
     @functools.wraps(function)
     def packed(**given: Any) -> int | None:
-        from convcheck.plan.selection import Selection
-
         names = ("patterns", "sources", "targets", "where", "globs")
-        return function(selection=Selection(*(given.pop(name) for name in names)), **given)
+        return function(selection=_selection(*(given.pop(name) for name in names)), **given)
 
     for option in reversed(_SELECTION):
         packed = option(packed)
     return packed
+
+
+def _selection(
+    patterns: tuple[str, ...],
+    sources: tuple[str, ...],
+    targets: tuple[str, ...],
+    where: tuple[str, ...],
+    globs: tuple[str, ...],
+) -> Selection:
+    """Return a selection in which the patterns with a slash are of cases. With one of them, the
+    others stand for all cases of their specs.
+    """
+    if any("/" in one for one in patterns):
+        globs = (*globs, *(one if "/" in one else f"{one}/*" for one in patterns))
+        patterns = tuple(dict.fromkeys(one.partition("/")[0] for one in patterns))
+    return Selection(patterns, sources, targets, where, globs)
 
 
 def _part(

@@ -1,57 +1,30 @@
-"""`convcheck probe`: does a program speak the process protocol?"""
+"""`convcheck backend probe`: does a program speak the process protocol?"""
 
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
-import click
-
-from convcheck.cli.options import catalog, selection_options
-from convcheck.cli.options import specs_option as specs
-from convcheck.cli.progress import progress, progress_option
+from convcheck.backends.process.probe import Probe, questions
+from convcheck.cli.options import catalog
+from convcheck.cli.progress import progress
 from convcheck.errors import UnavailableError, UsageError
-
-if TYPE_CHECKING:
-    from convcheck.backends.process.probe import Probe
-    from convcheck.plan.selection import Selection
-    from convcheck.report.blocks import Block
+from convcheck.plan.select import select
+from convcheck.plan.selection import Selection
+from convcheck.report.blocks import BLANK, Block, Text
+from convcheck.report.draw import probe as page
+from convcheck.report.draw.console import put
 
 FAILED = 1
 STARTS = "starts"  # the first step
 SCHEME = "process:"
-EXAMPLE = """\b
-Examples:
-  convcheck probe --backend process:./mine
-  convcheck probe --backend 'process:python mine.py --fast' onnx.Cast-21
-  convcheck probe --backend process:./mine onnx.Cast-21 --from float32
-"""
 
 
-@click.command("probe", epilog=EXAMPLE)
-@selection_options
-@click.option("--backend", "address", metavar="process:COMMAND", required=True,
-              help="The program, as `convcheck run --backend` takes it.")  # fmt: skip
-@progress_option
-@specs
-def command(selection: Selection, address: str, specs: tuple[str, ...]) -> int:
-    """Check, step by step, that a program speaks the process protocol.
-
-    Stops at the first thing wrong, says what came, and which line of the protocol has it. Values
-    are not judged: that is for `convcheck run`. Without SPEC, every spec is asked. For each
-    combination of types, attribute values are tried until one is answered. Exit codes: 0 all well,
-    1 something is wrong, 4 it could not be started.
-    """
-    from convcheck.backends.process.probe import Probe, questions
-    from convcheck.plan.select import select
-    from convcheck.report.blocks import BLANK, Text
-    from convcheck.report.draw import probe as page
-    from convcheck.report.draw.console import put
-
+def main(selection: Selection, address: str) -> int:
+    """Check, step by step, that a program speaks the process protocol."""
     if not address.startswith(SCHEME) or not address.removeprefix(SCHEME).strip():
         hint = "--backend 'process:./mine --flag'; other backends need no probe"
         raise UsageError(f"{address!r} is not a program", hint=hint)
-    loaded = catalog(specs)
+    loaded = catalog()
     asked = questions(select(loaded, selection))
     probe = Probe(address.removeprefix(SCHEME), loaded, asked)
     put([Text(address, "bold"), BLANK])
@@ -69,9 +42,6 @@ def command(selection: Selection, address: str, specs: tuple[str, ...]) -> int:
 
 
 def _end(probe: Probe, wrong: bool) -> list[Block]:
-    from convcheck.report.blocks import BLANK, Text
-    from convcheck.report.draw import probe as page
-
     if wrong:
         return list(page.printed(probe.printed))
     first = probe.supported[-1].spec

@@ -133,7 +133,7 @@ def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[st
             sides.setdefault(run.backend.address, []).append((name, released(run)))
         return [("-", merge_shards(side, corpus.conversion)) for side in sides.values()]
     for path, run in runs[1:]:
-        check_comparable(runs[0][1], run, (runs[0][0], path), instead="")
+        check_comparable(runs[0][1], run, (runs[0][0], path))
     return runs
 
 

@@ -1,4 +1,4 @@
-"""`convcheck run`: ask, judge, report."""
+"""`convcheck run`: ask, judge, report. What is heavy is imported once workers are started."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING
 import click
 
 from convcheck.cli.ask_run import ask_run, kept_until_done, opened_journal, planned, shared
-from convcheck.cli.chain_run import chains_of_run
-from convcheck.cli.options import backends_option, catalog, selection_options, shard_option
-from convcheck.cli.options import specs_option as specs
+from convcheck.cli.options import catalog
 from convcheck.cli.outputs import check_outputs
 from convcheck.cli.reports import (
     INTERRUPTED,
     Reports,
     hold_to_known,
-    report_options,
     write_reports,
 )
-from convcheck.cli.run_options import RunOptions, corpus_of_run, run_options
+from convcheck.cli.run_options import RunOptions, corpus_of_run
 from convcheck.cli.several import refuse_what_is_of_one, show_side_by_side
 from convcheck.cli.turns import each, selected
 from convcheck.errors import UsageError
@@ -31,6 +28,7 @@ from convcheck.pool.forkserver import start_server
 from convcheck.streams import say
 from convcheck.wording import plural
 
+ANSWERS = "answers:"
 if TYPE_CHECKING:
     from convcheck.gate.known import KnownList
     from convcheck.judge.result import RunResult
@@ -41,40 +39,8 @@ if TYPE_CHECKING:
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
 
-EXAMPLE = """\b
-Examples:
-  convcheck run --backend ort
-  convcheck run --backend ort onnx.Cast-21 --to float8 --where saturate=0 --tier boundary
-  convcheck run --backend ort --backend onnx-reference onnx.Cast-21
-  convcheck run --backend 'process:./mine --flag' --known known.toml --html report.html
-  convcheck run --backend mypackage.mymodule:MyBackend --fail-fast --json report.json
-  convcheck run --backend ort --shard 3/16 --json shard-3.json
-  convcheck run --backend ort --chains onnx.Cast-21 --from float64
-"""
 
-
-@click.command("run", epilog=EXAMPLE)
-@backends_option
-@selection_options
-@run_options
-@shard_option
-@click.option(
-    "--resume", metavar="FILE",
-    help="Keep results in FILE as they come; resume from it after an interruption.",
-)  # fmt: skip
-@click.option("--fail-fast", is_flag=True, help="Stop at the first failing case.")
-@click.option(
-    "--max-failures", type=click.IntRange(1), metavar="N", help="Stop when N cases have failed."
-)
-@click.option(
-    "--chains", is_flag=True,
-    help="Ask chains of two and three casts, as graphs in every setting of the backend, and not "
-    "single casts; with --tier boundary, all of which some input tells.",
-)  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Print what would be asked, without asking it.")
-@report_options
-@specs
-def command(
+def main(
     selection: Selection,
     backends: tuple[str, ...],
     options: RunOptions,
@@ -84,35 +50,66 @@ def command(
     max_failures: int | None,
     chains: bool,
     dry_run: bool,
+    update: bool,
     reports: Reports,
-    specs: tuple[str, ...],
 ) -> int:
-    """Run test vectors against a backend and report where it departs from the standard.
-
-    Without SPEC, run every spec of the standard that the backend implements. SPEC may be a glob:
-    'onnx.*'. A pattern that matches nothing is an error. Exit codes: 0 everything judged passed
-    (or is a known failure, unchanged), 1 a failure, 2 bad input, 3 nothing was judged, 4 the
-    backend could not be started. Of several backends, the gravest counts: 1 before 4 before 3.
-    """
-    inputs = {"--known": reports.known, "--inputs": options.inputs}
+    """Put vectors to backends, and report."""
+    answers = (one.removeprefix(ANSWERS) for one in backends if one.startswith(ANSWERS))
+    inputs = {"--known": reports.known, "--inputs": options.inputs, "answers": next(answers, None)}
     check_outputs({**reports.outputs, "--resume": resume}, inputs)
-    _start_early(() if dry_run else backends, options)
-    loaded = catalog(specs)
+    begun = update and _is_new(reports.known, part)
+    started = () if dry_run else [one for one in backends if not one.startswith(ANSWERS)]
+    _start_early(started, options)
+    loaded = catalog()
     cases, corpus = _asked_of(loaded, selection, backends, options, chains)
-    _start_others(() if dry_run else backends, options, len(cases) // (part[1] if part else 1))
+    _start_others(started, options, len(cases) // (part[1] if part else 1))
     most = 1 if fail_fast else max_failures
     if dry_run:
         return _dry_run(cases, corpus, part)
     if not backends:
-        raise UsageError("which backend?", hint="--backend ort; see `convcheck list backends`")
+        raise UsageError("which backend?", hint="--backend ort; see `convcheck show backends`")
     if len(set(backends)) > 1:
         refuse_what_is_of_one(reports, {"--resume": resume}, "--backend")
         return _side_by_side(backends, cases, corpus, options, most, part, reports)
-    known = _known(reports.known, loaded, options, fail_fast, max_failures)
+    known = _known(reports.known, loaded, options, most, begun)
     journal = _journal(resume, backends[0], cases, corpus, options, part, loaded)
-    result = ask_run(backends[0], cases, corpus, options, most=most, part=part, journal=journal)
+    result = _asked_backend(backends[0], cases, corpus, options, most, part, journal)
+    if update and reports.known and not result.interrupted:
+        known = _updated(result, loaded, reports.known, not begun)
     code = _report(result, loaded, reports, known)
     return kept_until_done([journal] if journal else [], code, [INTERRUPTED])
+
+
+def _asked_backend(
+    backend: str, cases: Sequence[Case], corpus: Corpus, options: RunOptions, most: int | None,
+    part: tuple[int, int] | None, journal: Journal | None,
+) -> RunResult:  # fmt: skip
+    if backend.startswith(ANSWERS):
+        from convcheck.cli.answers import answered_run
+
+        return answered_run(backend, cases, corpus, options)
+    return ask_run(backend, cases, corpus, options, most=most, part=part, journal=journal)
+
+
+def _is_new(path: str | None, part: tuple[int, int] | None) -> bool:
+    """Return whether --update begins a list. Raises UsageError if it has no file to write to."""
+    if path is None or path == "-":
+        raise UsageError("--update needs --known FILE", hint="--known known.toml --update")
+    if part:
+        hint = "`convcheck known FILE REPORT --update` takes the merged report"
+        raise UsageError("--update does not go with --shard", hint=hint)
+    check_outputs({"--known": path})
+    return not os.path.exists(path)
+
+
+def _updated(result: RunResult, loaded: Catalog, path: str, update: bool) -> KnownList | None:
+    """Bring the list in a file up to date, and return it; None if there is none."""
+    from convcheck.cli.known import is_judged, write_list
+    from convcheck.gate.known import read_known
+
+    if is_judged(result):
+        write_list(result, loaded, path, update)
+    return read_known(path, loaded) if os.path.exists(path) else None
 
 
 def _asked_of(
@@ -121,8 +118,11 @@ def _asked_of(
 ) -> tuple[list[Case], Corpus]:  # fmt: skip
     """Return the cases that are asked, and their vectors."""
     if chains:
+        from convcheck.cli.chain_run import chains_of_run
+
         return chains_of_run(loaded, selection, backends, options)
-    cases = selected(loaded, selection, backends, options.tier)
+    asked = [one for one in backends if not one.startswith(ANSWERS)]
+    cases = selected(loaded, selection, asked, options.tier)
     return cases, corpus_of_run(loaded, options, cases)
 
 
@@ -150,21 +150,23 @@ def _start_others(backends: Sequence[str], options: RunOptions, cases: int) -> N
 
 
 def _known(
-    path: str | None, loaded: Catalog, options: RunOptions, fail_fast: bool, most: int | None
+    path: str | None, loaded: Catalog, options: RunOptions, most: int | None, begun: bool
 ) -> KnownList | None:
     """Read the list before the run, and once: what is wrong in it is better said at once, and a
-    pipe has it only once.
+    pipe has it only once. There is none yet where it is `begun`.
     """
     if path is None:
         return None
-    given = {"--inputs": options.inputs, "--fail-fast": fail_fast, "--max-failures": most}
+    given = {"--inputs": options.inputs, "--fail-fast or --maxfail": most}
     if other := next((name for name, value in given.items() if value), None):
         hint = f"leave out {other}: a list is for all inputs of a tier"
         raise UsageError(f"--known does not go with {other}", hint=hint)
+    if begun:
+        return None
     from convcheck.gate.known import read_known, refuse_causes
 
     known = read_known(path, loaded)
-    if options.causes == "none":
+    if options.no_causes:
         refuse_causes(known, options.tier)
     return known
 

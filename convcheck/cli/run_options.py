@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -12,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from convcheck.cli.options import SECONDS
-from convcheck.cli.progress import progress_option
+from convcheck.cli.options import JOBS, SEED, TIER, TIMEOUT
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,24 +27,22 @@ _MOST_SAMPLES = 10**12
 class RunOptions:
     """What the options say. `timeout` is in seconds; `jobs` is None for one worker a core."""
 
-    tier: Tier
-    level: Level
     jobs: int | None
     timeout: float
+    tier: Tier = "edge"
+    level: Level = "disputed"
     #: Of the random part of the inputs.
-    seed: int
-    #: The most elements that an output may have to be fetched.
-    max_elements: int
+    seed: int = 0
     #: A file with the user's own inputs, None for the tier's.
-    inputs: str | None
+    inputs: str | None = None
     #: How many samples are asked of sources too wide to be asked whole.
-    samples: int
+    samples: int = 0
     #: The address of a cluster, None for processes on this machine.
-    executor: str | None
+    executor: str | None = None
     #: Whether answers are held against those in other calls and with other options.
-    consistency: bool
-    #: Which causes are tried on what fails: all, or none.
-    causes: str
+    consistency: bool = False
+    #: Whether no causes are tried on what fails.
+    no_causes: bool = False
 
 
 def _samples(context: click.Context, parameter: click.Parameter, text: str) -> int:
@@ -61,38 +57,11 @@ def _samples(context: click.Context, parameter: click.Parameter, text: str) -> i
     return found
 
 
-JOBS = click.option(
-    "--jobs",
-    "-j",
-    type=click.IntRange(1),
-    help="Number of worker processes; one per core by default.",
-)
-TIMEOUT = click.option(
-    "--timeout",
-    type=SECONDS,
-    default=30.0,
-    show_default=True,
-    help="Seconds that one call to the backend may take.",
-)
-SEED = click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Seed of the random part of the inputs.",
-)
 EXECUTOR = click.option(
     "--executor", metavar="URL", help="Ask from the workers of a Dask cluster: dask://HOST:PORT."
 )
 _OPTIONS = (
-    click.option(
-        "--tier",
-        type=click.Choice(["edge", "boundary", "exhaustive"]),
-        default="edge",
-        show_default=True,
-        help="Which inputs: the notable ones, every rounding boundary, or every bit pattern of "
-        "sources of up to 32 bits.",
-    ),
+    TIER,
     click.option(
         "--level",
         default="disputed",
@@ -104,25 +73,17 @@ _OPTIONS = (
     TIMEOUT,
     SEED,
     click.option(
-        "--max-elements",
-        type=click.IntRange(1),
-        envvar="CONVCHECK_MAX_ELEMENTS",
-        default=1 << 24,
-        show_default=True,
-        help="Neither compute nor fetch an output of more elements.",
-    ),
-    click.option(
         "--inputs",
         metavar="FILE",
-        help="Ask your own bit patterns: a file of one per line, in hex.",
+        help="Test the inputs in FILE: one hex bit pattern per line.",
     ),
     click.option(
         "--samples",
         callback=_samples,
         default="0",
         metavar="N",
-        help="With --tier boundary, also ask N samples of each source that is too wide to be asked "
-        "whole: from each binade, and near every tie.",
+        help="With --tier boundary, also test N random inputs of each 64-bit source type, spread "
+        "over binades and near ties.",
     ),
     EXECUTOR,
     click.option(
@@ -131,14 +92,7 @@ _OPTIONS = (
         help="Ask again at other positions, in other lengths, in another order and under the "
         "backend's other options: the bits must not change.",
     ),
-    click.option(
-        "--causes",
-        type=click.Choice(["all", "none"]),
-        default="all",
-        show_default=True,
-        help="Which wrong conversions are tried on what fails, to say why it does.",
-    ),
-    progress_option,
+    click.option("--no-causes", is_flag=True, help="Do not try known bug patterns on failures."),
 )
 
 
@@ -168,7 +122,7 @@ run_options = packed_options(RunOptions, [f.name for f in fields(RunOptions)], _
 # parameters of `run` and `survey` on which it depends what is asked, and how it is judged
 _SHARED = (
     "patterns", "sources", "targets", "where", "globs", "tier", "level", "seed", "samples",
-    "consistency", "causes", "chains",
+    "consistency", "no_causes", "chains",
 )  # fmt: skip
 
 
@@ -188,17 +142,14 @@ def shared_options() -> tuple[tuple[str, str], ...]:
 
 
 def corpus_of_run(loaded: Catalog, options: RunOptions, cases: Sequence[Case]) -> Corpus:
-    """Open the vectors of a run, and have workers know the largest output.
-
-    Raises UsageError for inputs of one's own that do not go with the cases.
+    """Open the vectors of a run. Raises UsageError for inputs of one's own that do not go with the
+    cases.
     """
     from dataclasses import replace
 
-    from convcheck.backends.protocol import LIMIT_VARIABLE
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus, read_words
 
-    os.environ[LIMIT_VARIABLE] = str(options.max_elements)
     if options.samples and (options.inputs is not None or options.tier != "boundary"):
         given = "--inputs" if options.inputs is not None else f"--tier {options.tier}"
         hint = "--tier boundary --samples 1000000"

@@ -1,49 +1,99 @@
-"""`convcheck show`: the rule tables of a spec, or what changed between two versions."""
+"""`convcheck show`: specs, types, backends and cases, a line each; the rule tables of a spec."""
 
 from __future__ import annotations
 
-import click
+import contextlib
+from collections.abc import Iterable, Sequence
+from importlib.metadata import entry_points
 
-from convcheck.cli.options import catalog, complete_specs
-from convcheck.cli.options import specs_option as specs
-from convcheck.errors import UsageError
+from convcheck.backends.protocol import GROUP, backend_names
+from convcheck.cli.options import catalog
+from convcheck.errors import ConvcheckError, UsageError
+from convcheck.judge.words import clean
+from convcheck.plan.select import select, select_specs
+from convcheck.plan.selection import Selection
+from convcheck.report.draw.listing import columns, library_rows, name_rows, spec_rows, type_rows
+from convcheck.rules.load import Catalog, data_dir
+from convcheck.rules.model import Case
+from convcheck.streams import say
 from convcheck.wording import plural
 
-EXAMPLE = """\b
-Examples:
-  convcheck show onnx.Cast-21
-  convcheck show --diff onnx.Cast-23 onnx.Cast-24
-"""
+
+def main(what: str, selection: Selection, count: bool, tier: str, diff: bool) -> int:
+    """Print a list, the tables of specs, or what changed between two."""
+    if what == "backends":
+        return _say(columns([[name, _state(name)] for name in backend_names()]))
+    loaded = catalog()
+    if what == "cases":
+        cases = select(loaded, selection)
+        return _count(loaded, cases, tier) if count else _say(case.id for case in cases)
+    if any((selection.sources, selection.targets, selection.where, selection.globs)):
+        raise UsageError(f"no options select cases of {what}", hint="`convcheck show cases`")
+    if what == "types":
+        return _types(loaded)
+    if what == "specs":
+        specs = select_specs(loaded, selection.specs)
+        return _say(columns(spec_rows(specs), frozenset((2, 3, 4))))
+    return _pages(loaded, (what, *selection.specs), diff)
 
 
-@click.command("show", epilog=EXAMPLE)
-@click.argument("names", nargs=-1, metavar="SPEC [SPEC]", shell_complete=complete_specs)
-@click.option("--diff", is_flag=True, help="Show what changed from the first SPEC to the second.")
-@specs
-def command(names: tuple[str, ...], diff: bool, specs: tuple[str, ...]) -> int:
-    """Print the rule tables of a spec as the standard prints them, or what changed.
+def _types(loaded: Catalog) -> int:
+    _say(columns(type_rows(list(loaded.types.types.values())), frozenset((1, 3))))
+    _say(["", *columns(name_rows(loaded.types))])
+    return _say(["", *columns(library_rows(loaded.types))])
 
-    A number in brackets beside a cell refers to its level and citation, where these are not the
-    first ones.
-    """
-    from convcheck.plan.select import select_specs
+
+def _count(loaded: Catalog, cases: Sequence[Case], tier: str) -> int:
+    """Count the inputs of each case."""
+    from convcheck.vectors.corpus import open_corpus
+
+    corpus = open_corpus(loaded, tier, 0, data_dir("vectors"))  # type: ignore[arg-type]
+    counts = {case.id: corpus.count(case) for case in cases}
+    total = f"{sum(counts.values()):>9}  in {plural(len(cases), 'case')}"
+    return _say([*(f"{number:>9}  {name}" for name, number in counts.items()), total])
+
+
+def _pages(loaded: Catalog, names: Sequence[str], diff: bool) -> int:
+    """Print the rule tables of specs, or what changed from one to another."""
     from convcheck.report.draw.console import put
     from convcheck.report.spec_page import page
     from convcheck.rules.diff import diff as changes_between
 
-    wanted = 2 if diff else 1
-    if len(names) != wanted:
-        raise UsageError(
-            f"`show{' --diff' if diff else ''}` takes {plural(wanted, 'spec')}",
-            hint="convcheck show onnx.Cast-21, or convcheck show --diff onnx.Cast-23 onnx.Cast-24",
-        )
-    loaded = catalog(specs)
-    chosen = [select_specs(loaded, [name]) for name in names]
+    if diff and len(names) != 2:
+        hint = "convcheck show --diff onnx.Cast-23 onnx.Cast-24"
+        raise UsageError("`show --diff` takes 2 specs", hint=hint)
+    chosen = [spec for name in names for spec in select_specs(loaded, [name])]
     if diff:
-        old, new = chosen[0][0], chosen[1][0]
-        found = changes_between(old, new, loaded.types)
-        put(page.changes(old, new, found))
+        old, new = chosen
+        put(page.changes(old, new, changes_between(old, new, loaded.types)))
         return 0
-    for spec in chosen[0]:
+    for spec in chosen:
         put(page.spec_page(spec, loaded.types))
+    return 0
+
+
+def _state(name: str) -> str:
+    """Say which version of a backend there is, or why there is none."""
+    try:
+        return clean(_version(name))
+    except ConvcheckError as error:
+        why = clean(error.message.removeprefix(f"backend {name!r} is not available: "))
+        return f"not available: {why}" + (f"; {error.hint}" if error.hint else "")
+    except Exception as error:  # of another package: whatever its runtime raises
+        return f"not available: {type(error).__name__}: {clean(str(error))}"
+
+
+def _version(name: str) -> str:
+    """Have a backend opened for its version, unless it can say what there is without that."""
+    from convcheck.pool.local import introduced
+
+    available = None
+    with contextlib.suppress(ImportError):  # opening it tells it better
+        available = getattr(entry_points(group=GROUP)[name].load(), "available", None)
+    return str(available() if available else introduced(name).version)
+
+
+def _say(lines: Iterable[str]) -> int:
+    for line in lines:
+        say(line)
     return 0

@@ -10,6 +10,9 @@ import click
 
 from convcheck.cli.ask_run import ask_run, kept_until_done, opened_journal, planned
 from convcheck.cli.options import (
+    JOBS,
+    SEED,
+    TIMEOUT,
     backends_option,
     catalog,
     selection_options,
@@ -18,7 +21,7 @@ from convcheck.cli.options import (
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs, show
 from convcheck.cli.progress import progress_option
-from convcheck.cli.run_options import EXECUTOR, JOBS, SEED, TIMEOUT, RunOptions, packed_options
+from convcheck.cli.run_options import EXECUTOR, RunOptions, packed_options
 from convcheck.cli.turns import each, selected
 from convcheck.errors import UsageError
 
@@ -41,10 +44,7 @@ Examples:
 
 def _options(**given: Any) -> RunOptions:
     """Return the options of a run that a survey is."""
-    return RunOptions(
-        **given, level="disputed", max_elements=1 << 24, inputs=None, samples=0, consistency=False,
-        causes="none",
-    )  # fmt: skip
+    return RunOptions(**given, no_causes=True)
 
 
 _NAMES = ("tier", "jobs", "timeout", "seed", "executor")
@@ -92,7 +92,7 @@ def command(
 
     loaded = catalog(specs)
     if not backends:
-        raise UsageError("which backends?", hint="--backend ort; see `convcheck list backends`")
+        raise UsageError("which backends?", hint="--backend ort; see `convcheck show backends`")
     kept = {one: f"{resume}.{n}" for n, one in enumerate(dict.fromkeys(backends), 1) if resume}
     check_outputs({"--json": json_path, **{f"--resume {path}": path for path in kept.values()}})
     cases = _open(loaded, selected(loaded, selection, backends))

@@ -1,52 +1,28 @@
-"""Values on a command line: numbers, which may be negative, and the codes that they are."""
+"""Values on a command line, and the codes that they are."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-import click
+import numpy as np
 
 from convcheck.errors import UsageError
-
-if TYPE_CHECKING:
-    from convcheck.numerics.codes import Bits
-    from convcheck.rules.model import DType
-
-_NEGATIVE = re.compile(r"-(\.?[0-9].*|(inf|nan)(,.*)?)", re.IGNORECASE)
-_MARK = "\0"  # no argument of a program has one
-
-
-def is_negative_number(word: str) -> bool:
-    """Return whether an argument is a negative number, and no option."""
-    return _NEGATIVE.fullmatch(word) is not None
-
-
-class TakesNumbers(click.Command):
-    """A command that takes a negative number as an argument, with or without `--` before it."""
-
-    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Mark negative numbers, so that they are no options, and stay where they are."""
-        at = args.index("--") if "--" in args else len(args)
-        head = (_MARK + a if is_negative_number(a) else a for a in args[:at])
-        return super().parse_args(context, [*head, *args[at:]])
-
-
-def unmarked(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return arguments as they were given."""
-    return tuple(value.removeprefix(_MARK) for value in values)
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.decimal import spell_fraction
+from convcheck.numerics.format import Float, Text
+from convcheck.numerics.words import OutsideFormatError, code_of
+from convcheck.report.draw.explain import Explained, nearest
+from convcheck.rules.model import Case, DType, Spec
+from convcheck.semantics.evaluate import compile_case, evaluate
+from convcheck.semantics.trace import trace
+from convcheck.vectors.form import form_decision
+from convcheck.vectors.model import VectorSet
 
 
 def code_of_word(source: DType, word: str) -> tuple[int | str, bool]:
     """Return the code of a value of a type, and whether the type has just this value. Raises
     UsageError for one that it does not have.
     """
-    from convcheck.numerics.format import Float, Text
-    from convcheck.numerics.words import OutsideFormatError, code_of
-
     fmt = source.format
     if isinstance(fmt, Text):
         return word, True
@@ -61,8 +37,6 @@ def code_of_word(source: DType, word: str) -> tuple[int | str, bool]:
 
 def elements_in(dtype: DType, words: Iterable[str]) -> list[str]:
     """Return the values in words, each of which may be a list: 1,2 or [1, 2]. A text is one."""
-    from convcheck.numerics.format import Text
-
     if isinstance(dtype.format, Text):
         return list(words)
     return [each.strip() for word in words for each in word.strip("[]").split(",")]
@@ -72,8 +46,6 @@ def read_values(dtype: DType, words: Iterable[str]) -> tuple[Bits, list[str]]:
     """Return the codes of values, and a note for each that the type does not have. Raises
     UsageError as `code_of_word` does.
     """
-    from convcheck.report.draw.explain import nearest
-
     words = list(words)
     read = [code_of_word(dtype, word) for word in words]
     pairs = zip(words, read, strict=True)
@@ -83,9 +55,6 @@ def read_values(dtype: DType, words: Iterable[str]) -> tuple[Bits, list[str]]:
 
 def _has(source: DType) -> str:
     """Say what numbers a type has, for a hint."""
-    from convcheck.numerics.decimal import spell_fraction
-    from convcheck.numerics.format import Float, Text
-
     fmt = source.format
     assert not isinstance(fmt, Text)  # noqa: S101
     digits = 9 if isinstance(fmt, Float) else 20
@@ -99,8 +68,19 @@ def _has(source: DType) -> str:
 
 def bits_of(dtype: DType, codes: Sequence[int | str]) -> Bits:
     """Return an array of codes, shape (n,)."""
-    import numpy as np
-
     bits = np.empty(len(codes), dtype.format.storage)
     bits[:] = codes
     return bits
+
+
+def explained(spec: Spec, case: Case, word: str) -> Explained:
+    """Return one input of a case with what decides it."""
+    code, exact = code_of_word(case.inputs[0], word)
+    found = trace(compile_case(spec, case), case, bits_of(case.inputs[0], [code]))
+    return Explained(spec, case, word, code, exact, found)
+
+
+def vectors_of(spec: Spec, case: Case, values: Sequence[str]) -> VectorSet:
+    """Return inputs of a case with their expected values."""
+    bits = bits_of(case.inputs[0], [code_of_word(case.inputs[0], word)[0] for word in values])
+    return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec))

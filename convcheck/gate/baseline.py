@@ -8,15 +8,14 @@ from datetime import date
 
 from convcheck.causes.gather import gathered
 from convcheck.errors import Place
-from convcheck.gate.compare import CheckedEntry, Comparison, Every, cases_of, compare, existing
-from convcheck.gate.entry_text import fresh, fresh_of_cause, judged_table, rewritten
+from convcheck.gate.compare import CheckedEntry, Comparison, Every, compare
+from convcheck.gate.entry_text import fresh, fresh_of_cause, judged_table
 from convcheck.gate.failures import Key, predicted_by
 from convcheck.gate.known import released
-from convcheck.gate.known_file import KnownEntry, KnownList
+from convcheck.gate.known_file import KnownList
 from convcheck.gate.problems import is_judged, repaired
 from convcheck.gate.toml import Table, lines_of
 from convcheck.judge.result import CauseInWords, RunResult, gates
-from convcheck.rules.case_names import compact_names
 
 HEAD = "# What was judged. A run in which one of these cases is declined fails.\n"
 
@@ -75,8 +74,6 @@ def updated(
     comparison = compare(free, known, every, today)
     findings = comparison.findings
     edits = [edit for f in findings if (edit := _edit(f, prune)) is not None]
-    compared = {finding.entry.place for finding in findings}
-    edits += _modernised([e for e in known.entries if e.place not in compared], every)
     new = [] if prune else _new(free, comparison)
     removed = sum(not edit.text for edit in edits)
     narrowed = sum(edit.narrows for edit in edits)
@@ -109,23 +106,12 @@ def _edit(finding: CheckedEntry, prune: bool) -> _Edit | None:
         return _Edit(entry.table, "")
     narrows = bool(finding.unknown or finding.otherwise or finding.freed)
     narrows = narrows and (finding.same or bool(finding.away))
-    if prune and not (narrows or entry.outdated):
+    if prune and not narrows:
         return None
     text = repaired(finding)
     if text == "\n".join(entry.table.lines) + "\n":
         return None
     return _Edit(entry.table, text, narrows)
-
-
-def _modernised(entries: Sequence[KnownEntry], every: Every) -> Iterator[_Edit]:
-    """Rewrite entries of other tiers and versions that an earlier version of convcheck wrote."""
-    for entry in entries:
-        if entry.outdated:
-            names = [name.name for name in entry.names]
-            if not entry.waived:
-                found, _ = cases_of(entry.names, existing(entry.names, (), every))
-                names = compact_names(found) or names
-            yield _Edit(entry.table, rewritten(entry, names, None, "", late=False))
 
 
 def _joined(text: str, edits: Sequence[_Edit], new: Sequence[str]) -> str:

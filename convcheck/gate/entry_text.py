@@ -86,7 +86,6 @@ def rewritten(
     table = tables[0]
     if tuple(names) != tuple(name.name for name in entry.names):
         table["case"] = names[0] if len(names) == 1 else _array(names)
-    table.pop("inputs", None)  # earlier versions wrote it
     for key in ("corpus", "count", "digest") if now else ():
         value = corpus if key == "corpus" else getattr(now, key)
         if key in table and table[key] != value:

@@ -59,7 +59,7 @@ def refuse_causes(known: KnownList, tier: str) -> None:
     for entry in known.entries:
         if entry.cause and entry.tier in ("", tier):
             said = "an entry of a cause, and a run in which no causes were tried"
-            hint = "run it without --causes none, or with a list of rules"
+            hint = "run it without --no-causes, or with a list of rules"
             raise entry.table.wrong("cause", said, hint)
 
 

@@ -36,11 +36,7 @@ _KEYS = {
     JUDGED: (("case",), ()),
 }  # fmt: skip
 _AS_WRITTEN = (*OF_A_RULE, "tier", "reason", "issue", "until")
-_OUTDATED = {
-    "case": "an entry under [[known]] names its cases one by one, without globs",
-    "inputs": "'inputs' is no longer part of an entry",
-}
-_WRITES = "`convcheck baseline` writes it"
+_WRITES = "`convcheck known` writes it"
 _GLOB, _QUOTED = re.compile(r"[*?\[]"), re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
@@ -87,13 +83,6 @@ class KnownEntry:
         return self.table.name == WAIVER
 
     @property
-    def outdated(self) -> str:
-        """The key that is written as earlier versions wrote it, '' for none."""
-        if "inputs" in self.table.values:
-            return "inputs"
-        return "case" if not self.waived and any(_GLOB.search(n.name) for n in self.names) else ""
-
-    @property
     def place(self) -> Place:
         """Where the entry stands."""
         return self.table.place
@@ -121,20 +110,15 @@ class KnownList:
     judged: tuple[CaseName, ...] = ()
 
 
-def read_known(path: str, catalog: Catalog, outdated: bool = False) -> KnownList:
+def read_known(path: str, catalog: Catalog) -> KnownList:
     """Read a list of known failures, which may name causes of a catalogue.
 
-    `outdated` allows a list that an earlier version wrote. Raises UsageError with file and line;
-    SpecError if the causes themselves cannot be read.
+    Raises UsageError with file and line; SpecError if the causes themselves cannot be read.
     """
     text, tables = read_tables(path, KINDS, "a list of known failures, in TOML")
     for table in tables:
         _check(table)
     entries = tuple(_entry(table) for table in tables if table.name != JUDGED)
-    for entry in entries:
-        if not outdated and (key := entry.outdated):
-            hint = f"`convcheck baseline … --out {path} --update` rewrites the list"
-            raise entry.table.wrong(key, _OUTDATED[key], hint)
     _check_causes([entry for entry in entries if entry.cause], catalog)
     judged = tuple(table for table in tables if table.name == JUDGED)
     return KnownList(path, text, entries, judged, tuple(n for t in judged for n in _names(t)))
@@ -211,7 +195,7 @@ def _versions(text: Any) -> SpecifierSet | None:
 _WORDS = {"verdict": tuple(sorted(FAILURES)), "tier": ("edge", "boundary", "exhaustive")}
 # how to tell a value that fits, what it has to be, and a hint
 _VALUES: dict[str, tuple[Callable[[Any], object], str, str]] = {
-    "case": (_texts, "a name of cases or a list of names", "as `convcheck list cases` prints them"),
+    "case": (_texts, "a name of cases or a list of names", "as `convcheck show cases` prints them"),
     "cause": (_texts, "the name of a cause or a list of names", _WRITES),
     "rule": (_text("|.+ / .+"), "a rule and its row",
              "as reports print them, 'RULE / ROW'; '' for a case that failed as a whole"),
@@ -242,6 +226,10 @@ def _check(table: Table) -> None:
     if missing := [key for key in required if key not in values]:
         said = f"[[{table.name}]] has no {' and no '.join(map(repr, missing))}"
         raise UsageError(said, place=table.place)
+    if table.name == KNOWN and any(map(_GLOB.search, _texts(values["case"]))):
+        hint = "name them in braces, or remove the entry: `--update` writes it"
+        said = "an entry under [[known]] names its cases one by one, without globs"
+        raise table.wrong("case", said, hint)
     for key, other in (("digest", "count"), ("count", "tier")):
         if key in values and other not in values:
             raise table.wrong(key, f"a {key!r} goes with a {other!r}", _WRITES)
@@ -251,8 +239,6 @@ def _check(table: Table) -> None:
 
 
 def _check_value(table: Table, key: str, value: Any, known: Sequence[str]) -> None:
-    if key == "inputs" and table.name != JUDGED:  # earlier versions wrote it
-        return
     if key not in known:
         hint = meant(key, known, f"[[{table.name}]] has {', '.join(known)}")
         raise table.wrong(key, f"unknown key {key!r} in [[{table.name}]]", hint)

@@ -165,9 +165,9 @@ def notes(comparison: Comparison, known: KnownList, unversioned: int) -> Iterabl
     if moved := sum(f.moved and f.fault is None and f.excused and not f.away for f in findings):
         entries = plural(moved, "entry", "entries")
         yield (f"the vectors of {entries} of {path} have changed, but the failures have not; "
-               "`convcheck baseline --update` writes that down")  # fmt: skip
+               "`--known FILE --update` writes that down")  # fmt: skip
     declined = sum(not is_judged(case) for case in comparison.failures.cases.values())
     if declined and not known.judged:
         yield (f"{path} does not say what was judged, so nothing holds the backend to "
-               f"{plural(declined, 'case')} not judged here; `convcheck baseline --update` writes "
+               f"{plural(declined, 'case')} not judged here; `--known FILE --update` writes "
                "that down")  # fmt: skip

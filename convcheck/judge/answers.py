@@ -112,7 +112,7 @@ class CallAnswers:
     """The answers of n whole calls: `got` is of meaning where `state` is ANSWERED.
 
     An answer may have any number of outputs of any type and shape: to judge that is the judge's.
-    `left_out` calls were not asked since their answers have more elements than --max-elements.
+    `left_out` calls were not asked since their answers have more than `max_elements()`.
     """
 
     got: tuple[Outputs | Oversized | None, ...]

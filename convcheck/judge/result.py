@@ -668,7 +668,7 @@ def search_failed(fault: str) -> str:
 def not_asked(count: int) -> str:
     """Say that calls were left out."""
     calls = f"{plural(count, 'call')} {'was' if count == 1 else 'were'} not asked"
-    return f"{calls}: an answer of more elements than --max-elements allows"
+    return f"{calls}: an answer of more elements than CONVCHECK_MAX_ELEMENTS allows"
 
 
 def gates(group: Group, level: Level) -> bool:

@@ -175,29 +175,24 @@ class RunDifference(Record, frozen=True, kw_only=True):
         return not any(self.summary.values())
 
 
-def check_comparable(
-    old: RunResult,
-    new: RunResult,
-    names: tuple[str, str],
-    instead: str = "; or compare them anyway with --any-corpus",
-) -> None:
-    """Raise UsageError where the runs, of the files `names`, asked other vectors; `instead` is what
-    may be done beside making one of them again.
-    """
+def check_comparable(old: RunResult, new: RunResult, names: tuple[str, str]) -> None:
+    """Raise UsageError if the runs, of the files `names`, asked other vectors."""
     said = []
     if old.tier != new.tier:
         said.append(f"the {old.tier} tier in {names[0]}, the {new.tier} tier in {names[1]}")
     elif specs := loose(old, new):
         said.append(f"other vectors of {', '.join(specs)}")
     if said:
-        hint = "make one of them again with the same specs, tier, seed and inputs" + instead
+        hint = "make one of them again with the same specs, tier, seed and inputs"
         raise UsageError(f"the runs did not ask the same questions: {said[0]}", hint=hint)
 
 
 def loose(old: RunResult, new: RunResult) -> tuple[str, ...]:
     """Return the names of the specs that both runs ask, with other vectors."""
     before = dict(old.corpora)
-    return tuple(name for name, sha in new.corpora if before.get(name, sha) != sha)
+    other = old.tier != new.tier
+    both = (pair for pair in new.corpora if pair[0] in before)
+    return tuple(name for name, sha in both if other or before[name] != sha)
 
 
 def diff_runs(old: RunResult, new: RunResult) -> RunDifference:

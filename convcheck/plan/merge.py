@@ -37,7 +37,7 @@ def merge_shards(parts: Named, rules: Rules) -> RunResult:
             hint = "`convcheck run --shard 1/4 --json FILE` makes one"
             raise UsageError(f"{name} is a whole run, not a shard of one", hint=hint)
         if result.ended_early:
-            hint = "run it again without --fail-fast and --max-failures"
+            hint = "run it again without --fail-fast and --maxfail"
             raise UsageError(f"{name} was ended early: it has a part of its shard", hint=hint)
         if result.interrupted:
             hint = "run it again with --resume, or from the start"

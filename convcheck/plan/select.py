@@ -45,7 +45,7 @@ def select_of(catalog: Catalog, found: list[Case], selection: Selection) -> list
     tests += [("--from", w, _has_source(names)) for w, names in sources.items()]
     tests += [("--to", w, _has_target(names)) for w, names in targets.items()]
     tests += [("--where", w, _has_value(catalog, found, w)) for w in selection.where]
-    tests += [("--case", w, _is_like(w)) for w in selection.globs]
+    tests += [("--case", w, _is_like(found, w)) for w in selection.globs]
     for option, word, test in tests:
         if not any(map(test, found)):
             raise _nothing(option, word, selection, found)
@@ -54,7 +54,7 @@ def select_of(catalog: Catalog, found: list[Case], selection: Selection) -> list
         found = [case for case in found if not wanted or any(test(case) for test in wanted)]
     found = [case for case in found if _where(case, selection.where)]
     if not found:
-        raise UsageError("no case matches all of these together", hint="`convcheck list cases`")
+        raise UsageError("no case matches all of these together", hint="`convcheck show cases`")
     return found
 
 
@@ -62,7 +62,7 @@ def select_specs(catalog: Catalog, patterns: Sequence[str]) -> list[Spec]:
     """Return the specs that match any of the globs, all without one. Raises UsageError."""
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in catalog.specs):
-            hint = meant(pattern, catalog.specs, "`convcheck list specs`")
+            hint = meant(pattern, catalog.specs, "`convcheck show specs`")
             raise UsageError(f"no spec matches {pattern!r}", hint=hint)
     chosen = (n for n in catalog.specs if not patterns or any(fnmatchcase(n, p) for p in patterns))
     return list(read_all(catalog.specs.__getitem__, chosen))
@@ -80,7 +80,7 @@ def _types(catalog: Catalog, words: Iterable[str]) -> dict[str, frozenset[str]]:
     for word in words:
         known = [*catalog.types.types, *catalog.types.sets]
         if word not in known:
-            hint = meant(word, known, "`convcheck list types`")
+            hint = meant(word, known, "`convcheck show types`")
             raise UsageError(f"unknown type {word!r}", hint=hint)
         types[word] = frozenset(catalog.types.sets.get(word, (word,)))
     return types
@@ -94,8 +94,12 @@ def _has_target(names: frozenset[str]) -> Callable[[Case], bool]:
     return lambda case: any(t.name in names for t in case.outputs)
 
 
-def _is_like(pattern: str) -> Callable[[Case], bool]:
-    return lambda case: fnmatchcase(case.id, pattern) or fnmatchcase(case.name, pattern)
+def _is_like(found: Sequence[Case], pattern: str) -> Callable[[Case], bool]:
+    def is_like(case: Case, glob: str = pattern) -> bool:
+        return fnmatchcase(case.id, glob) or fnmatchcase(case.name, glob)
+
+    # what names no case may be the first part of some
+    return is_like if any(map(is_like, found)) else lambda case: is_like(case, f"{pattern}/*")
 
 
 def _has_value(catalog: Catalog, found: Sequence[Case], word: str) -> Callable[[Case], bool]:
@@ -126,7 +130,7 @@ def _where(case: Case, where: Sequence[str]) -> bool:
 def _nothing(option: str, word: str, selection: Selection, found: Sequence[Case]) -> UsageError:
     specs = ", ".join(selection.specs) or "any spec"
     example = f", such as {found[0].id}" if found else ""
-    hint = f"see `convcheck list cases`{example}"
+    hint = f"see `convcheck show cases`{example}"
     if option == "--where":
         name, _, value = word.partition("=")
         known = (_values(case) for case in found)

@@ -17,7 +17,7 @@ from convcheck.wording import meant
 def find_spec(catalog: Catalog, name: str) -> Spec:
     """Find a spec by its id. Raises UsageError with close matches."""
     if name not in catalog.specs:
-        hint = meant(name, catalog.specs, "`convcheck list specs`")
+        hint = meant(name, catalog.specs, "`convcheck show specs`")
         raise UsageError(f"there is no spec {name!r}", hint=hint)
     return catalog.specs[name]
 
@@ -32,7 +32,7 @@ def find_case(
     head, slash, rest = name.partition("/")
     spec = find_spec(catalog, head)
     if not slash and spec.body.whole_calls:
-        hint = f"`convcheck list cases {spec.id}`, such as {next(cases(spec)).id}"
+        hint = f"`convcheck show cases {spec.id}`, such as {next(cases(spec)).id}"
         raise UsageError(f"which case of {spec.id}?", hint=hint)
     if not slash:
         if source is None or target is None:
@@ -74,7 +74,7 @@ def _listed(spec: Spec, name: str) -> Case:
     ids = {case: case.id.split("/") for case in known}
     found = [c for c, words in ids.items() if words[1] == parts[1] and set(parts) <= set(words)]
     if not found:
-        hint = meant(name, (c.id for c in known), f"`convcheck list cases {spec.id}`")
+        hint = meant(name, (c.id for c in known), f"`convcheck show cases {spec.id}`")
         raise UsageError(f"{name!r} is not a case", hint=hint)
     stated = {(a.name, a.default) for a in spec.attributes}
     return min(found, key=lambda case: len(set(case.attributes) - stated))
@@ -103,7 +103,7 @@ def _by_id(spec: Spec) -> Mapping[str, Case]:
 def _check_pair(spec: Spec, source: DType, target: DType) -> None:
     """Refuse a pair that is neither in the spec's lists nor among those that it asks besides."""
     if not is_listed(spec, source, target):
-        hint = f"`convcheck list cases {spec.id}`"
+        hint = f"`convcheck show cases {spec.id}`"
         raise UsageError(f"{spec.id} has no case from {source} to {target}", hint=hint)
 
 

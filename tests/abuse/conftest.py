@@ -19,7 +19,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for words in (
         (*RUN.split(), "--json", "r.json"),
         ("run", *failing, "--json", "failing.json"),
-        ("baseline", "--report", "failing.json", "--out", "k.toml"),
+        ("known", "k.toml", "failing.json"),
         *((*f"run --backend reference {ONE} onnx.Cast-23 --shard {n}/2".split(), "--json",
            f"s{n}.json") for n in (1, 2)),
     ):  # fmt: skip

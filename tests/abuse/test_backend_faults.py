@@ -52,7 +52,7 @@ FAULTS = (
 
 ADAPTERS = ("ReturnsArray", "ReturnsNothing", "ReturnsFloat", "ReturnsScalar", "RefusesWithNone",
             "RefusesAtLength")  # fmt: skip
-SERVE = f"process:{sys.executable} -m convcheck serve {PLANTED}:"
+SERVE = f"process:{sys.executable} -m convcheck backend serve {PLANTED}:"
 ASKED_OF = [
     *((f"{PLANTED}:", fault) for fault in FAULTS),
     *((SERVE, fault) for fault in FAULTS if fault.backend in ADAPTERS),
@@ -113,10 +113,10 @@ def test_what_is_said_at_length_is_cut_in_every_format(fault: Fault, tmp_path: P
 
 
 @pytest.mark.parametrize(("command", "what", "code"), [
-    ("run", "hello", 4), ("probe", "hello", 1), ("probe", "type", 1)
+    ("run", "hello", 4), ("backend probe", "hello", 1), ("backend probe", "type", 1)
 ])  # fmt: skip
 def test_a_long_greeting_is_cut(command: str, what: str, code: int) -> None:
-    done = convcheck(command, "--backend", f"{PROGRAM} {what}", *TO_TEXT[:1], cwd=ROOT)
+    done = convcheck(*command.split(), "--backend", f"{PROGRAM} {what}", *TO_TEXT[:1], cwd=ROOT)
     assert done.returncode == code, done.stdout + done.stderr
     assert "…" in done.stdout + done.stderr
     assert len(done.stdout) + len(done.stderr) < MOST

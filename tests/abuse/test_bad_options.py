@@ -16,10 +16,10 @@ LINES = (
     ("run --backend reference onnx.Cast-21 --timeout 1e99", 2, "0.1<=x<=86400"),
     ("survey --backend reference onnx.Cast-21 --timeout nan", 2, "nan is not a number of seconds"),
     ("explain onnx.Cast-21/bool-to-float32 1 --timeout inf", 2, "0.1<=x<=86400"),
-    (f"repro onnx.Cast-21/float64-to-float16 --backend ort --group {'9' * 5000}", 2, "no finding"),
-    (f"serve {PLANTED}:CannotStart", 4, "could not be started: "),
-    (f"serve {PLANTED}:ExitsAtStart", 4, "could not be started: "),
-    ("probe --backend process:./not-there onnx.Cast-21", 4, "not-there"),
+    (f"repro onnx.Cast-21/float64-to-float16 --backend ort {'9' * 5000}", 2, "no finding"),
+    (f"backend serve {PLANTED}:CannotStart", 4, "could not be started: "),
+    (f"backend serve {PLANTED}:ExitsAtStart", 4, "could not be started: "),
+    ("backend probe --backend process:./not-there onnx.Cast-21", 4, "not-there"),
 )
 
 
@@ -35,5 +35,5 @@ def test_a_command_that_is_ended_from_within_is_no_success(monkeypatch: pytest.M
     def ends(*arguments: object) -> None:
         raise SystemExit(0)
 
-    monkeypatch.setattr("convcheck.cli.list.command.callback", ends)
-    assert convcheck("list", "backends").returncode == 70
+    monkeypatch.setattr("convcheck.cli.show.main", ends)
+    assert convcheck("show", "backends").returncode == 70

@@ -27,13 +27,13 @@ READING = (
     (f"{RUN} --inputs {{}}", 256),
     ("report {}", 1024),
     ("report r.json --known {}", 256),
-    ("merge {} s2.json", 1024),
-    ("merge s1.json {}", 1024),
+    ("report {} s2.json", 1024),
+    ("report s1.json {}", 1024),
     ("diff {} r.json", 1024),
     ("diff r.json {}", 1024),
-    ("baseline --report {} --out x", 1024),
+    ("known x {}", 1024),
     (f"repro {CASE} --report {{}}", 1024),
-    (f"verify {CASE} {{}}", 256),
+    (f"run --backend answers:{{}} {CASE}", 256),
 )
 ODD = {
     "fifo": "it is a pipe or a device, not a file",
@@ -94,8 +94,8 @@ def test_what_is_no_file_is_not_read(case: Abuse, odd: Path) -> None:
 def test_stdin_without_an_end() -> None:
     with open("/dev/zero", "rb") as endless:
         done = subprocess.run(
-            [sys.executable, "-m", "convcheck", "verify", CASE, "-"], stdin=endless,
-            capture_output=True, text=True, check=False, timeout=60,
+            [sys.executable, "-m", "convcheck", "run", "--backend", "answers:-", CASE],
+            stdin=endless, capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
     assert done.returncode == 2
     assert "cannot read stdin: it has more than 256 MiB" in done.stderr
@@ -125,7 +125,7 @@ TEXTS = [
 
 def check_specs(folder: Path, said: str) -> None:
     """Hold a run with a folder of specs to ending with one error."""
-    done = convcheck("list", "specs", "--specs", folder)
+    done = convcheck("show", "specs", "--specs", folder)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr[-2000:]
     assert re.search(f"{re.escape(folder.name)}/{said}", done.stderr), done.stderr
     assert len(done.stderr.splitlines()) <= 2
@@ -176,7 +176,7 @@ def test_the_parameters_of_a_format_have_bounds(
     old: str, new: str, said: str, tmp_path: Path
 ) -> None:
     (tmp_path / "dtypes.yaml").write_text(f"floats:\n  wide: {TYPE.replace(old, new)}\n")
-    done = convcheck("list", "types", "--specs", tmp_path)
+    done = convcheck("show", "types", "--specs", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{tmp_path.name}/dtypes.yaml:2: {said}" in done.stderr
 
@@ -242,7 +242,7 @@ def test_the_longest_chain_there_may_be(tmp_path: Path) -> None:
     [
         RUN,
         f"explain {CASE} 1 --backend reference",
-        f"probe --backend 'process:{sys.executable} {KERNELS / 'cast.py'}' onnx.Cast-21",
+        f"backend probe --backend 'process:{sys.executable} {KERNELS / 'cast.py'}' onnx.Cast-21",
     ],
     ids=["run", "explain", "probe"],
 )

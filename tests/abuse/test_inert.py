@@ -34,10 +34,10 @@ RUNS = [
     ("run", "--backend", EVIL, *ONE),
     ("run", "--backend", "reference", *ONE, "--tier", EVIL),
     ("run", "--backend", "reference", EVIL),
-    ("list", "cases", "--from", EVIL),
+    ("show", "cases", "--from", EVIL),
     ("show", EVIL),
     ("lint", "--specs", EVIL),
-    ("verify", "onnx.Cast-21/bool-to-float32", EVIL),
+    ("run", "onnx.Cast-21/bool-to-float32", "--backend", f"answers:{EVIL}"),
     (EVIL,),
 ]
 
@@ -61,7 +61,7 @@ def test_files_have_nothing_that_is_obeyed_when_they_are_shown(tmp_path: Path) -
 def test_a_spec_of_ones_own(tmp_path: Path) -> None:
     """Names of files, of types and of keys that nobody has to trust."""
     (tmp_path / "a\x1b[31m-1.yaml").write_text('op: "::error::x"\nversion: 1\n"##[x]\\e[0m": 1\n')
-    done = convcheck("list", "specs", "--specs", tmp_path)
+    done = convcheck("show", "specs", "--specs", tmp_path)
     assert done.returncode == 2
     assert OBEYED.findall(done.stderr) == []
     assert "\\x1b[31m" in done.stderr

@@ -37,11 +37,15 @@ REFUSED = [
     Abuse("report r.json --json link.json", 2, "--json would overwrite the report"),
     Abuse("report link.json --json hard.json", 2, "--json would overwrite the report"),
     Abuse("report r.json --known k.toml --json k.toml", 2, "--json would overwrite --known"),
-    Abuse("merge s1.json s2.json --json s2.json", 2, "--json would overwrite shard 2"),
+    Abuse("report s1.json s2.json --json s2.json", 2, "--json would overwrite shard 2"),
     Abuse("diff r.json failing.json --json r.json", 2, "--json would overwrite OLD"),
     Abuse("diff r.json failing.json --json ./failing.json", 2, "--json would overwrite NEW"),
-    Abuse("baseline --report r.json --out link.json", 2, "already exists"),
-    Abuse(f"verify {CASE} answers --json answers", 2, "--json would overwrite the answers"),
+    Abuse("known link.json r.json", 2, "already exists"),
+    Abuse(
+        f"run --backend answers:answers {CASE} --json answers",
+        2,
+        "--json would overwrite the answers",
+    ),
     Abuse(f"repro {CASE} --report r.json --out r.json", 2, "--out would overwrite --report"),
     Abuse(f"survey --backend reference {ONE} --resume x --json x.1", 2, "go to one file"),
     Abuse(f"export {CASE} --format text --out loop", 2, "cannot write loop"),
@@ -53,7 +57,7 @@ REFUSED = [
     Abuse(f"{RUN} --resume=", 2, "--resume is empty"),
     Abuse(f"{RUN} --known ''", 2, "--known is empty"),
     Abuse(f"{RUN} --case ''", 2, "--case is empty"),
-    Abuse("baseline --report '' --out x", 2, "--report is empty"),
+    Abuse("repro 3f2a91c4 --report ''", 2, "--report is empty"),
 ]
 
 
@@ -85,13 +89,13 @@ PRINTING = [
     (f"run --backend reference --backend planted.rounding_backends:Truncating {ONE} --json x",
      ("x",)),
     ("report r.json --junit x", ("x",)),
-    ("merge s1.json s2.json --json x", ("x",)),
-    ("diff r.json failing.json --any-corpus --json x", ("x",)),
+    ("report s1.json s2.json --json x", ("x",)),
+    ("diff r.json failing.json --json x", ("x",)),
     (f"survey --backend reference {ONE} --json x", ("x",)),
-    (f"verify {CASE} answers --json x", ("x",)),
-    ("baseline --report failing.json --out x", ("x",)),
+    (f"run --backend answers:answers {CASE} --json x", ("x",)),
+    ("known x failing.json", ("x",)),
     ("generate onnx.Cast-1 --check", ()),
-    ("list types", ()), ("list cases onnx.Cast-1", ()), ("show onnx.Cast-1", ()),
+    ("show types", ()), ("show cases onnx.Cast-1", ()), ("show onnx.Cast-1", ()),
     (f"explain {CASE} 1", ()), (f"export {CASE} --format text", ()), ("lint onnx.Cast-1", ()),
     ("run --help", ()), (f"run --dry-run {ONE}", ()),
 ]  # fmt: skip
@@ -143,8 +147,8 @@ FULL = [
     Abuse(f"{RUN} --json /dev/full --html y", 74, "cannot write /dev/full: No space", ("y",)),
     Abuse(f"{RUN} --html /dev/full --json y", 74, "PASS", ("y",)),
     Abuse("report r.json --html /dev/full --junit y", 74, "cannot write /dev/full", ("y",)),
-    Abuse("diff r.json failing.json --any-corpus --json /dev/full", 74, "cannot write /dev/full"),
-    Abuse("baseline --report failing.json --out /dev/full", 74, "cannot write /dev/full"),
+    Abuse("diff r.json failing.json --json /dev/full", 74, "cannot write /dev/full"),
+    Abuse("known /dev/full failing.json", 74, "cannot write /dev/full"),
     Abuse(f"export {CASE} --format text --out /dev/full", 74, "cannot write /dev/full"),
     Abuse(f"survey --backend reference {ONE} --json /dev/full", 74, "cannot write /dev/full"),
 ]
@@ -191,7 +195,7 @@ def test_limits(limit: int, most: int, command: str, code: int, said: str, folde
 
 
 def test_the_working_folder_is_gone(tmp_path: Path) -> None:
-    shell = f"mkdir gone && cd gone && rmdir ../gone && '{sys.executable}' -m convcheck list types"
+    shell = f"mkdir gone && cd gone && rmdir ../gone && '{sys.executable}' -m convcheck show types"
     done = subprocess.run(
         ["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))},

@@ -232,7 +232,7 @@ def test_calls_of_too_large_answers_are_not_asked(monkeypatch: pytest.MonkeyPatc
     execution = run("Segfault")  # which dies of a call that is not asked
     result = bad_one(execution)
     assert (result.verdict, result.checked, result.left_out) == ("pass", SHORT, LONG - SHORT)
-    said = "9 calls were not asked: an answer of more elements than --max-elements allows"
+    said = "9 calls were not asked: an answer of more elements than CONVCHECK_MAX_ELEMENTS allows"
     assert result.message == said
     assert execution.notes == (said,)
 

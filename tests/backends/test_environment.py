@@ -264,7 +264,7 @@ def test_a_run_asks_the_specs_of_what_it_stands_for() -> None:
 
 
 def test_the_server_is_one_file_for_old_pythons() -> None:
-    printed = convcheck("serve", "--standalone")
+    printed = convcheck("backend", "serve", "--standalone")
     assert printed.returncode == 0
     assert printed.stdout == SERVER.read_text()
     tree = ast.parse(printed.stdout, feature_version=(3, 8))

@@ -1,4 +1,4 @@
-"""`convcheck probe`: what it says of a program, step by step."""
+"""`convcheck backend probe`: what it says of a program, step by step."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_every_attribute_value_is_tried_until_one_is_answered(
     assert good in source
     declines = f"        if saturate != {saturate}:\n            return None\n"
     (tmp_path / "mine.py").write_text(source.replace(good, good + declines))
-    done = convcheck("probe", "--backend", f"process:{PYTHON} {tmp_path / 'mine.py'}",
+    done = convcheck("backend", "probe", "--backend", f"process:{PYTHON} {tmp_path / 'mine.py'}",
                      "onnx.Cast-21", "--from", "float32", "--to", "float8e4m3fn")  # fmt: skip
     assert done.returncode == 0, done.stdout
     assert "outputs for 1 of 1" in done.stdout
@@ -59,7 +59,7 @@ def test_the_selectors_are_those_of_run() -> None:
         (("--case", "float32-to-float8e4m3fn/*"), "outputs for 1 of 1"),
         (("--where", "saturate=1", "--from", "float16"), "outputs to none of 4"),
     ):
-        done = convcheck("probe", "--backend", program, "onnx.Cast-21", *words)
+        done = convcheck("backend", "probe", "--backend", program, "onnx.Cast-21", *words)
         assert said in done.stdout
 
 
@@ -129,10 +129,10 @@ def test_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("python bad.py good", 1),
         ("./nowhere", 4),
     ):
-        done = convcheck("probe", "--backend", f"process:{command}", "onnx.Cast-21")
+        done = convcheck("backend", "probe", "--backend", f"process:{command}", "onnx.Cast-21")
         assert (done.returncode, done.stderr) == (code, "")
         lines = [_timeless(line) for line in done.stdout.splitlines()]
-        page += f"$ convcheck probe --backend {shlex.quote('process:' + command)}\n"
+        page += f"$ convcheck backend probe --backend {shlex.quote('process:' + command)}\n"
         page += "\n".join([*lines, "", ""])
     check_golden("probe.txt", page)
 
@@ -144,6 +144,6 @@ def _timeless(line: str) -> str:
 
 
 def test_what_is_no_program() -> None:
-    done = convcheck("probe", "--backend", "ort")
+    done = convcheck("backend", "probe", "--backend", "ort")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("convcheck: 'ort' is not a program\n")

@@ -55,7 +55,7 @@ CODES = np.arange(30, dtype=np.uint8)
 def compiled(folder: Path, source: str, *compiler: str) -> str:
     """Compile a C program without a warning, beside what `c-header` prints; gives its path."""
     (folder / "mine.c").write_text(source)
-    (folder / "convcheck.h").write_text(convcheck("example", "c-header").stdout)
+    (folder / "convcheck.h").write_text(convcheck("backend", "example", "c-header").stdout)
     options = ("-Wall", "-Wextra", "-Werror", "-O2", "-o", "mine", "mine.c", "-lm")
     command = [*(compiler or (str(CC), "-std=c99", "-pedantic")), *options]
     subprocess.run(command, cwd=folder, check=True, timeout=60)
@@ -78,7 +78,7 @@ def judged(command: str) -> Execution:
 
 def of_c(folder: Path, *compiler: str) -> Execution:
     """Ask what `example c` prints."""
-    return judged(compiled(folder, convcheck("example", "c").stdout, *compiler))
+    return judged(compiled(folder, convcheck("backend", "example", "c").stdout, *compiler))
 
 
 def verdicts(execution: Execution) -> dict[str, str]:
@@ -113,7 +113,7 @@ def test_the_example_in_c_is_cpp_too(tmp_path: Path) -> None:
 
 @needs_cc
 def test_a_kernel_in_c_may_refuse(tmp_path: Path) -> None:
-    source = convcheck("example", "c").stdout
+    source = convcheck("backend", "example", "c").stdout
     start = source.index("static const char *to_bfloat16")
     refusing = source[start:].replace("(void)request;", '(void)request; return "not today";', 1)
     found = judged(compiled(tmp_path, source[:start] + refusing)).results
@@ -140,7 +140,7 @@ int main(void) {{ const char *r = {json.dumps(line)}; return !({" && ".join(chec
 
 
 def test_the_example_in_python(tmp_path: Path) -> None:
-    (tmp_path / "cast.py").write_text(convcheck("example", "python").stdout)
+    (tmp_path / "cast.py").write_text(convcheck("backend", "example", "python").stdout)
     execution = judged(f"{PYTHON} {tmp_path / 'cast.py'}")
     right = {n: "unsupported" if "bfloat16" in n else verdict for n, verdict in RIGHT.items()}
     assert verdicts(execution) == right
@@ -148,7 +148,7 @@ def test_the_example_in_python(tmp_path: Path) -> None:
 
 
 def test_a_program_with_another_default_is_caught(tmp_path: Path) -> None:
-    source = convcheck("example", "python").stdout
+    source = convcheck("backend", "example", "python").stdout
     stated = '.get("saturate", 1)'
     assert stated in source
     (tmp_path / "cast.py").write_text(source.replace(stated, '.get("saturate", 0)'))
@@ -337,7 +337,7 @@ def test_a_hello_that_is_none(mode: str, words: str) -> None:
     with pytest.raises(UnavailableError) as raised:
         Process(f"{BAD} {mode}", catalog=CATALOG)
     assert words in raised.value.message
-    assert raised.value.hint.endswith(f"`convcheck probe --backend 'process:{BAD} {mode}'`")
+    assert raised.value.hint.endswith(f"`convcheck backend probe --backend 'process:{BAD} {mode}'`")
 
 
 def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

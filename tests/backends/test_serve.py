@@ -22,7 +22,7 @@ from convcheck.plan.selection import Selection
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 
-SERVE = f"{sys.executable} -m convcheck serve"
+SERVE = f"{sys.executable} -m convcheck backend serve"
 
 
 def some() -> list[Case]:
@@ -129,7 +129,17 @@ def test_a_backend_that_wants_a_new_process_gets_one(specs: Path) -> None:
 def serve(
     text: bytes, backend: str = "reference", *options: str
 ) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-W", "error", "-m", "convcheck", "serve", *options, backend]
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "convcheck",
+        "backend",
+        "serve",
+        *options,
+        backend,
+    ]
     return subprocess.run(command, input=text, capture_output=True, timeout=60, check=False,
                           cwd=ROOT, env={**os.environ})  # fmt: skip
 

@@ -108,7 +108,6 @@ BAD = {
                 "known: 0.1, 0.2, 1, 4, "),
 }  # fmt: skip
 COMMANDS = {
-    "diagnose": ("diagnose", "--backend", "reference", "onnx.Cast-21"),
     "run": ("run", "--backend", "reference", "onnx.Cast-21", "--resume", "left.json"),
     "lint": ("lint",),
 }

@@ -41,5 +41,5 @@ def test_it_is_an_answer_of_the_other_cause(tmp_path: Path) -> None:
     for one in pairs:
         assert f"{one['example_case']} {one['example']['inputs'][0][0]}" in said
         name = "+".join(cause["name"] for cause in one["together"])
-        script = convcheck("repro", "--report", out, "--cause", name, "--emit", "c").stdout
+        script = convcheck("repro", "--report", out, "--cause", name, "--as", "c").stdout
         assert one["example"]["inputs"][0][0] in script

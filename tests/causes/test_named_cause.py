@@ -51,7 +51,7 @@ def test_report_shows_one_cause(report: Path) -> None:
 
 
 def test_repro_of_a_cause_is_the_answer_that_the_report_shows(report: Path) -> None:
-    done = convcheck("repro", "--report", report, "--cause", "A", "--emit", "c")
+    done = convcheck("repro", "--report", report, "--cause", "A", "--as", "c")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.replace("//", "").replace(" * ", " ").split())
     assert "Cause: truncates (truncates) (it gives every answer of 4 cases of the run)" in said
@@ -68,7 +68,7 @@ WRONG = [
     (("report", "--cause", "A", "--json", "part.json"), "--json of a part of a run"),
     (("repro", "--cause", "C", "--report"), "--cause C names no cause of this run"),
     (
-        ("repro", "--cause", "A", "--finding", "abc", "--report"),
+        ("repro", "abc", "--cause", "A", "--report"),
         "--cause chooses a case of a report",
     ),
     (("repro", "--cause", "A", "--backend", "reference", "onnx.Cast-21/int8-to-int16"), "--cause"),

@@ -67,11 +67,11 @@ def test_the_runtime_does_what_it_was_seen_to_do(backend: str, tmp_path: Path) -
 def test_judge_tells_what_was_seen_in_the_row_of_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     words = ("onnx.Cast-21/float32-to-int8", "300", "--got", "44")
-    done = convcheck("judge", *words, COLUMNS="200")
+    done = convcheck("explain", *words, COLUMNS="200")
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stdout.split()).partition(" seen ")[2]
     assert "onnxruntime 1.31.1" in told.partition("here: 0x2c (44)")[0]
-    assert "seen" not in convcheck("judge", words[0], "3", "--got", "3").stdout
+    assert "seen" not in convcheck("explain", words[0], "3", "--got", "3").stdout
 
 
 def test_what_names_no_cause_is_bad_input(tmp_path: Path) -> None:

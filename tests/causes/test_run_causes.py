@@ -49,7 +49,7 @@ def test_the_report_has_the_cause_of_each_case(whole: tuple[str, Path]) -> None:
 
 def test_without_causes_the_report_has_findings(tmp_path: Path) -> None:
     out = tmp_path / "run.json"
-    done = convcheck(*RUN, "--causes", "none", "--json", out)
+    done = convcheck(*RUN, "--no-causes", "--json", out)
     assert "explain" not in done.stdout.replace("convcheck explain", "")
     assert "\nFAIL  onnx.Cast-21/float32-to-" in done.stdout
     found = report_at(out)
@@ -75,9 +75,6 @@ def test_a_fault_of_the_search_costs_no_verdict_and_is_said_once(
     held_log(out.read_text())
     assert [case["groups"] for case in found["cases"]] == [case["groups"] for case in due["cases"]]
     assert all(case["diagnosis"]["fault"].startswith("KeyError") for case in found["cases"])
-    told = convcheck("diagnose", "--report", out, COLUMNS="200")
-    assert " ".join(told.stdout.split()).count(FAULT) == 4
-    assert told.returncode == 1
 
 
 def test_verbose_has_both(whole: tuple[str, Path]) -> None:
@@ -102,7 +99,7 @@ def test_shards_and_a_resumed_run_have_the_same_causes(
     merged, resumed, journal = (tmp_path / n for n in ("merged.json", "resumed.json", "journal"))
     assert convcheck("report", *shards, "--json", merged).returncode == 1
     assert merged.read_bytes() == whole[1].read_bytes()
-    convcheck(*RUN, "--max-failures", "1", "--resume", journal, "--json", tmp_path / "part.json")
+    convcheck(*RUN, "--maxfail", "1", "--resume", journal, "--json", tmp_path / "part.json")
     convcheck(*RUN, "--resume", journal, "--json", resumed)
     assert resumed.read_bytes() == whole[1].read_bytes()
 
@@ -111,7 +108,7 @@ def test_merged_shards_are_held_to_a_list_of_causes(
     whole: tuple[str, Path], shards: list[Path], tmp_path: Path
 ) -> None:
     known = tmp_path / "known.toml"
-    listed = convcheck("baseline", "--report", whole[1], "--out", known)
+    listed = convcheck("known", known, whole[1])
     assert listed.returncode == 0, listed.stderr
     text = known.read_text()
     assert text.count("[[known]]") == text.count('cause = "truncates"') == 1

@@ -37,7 +37,7 @@ def test_who_makes_every_cast_is_not_accused(types: str) -> None:
 
 def test_a_cast_that_is_left_out_is_found_in_its_setting(tmp_path: Path) -> None:
     out = tmp_path / "graphs.json"
-    done = ask("uint8 int8 int16", f"{PLANTED}:Fuses", "--json", out)
+    done = ask("uint8 int8 int16", f"{PLANTED}:Fuses", "-o", out)
     assert done.returncode == 1
     said = "optimisation all, input fed, middle hidden: leaves out casts in the middle"
     assert f"{said}, 31 of 31 answers" in shown(done)

@@ -74,7 +74,7 @@ def test_what_may_stand_for_what_is_said() -> None:
         ("float32 float16 int8 --spec onnx.Range-11", "does not convert one", "such as"),
         ("float32 float16 int8 --where saturate=0", "saturate applies to no", "it applies to"),
         ("float32 float8e5m2 int8 --where saturat=0", "'saturat=0' is not", "did you mean"),
-        ("float32 float16 int8 --c x.h", "--c writes a table", "add --table"),
+        ("float32 float16 int8 -o x.h", "-o x.h is a table", "add --table"),
         ("float32 --table", "--table takes no types", "every chain"),
     ],
 )  # fmt: skip
@@ -87,7 +87,7 @@ def test_bad_input_is_one_line_with_a_hint(words: str, message: str, hint: str) 
 
 def test_json_says_the_same(tmp_path: Path) -> None:
     out = tmp_path / "chain.json"
-    assert convcheck("chain", "float32", "int4", "int8", *CAST, "--json", out).returncode == 1
+    assert convcheck("chain", "float32", "int4", "int8", *CAST, "-o", out).returncode == 1
     found = json.loads(out.read_text())
     jsonschema.validate(found, schema("chain"))
     assert found["verdict"] == "disputed"
@@ -212,15 +212,14 @@ def test_files_of_a_table_are_written_by_the_command(tmp_path: Path) -> None:
     own = tmp_path / "specs"
     own.mkdir()
     (own / "convert.yaml").write_text(OWN)
-    outputs = [
-        word for name in ("json", "csv", "c", "python") for word in (f"--{name}", tmp_path / name)
-    ]
+    endings = ("json", "csv", "h", "py")
+    outputs = [word for end in endings for word in ("-o", tmp_path / f"t.{end}")]
     done = convcheck("chain", "--table", "--spec", "acme.Convert-1", "--specs", own, *outputs)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "acme.Convert-1: 27 chains of 3 types"
-    for name in ("json", "csv", "c", "python"):
-        assert "acme.Convert-1" in (tmp_path / name).read_text() or name == "csv"
-    assert len((tmp_path / "csv").read_text().splitlines()) == 28
+    for end in endings:
+        assert "acme.Convert-1" in (tmp_path / f"t.{end}").read_text() or end == "csv"
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == 28
 
 
 OWN = (

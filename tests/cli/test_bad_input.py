@@ -36,20 +36,20 @@ COUNTS = [
 
 @pytest.mark.parametrize(("options", "count"), COUNTS)
 def test_cases_are_selected(options: tuple[str, ...], count: int) -> None:
-    done = convcheck("list", "cases", *options)
+    done = convcheck("show", "cases", *options)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == count
 
 
 def test_the_type_that_the_second_input_gives_is_the_destination() -> None:
-    names = convcheck("list", "cases", LIKE, "--to", "int8").stdout.splitlines()
+    names = convcheck("show", "cases", LIKE, "--to", "int8").stdout.splitlines()
     assert len(names) > 10
     assert all(name.split("/")[1].endswith("-int8") for name in names)
 
 
 @pytest.mark.parametrize("spec", [RANGE, FAKE])
 def test_calls_are_counted(spec: str) -> None:
-    counted = convcheck("list", "cases", spec, "--count").stdout.splitlines()
+    counted = convcheck("show", "cases", spec, "--count").stdout.splitlines()
     total = sum(int(line.split()[0]) for line in counted[:-1])
     assert counted[-1].split()[0] == str(total)
     assert all(int(line.split()[0]) for line in counted[:-1]), "each case asks something"
@@ -107,8 +107,8 @@ def test_inputs_of_ones_own_are_put_to_what_only_gives_a_type(words: Path) -> No
 
 def test_what_was_not_asked_is_said(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
-    options = ("--backend", "reference", *ONE, "--max-elements", "2")
-    done = convcheck("run", *options, "--json", path)
+    options = ("--backend", "reference", *ONE, "--json", path)
+    done = convcheck("run", *options, CONVCHECK_MAX_ELEMENTS="2")
     report = report_at(path)
     [case] = report["cases"]
     assert case["left_out"] > 1
@@ -117,34 +117,27 @@ def test_what_was_not_asked_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("said", ["many", "-1", "0"])
 def test_a_limit_that_is_none(said: str) -> None:
-    by_option = convcheck("run", "--backend", "reference", *ONE, "--max-elements", said)
-    by_variable = convcheck("run", "--backend", "reference", *ONE, CONVCHECK_MAX_ELEMENTS=said)
-    for done in (by_option, by_variable):
-        assert (done.returncode, done.stdout) == (2, "")
-        assert said in done.stderr
-        assert "Traceback" not in done.stderr
-
-
-def test_the_variable_is_the_option() -> None:
-    done = convcheck("run", "--backend", "reference", *ONE, CONVCHECK_MAX_ELEMENTS="2")
-    assert "an answer of more elements than" in done.stdout.replace("\n", " ").replace("      ", "")
+    done = convcheck("run", "--backend", "reference", *ONE, CONVCHECK_MAX_ELEMENTS=said)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("rnu",), "did you mean run?"),
-        (("bseline", "--out", "k"), "did you mean baseline?"),
+        (("knwon", "k.toml"), "did you mean known?"),
         (("run", "--backend", "onnx", "onnx.Cast-21"), "did you mean onnx-reference?"),
         (("run", "--backend", "opnvino", "onnx.Cast-21"), "did you mean openvino?"),
-        (("list", "cases", "onnx.cast-21"), "did you mean onnx.Cast-21?"),
-        (("list", "cases", "onnx.Cats-21"), "did you mean onnx.Cast-21 or "),
+        (("show", "cases", "onnx.cast-21"), "did you mean onnx.Cast-21?"),
+        (("show", "cases", "onnx.Cats-21"), "did you mean onnx.Cast-21 or "),
         (("show", "CastLike"), "did you mean onnx.CastLike-"),
-        (("list", "cases", "--from", "flaot32"), "did you mean float32?"),
-        (("list", "cases", "--to", "Float8E4M3FN"), "did you mean float8e4m3fn?"),
-        (("list", "cases", "--where", "satruate=1"), "did you mean saturate?"),
-        (("list", "cases", "--where", "round_mode=dwn"), "did you mean down?"),
-        (("list", "cases", "--where", "saturate"), "write --where saturate=VALUE"),
+        (("show", "cases", "--from", "flaot32"), "did you mean float32?"),
+        (("show", "cases", "--to", "Float8E4M3FN"), "did you mean float8e4m3fn?"),
+        (("show", "cases", "--where", "satruate=1"), "did you mean saturate?"),
+        (("show", "cases", "--where", "round_mode=dwn"), "did you mean down?"),
+        (("show", "cases", "--where", "saturate"), "write --where saturate=VALUE"),
         (("explain", "onnx.Cast-21", "--from", "flot32", "--to", "int8", "1"), "mean float32?"),
         (("explain", "onnx.Cast-21/float32-to-float8e5m2/satruate=1", "1"), "mean saturate?"),
     ],

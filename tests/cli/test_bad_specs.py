@@ -19,9 +19,9 @@ COMMANDS = {
     "survey": ["survey", *BACKEND, "acme.*"],
     "explain": ["explain", "acme.Convert-1", "--from", "int8", "--to", "int8", "1"],
     "generate": ["generate", "acme.*", "--out", "out"],
-    "export": ["export", "acme.*", "--format", "text", "--out", "out"],
-    "list specs": ["list", "specs"],
-    "list cases": ["list", "cases", "acme.*", "--count"],
+    "export": ["export", "acme.*", "--as", "text", "--out", "out"],
+    "list specs": ["show", "specs"],
+    "list cases": ["show", "cases", "acme.*", "--count"],
     "show": ["show", "acme.Convert-1"],
     "lint": ["lint", "acme.*"],
 }

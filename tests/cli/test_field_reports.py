@@ -105,7 +105,7 @@ def of(name: str) -> list[Report]:
 
 
 def judged(case: str, inputs: list[str], got: list[str], *more: object) -> Done:
-    done = convcheck("judge", case, *inputs, "--got", *got, *more)
+    done = convcheck("explain", case, *inputs, "--got", *got, *more)
     assert done.returncode in (0, 1), done.stderr
     return done
 
@@ -180,7 +180,7 @@ def test_a_type_of_ones_own(tmp_path: Path) -> None:
 def test_a_zero_point_that_the_text_rules_out_is_answered_with_its_sentence() -> None:
     [entry] = of("onnx/onnx#7752")
     case = "onnx.DequantizeLinear-21/int32-float32-int32/tensor"
-    done = convcheck("judge", case, *entry.inputs, "--got", "7")
+    done = convcheck("explain", case, *entry.inputs, "--got", "7")
     assert (done.returncode, "NOT JUDGED" in done.stdout) == (0, True), done.stderr
     assert "zero point is supposed to be 0" in " ".join(done.stdout.split())
 

@@ -108,7 +108,7 @@ def test_a_slip_in_what_is_extended(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["convert-2.yml", "dtypes.yml", "more/convert-2.yml"])
-@pytest.mark.parametrize("command", [("lint",), ("list", "specs"), ("run", "--backend", "ort")])
+@pytest.mark.parametrize("command", [("lint",), ("show", "specs"), ("run", "--backend", "ort")])
 def test_a_file_that_would_not_be_read(command: tuple[str, ...], name: str, tmp_path: Path) -> None:
     folder = write_spec(tmp_path / "mine")
     (folder / name).parent.mkdir(exist_ok=True)

@@ -172,7 +172,7 @@ def test_a_session_that_judged_nothing_is_no_pass(project: Path) -> None:
 def test_options_without_a_test_file(project: Path) -> None:
     done = run_pytest(project, *MINE, "--collect-only", "-q")
     lines = done.stdout.splitlines()
-    listed = convcheck("list", "cases", "onnx.Cast-21").stdout.split()
+    listed = convcheck("show", "cases", "onnx.Cast-21").stdout.split()
     assert [line for line in lines if "::" in line] == [f"convcheck::{name}" for name in listed]
     assert done.returncode == 0
 
@@ -200,8 +200,8 @@ INT32 = "Cast-21/int8-to-int32"
 
 def listed(project: Path, case: str = '"onnx.Cast-21/int8-to-int32"') -> str:
     """Write down what fails now, as of this case or of others, and return the name of the list."""
-    asked = (MINE[1], "onnx.Cast-21", "--case", "*/int8-to-int32", "--out", "known.toml")
-    done = convcheck("baseline", "--backend", *asked, cwd=project)
+    asked = (MINE[1], "onnx.Cast-21", "--case", "*/int8-to-int32", "--known", "known.toml")
+    done = convcheck("run", "--backend", *asked, "--update", cwd=project)
     assert done.returncode == 0, done.stderr
     text = (project / "known.toml").read_text()
     entry = 'case = "onnx.Cast-21/int8-to-int32"'

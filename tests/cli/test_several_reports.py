@@ -70,4 +70,3 @@ def test_other_vectors_are_not_put_beside_one_another(reports: list[Path]) -> No
     done = convcheck("report", *reports)
     assert (done.returncode, done.stdout) == (2, "")
     assert "did not ask the same questions: the edge tier in" in done.stderr
-    assert "--any-corpus" not in done.stderr

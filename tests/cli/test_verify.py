@@ -1,8 +1,7 @@
-"""The plain pipe: a program's answers, a line each, are judged as a backend's are."""
+"""The backend answers:FILE: a program's answers, a line each, are judged as a backend's are."""
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
@@ -10,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
-from command import convcheck, report_at
+from command import Done, convcheck, report_at
 
-from convcheck.cli.verify import command
 from convcheck.errors import UsageError
 from convcheck.plan.one_input import Single
 from convcheck.rules.find import find_case
@@ -29,12 +27,6 @@ FROM_TEXT = "onnx.Cast-21/string-to-float8e5m2/saturate=1"
 TO_TEXT = "onnx.Cast-21/int8-to-string"
 
 
-@pytest.fixture(autouse=True)
-def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spare the commands that run in this process reading the specs each time."""
-    monkeypatch.setattr("convcheck.cli.verify.catalog", lambda specs: CATALOG)
-
-
 def right(name: str) -> list[str]:
     """Give the answers of the reference, as a program would write them."""
     case = find_case(CATALOG, name, None, None, ())
@@ -48,54 +40,56 @@ def right(name: str) -> list[str]:
     return [f"{code:02x}" for code in codes]
 
 
-def verify(name: str, lines: list[str], tmp_path: Path, *more: str) -> int:
+def verify(name: str, lines: list[str], tmp_path: Path, *more: object) -> Done:
     path = tmp_path / "answers.txt"
     path.write_text("".join(f"{line}\n" for line in lines))
-    code: int = command.main([name, str(path), *more], standalone_mode=False)
-    return code
+    return convcheck("run", "--backend", f"answers:{path}", name, *more)
 
 
 @pytest.mark.parametrize("name", [FLOAT8, NARROW, FROM_TEXT, TO_TEXT])
-def test_right_answers_pass(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert verify(name, right(name), tmp_path) == 0
-    assert "PASS  1 case" in capsys.readouterr().out
+def test_right_answers_pass(name: str, tmp_path: Path) -> None:
+    done = verify(name, right(name), tmp_path)
+    assert done.returncode == 0
+    assert "PASS  1 case" in done.stdout
 
 
-def test_one_wrong_answer_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_wrong_answer_is_found(tmp_path: Path) -> None:
     answers = right(FLOAT8)
     place = answers.index("08")
     answers[place] = "09"
-    assert verify(FLOAT8, answers, tmp_path, "--json", str(tmp_path / "run.json")) == 1
-    said = capsys.readouterr().out
-    assert "one ulp too large in magnitude" in said
-    assert "(0x09)" in said
+    done = verify(FLOAT8, answers, tmp_path, "--json", tmp_path / "run.json")
+    assert done.returncode == 1
+    assert "one ulp too large in magnitude" in done.stdout
+    assert "(0x09)" in done.stdout
     [case] = report_at(tmp_path / "run.json")["cases"]
     [group] = [g for g in case["groups"] if g["verdict"] == "fail"]
     assert (group["count"], group["examples"][0]["got"]) == (1, "0x09")
 
 
-def test_refused_is_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refused_is_an_answer(tmp_path: Path) -> None:
     answers = right(NARROW)
     answers[3] = "refused"
-    assert verify(NARROW, answers, tmp_path) == 1
-    assert "the program answered: refused" in capsys.readouterr().out
+    done = verify(NARROW, answers, tmp_path)
+    assert done.returncode == 1
+    assert "the program answered: refused" in done.stdout
 
 
-def test_a_refusal_that_is_due_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_that_is_due_passes(tmp_path: Path) -> None:
     rule = GOOD.index("    when: {to: int8, clamp: 0}")
     end = GOOD.index("examples:")
     text = GOOD[:rule] + "    when: {to: int8, clamp: 0}\n    table: {else: refused}\n" + GOOD[end:]
     catalog = load([write_spec(tmp_path / "own", text)])
-    monkeypatch.setattr("convcheck.cli.verify.catalog", lambda specs: catalog)
     name = "acme.Convert-1/float32-to-int8/clamp=0"
     case = find_case(catalog, name, None, None, ())
     count = len(vectors_of(catalog.specs["acme.Convert-1"], case, "edge", 0))
-    assert verify(name, ["refused"] * count, tmp_path) == 0
+    done = verify(name, ["refused"] * count, tmp_path, "--specs", tmp_path / "own")
+    assert done.returncode == 0, done.stderr
 
 
-def test_nothing_judged_is_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_judged_is_no_pass(tmp_path: Path) -> None:
     """Of a case whose every element is undefined, any answers do."""
-    import convcheck.cli.verify as verifying
+    from convcheck.cli.answers import answered_run
+    from convcheck.cli.run_options import RunOptions
     from convcheck.records import replace
     from convcheck.semantics.expected import UNDEFINED
 
@@ -115,8 +109,9 @@ def test_nothing_judged_is_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         def digests(self, cases: object) -> tuple[tuple[str, str], ...]:
             return ()
 
-    monkeypatch.setattr(verifying, "_corpus", lambda *_: Corpus(free))
-    assert verify(NARROW, ["00"] * len(free), tmp_path) == 3
+    (tmp_path / "answers").write_text("00\n" * len(free))
+    run = answered_run(f"answers:{tmp_path}/answers", [case], Corpus(free), RunOptions(1, 30.0))
+    assert run.outcome == "nothing"
 
 
 # What is no answer ---------------------------------------------------------------------------
@@ -132,16 +127,18 @@ def test_nothing_judged_is_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_line_that_is_no_answer_is_named(line: str, said: str, tmp_path: Path) -> None:
     answers = right(NARROW)
     answers[4] = line
-    with pytest.raises(UsageError, match=r"answers\.txt:5") as error:
-        verify(NARROW, answers, tmp_path)
-    assert said in error.value.message
-    assert "refused" in error.value.hint or "hex digits" in error.value.hint
+    done = verify(NARROW, answers, tmp_path)
+    assert done.returncode == 2
+    assert "answers.txt:5" in done.stderr
+    assert said in done.stderr
+    assert "hint: " in done.stderr
 
 
 @pytest.mark.parametrize("line", ["1.5", "1", "null", '"open'])
 def test_a_text_is_a_json_string(line: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"answers.txt:1: not a JSON string"):
-        verify(TO_TEXT, [line, *right(TO_TEXT)[1:]], tmp_path)
+    done = verify(TO_TEXT, [line, *right(TO_TEXT)[1:]], tmp_path)
+    assert done.returncode == 2
+    assert "answers.txt:1: not a JSON string" in done.stderr
 
 
 def test_bytes_that_are_no_text_are_named() -> None:
@@ -161,19 +158,22 @@ def test_line_ends_and_prefixes_of_all_kinds_are_read() -> None:
 def test_the_wrong_number_of_lines_says_what_was_assumed(change: int, tmp_path: Path) -> None:
     answers = right(NARROW)
     answers = answers[:-1] if change < 0 else [*answers, "00"]
-    with pytest.raises(UsageError, match="inputs in the edge tier with seed 0") as error:
-        verify(NARROW, answers, tmp_path)
-    assert "--tier and --seed of the export" in error.value.hint
+    done = verify(NARROW, answers, tmp_path)
+    assert done.returncode == 2
+    assert "inputs in the edge tier with seed 0" in done.stderr
+    assert "--tier and --seed of the export" in done.stderr
 
 
-def test_a_whole_call_has_no_text_form(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has no text form"):
-        verify("onnx.Range-11/int32-int32-int32", [], tmp_path)
+def test_what_answers_are_not_to(tmp_path: Path) -> None:
+    whole = verify("onnx.Range-11/int32-int32-int32", [], tmp_path)
+    assert (whole.returncode, "has no text form" in whole.stderr) == (2, True)
+    several = verify("onnx.Cast-9", [], tmp_path)
+    assert (several.returncode, "has answers to one case" in several.stderr) == (2, True)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"cannot read .*no\.txt"):
-        command.main([NARROW, str(tmp_path / "no.txt")], standalone_mode=False)
+    done = convcheck("run", "--backend", f"answers:{tmp_path / 'no.txt'}", NARROW)
+    assert (done.returncode, "cannot read" in done.stderr) == (2, True)
 
 
 # The pipe ------------------------------------------------------------------------------------
@@ -193,35 +193,14 @@ def test_export_program_verify(program: str, code: int) -> None:
     tool = [sys.executable, "-W", "error", "-m", "convcheck"]
     tier = ["--tier", "boundary", "--seed", "7"]
     made = subprocess.run(
-        [*tool, "export", NARROW, "--format", "text", *tier], capture_output=True, check=True
+        [*tool, "export", NARROW, "--as", "text", *tier], capture_output=True, check=True
     )
     answers = subprocess.run(
         [sys.executable, "-c", program], input=made.stdout, capture_output=True, check=True
     )
     done = subprocess.run(
-        [*tool, "verify", NARROW, "-", *tier],
+        [*tool, "run", "--backend", "answers:-", NARROW, *tier],
         input=answers.stdout, capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == code, done.stderr
     assert b"Traceback" not in done.stderr
-
-
-def test_stdin_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = "".join(f"{line}\n" for line in right(NARROW)).encode()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    assert command.main([NARROW], standalone_mode=False) == 0
-
-
-def test_a_stdin_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(UsageError, match="cannot read stdin: it is closed"):
-        command.main([NARROW], standalone_mode=False)
-
-
-def test_quiet_shows_the_verdict_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert verify(NARROW, right(NARROW), tmp_path, "-q") == 0
-    assert capsys.readouterr().out.startswith("PASS  1 case")
-
-
-def test_help_has_an_example() -> None:
-    assert "| convcheck verify" in convcheck("verify", "--help").stdout

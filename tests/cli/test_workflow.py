@@ -20,8 +20,8 @@ from places import KERNELS, ROOT
 PAGE = ROOT / "docs" / "ci.md"
 KERNEL = KERNELS / "cast.c"
 INSTALL = "pip install 'git+https://github.com/OWNER/convcheck@COMMIT'"
-BASELINE = "convcheck baseline --backend 'process:./mine' onnx.Cast-21 --out known.toml"
-NIGHTLY = BASELINE.replace("--out known", "--tier boundary --out known-boundary")
+BASELINE = "convcheck run --backend 'process:./mine' onnx.Cast-21 --known known.toml --update"
+NIGHTLY = BASELINE.replace("--known known", "--tier boundary --known known-boundary")
 # Of the spec's 490 cases those that the kernel may know, in the default tier: a minute less.
 FEWER = {"onnx.Cast-21": "onnx.Cast-21 --from float32 --from int32", "--tier boundary ": ""}
 KNOWS = '{"Cast", "float32", "float8e4m3fn", '

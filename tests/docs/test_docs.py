@@ -231,7 +231,7 @@ def called(arguments: list[str], folder: Path) -> tuple[int, str]:
 
 def test_a_check_that_cannot_fail_is_none(tmp_path: Path) -> None:
     """A wrong output, exit code, link and block are found."""
-    block = Block("console", "$ convcheck list specs\nnothing\n", 1, ())
+    block = Block("console", "$ convcheck show specs\nnothing\n", 1, ())
     with pytest.raises(AssertionError, match="prints"):
         check_commands(block, "page", tmp_path)
     with pytest.raises(AssertionError, match="exits 2"):

@@ -186,7 +186,7 @@ def test_what_does_not_go_with_a_cause(more: str, line: int, said: str, tmp_path
 READ_A_LIST = [
     ("run", "onnx.Cast-21", "--backend", "reference", "--known", "known.toml"),
     ("report", "run.json", "--known", "known.toml"),
-    ("baseline", "--report", "run.json", "--out", "known.toml", "--update"),
+    ("known", "known.toml", "run.json", "--update"),
 ]
 
 
@@ -236,7 +236,7 @@ def test_a_bug_that_changes_within_a_listed_case_is_caught(
     (tmp_path / "gated/astray.py").write_text(ASTRAY, encoding="utf-8")
     known, mine = tmp_path / "known.toml", "gated.astray:Astray"
     choice = ("onnx.Cast-21", "--from", "float32", "--to", "bfloat16")
-    listed = convcheck("baseline", "--backend", mine, *choice, "--out", known, cwd=ROOT)
+    listed = convcheck("run", "--backend", mine, *choice, "--known", known, "--update", cwd=ROOT)
     assert listed.returncode == 0, listed.stderr
     assert [e.get("cause") for e in tomllib.loads(known.read_text())["known"]] == ["truncates"]
     run = ("run", *choice, "--known", known)
@@ -244,7 +244,7 @@ def test_a_bug_that_changes_within_a_listed_case_is_caught(
     astray = convcheck(*run, "--backend", mine, cwd=ROOT, ASTRAY="4")
     assert astray.returncode == 1
     assert "no case fails like this now" in " ".join(astray.stdout.split())
-    untried = convcheck(*run, "--backend", mine, "--causes", "none", cwd=ROOT)
+    untried = convcheck(*run, "--backend", mine, "--no-causes", cwd=ROOT)
     assert (untried.returncode, untried.stdout) == (2, "")
     assert "known.toml:" in untried.stderr
-    assert "without --causes none" in untried.stderr
+    assert "without --no-causes" in untried.stderr

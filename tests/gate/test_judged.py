@@ -124,7 +124,7 @@ def test_a_run_without_a_list_says_that_nothing_holds_the_backend() -> None:
     assert Document(held).reasons[-1] == "1 unsupported"
     assert held.notes == (
         "known failures: known.toml does not say what was judged, so nothing holds the backend to "
-        "1 case not judged here; `convcheck baseline --update` writes that down",
+        "1 case not judged here; `--known FILE --update` writes that down",
     )
 
 
@@ -164,9 +164,9 @@ def test_the_life_of_a_kernel_that_disappears(tmp_path: Path) -> None:
     program.write_text(text, encoding="utf-8")
     backend = f"process:python3 -S {program}"
     asked = ["--backend", backend, "onnx.Cast-21", "--to", "float8e4m3fn", "--to", "int8", "-j", 1]
-    done = convcheck("baseline", *asked, "--out", known)
+    done = convcheck("run", *asked, "--known", known, "--update")
     assert done.returncode == 0, done.stderr
-    assert "4 cases are to be judged" in done.stdout
+    assert "4 cases judged" in done.stderr
     assert convcheck("run", *asked, "--known", known).returncode == 0
     (judged,) = tomllib.loads(known.read_text("utf-8"))["judged"]
     assert sorted(judged["case"]) == [

@@ -142,5 +142,5 @@ def test_a_run_that_was_ended_says_so_and_makes_no_list(tmp_path: Path) -> None:
                      "-j", "1", "--json", out)  # fmt: skip
     assert (done.returncode, "ended early, results are partial" in done.stdout) == (1, True)
     assert parsed(out.read_text())["ended_early"]
-    listed = convcheck("baseline", "--report", out, "--out", tmp_path / "known.toml")
+    listed = convcheck("known", tmp_path / "known.toml", out)
     assert (listed.returncode, "a part of a run" in listed.stderr) == (2, True)

@@ -116,12 +116,12 @@ def test_explain_and_repro_take_it(report: Path) -> None:
     done = convcheck("explain", "--report", report, "--finding", first, "--backend", TRUNCATING)
     assert done.returncode == 1
     assert "onnx.Cast-21/float32-to-" in done.stdout
-    made = convcheck("repro", "--report", report, "--finding", first, "--emit", "c")
+    made = convcheck("repro", first, "--report", report, "--as", "c")
     assert made.returncode == 0
     assert "onnx.Cast-21/float32-to-" in made.stdout
     assert convcheck("explain", "--finding", first).returncode == 2
-    assert convcheck("repro", "--finding", first, "--backend", TRUNCATING).returncode == 2
-    wrong = convcheck("repro", "--report", report, "--finding", "zz")
+    assert convcheck("repro", first, "--backend", TRUNCATING).returncode == 2
+    wrong = convcheck("repro", "zz", "--report", report)
     assert (wrong.returncode, "names no finding" in wrong.stderr) == (2, True)
 
 

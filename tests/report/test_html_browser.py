@@ -168,11 +168,12 @@ def test_a_cell_gives_its_findings(browser: Browser, pages: dict[str, Path]) -> 
         assert first.locator("tr.expected .field.mantissa span").inner_text() == "0000001"
         assert "1.0078125" in first.locator("svg").inner_html()
         commands = panel.locator(".command code").all_inner_texts()
+        finding = panel.locator(".finding-id").first.inner_text()
         assert commands == [
             "convcheck explain --backend 'process:./mine --flag' "
             "onnx.Cast-19/float32-to-bfloat16 0x3f808001",
             "convcheck repro onnx.Cast-19/float32-to-bfloat16 "
-            "--backend 'process:./mine --flag' --group 00000000",
+            f"--backend 'process:./mine --flag' {finding}",
         ]
         panel.locator("button[aria-label='Next case']").click()
         assert "onnx.Cast-21" in panel.locator(".command code").first.inner_text()

@@ -1,4 +1,4 @@
-"""`convcheck list`, and what a shell completes."""
+"""`convcheck show`, and what a shell completes."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ BAD = {
     ("cases", "--tier", "huge"): "'huge' is not one of",
     ("specs", "acme.*"): "no spec matches 'acme.*'",
     ("specs", "--specs", "/nowhere"): "/nowhere is not a folder",
-    ("colours",): "No such command 'colours'",
+    ("colours",): "no spec matches 'colours'",
 }
 COMPLETED = {
     ("convcheck explain onnx.Cast-2", 2): "onnx.Cast-28",
     ("convcheck explain onnx.Cast-21 --from uin", 4): "uint8",
     ("convcheck explain --backend refer", 3): "reference",
     ("convcheck show onnx.Cast-2", 2): "onnx.Cast-24",
-    ("convcheck list cases onnx.Cast-2", 3): "onnx.Cast-21",
-    ("convcheck list cases --to float8", 4): "float8e4m3fnuz",
+    ("convcheck show cases onnx.Cast-2", 3): "onnx.Cast-21",
+    ("convcheck show cases --to float8", 4): "float8e4m3fnuz",
     ("convcheck run --to float8", 3): "float8",
 }
 
 
-@pytest.mark.parametrize("name", ["list-specs", "list-types"])
+@pytest.mark.parametrize("name", ["show-specs", "show-types"])
 def test_lists(name: str) -> None:
     done = convcheck(*name.split("-"))
     assert (done.returncode, done.stderr) == (0, "")
@@ -41,7 +41,7 @@ def test_lists(name: str) -> None:
 
 
 def test_cases() -> None:
-    done = convcheck("list", "cases", "onnx.Cast-24", "--from", "int8", "--to", "float8e8m0")
+    done = convcheck("show", "cases", "onnx.Cast-24", "--from", "int8", "--to", "float8e8m0")
     assert done.stdout.splitlines() == [
         f"onnx.Cast-24/int8-to-float8e8m0/saturate={saturate}/round_mode={mode}"
         for saturate in (0, 1) for mode in ("up", "down", "nearest")
@@ -51,9 +51,9 @@ def test_cases() -> None:
 def test_counts() -> None:
     """The same cases with the same numbers of inputs as a run asks, and their sum."""
     options = ("onnx.Cast-21", "--to", "int4")
-    *lines, last = convcheck("list", "cases", *options, "--count").stdout.splitlines()
+    *lines, last = convcheck("show", "cases", *options, "--count").stdout.splitlines()
     assert [line.split()[1] for line in lines] == convcheck(
-        *("list", "cases", *options)
+        *("show", "cases", *options)
     ).stdout.splitlines()
     total = sum(int(line.split()[0]) for line in lines)
     assert last.split() == [str(total), "in", str(len(lines)), "cases"]
@@ -63,14 +63,14 @@ def test_counts() -> None:
 
 @pytest.mark.parametrize("arguments", BAD)
 def test_bad_input(arguments: tuple[str, ...]) -> None:
-    done = convcheck("list", *arguments)
+    done = convcheck("show", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert BAD[arguments] in done.stderr
 
 
 def test_specs_of_one_s_own(tmp_path: Path) -> None:
     write_spec(tmp_path)
-    done = convcheck("list", "specs", "acme.*", "--specs", tmp_path)
+    done = convcheck("show", "specs", "acme.*", "--specs", tmp_path)
     assert done.stdout.splitlines()[1].split() == [*("acme.Convert-1", "table", "3", "3", "6", "-")]
 
 
@@ -84,7 +84,7 @@ class B:
 LISTING = """
 import sys
 from convcheck.__main__ import main
-sys.argv = ["convcheck", "list", "backends"]
+sys.argv = ["convcheck", "show", "backends"]
 try: main()
 finally: print(sorted({"onnx", "onnxruntime", "openvino", "torch", "ml_dtypes"} & set(sys.modules)))
 """

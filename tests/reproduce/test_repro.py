@@ -20,8 +20,9 @@ from report_json import document, render
 from repro_scripts import run_many, run_one
 
 from convcheck.chains.asked import own_chain
-from convcheck.cli.repro import command
+from convcheck.cli import COMMANDS
 from convcheck.errors import UsageError
+from convcheck.judge.failure import finding_of
 from convcheck.judge.result import BackendInfo, Group, RunResult, Strip, TypeName
 from convcheck.plan.runner import execute
 from convcheck.records import replace
@@ -79,7 +80,7 @@ FIRST = (
 @pytest.fixture(autouse=True)
 def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare the commands that run in this process reading the specs each time."""
-    monkeypatch.setattr("convcheck.cli.repro.catalog", lambda specs: CATALOG)
+    monkeypatch.setattr("convcheck.cli.repro.catalog", lambda: CATALOG)
 
 
 @cache
@@ -165,8 +166,8 @@ def test_a_chain_is_shown_in_its_setting(tmp_path: Path) -> None:
     assert convcheck("run", *asked, "--json", str(report), "--no-progress").returncode == 1
     cause = ("repro", "--report", str(report), "--cause", "A")
     assert convcheck(*cause, "--out", str(tmp_path / "a.py")).returncode == 0
-    assert convcheck(*cause, "--emit", "onnx", "--out", str(tmp_path / "test")).returncode == 0
-    assert convcheck(*cause, "--emit", "c", "--out", str(tmp_path / "a.h")).returncode == 0
+    assert convcheck(*cause, "--as", "onnx", "--out", str(tmp_path / "test")).returncode == 0
+    assert convcheck(*cause, "--as", "c", "--out", str(tmp_path / "a.h")).returncode == 0
     result = read(str(report), TYPES)
     failed = [one for one in result.cases if failing(one)]
     assert {("input", "constant"), ("input", "fed")} == {one.case.setting[1] for one in failed}
@@ -258,7 +259,7 @@ def test_a_disputed_call_may_be_read_in_any_way_and_lie_between(tmp_path: Path) 
 def test_a_script_about_a_value_is_short(tmp_path: Path) -> None:
     done = convcheck("repro", ORT[0], "--backend", "ort", "--out", tmp_path / "repro.py")
     assert done.returncode == 0, done.stderr
-    assert "others, for --group:" in done.stderr
+    assert "other findings:" in done.stderr
     text = (tmp_path / "repro.py").read_text()
     about = [line for line in text.splitlines() if line.startswith("# ")]
     assert len(text.splitlines()) - len(about) <= 60
@@ -451,7 +452,7 @@ def test_a_backend_without_a_script_is_said_to_have_none(
     other = replace(number_witness, backend=BackendInfo(address, "1"))
     with pytest.raises(UsageError, match="no Python script for the backend") as error:
         repro.python(other, TYPES, "")
-    assert "--emit c" in error.value.hint
+    assert "--as c" in error.value.hint
     assert "static const uint64_t input[]" in repro.c(other, "")
 
 
@@ -472,13 +473,13 @@ def test_the_command_says_what_is_wrong_with_it(
     unknown = "onnx.Cast-21/float32-to-int8"
     for arguments, said in (
         ((ORT[0],), "give one of --backend NAME and --report FILE"),
-        ((ORT[0], "--report", report, "--group", "9"), "--group 9 names no finding"),
+        ((ORT[0], "9", "--report", report), "has no finding 9"),
         ((unknown, "--report", report), f"does not have the case {unknown}"),
         ((PASSING, "--report", report), "does not fail on ort in"),
-        ((ORT[0], "--report", report, "--emit", "onnx"), "an ONNX test is a folder"),
+        ((ORT[0], "--report", report, "--as", "onnx"), "an ONNX test is a folder"),
     ):  # fmt: skip
         with pytest.raises(UsageError) as error:
-            command.main([*map(str, arguments)], standalone_mode=False)
+            COMMANDS["repro"].main([*map(str, arguments)], standalone_mode=False)
         assert said in str(error.value), arguments
     assert capsys.readouterr().out == ""
 
@@ -511,11 +512,12 @@ def test_an_element_that_a_reading_leaves_open_is_no_witness(tmp_path: Path) -> 
         with_readings(CATALOG.specs[case.spec], part)
 
 
-def test_a_group_is_named_by_its_digest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finding_is_named_by_its_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = of_runtime("ort")
     report = tmp_path / "run.json"
     report.write_text(render(document(result)))
     group = failing(result.cases[0])[2]
-    asked_for = [ORT[0], "--report", str(report), "--group", group.digest[:8]]
-    assert command.main(asked_for, standalone_mode=False) == 0
+    named = finding_of(group, result.cases[0].case)[:8]
+    asked_for = [ORT[0], named, "--report", str(report)]
+    assert COMMANDS["repro"].main(asked_for, standalone_mode=False) == 0
     assert group.kind in capsys.readouterr().out.splitlines()[0]

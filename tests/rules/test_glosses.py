@@ -81,7 +81,7 @@ def test_every_format_marks_it_as_ours(disputed: bool, tmp_path: Path) -> None:
     assert Document(read(str(path), CATALOG.types.types)).findings[0].cited == found.cited
     done = convcheck("report", path)
     assert (SENTENCE in done.stdout, MARKED in " ".join(done.stdout.split())) == (True, True)
-    made = convcheck("repro", "onnx.Cast-21/float32-to-bfloat16", "--report", path, "--emit", "c")
+    made = convcheck("repro", "onnx.Cast-21/float32-to-bfloat16", "--report", path, "--as", "c")
     assert MARKED in " ".join(made.stdout.split())
 
 

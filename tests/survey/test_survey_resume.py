@@ -80,5 +80,5 @@ def test_a_journal_is_of_one_command(tmp_path: Path) -> None:
     assert convcheck("survey", *one, "--json", tmp_path / "s.json").returncode == 0
     head, *_ = (tmp_path / "s.json").read_text().splitlines(keepends=True)
     (tmp_path / "kept").write_text(head)
-    done = convcheck("run", *one, "--causes", "none", "--resume", tmp_path / "kept")
+    done = convcheck("run", *one, "--no-causes", "--resume", tmp_path / "kept")
     assert (done.returncode, "its survey is true, not false" in done.stderr) == (2, True)

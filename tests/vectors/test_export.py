@@ -11,7 +11,7 @@ import pytest
 from catalogue import CATALOG
 from command import convcheck
 
-from convcheck.cli.export import command
+from convcheck.cli import COMMANDS
 from convcheck.errors import UsageError
 from convcheck.numerics.codes import is_nan
 from convcheck.rules.digest import digest_of_spec
@@ -35,11 +35,11 @@ PROMOTION = (
 @pytest.fixture(autouse=True)
 def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare the commands that run in this process reading the specs each time."""
-    monkeypatch.setattr("convcheck.cli.export.catalog", lambda specs: CATALOG)
+    monkeypatch.setattr("convcheck.cli.export.catalog", lambda: CATALOG)
 
 
 def export(*arguments: object) -> int:
-    code: int = command.main([*map(str, arguments)], standalone_mode=False)
+    code: int = COMMANDS["export"].main([*map(str, arguments)], standalone_mode=False)
     return code
 
 
@@ -51,7 +51,7 @@ def vectors(name: str) -> VectorSet | CallSet:
 
 
 def test_text_is_an_input_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    export(FLOAT8, "--format", "text")
+    export(FLOAT8, "--as", "text")
     lines = capsys.readouterr().out.splitlines()
     assert {len(line) for line in lines} == {8}
     assert [int(line, 16) for line in lines] == vectors(FLOAT8).inputs[0].tolist()
@@ -59,7 +59,7 @@ def test_text_is_an_input_a_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_texts_are_json_strings(capsys: pytest.CaptureFixture[str]) -> None:
     name = "onnx.Cast-21/string-to-string"
-    export(name, "--format", "text")
+    export(name, "--as", "text")
     lines = capsys.readouterr().out.removesuffix("\n").split("\n")
     assert [json.loads(line) for line in lines] == vectors(name).inputs[0].tolist()
     assert any("\\n" in line for line in lines)
@@ -67,7 +67,7 @@ def test_texts_are_json_strings(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("name", [FLOAT8, TEXT, "onnx.CastLike-21/float32-float16"])
 def test_json_is_the_vector_file(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    export(name, "--format", "json")
+    export(name, "--as", "json")
     made = json.loads(capsys.readouterr().out)
     assert made["spec"] == name.partition("/")[0]
     assert len(made["vectors"]) == len(vectors(name))
@@ -75,7 +75,7 @@ def test_json_is_the_vector_file(name: str, capsys: pytest.CaptureFixture[str]) 
 
 def test_a_folder_of_json_is_a_vectors_folder(tmp_path: Path) -> None:
     """Whole specs of it are the checked-in files; --out brings the folder up to date."""
-    export("onnx.Cast-9", "onnx.Range-11", "--format", "json", "--out", tmp_path / "out")
+    export("onnx.Cast-9", "onnx.Range-11", "--as", "json", "--out", tmp_path / "out")
     for name in ("onnx/Cast-9/float32-to-int8.json", "onnx/Range-11/int32-int32-int32.json"):
         made = (tmp_path / "out" / name).read_text()
         if (data_dir("vectors") / name).is_file():
@@ -95,7 +95,7 @@ def read_safetensors(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
 
 def test_safetensors_have_the_bits(tmp_path: Path) -> None:
     path = tmp_path / "one.safetensors"
-    export(FLOAT8, "--format", "safetensors", "--out", path)
+    export(FLOAT8, "--as", "safetensors", "--out", path)
     tensors, said = read_safetensors(path)
     one = vectors(FLOAT8)
     assert tensors["input"].dtype == np.uint32
@@ -114,7 +114,7 @@ def test_safetensors_have_the_bits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [RANGE, PROMOTION])
 def test_safetensors_have_whole_calls(name: str, tmp_path: Path) -> None:
-    export(name, "--format", "safetensors", "--out", tmp_path / "one.safetensors")
+    export(name, "--as", "safetensors", "--out", tmp_path / "one.safetensors")
     tensors, said = read_safetensors(tmp_path / "one.safetensors")
     calls = vectors(name)
     assert isinstance(calls, CallSet)
@@ -134,8 +134,8 @@ def test_safetensors_have_whole_calls(name: str, tmp_path: Path) -> None:
 def test_texts_are_left_out_of_safetensors_and_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    export("onnx.Cast-9", "--to", "int8", "--format", "safetensors", "--out", tmp_path / "out")
-    assert "no safetensors form: 1 case" in capsys.readouterr().err
+    export("onnx.Cast-9", "--to", "int8", "--as", "safetensors", "--out", tmp_path / "out")
+    assert "left out: 1 case, it has texts" in capsys.readouterr().err
     assert not list((tmp_path / "out").rglob("string-*"))
 
 
@@ -193,7 +193,7 @@ def test_onnx_tests_load_and_pass_on_the_reference_evaluator(
     folder = tmp_path / "kind"
     names = [f"onnx.Cast-21/{name}" for name in RIGHT]
     names += [RANGE, "onnx.CastLike-21/float32-float16", "openvino.Range-4/int8-int8-int8-to-int8"]
-    export(*names[:-1], "--format", "onnx-backend", "--out", folder)
+    export(*names[:-1], "--as", "onnx", "--out", folder)
     tests = loaded(folder)
     assert len(tests) == len(RIGHT) + 2
     for name, path in tests.items():
@@ -207,7 +207,7 @@ def test_a_wrong_output_is_seen(tmp_path: Path) -> None:
     import onnx
 
     folder = tmp_path / "kind"
-    export("onnx.Cast-21/float32-to-float16", "--format", "onnx-backend", "--out", folder)
+    export("onnx.Cast-21/float32-to-float16", "--as", "onnx", "--out", folder)
     [path] = loaded(folder).values()
     assert wrong_outputs(path) == []
     output = path / "test_data_set_0/output_0.pb"
@@ -222,7 +222,7 @@ def test_a_wrong_output_is_seen(tmp_path: Path) -> None:
 def test_only_what_has_one_expected_value_is_in_a_test(tmp_path: Path) -> None:
     import onnx
 
-    export(FLOAT8, "--format", "onnx-backend", "--out", tmp_path / "kind")
+    export(FLOAT8, "--as", "onnx", "--out", tmp_path / "kind")
     [path] = loaded(tmp_path / "kind").values()
     given = np.frombuffer(onnx.load_tensor(path / "test_data_set_0/input_0.pb").raw_data, "u4")
     due = np.frombuffer(onnx.load_tensor(path / "test_data_set_0/output_0.pb").raw_data, "u1")
@@ -237,10 +237,10 @@ def test_only_what_has_one_expected_value_is_in_a_test(tmp_path: Path) -> None:
 def test_what_onnx_cannot_say_is_skipped_and_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    export(RANGE, PROMOTION, "--format", "onnx-backend", "--out", tmp_path / "kind")
-    assert "no onnx-backend form: 1 case" in capsys.readouterr().err
+    export(RANGE, PROMOTION, "--as", "onnx", "--out", tmp_path / "kind")
+    assert "left out: 1 case, " in capsys.readouterr().err
     with pytest.raises(UsageError, match="is not an ONNX operator"):
-        export(PROMOTION, "--format", "onnx-backend", "--out", tmp_path / "other")
+        export(PROMOTION, "--as", "onnx", "--out", tmp_path / "other")
 
 
 # Folders -------------------------------------------------------------------------------------
@@ -249,10 +249,10 @@ def test_what_onnx_cannot_say_is_skipped_and_counted(
 def test_a_folder_is_brought_up_to_date_and_nothing_else_is_removed(tmp_path: Path) -> None:
     out = tmp_path / "out"
     both = [f"onnx.Cast-21/{name}" for name in RIGHT[:2]]
-    export(*both, "--format", "text", "--out", out)
+    export(*both, "--as", "text", "--out", out)
     (out / "mine.txt").write_text("mine")
     assert len(list(out.rglob("*-to-*.txt"))) == 2
-    export(both[0], "--format", "text", "--out", out)
+    export(both[0], "--as", "text", "--out", out)
     assert [path.name for path in out.rglob("*-to-*.txt")] == ["float32-to-int32.txt"]
     assert (out / "mine.txt").read_text() == "mine"
 
@@ -262,7 +262,7 @@ def test_a_folder_with_anything_else_in_it_is_refused(tmp_path: Path) -> None:
     out.mkdir()
     (out / "mine.txt").write_text("mine")
     with pytest.raises(UsageError, match="is not empty, and holds no earlier export"):
-        export(FLOAT8, "--format", "json", "--out", out)
+        export(FLOAT8, "--as", "json", "--out", out)
     assert [path.name for path in out.iterdir()] == ["mine.txt"]
 
 
@@ -273,7 +273,7 @@ def test_a_folder_with_anything_else_in_it_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_or_another_export_is_refused(mark: str, said: str, tmp_path: Path) -> None:
     (tmp_path / MARK).write_text(mark)
     with pytest.raises(UsageError, match=said):
-        export(FLOAT8, "--format", "json", "--out", tmp_path)
+        export(FLOAT8, "--as", "json", "--out", tmp_path)
 
 
 def test_a_mark_names_no_file_outside_its_folder(tmp_path: Path) -> None:
@@ -282,16 +282,16 @@ def test_a_mark_names_no_file_outside_its_folder(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
     said = {"form": "text", "files": ["../precious", str(tmp_path / "precious")]}
     (out / MARK).write_text(json.dumps(said))
-    export(FLOAT8, "--format", "text", "--out", out)
+    export(FLOAT8, "--as", "text", "--out", out)
     assert (tmp_path / "precious").read_text() == "mine"
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
-    ((RANGE, "--format", "text"), "has no text form"),
-    ((TEXT, "--format", "safetensors", "--out", "x.safetensors"), "it has texts"),
-    ((FLOAT8, "--format", "safetensors"), "which folder"),
-    (("onnx.Cast-21", "--format", "json"), "which folder"),
-    ((FLOAT8, "--to", "int8", "--format", "json"), "is a case"),
+    ((RANGE, "--as", "text"), "has no text form"),
+    ((TEXT, "--as", "safetensors", "--out", "x.safetensors"), "it has texts"),
+    ((FLOAT8, "--as", "safetensors"), "which folder"),
+    (("onnx.Cast-21", "--as", "json"), "which folder"),
+    ((FLOAT8, "--to", "int8", "--as", "json"), "no case matches"),
 ])  # fmt: skip
 def test_what_cannot_be_written_is_said(arguments: tuple[str, ...], said: str) -> None:
     with pytest.raises(UsageError, match=said):
@@ -301,4 +301,4 @@ def test_what_cannot_be_written_is_said(arguments: tuple[str, ...], said: str) -
 def test_help_has_an_example() -> None:
     done = convcheck("export", "--help")
     assert done.returncode == 0
-    assert "--format onnx-backend --out" in done.stdout
+    assert "--as onnx --out" in done.stdout

@@ -74,7 +74,7 @@ class Process:
             self._native = native_of(welcome.native)
         except ProtocolError as error:
             self._program.kill()
-            hint = f"{error.hint}; `convcheck probe --backend 'process:{command}'`"
+            hint = f"{error.hint}; `convcheck backend probe --backend 'process:{command}'`"
             raise UnavailableError(f"{self._program.name}: {error.message}", hint=hint) from None
         except UnavailableError as error:
             self._program.kill()

@@ -213,7 +213,7 @@ def _type(name: str, types: Types, what: str, own_types: bool, width: int = 1) -
     if name in types:
         return types[name]
     if not own_types:
-        wrong(f"{what} has the unknown type {name!r}", "`convcheck list types` has the names")
+        wrong(f"{what} has the unknown type {name!r}", "`convcheck show types` has the names")
     return DType(name, Opaque(8 * width if width in _WIDTHS else 8), (), Place("", 0))
 
 

@@ -148,7 +148,7 @@ class Probe:
             self.advance()
         if not self.supported:
             raise ProtocolError(f"it gave outputs to none of {plural(len(self.asked), 'question')}",
-                                hint="match `op`, `type` and `outputs` as `convcheck list types` "
+                                hint="match `op`, `type` and `outputs` as `convcheck show types` "
                                 "spells them")  # fmt: skip
         return f"outputs for {len(self.supported):,} of {len(self.asked):,}"
 

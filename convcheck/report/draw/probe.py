@@ -1,4 +1,4 @@
-"""What `convcheck probe` prints: a line a step, what is wrong, and what is supported."""
+"""What `convcheck backend probe` prints: a line a step, what is wrong, and what is supported."""
 
 from __future__ import annotations
 

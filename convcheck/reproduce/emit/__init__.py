@@ -28,7 +28,7 @@ RUNTIMES = {"ort": "onnxruntime", "openvino": "openvino"}  # backend -> template
 _ONNX = "onnx"
 _WIDTH = 96
 _TIMEOUT = 60  # seconds; of a call that is known to crash or hang
-_HINT = "--emit c gives the inputs and answers for any language"
+_HINT = "--as c gives the inputs and answers for any language"
 _FEW = 4  # elements whose values stand in a comment
 Types = Mapping[str, DType]
 
@@ -87,7 +87,7 @@ class _Spelling:
         dtype = self.types.get(name)
         own = dtype.name_in(self.world) if dtype else ""
         if not own.isidentifier():
-            raise UsageError(f"{self.world} has no name for the type {name}", hint="--emit c")
+            raise UsageError(f"{self.world} has no name for the type {name}", hint="--as c")
         return repr(own)
 
     def tensor(self, strip: Strip, *more: object) -> str:

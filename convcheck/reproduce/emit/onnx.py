@@ -13,7 +13,7 @@ from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Float
 from convcheck.reproduce.witness import Witness
 
-_HINT = "--emit python or --emit c says all that is expected"
+_HINT = "--as python or --as c says all that is expected"
 
 
 def files(witness: Witness) -> Iterator[tuple[str, bytes]]:
@@ -41,7 +41,7 @@ def _bits(strip: Strip) -> Bits:
     assert strip.format is not None  # noqa: S101 a case's own types are known
     size = int(np.prod(strip.shape, dtype=np.int64))
     if len(strip.words) != size:
-        hint = "`convcheck export --format onnx-backend` writes whole cases"
+        hint = "`convcheck export --as onnx` writes whole cases"
         raise UsageError("only a part of the tensor is known", hint=hint)
     bits: Any = np.empty(size, strip.format.storage)
     bits[:] = [_code(strip, word) for word in strip.words]

@@ -176,7 +176,7 @@ function memberOf(one, entry, width) {
     examples.map((example, i) => exampleOf(entry.case, example, exampleTitle(i, examples.length), width, entry.finding.verdict)),
     commands([
       examples.length && explainCommand(entry.case, examples[0]),
-      `convcheck repro ${shell(entry.case.id)} --backend ${backend()} --group ${digest.slice(0, 8)}`,
+      `convcheck repro ${shell(entry.case.id)} --backend ${backend()} ${entry.finding.id}`,
     ].filter(Boolean)),
     h("p", { class: "digest" }, "digest of the failing inputs and answers ", h("code", {}, digest)),
   ].flat().filter(Boolean);

@@ -30,7 +30,6 @@ from convcheck.plan.diff import RunDifference
 from convcheck.records import Record
 from convcheck.report.json import (
     chain,
-    diagnosis,
     graphs,
     model,
     report,
@@ -42,7 +41,6 @@ FORMATS: dict[str, type[Record]] = {
     "run-head": report.Head,
     "run-line": report.Line,
     "diff": RunDifference,
-    "diagnosis": diagnosis.DiagnosisJson,
     "score": score.ScoreJson,
     "chain": chain.ChainJson,
     "chains": chain.ChainsJson,
