@@ -27,7 +27,7 @@ from convcheck.backends.pypto import calculator as pypto_build
 from convcheck.backends.pypto.backend import Pypto, SpoiledError
 from convcheck.errors import UnavailableError
 from convcheck.numerics.codes import Bits
-from convcheck.plan.runner import Execution, execute
+from convcheck.plan.runner import execute
 from convcheck.rules.model import Case
 
 TYPES = CATALOG.types.types
@@ -241,44 +241,32 @@ def test_plain_inputs_are_asked_once_a_case() -> None:
     assert backend.calls == 5
 
 
-class Silent:
+class Spoils:
     """Of `planted.identity` cases: number 1 raises on any input, and what comes after it too."""
 
     name, version = "spoils", "1"
-    poisoned = False
+    spoiled = False
 
     def support(self, case: Case) -> Declined | None:
         return None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        if self.poisoned:
+        if self.spoiled:
             raise SpoiledError("poisoned")
         if case.attribute("number") == 1:
-            self.poisoned = True
+            self.spoiled = True
             return Declined("RuntimeError: no such pair")
         return Outputs((np.array(inputs[0]),), (case.outputs[0].name,))
-
-
-class Spoils(Silent):
-    """The same, and it says so."""
-
-    @property
-    def spoiled(self) -> bool:
-        return self.poisoned
-
-
-def run(name: str, monkeypatch: pytest.MonkeyPatch) -> Execution:
-    monkeypatch.chdir(ROOT)
-    return execute(
-        f"tests.backends.test_backend_pypto:{name}", [numbered(n) for n in range(4)], Corpus(),
-        jobs=1, timeout=20.0, fail_fast=False, on_result=lambda result: None, judge=judge,
-    )  # fmt: skip
 
 
 def test_a_spoiled_backend_gets_a_new_worker_and_poisons_no_other_case(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    results = run("Spoils", monkeypatch).results
+    monkeypatch.chdir(ROOT)
+    results = execute(
+        "tests.backends.test_backend_pypto:Spoils", [numbered(n) for n in range(4)], Corpus(),
+        jobs=1, timeout=20.0, fail_fast=False, on_result=lambda result: None, judge=judge,
+    ).results  # fmt: skip
     verdicts = [r.verdict for r in results]
     assert verdicts[0] == verdicts[2] == verdicts[3] == "pass"
     assert verdicts[1] not in ("pass", "error", "crashed", "refused")

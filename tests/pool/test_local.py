@@ -22,7 +22,7 @@ from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.plan.runner import Execution, execute
 from convcheck.pool.forkserver import start_server
 from convcheck.pool.local import Session
-from convcheck.pool.process import WorkerProcess, end_ahead, start_ahead, waiting
+from convcheck.pool.process import end_ahead, start_ahead, waiting
 
 
 @pytest.fixture(autouse=True)
@@ -328,23 +328,6 @@ def test_what_takes_long_to_import_is_imported_once_for_all_workers_to_come(
 def test_what_cannot_be_imported_before_costs_nothing(name: str) -> None:
     results = run(name, module="imported").results
     assert [result.verdict for result in results] == ["pass"] * 3
-
-
-def test_a_worker_that_waits_for_its_backend_is_the_first_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    address, open_ = "tests.planted.bad_backends:Good", WorkerProcess.open
-    start_ahead(address)
-    opened: list[WorkerProcess] = []
-    monkeypatch.setattr(
-        WorkerProcess, "open", lambda self, setup: opened.append(self) or open_(self, setup)
-    )
-    start_ahead(address)
-    first, second = waiting[address]
-    assert {result.verdict for result in run("Good").results} == {"pass"}
-    assert opened == [first]
-    assert [*waiting[address]] == [second]
-    end_ahead()
 
 
 def test_a_worker_that_waited_and_died_costs_nothing() -> None:

@@ -13,16 +13,12 @@ from places import ROOT
 from repro_scripts import run_one
 
 from convcheck.ask.jobs import Job
-from convcheck.ask.siblings import Siblings, is_as_before
+from convcheck.ask.siblings import Siblings
 from convcheck.errors import UsageError
 from convcheck.judge.answers import (
     ANSWERED,
-    CRASHED,
-    NOT_ASKED,
     OTHERS,
-    REFUSED,
     Answers,
-    Elsewhere,
 )
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult
 from convcheck.plan.one_input import ask_one_input
@@ -113,22 +109,6 @@ def test_what_is_due_of_both_is_no_doubt() -> None:
         got = np.zeros_like(one.expected.readings[0].codes)
         siblings.add(vectors, Answers(got, np.full(len(got), ANSWERED, np.uint8), {}))
     assert siblings.doubt is None
-
-
-def test_answers_are_as_before_where_all_others_are_refused() -> None:
-    """Then what explained them explains them again."""
-    got, index = np.array([5, 6, 0], np.uint8), np.array([0, 1])
-    state = np.array([ANSWERED, ANSWERED, REFUSED], np.uint8)
-    answers, before = Answers(got, state, {}), Elsewhere(OTHERS, index, got[index])
-    assert is_as_before(answers, before)
-    assert is_as_before(replace(answers, got=np.array([5, 6, 9], np.uint8)), before)
-    assert not is_as_before(replace(answers, got=np.array([5, 7, 0], np.uint8)), before)
-    assert not is_as_before(replace(answers, elsewhere=(before,)), before)
-    for other in (ANSWERED, CRASHED, NOT_ASKED):
-        state = np.array([ANSWERED, ANSWERED, other], np.uint8)
-        assert not is_as_before(replace(answers, state=state), before)
-    state = np.array([ANSWERED, REFUSED, REFUSED], np.uint8)
-    assert not is_as_before(replace(answers, state=state), before)
 
 
 def test_what_ignores_an_attribute_is_wrong_in_any_process() -> None:
