@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cache, partial
 
 import numpy as np
-from catalogue import CATALOG, compiled
+from catalogue import CATALOG, CORPUS, compiled
 from planted.bugs import Bug
 from planted.float_bugs import tiny
 from planted.problem import BadPoints, Problem
@@ -39,7 +39,6 @@ from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, REFUSED, Expected
 from convcheck.semantics.spelling import satisfies
 from convcheck.vectors.form import form_decision
-from convcheck.vectors.generate import vector_set
 from convcheck.vectors.model import VectorSet
 
 # Whether a text is right of a code is worked out once for all bugs and placements.
@@ -254,8 +253,10 @@ class Planted:
 
 @cache
 def edge(case: Case) -> VectorSet:
-    """The edge vectors of a case."""
-    return vector_set(CATALOG.specs[case.spec], case, "edge")
+    """The edge vectors of a case, as they are checked in."""
+    found = CORPUS.vectors(case)
+    assert isinstance(found, VectorSet)
+    return found
 
 
 def caught(bug: Bug, vectors: VectorSet, pose: Posing = posed) -> bool:

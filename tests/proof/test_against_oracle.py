@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from catalogue import CORPUS
 from comparing import (
     VERSIONS,
     asked,
@@ -20,8 +21,8 @@ from comparing import (
 )
 from oracle import Ask, Want
 
+from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
-from convcheck.vectors.generate import vector_sets
 
 COMPLETE = (21, 25)
 
@@ -70,15 +71,16 @@ def test_every_input_of_up_to_8_bits(version: int, source: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_edge_vector(version: int) -> None:
+    """As they are checked in."""
     compared = 0
-    for vectors in vector_sets(cast(version), "edge"):
+    for vectors in map(CORPUS.vectors, cases(cast(version))):
         compared += held_against_the_oracle(vectors.case, vectors.inputs[0], vectors.expected)
     assert compared > 10_000
 
 
 def test_a_difference_is_found_and_shown() -> None:
     """The comparison itself: an expectation of other inputs is not what the oracle says."""
-    vectors = next(v for v in vector_sets(cast(21), "edge") if v.case.name == "int8-to-int16")
+    vectors = CORPUS.vectors(next(c for c in cases(cast(21)) if c.name == "int8-to-int16"))
     with pytest.raises(
         AssertionError,
         match=r"of 256 differ\n  '0x80': .*fixed-to-fixed / else at specs/onnx/cast-\d+\.yaml:\d+",
