@@ -6,35 +6,87 @@ ones and the wrong ones; one that misses a single one is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice, product
-from typing import cast
+from typing import Protocol, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from convcheck.causes.apart import telling_inputs, unseen_inputs
-from convcheck.causes.call_search import AskCalls, diagnose_calls
+from convcheck.causes.call_apart import unseen_calls
+from convcheck.causes.call_trial import CallTrial
 from convcheck.causes.judged import LANES, judged_ones, with_elsewhere, without_tail
-from convcheck.causes.trial import Trial, Tried, applies, fitting, tried
+from convcheck.causes.trial import Trial
 from convcheck.judge.answers import Answers, CallAnswers
+from convcheck.judge.matching import Mask
 from convcheck.judge.result import CaseDiagnosis, Fit, Names, Near
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
 from convcheck.records import replace
 from convcheck.rules.causes import Cause, found_together
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 Ask = Callable[[Bits], Bits | None]  # answers to inputs; None where there are none
-Asking = Ask | AskCalls
-Pair = tuple[Cause, Cause]
+AskCalls = Callable[[CallSet], CallAnswers | None]  # the same of calls
+Fits = list[tuple[Cause, ...]]
+Tried = tuple[Cause, Mask]  # a cause with the answers that it gives
 CLOSEST = 3  # causes that are told of a case which nothing explains, and tried with every other
 _PAIRS = 4  # pairs that are told apart
 _COMPLEMENTS = 40  # pairs that are tried since one gives what the other does not
+
+
+class AnyTrial(Protocol):
+    """Answers to the inputs of a case, or to its calls, on which causes are tried."""
+
+    @property
+    def right(self) -> Mask:
+        """Which answers are right."""
+        ...
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """How many elements each answer has."""
+        ...
+
+    @property
+    def wrong(self) -> int:
+        """How many elements are wrong."""
+        ...
+
+    @property
+    def beside(self) -> int:
+        """How many elements are wrong of what was asked further."""
+        ...
+
+    @property
+    def few(self) -> Self:
+        """A few answers, wrong ones among them, by which most causes are refuted."""
+        ...
+
+    @property
+    def sample(self) -> Self:
+        """What each cause is tried on, where none explains all."""
+        ...
+
+    def applies(self, causes: Sequence[Cause]) -> bool:
+        """Return whether causes have a meaning for the case."""
+        ...
+
+    def explains(self, causes: Sequence[Cause]) -> bool:
+        """Return whether causes give all answers together."""
+        ...
+
+    def given_by(self, causes: Sequence[Cause]) -> Mask | None:
+        """Return which answers causes give together, None where they have no meaning here."""
+        ...
+
+
+Further = Callable[[Fits], AnyTrial | None]  # what fits -> further answers, to tell it apart
 
 
 @dataclass(frozen=True)
@@ -60,7 +112,7 @@ class Search:
         return tuple(self._by_name[name] for name in names)
 
     @cached_property
-    def pairs(self) -> tuple[Pair, ...]:
+    def pairs(self) -> tuple[tuple[Cause, Cause], ...]:
         """The causes that were found together, and those found alone with those that have an
         attribute ignored.
         """
@@ -70,33 +122,27 @@ class Search:
 
 
 def diagnose(
-    search: Search, vectors: Vectors, answers: Answers | CallAnswers, ask: Asking | None = None
+    search: Search,
+    vectors: Vectors,
+    answers: Answers | CallAnswers,
+    ask: Ask | AskCalls | None = None,
 ) -> CaseDiagnosis | None:
     """Return what explains the answers to a case that fails; None where no cause is tried. Causes
     that fit alike are told apart by what the backend answers to further inputs, where it may be
     asked: of whole calls further calls.
     """
     if isinstance(vectors, CallSet):
-        calls = cast(CallAnswers, answers)
-        more = cast(AskCalls | None, ask)
-        return diagnose_calls(search.causes, search.catalog, vectors, calls, more)
+        calls = CallTrial.of(search.catalog, vectors, cast(CallAnswers, answers))
+        ask_calls = cast(AskCalls | None, ask)
+        return searched(search, calls, partial(_further_calls, calls, ask_calls)) if calls else None
     vectors, answers, whole = with_elsewhere(vectors, cast(Answers, answers))
     trial = _trial(search, vectors, answers, whole=whole)
     if trial is None:
         return None
     ask = cast(Ask | None, ask)
-    found = _searched(search, trial, _in_whole_vectors(ask) if ask and whole else ask)
+    asked = _in_whole_vectors(ask) if ask and whole else ask
+    found = searched(search, trial, partial(_further, search, trial, asked))
     return replace(found, whole_vectors=whole)
-
-
-def _in_whole_vectors(ask: Ask) -> Ask:
-    """Return what asks inputs with others behind them, so that none stands in a tail."""
-
-    def asked(inputs: Bits) -> Bits | None:
-        got = ask(cast(Bits, np.resize(inputs, len(inputs) + LANES)))
-        return None if got is None else got[: len(inputs)]
-
-    return asked
 
 
 def fits_of(
@@ -119,122 +165,124 @@ def fits_of(
     )
 
 
-def _searched(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
-    """Return what explains all answers, also those to what the backend is asked further: what tells
-    apart what fits the vectors, and inputs that are none. Where none of it does, the search goes on
-    with all that was answered.
+def searched(search: Search, trial: AnyTrial, further: Further) -> CaseDiagnosis:
+    """Return what explains all answers, also those to what the backend is asked further. Where none
+    of it does, the search goes on with all that was answered.
     """
-    trials = [trial]
+    trials, beside = [trial], 0
     while True:
-        found = _found(search, trials)
-        inputs = _further(search, trial, found.fits)
-        got = ask(inputs) if ask and len(inputs) else None
-        if got is None:
-            return found
-        more = trial.answered(inputs, got)
+        fits, near = _found(search, trials)
+        more = further(fits) if fits else None
+        left = [fit for fit in fits if more is None or more.explains(fit)]
+        beside = more.beside if more else beside
+        if more is None or left:
+            names = tuple(tuple(cause.name for cause in fit) for fit in left)
+            return CaseDiagnosis(int(trial.sizes.sum()), trial.wrong, names, near, beside=beside)
         trials.append(more)
-        if left := tuple(n for n in found.fits if _explains([more], search.named(n))):
-            beside = sum(int(np.count_nonzero(~one.right)) for one in trials[1:])
-            return replace(found, fits=left, beside=beside)
 
 
-def _found(search: Search, trials: Sequence[Trial]) -> CaseDiagnosis:
-    """Return what explains the answers of trials: a cause that was found somewhere, else two that
-    were found together, else any cause, else any two.
+def _found(search: Search, trials: Sequence[AnyTrial]) -> tuple[Fits, tuple[Near, ...]]:
+    """Return what explains the answers of trials, by the first of some stages in which anything
+    does, and what comes close where nothing does.
     """
     first = trials[0]
-    asked = [first.few_wrong(), *trials]
-    fits = fitting(
-        [cause for cause in search.causes if applies(cause, first.case)],
-        (pair for pair in search.pairs if _apply(pair, first.case)),
-        lambda some: _explains(asked, some),
-    )
-    near: list[Near] = []
-    if search.every or not fits:
-        every = list(tried(first, search.causes))
-        fits = fits or _together(asked, every)
-        near = [] if fits and not search.every else coming_close(first, every)
-    names = tuple(tuple(cause.name for cause in each) for each in fits)
-    told = tuple(near[: None if search.every else CLOSEST])
-    return CaseDiagnosis(len(first.right), int(np.count_nonzero(~first.right)), names, told)
+    asked = [first.few, *trials]
+
+    def explains(causes: Sequence[Cause]) -> bool:
+        return all(trial.explains(causes) for trial in asked)
+
+    causes = [cause for cause in search.causes if first.applies((cause,))]
+    fits = _alone_or_found(causes, search.pairs, first, explains)
+    if fits and not search.every:
+        return fits, ()
+    masks = ((cause, first.sample.given_by((cause,))) for cause in causes)
+    tried = [(cause, given) for cause, given in masks if given is not None]
+    fits = fits or _together(first.sample, tried, explains)
+    if fits and not search.every:
+        return fits, ()
+    acting = _promising(first.sample, tried)[: None if search.every else CLOSEST]
+    near = [Near(cause.name, _count(first, cause)) for cause, _ in acting]
+    return fits, tuple(sorted(near, key=lambda one: -one.count))
 
 
-def _explains(trials: Sequence[Trial], causes: Sequence[Cause]) -> bool:
-    """Return whether causes give all answers together: most are refuted by the first trial."""
-    program = compile_wrong(trials[0].spec, trials[0].case, causes)
-    return program is not None and all(trial.is_given_by(program) for trial in trials)
+def _count(trial: AnyTrial, cause: Cause) -> int:
+    """Return how many elements there are in the answers that a cause gives."""
+    given = trial.given_by((cause,))
+    return 0 if given is None else int(trial.sizes[given].sum())
 
 
-def _apply(pair: Pair, case: Case) -> bool:
-    """Return whether two causes apply to a case, whose attributes have other values than these."""
-    given = dict(case.attributes)
-    other = all(given.get(name, value) != value for cause in pair for name, value in cause.under)
-    return other and all(applies(cause, case) for cause in pair)
+def _alone_or_found(
+    causes: Sequence[Cause],
+    pairs: Sequence[tuple[Cause, Cause]],
+    trial: AnyTrial,
+    explains: Callable[[Sequence[Cause]], bool],
+) -> Fits:
+    """Return what explains all answers: causes that were found somewhere, with those of an
+    attribute or a version that explain them, too; else pairs that were found together, unless one
+    of the two explains them alone; else any other cause.
+    """
+    found = [cause for cause in causes if cause.common and explains((cause,))]
+    rest = [cause for cause in causes if not cause.common]
+    if found:
+        rest = [cause for cause in rest if cause.under or cause.version]
+    else:
+        fits = [pair for pair in pairs if trial.applies(pair) and explains(pair)]
+        if fits := [pair for pair in fits if not any(explains((one,)) for one in pair)]:
+            return list(fits)
+    both = {*found, *(cause for cause in rest if explains((cause,)))}
+    return [(cause,) for cause in causes if cause in both]
 
 
-def _together(trials: Sequence[Trial], every: Sequence[Tried]) -> list[Sequence[Cause]]:
-    """Return the first few pairs of causes that give all answers together, of all trials.
+def _together(
+    trial: AnyTrial, tried: Sequence[Tried], explains: Callable[[Sequence[Cause]], bool]
+) -> Fits:
+    """Return the first few pairs of causes that give all answers together.
 
     First those are tried that miss no answer both; then, since one may change what the other does,
     the most promising ones with every other. The plainer one comes first, unless they explain the
     answers only the other way round.
     """
-    whole = trials[1]
-    for pairs in (_complements(whole, every), _promising_pairs(whole, every)):
-        orders = (each for pair in pairs for each in islice(_orders(trials, pair), 1))
-        if found := dict.fromkeys(islice(orders, _PAIRS)):
+    for pairs in (_complements(trial, tried), _promising_pairs(trial, tried)):
+        orders = (
+            next((each for each in (pair, pair[::-1]) if explains(each)), None) for pair in pairs
+        )
+        if found := dict.fromkeys(islice(filter(None, orders), _PAIRS)):
             return list(found)
     return []
 
 
-def _promising(trial: Trial, every: Sequence[Tried]) -> list[Tried]:
+def _promising(trial: AnyTrial, tried: Sequence[Tried]) -> list[Tried]:
     """Return the causes that give a wrong answer, those first that give the most of all."""
-    return sorted(_acting(trial, every), key=lambda each: -np.count_nonzero(each[1]))
+    return sorted(_acting(trial, tried), key=lambda each: -np.count_nonzero(each[1]))
 
 
-def _acting(trial: Trial, every: Sequence[Tried]) -> list[Tried]:
+def _acting(trial: AnyTrial, tried: Sequence[Tried]) -> list[Tried]:
     """Return the causes that give a wrong answer."""
-    return [(cause, given) for cause, given in every if (given & ~trial.right).any()]
+    return [(cause, given) for cause, given in tried if (given & ~trial.right).any()]
 
 
-def _orders(trials: Sequence[Trial], pair: Pair) -> Iterator[Pair]:
-    """Yield the orders in which two causes give all answers together: one, if it is no matter which
-    of them comes first.
-    """
-    seen: set[Hashable] = set()
-    for order in (pair, pair[::-1]):
-        program = compile_wrong(trials[0].spec, trials[0].case, order)
-        if program and program.meaning not in seen:
-            if all(trial.is_given_by(program) for trial in trials):
-                yield order
-            seen.add(program.meaning)
-
-
-def _complements(trial: Trial, every: Sequence[Tried]) -> Iterator[Pair]:
+def _complements(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[Cause, Cause]]:
     """Yield the first pairs of causes of which one gives what the other does not: either a wrong
     answer.
     """
-    if some := _acting(trial, every):
+    if some := _acting(trial, tried):
         missed = np.array([~given for _, given in some], np.float32)
         pairs = np.argwhere(np.triu(missed @ missed.T == 0, 1))
         yield from ((some[i][0], some[j][0]) for i, j in pairs[:_COMPLEMENTS].tolist())
 
 
-def _promising_pairs(trial: Trial, every: Sequence[Tried]) -> Iterator[Pair]:
+def _promising_pairs(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[Cause, Cause]]:
     """Yield the most promising causes with every other, the plainer one first."""
-    place = {cause: n for n, (cause, _) in enumerate(every)}
-    for first, given in _promising(trial, every)[:CLOSEST]:
-        rest = sorted(every, key=lambda each: -np.count_nonzero(each[1] & ~given))
+    place = {cause: n for n, (cause, _) in enumerate(tried)}
+    for first, given in _promising(trial, tried)[:CLOSEST]:
+        rest = sorted(tried, key=lambda each: -np.count_nonzero(each[1] & ~given))
         for other, _ in rest:
             if other is not first:
                 low, high = sorted((first, other), key=place.__getitem__)
                 yield low, high
 
 
-def coming_close(trial: Trial, every: Sequence[Tried]) -> list[Near]:
-    """Return the causes that give a wrong answer, each with how many it gives, the most first."""
-    found = _promising(trial, every)
-    return [Near(cause.name, int(np.count_nonzero(given))) for cause, given in found]
+# What is tried -----------------------------------------------------------------------------------
 
 
 def _trial(search: Search, vectors: VectorSet, answers: Answers, *, whole: bool) -> Trial | None:
@@ -251,13 +299,36 @@ def _trial(search: Search, vectors: VectorSet, answers: Answers, *, whole: bool)
     return None if trial.right.all() else trial
 
 
-def _further(search: Search, trial: Trial, fits: tuple[Names, ...]) -> Bits:
-    """Return inputs that tell apart what fits, and some on which the plainest is tried anew."""
-    made = (compile_wrong(trial.spec, trial.case, search.named(names)) for names in fits)
+def _in_whole_vectors(ask: Ask) -> Ask:
+    """Return what asks inputs with others behind them, so that none stands in a tail."""
+
+    def asked(inputs: Bits) -> Bits | None:
+        got = ask(cast(Bits, np.resize(inputs, len(inputs) + LANES)))
+        return None if got is None else got[: len(inputs)]
+
+    return asked
+
+
+def _further(search: Search, trial: Trial, ask: Ask | None, fits: Fits) -> Trial | None:
+    """Return the answers to inputs that tell apart what fits, and to some on which the plainest is
+    tried anew.
+    """
+    made = (compile_wrong(trial.spec, trial.case, causes) for causes in fits)
     programs = [program for program in made if program]
-    if not programs:
-        return trial.points.bits[:0]
+    if not ask or not programs:
+        return None
     telling = telling_inputs(trial.spec, trial.case, programs)
     seen, types = trial.points.bits, search.formats
     unseen = unseen_inputs(trial.spec, trial.case, programs[0], seen, types)
-    return np.unique(np.concatenate([telling, unseen]))
+    inputs = np.unique(np.concatenate([telling, unseen]))
+    got = ask(inputs) if len(inputs) else None
+    return None if got is None else Trial.answered(trial.spec, trial.case, inputs, got)
+
+
+def _further_calls(trial: CallTrial, ask: AskCalls | None, fits: Fits) -> CallTrial | None:
+    """Return the answers to calls that are no vectors, of many more elements."""
+    more = unseen_calls(trial.spec, trial.calls) if ask else None
+    got = ask(more) if ask and more and len(more) else None
+    if more is None or got is None or got.faults or got.declined:
+        return None
+    return trial.with_more(more, got)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +19,6 @@ from convcheck.semantics import expected as pattern
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import Reading
-from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import Points
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import VectorSet
@@ -61,6 +60,12 @@ class Trial:
             vectors.expected.take(index).readings,
         )
 
+    @staticmethod
+    def answered(spec: Spec, case: Case, inputs: Bits, got: Bits) -> Trial:
+        """Return the trial of answers to further inputs."""
+        refused, due = np.zeros(len(inputs), bool), evaluate(spec, case, inputs).readings
+        return Trial(spec, case, points_of(case, inputs), got, refused, due)
+
     @cached_property
     def right(self) -> Mask:
         """Which answers are right, under the reading that comes closest."""
@@ -84,13 +89,9 @@ class Trial:
         points = self.points.at(index)
         return Trial(self.spec, self.case, points, self.got[index], self.refused[index], readings)
 
-    def answered(self, inputs: Bits, got: Bits) -> Trial:
-        """Return the trial of answers to further inputs of the same case."""
-        refused, due = np.zeros(len(inputs), bool), evaluate(self.spec, self.case, inputs).readings
-        return Trial(self.spec, self.case, points_of(self.case, inputs), got, refused, due)
-
-    def few_wrong(self) -> Trial:
-        """Return the trial of some of the wrong answers, spread over all of them; of texts, whose
+    @property
+    def few(self) -> Trial:
+        """The trial of some of the wrong answers, spread over all of them; of texts, whose
         spelling is judged all together, the whole trial.
         """
         if isinstance(self.points.target, Text):
@@ -104,20 +105,44 @@ class Trial:
         program = compile_wrong(self.spec, self.case, causes)
         return None if program is None else readings_at(program, self.points)
 
-    def is_given_by(self, program: Program) -> bool:
-        """Return whether all answers are as a program says."""
-        return self.are_as(readings_at(program, self.points))
-
-    def are_as(self, said: Sequence[Reading]) -> bool:
-        """Return whether all answers are as causes say, under one reading: most are refuted by a
-        code that was not answered.
+    def applies(self, causes: Sequence[Cause]) -> bool:
+        """Return whether causes are of elements and for the types of the case; of two, whether the
+        attributes that they ignore have other values there.
         """
-        return any(bool(self._given(each).all()) for each in said if not self._misses(each))
+        given = dict(self.case.attributes) if causes[1:] else {}
+        set_ = [pair for cause in causes for pair in cause.under] if causes[1:] else []
+        other = all(given.get(name, value) != value for name, value in set_)
+        return other and all(applies(cause, self.case) for cause in causes)
 
-    def _misses(self, reading: Reading) -> bool:
-        """Return whether a reading says a code where another one was answered."""
-        differs = (reading.codes != self.got) & (reading.patterns == pattern.EXACT)
-        return bool(np.count_nonzero(differs))
+    def explains(self, causes: Sequence[Cause]) -> bool:
+        """Return whether causes give all answers together, under one reading."""
+        said = self.said_by(causes)
+        return said is not None and any(bool(self._given(each).all()) for each in said)
+
+    def given_by(self, causes: Sequence[Cause]) -> Mask | None:
+        """Return which answers causes give together, None where they have no meaning here."""
+        said = self.said_by(causes)
+        return None if said is None else self.given(said)
+
+    @property
+    def sample(self) -> Trial:
+        """What each cause is tried on, where none explains all."""
+        return self
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        """How many answers each entry of a mask is of."""
+        return np.ones(len(self.got), np.intp)
+
+    @property
+    def wrong(self) -> int:
+        """How many answers are wrong."""
+        return int(np.count_nonzero(~self.right))
+
+    @property
+    def beside(self) -> int:
+        """How many are, of further inputs."""
+        return self.wrong
 
     def given(self, said: Sequence[Reading]) -> Mask:
         """Return which answers are as causes say."""
@@ -137,27 +162,6 @@ class Trial:
         loose = ~self.right & np.isin(reading.patterns, (pattern.PLAIN, pattern.PARSES))
         patterns = np.where(loose, np.uint8(pattern.UNDEFINED), reading.patterns)
         return Reading(reading.codes, patterns)
-
-
-def fitting(
-    causes: Sequence[Cause],
-    pairs: Iterable[tuple[Cause, Cause]],
-    explains: Callable[[Sequence[Cause]], bool],
-) -> list[Sequence[Cause]]:
-    """Return what explains all answers: causes that were found somewhere, with those of an
-    attribute or a version that explain them, too; else pairs that were found together, unless one
-    of the two explains them alone; else any other cause.
-    """
-    found = [cause for cause in causes if cause.common and explains((cause,))]
-    rest = [cause for cause in causes if not cause.common]
-    if found:
-        rest = [cause for cause in rest if cause.under or cause.version]
-    else:
-        fits = [pair for pair in pairs if explains(pair)]
-        if fits := [pair for pair in fits if not any(explains((one,)) for one in pair)]:
-            return list(fits)
-    both = {*found, *(cause for cause in rest if explains((cause,)))}
-    return [(cause,) for cause in causes if cause in both]
 
 
 def tried(trial: Trial, causes: Iterable[Cause]) -> Iterator[Tried]:

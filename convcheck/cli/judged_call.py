@@ -8,8 +8,6 @@ import numpy as np
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.call_apart import telling_calls
-from convcheck.causes.call_mutants import call_in_short
-from convcheck.causes.call_search import CallTrial
 from convcheck.causes.catalogue import causes_of
 from convcheck.cli.calls import given_call, tensor_of
 from convcheck.cli.values import elements_in, read_values
@@ -103,14 +101,17 @@ def _of_common_type(
 
 def fitting_call(loaded: Catalog, calls: CallSet, answers: CallAnswers) -> list[Cause]:
     """Return the wrong implementations that give the answer."""
+    from convcheck.causes.call_trial import CallTrial
+
     trial = CallTrial.of(loaded, calls, answers)
     if trial is None:
         return []
-    made = ((cause, trial.candidates((cause,))) for cause in causes_of(loaded))
-    return [cause for cause, all_ in made if any(map(trial.explains, all_))]
+    return [cause for cause in causes_of(loaded) if trial.explains((cause,))]
 
 
 def calls_apart(spec: Spec, case: Case, causes: Sequence[Cause]) -> list[str]:
     """Return calls that tell causes apart, in words."""
+    from convcheck.causes.asked import call_in_short
+
     telling = telling_calls(spec, case, [(cause,) for cause in causes])
     return [call_in_short(case, call) for call in telling]

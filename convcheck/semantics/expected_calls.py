@@ -104,20 +104,6 @@ class WrongCall:
     answer: Callable[[int], CallReading | None]
     #: Call -> the shape of the one output, None where that is not said; told sooner than the rest.
     shape: Callable[[int], tuple[int, ...] | None] | None = None
-    #: Call -> the same but for what is not worked out yet, which is left open.
-    outline: Callable[[int], CallReading | None] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class WantedElements:
-    """Some elements of the one output of calls, of which the answers are known; no elements where
-    a call gave no output at all.
-    """
-
-    #: Calls with the numbers of elements.
-    elements: tuple[tuple[int, NDArray[np.intp]], ...]
-    #: Codes and patterns of these, end to end -> which are as was answered.
-    accepts: Callable[[Bits, NDArray[np.uint8]], NDArray[np.bool_]]
 
 
 DEADLY = CallReading("the process dies", pattern=UNDEFINED)  # it alone is meant, not its equals

@@ -10,18 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-import numpy as np
-
 from convcheck.errors import SpecError
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Cell, DType, Rounding, Rule, Spec
 from convcheck.rules.outside import is_listed, uncovered_by
-from convcheck.semantics.answers_at import answers_at, deciding, of_word
+from convcheck.semantics.answers_at import answers_at
 from convcheck.semantics.compile import compile_untold
 from convcheck.semantics.expected import Reading
-from convcheck.semantics.program import CompiledRow, Program, alike
+from convcheck.semantics.program import Program, alike
 from convcheck.semantics.vocabulary import (
-    Mask,
     Points,
 )
 
@@ -88,32 +85,6 @@ def _given(spec: Spec, case: Case, *under: Words) -> Words:
     given = {name: str(value) for name, value in case.attributes if name in names}
     given |= {name: value for words in under for name, value in words if name in names}
     return tuple(given.items())
-
-
-def may_differ(program: Program, right: Program, ends: Points) -> bool:
-    """Return whether an edited program may give another answer than the right one, to some number.
-
-    `ends` are the ends of each sign's range of the source and its special values: what its words
-    do not hold of there they hold of nowhere, unless they look at single codes.
-    """
-    return any(_acts(entry, ends) for entry in program.entries if not _leaves(entry, right))
-
-
-def touched(program: Program, right: Program, points: Points) -> Mask:
-    """Return which points an edited program does not leave to the right one."""
-    left = [not _leaves(entry, right) for entry in program.entries]
-    return np.array(left)[deciding(program, points)]
-
-
-def _leaves(entry: CompiledRow, right: Program) -> bool:
-    return all(step.program is right and not step.hop for step in entry.steps)
-
-
-def _acts(entry: CompiledRow, ends: Points) -> bool:
-    """Return whether a row may decide some number."""
-    if entry.test is None or entry.test.nature not in ("special", "threshold"):
-        return True
-    return bool(of_word(ends, entry.test, entry.mode).any())
 
 
 def readings_at(program: Program, points: Points) -> list[Reading]:

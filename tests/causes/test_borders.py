@@ -13,10 +13,10 @@ from functools import cache
 import numpy as np
 from catalogue import CATALOG, CORPUS
 
-from convcheck.causes.call_lint import few_first
-from convcheck.causes.call_mutants import is_of, is_wrong
+from convcheck.causes.asked import AskedInputs, is_wrong
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.mutants import Asked
+from convcheck.causes.lint import few_first
+from convcheck.causes.mutants import is_of
 from convcheck.judge.examples import due_word
 from convcheck.judge.matching import Mask
 from convcheck.judge.result import Word, entry_word
@@ -58,7 +58,7 @@ class Planted:
 
     def departs(self, bits: Bits) -> Mask:
         """Return of which inputs it gives what no reading does, or else what they leave open."""
-        asked = Asked.of(self.spec, self.case, points_of(self.case, bits))
+        asked = AskedInputs.of(self.spec, self.case, bits)
         free = np.logical_and.reduce([r.patterns == UNDEFINED for r in asked.due.readings])
         said = self.given(bits).patterns != UNDEFINED
         return free & said if self.open else np.logical_and.reduce(asked.wrong(self.program))
@@ -88,7 +88,7 @@ class Planted:
     def line(self, bits: Bits) -> str:
         """Say what is due of an input, and what the cause gives."""
         source, target = self.case.inputs[0].format, self.case.outputs[0].format
-        due = Asked.of(self.spec, self.case, points_of(self.case, bits)).due.readings[0]
+        due = AskedInputs.of(self.spec, self.case, bits).due.readings[0]
         words = (due_word(one, 0) for one in (due, self.given(bits)))
         x, rule, cause = (
             _word(fmt, word)

@@ -14,7 +14,6 @@ from command import convcheck
 from report_json import parsed
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.call_search import diagnose_calls
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers, CallAnswers
@@ -121,11 +120,11 @@ def test_of_whole_calls_what_was_found_is_tried_first() -> None:
     first, other = of(*alike, common=alike[:1])
     together = (replace(first, found_with=(other.name,)), other)  # one of the two does it alone
     for causes in ((first, other), together):
-        found = diagnose_calls(causes, CATALOG, calls, answers)
+        found = diagnose(Search(tuple(causes), CATALOG), calls, answers)
         assert found is not None
         assert found.fits == (alike[:1],)
     neither = of(*alike, common=())
-    found = diagnose_calls(neither, CATALOG, calls, answers)
+    found = diagnose(Search(tuple(neither), CATALOG), calls, answers)
     assert found is not None
     assert found.fits == tuple((name,) for name in alike)
 

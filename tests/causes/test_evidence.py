@@ -15,7 +15,6 @@ from places import ROOT
 from planted_calls import answered, asked
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.call_search import diagnose_calls
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.gather import causes_named, gathered
 from convcheck.causes.search import Search, diagnose
@@ -220,7 +219,8 @@ def away(x: Any) -> Any:
 PLANTED: dict[str, tuple[Callable[..., NDArray[Any]], set[str]]] = {
     "a reciprocal": (
         quantize(lambda x, s: x * (F32(1) / s)),
-        {"quotient-by-reciprocal", "quotient-by-reciprocal-in-float32", "nan-is-+0"},
+        {"quotient-by-reciprocal", "quotient-by-reciprocal-in-float32", "nan-is-+0"}
+        | {f"through-int{bits}-clamp" for bits in (16, 32, 64)},  # which give 0 for a NaN, too
     ),
     "a reciprocal of large quotients alone": (
         quantize(lambda x, s: np.where(np.abs(x / s) > 60, x * (F32(1) / s), x / s)), set(),
@@ -247,7 +247,7 @@ def test_no_neighbour_that_fits_some_calls_explains_a_fault(fault: str) -> None:
         more.append(some)
         return answered(some, [Outputs((kernel(*call),), ("int8",)) for call in some.calls])
 
-    found = diagnose_calls(causes(), CATALOG, calls, answers(calls), answers)
+    found = diagnose(Search(causes(), CATALOG), calls, answers(calls), answers)
     assert isinstance(found, CaseDiagnosis)
     assert {name for fit in found.fits for name in fit} <= right
     assert bool(found.fits) is bool(right)

@@ -15,8 +15,8 @@ from planted.quantize_put import Put
 from planted_calls import answered, answers_of, asked
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.call_search import diagnose_calls
 from convcheck.causes.catalogue import causes_of
+from convcheck.causes.search import Search, diagnose
 from convcheck.judge.result import CaseDiagnosis
 from convcheck.rules.causes import Cause
 
@@ -63,7 +63,7 @@ def explained(bug: Bug, name: str) -> CaseDiagnosis | None:
     output = calls.case.outputs[0]
     codes = (answer(bug.way, calls.case, call) for call in calls.calls)
     given = [Outputs((c.astype(output.format.storage),), (output.name,)) for c in codes]
-    return diagnose_calls(every_cause(), CATALOG, calls, answered(calls, given))
+    return diagnose(Search(every_cause(), CATALOG), calls, answered(calls, given))
 
 
 def told(bug: Bug, names: Sequence[str] = CASES) -> CaseDiagnosis | None:
@@ -218,7 +218,7 @@ def test_kernels_of_fake_quantisation_are_told(
     calls = asked(name)
     levels = int(str(dict(calls.case.attributes)["levels"]))
     ask = partial(answers_of, partial(kernel, levels))
-    found = diagnose_calls(every_cause(), CATALOG, calls, ask(calls), ask=ask)
+    found = diagnose(Search(every_cause(), CATALOG), calls, ask(calls), ask=ask)
     assert found is not None
     assert found.fits == (said,)
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from planted_calls import answered, asked
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.call_search import diagnose_calls
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import ANSWERED, Answers
@@ -163,7 +162,7 @@ def of_calls(calls: CallSet, kernel: Callable[..., NDArray[Any]]) -> list[tuple[
             given = (np.asarray(kernel(*call)) for call in some.calls)
             return answered(some, [Outputs((g,), (calls.case.outputs[0].name,)) for g in given])
 
-    found = diagnose_calls(causes(), CATALOG, calls, answers(calls), answers)
+    found = diagnose(Search(causes(), CATALOG), calls, answers(calls), answers)
     assert found is not None
     assert found.beside
     return list(found.fits)

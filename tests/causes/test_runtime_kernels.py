@@ -12,8 +12,8 @@ from ml_dtypes import bfloat16, float8_e4m3fn, float8_e5m2
 from numpy.typing import NDArray
 from planted_calls import answers_of, asked
 
-from convcheck.causes.call_search import diagnose_calls
 from convcheck.causes.catalogue import causes_of
+from convcheck.causes.search import Search, diagnose
 from convcheck.judge.result import Names
 from convcheck.numerics.codes import Bits
 from convcheck.rules.causes import Cause
@@ -30,7 +30,7 @@ def every_cause() -> tuple[Cause, ...]:
 def told(name: str, kernel: Callable[..., Bits]) -> tuple[Names, ...]:
     """What explains the answers of a kernel, which is asked calls besides the vectors, too."""
     calls, ask = asked(name), partial(answers_of, kernel)
-    found = diagnose_calls(every_cause(), CATALOG, calls, ask(calls), ask=ask)
+    found = diagnose(Search(every_cause(), CATALOG), calls, ask(calls), ask=ask)
     assert found is not None
     return found.fits
 

@@ -15,9 +15,9 @@ from command import convcheck
 from places import ROOT
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.call_mutants import is_wrong
+from convcheck.causes.asked import AskedInputs, is_wrong
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.mutants import Asked, mutants
+from convcheck.causes.mutants import mutants
 from convcheck.causes.score import Mutant
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers, CallAnswers
 from convcheck.judge.answers import REFUSED as TURNED_DOWN
@@ -166,8 +166,7 @@ def test_what_the_vectors_miss_is_found_by_the_inputs_beyond_them() -> None:
     assert unseen.witness is not None
     witness = np.array([int(unseen.witness, 16)], np.uint32)
     assert 0 < int(witness[0]) & 0x7FFFFFFF < 0x800000
-    there = Asked.of(CATALOG.specs[case.spec], case, points_of(case, witness))
-    assert there.shows(flush)
+    assert AskedInputs.of(CATALOG.specs[case.spec], case, witness).caught(flush).wrong == 1
     assert planted([case], [flush])[0].caught > 0
 
 
@@ -391,14 +390,13 @@ class Spared(Corpus):
 EXACT_IN_FLOAT16 = 2048
 
 
-def test_what_is_wrong_with_values_counts_for_all_cases_that_convert_the_types() -> None:
+def test_what_is_wrong_with_values_is_planted_in_the_first_case_that_converts_the_types() -> None:
     """One conversion does it in all of them."""
     cause = NAMED["truncates"]
     tensors, scalars = promotions("float16-int64/tensor-tensor", "float16-int64/scalar-scalar")
-    alone = [planted([case], [cause])[0] for case in (tensors, scalars)]
-    [both] = planted([tensors, scalars], [cause])
-    assert both.caught == sum(mutant.caught for mutant in alone) > 0
-    assert both.case is tensors
+    assert planted([scalars], [cause])[0].caught > 0
+    [first] = planted([tensors, scalars], [cause])
+    assert (first.case, first.caught > 0) == (tensors, True)
 
 
 def test_values_that_the_calls_miss_are_found_among_those_of_the_boundary_tier() -> None:
@@ -408,9 +406,6 @@ def test_values_that_the_calls_miss_are_found_among_those_of_the_boundary_tier()
     [unseen] = planted([case], [cause], spared)
     assert (unseen.caught, unseen.cause) == (0, cause)
     assert unseen.witness is not None
-    number = int(np.uint64(int(unseen.witness, 16)).view(np.int64))
-    beyond = np.float16(number)  # numpy's, as a witness
-    assert abs(float(beyond)) == 2.0 ** (int(number).__abs__().bit_length())
 
 
 def test_as_many_calls_of_a_promotion_are_judged_wrong_in_a_run() -> None:

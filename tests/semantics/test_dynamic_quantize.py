@@ -10,8 +10,8 @@ from oracle.quantize import quantize_dynamically
 from planted.dynamic_bugs import BUGS, Dynamic, adjusted
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.call_search import diagnose_calls
 from convcheck.causes.catalogue import causes_of
+from convcheck.causes.search import Search, diagnose
 from convcheck.errors import SpecError
 from convcheck.judge.answers import ANSWERED, CallAnswers
 from convcheck.judge.case import judge
@@ -118,13 +118,13 @@ def test_what_gives_every_output_is_the_cause_and_one_other_code_refutes_it() ->
     given = [by_reciprocals(x) if x.size else (x.astype(np.uint8),) * 3 for (x,) in calls.calls]
     state = np.full(len(given), ANSWERED, np.uint8)
     got = tuple(Outputs(one, names) for one in given)
-    found = diagnose_calls(causes, CATALOG, calls, CallAnswers(got, state, {}))
+    found = diagnose(Search(tuple(causes), CATALOG), calls, CallAnswers(got, state, {}))
     assert found is not None
     assert found.fits == (("range-by-reciprocals",),)
     y, scale, zero = given[0]
     for changed in ((y ^ np.uint8(1), scale, zero), (y, scale ^ np.uint32(1), zero)):
         answers = CallAnswers((Outputs(changed, names), *got[1:]), state, {})
-        found = diagnose_calls(causes, CATALOG, calls, answers)
+        found = diagnose(Search(tuple(causes), CATALOG), calls, answers)
         assert found is not None
         assert found.fits == ()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.expected_calls import Call, CompiledCalls, WantedElements, WrongCall
+from convcheck.semantics.expected_calls import Call, CompiledCalls, WrongCall
 
 if TYPE_CHECKING:
     from convcheck.rules.causes import Cause
@@ -35,32 +35,21 @@ WRONG: Mapping[str, str] = {
 }
 
 
-class Edits(Protocol):
-    """What makes wrong implementations of calls."""
-
-    def __call__(
-        self, causes: Sequence[Cause], wanted: WantedElements | None = None
-    ) -> Iterable[WrongCall]:
-        """Return what the calls become with the edits of causes, without those of which it is soon
-        told that they do not give what is wanted.
-        """
-        ...
+Edits = Callable[[Sequence["Cause"]], Iterable[WrongCall]]  # causes -> what calls become with them
 
 
 def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
     """Return what makes wrong implementations of some calls of a case: what these become with the
     edits of causes, for each reading that they leave; nothing where the edits have no meaning for
-    the case, or change nothing. What several causes have in common is worked out once.
+    the case, or change nothing.
     """
     make: Callable[[Spec, Case, Sequence[Call]], Edits] = resolve_name(WRONG[spec.body.name])
     made = make(spec, case, calls)
 
-    def edited(
-        causes: Sequence[Cause], wanted: WantedElements | None = None
-    ) -> Iterable[WrongCall]:
+    def edited(causes: Sequence[Cause]) -> Iterable[WrongCall]:
         strange = any(cause.call and cause.call.body != spec.body.name for cause in causes)
         if strange or any(cause.chain or cause.version for cause in causes):
             return ()
-        return made(causes, wanted)
+        return made(causes)
 
     return edited

@@ -29,7 +29,7 @@ from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.formula import SequenceReading, call_reading, rule_of
 from convcheck.semantics.body.sequence import Sequences
 from convcheck.semantics.expected import REFUSED
-from convcheck.semantics.expected_calls import DEADLY, Call, CallReading, WantedElements, WrongCall
+from convcheck.semantics.expected_calls import DEADLY, Call, CallReading, WrongCall
 from convcheck.semantics.hops import gone_through
 from convcheck.semantics.vocabulary import Points
 
@@ -47,9 +47,7 @@ class WrongFormulas:
         self._sequences: dict[Hashable, Sequences | None] = {}
         self._same: dict[FormulaWay, FormulaWay] = {}
 
-    def __call__(
-        self, causes: Sequence[Cause], wanted: WantedElements | None = None
-    ) -> Iterator[WrongCall]:
+    def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
         """Yield what the calls become, one for each reading that is left."""
         if any(c.under or _has_table(c) or not _is_of(c, self.case) for c in causes):
             return

@@ -26,7 +26,6 @@ from convcheck.semantics.expected_calls import (
     Call,
     CallReading,
     ExpectedOutput,
-    WantedElements,
     WrongCall,
 )
 from convcheck.semantics.program import Meaning, Program
@@ -49,9 +48,7 @@ class WrongMatrices:
         ends = np.cumsum([[bits.size for bits in call] for call in calls], axis=0).tolist()
         self._ends = [[0] * len(case.inputs), *ends]
 
-    def __call__(
-        self, causes: Sequence[Cause], wanted: WantedElements | None = None
-    ) -> Iterator[WrongCall]:
+    def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
         """Yield what the calls become, one for each reading of the cell: if causes act on all
         values, and if they leave those alone that have the common type already.
         """

@@ -4,20 +4,20 @@ conversions with their edits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
+from itertools import pairwise
 from typing import cast
-from weakref import proxy
 
 import numpy as np
 
 from convcheck.errors import SpecError
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Float, Format, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.modes import NEAREST
-from convcheck.numerics.rational import Rational, take
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.call_edits import UNEQUAL, LineEdit, StepsEdit
 from convcheck.rules.causes import Cause
@@ -26,17 +26,17 @@ from convcheck.rules.hop import Hop
 from convcheck.rules.model import Attributes, Case, DType, Layout, Spec
 from convcheck.semantics.body.steps import (
     CompiledSteps,
+    Finished,
     Run,
     asked_by_rules,
     layout_of,
     outside_of,
     target_of,
 )
-from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
+from convcheck.semantics.expected import REFUSED
 from convcheck.semantics.expected_calls import (
     Call,
     CallReading,
-    WantedElements,
     WrongCall,
 )
 from convcheck.semantics.program import Program
@@ -46,152 +46,21 @@ from convcheck.semantics.wrong import compile_edited, readings_at
 _KEPT = 4096  # programs
 _REFUSED = CallReading("", pattern=REFUSED)
 Programs = Mapping[tuple[str, str], Program]  # the type and the line that are converted
-Inputs = Callable[[CompiledSteps], Mapping[str, Rational]]
-Step = Callable[[StepsLine, StepsReading, Run], None]
 
 
 @dataclass(frozen=True)
 class _Edited:
     """Steps with the edits of causes, but for those of conversions."""
 
-    #: The edits, and the attributes in force.
-    key: tuple[tuple[StepsEdit, ...], Attributes]
-    #: The steps, without the programs of conversions.
-    made: CompiledSteps
-    #: Those of the elements that are not unpaired; None where they are the same.
-    paired: CompiledSteps | None
+    #: The steps, without the programs of conversions; if only unpaired elements have all edits, the
+    #: steps of the others, too.
+    made: tuple[CompiledSteps, ...]
     #: One of each that rounds alike.
     readings: tuple[StepsReading, ...]
 
 
-class _Computed:
-    """What wrong steps make of some elements. Whatever lines are the same so far, of the same
-    values and rounded alike, are computed once for all causes and readings.
-    """
-
-    def __init__(
-        self, spec: Spec, case: Case, inputs: Inputs, unpaired: Callable[[], Mask],
-        sizes: Sequence[int] = (),
-    ) -> None:  # fmt: skip
-        """Take what gives the values of the inputs, of shape (n,), under attributes, and what tells
-        which elements are unpaired; and how many elements each call has.
-        """
-        self.spec, self.inputs, self.unpaired, self.sizes = spec, inputs, unpaired, tuple(sizes)
-        self.given = asked_by_rules(spec, case)
-        self._states: dict[Hashable, int] = {}
-        self._runs: list[Run | Callable[[], Run]] = []
-        self._firsts: dict[int, int] = {}
-        self._points: dict[Hashable, Points] = {}
-
-    def run(self, state: int) -> Run:
-        """Return what there is, by its number."""
-        run = self._runs[state]
-        if not isinstance(run, Run):
-            run = self._runs[state] = run()
-        return run
-
-    def chain(self, edited: _Edited, programs: Programs, reading: StepsReading) -> tuple[int, Mask]:
-        """Return the number of what there is after the last line, which is equal where that is
-        equal and ends in the same outputs, and which elements a conversion gives otherwise than by
-        the rules.
-        """
-        made = edited.made
-        state, touched = self._lines(made, programs, reading)
-        if edited.paired:
-            other, _ = self._lines(edited.paired, programs, reading)
-            runs = partial(_run_of, proxy(self), state), partial(_run_of, proxy(self), other)
-            compute = partial(_either, made, self.unpaired, *runs)
-            state = self._state((state, other, made.ends_as), compute)
-        return self._state((state, made.ends_as), partial(_run_of, proxy(self), state)), touched
-
-    def _lines(
-        self, made: CompiledSteps, programs: Programs, reading: StepsReading
-    ) -> tuple[int, Mask]:
-        state = self._begun(made, reading)
-        touched = np.zeros((), bool)
-        for line in made.lines:
-            if line.be is not None:
-                state = self._computed(made, line, reading, state)
-                continue
-            data, target = _ends(made, line, reading)
-            points = self._points_of(made, line, reading, state)
-            rules = _program(self.spec, line.rule, (), data, target, self.given)
-            [answer, *_] = readings_at(programs[data.name, line.name], points)
-            if rules is not programs[data.name, line.name]:
-                [right, *_] = readings_at(rules, points)
-                differs = (answer.codes != right.codes) | (answer.patterns != right.patterns)
-                touched = np.asarray(touched | differs)
-            ends = line is made.lines[-1] and not made.case.outputs[1:]
-            before = self.run(state).undefined.tobytes() if ends else state
-            key = before, answer.codes.tobytes(), answer.patterns.tobytes(), target
-            compute = partial(
-                _taken, partial(_run_of, proxy(self), state), line, target.format, answer
-            )
-            state = self._state(key, compute)
-        return state, touched
-
-    def _begun(self, made: CompiledSteps, reading: StepsReading) -> int:
-        def begun() -> Run:
-            run = made.begun(reading, self.inputs(made))
-            return replace(run, sizes=self.sizes or run.sizes)
-
-        return self._state(made.begins_as(reading), begun)
-
-    def _computed(
-        self, made: CompiledSteps, line: StepsLine, reading: StepsReading, state: int
-    ) -> int:
-        compute = partial(_done, partial(_run_of, proxy(self), state), made.express, line, reading)
-        after = self._state((state, made.computes_as(line, reading)), compute)
-        narrow = made.mode if line.name in reading.narrow else None
-        if line.through or narrow:
-            compute = partial(
-                _done, partial(_run_of, proxy(self), after), made.go_on, line, reading
-            )
-            after = self._state((after, line.through, narrow), compute)
-        return self._first(state, line, after)
-
-    def _first(self, before: int, line: StepsLine, after: int) -> int:
-        """Return the number of the first of the runs that gave a line the same values after the
-        same run: what follows is the same of both.
-        """
-        if after not in self._firsts:
-            run = self.run(after)
-            x = run.values[line.name].numbers
-            if x.sticky is not None:  # of more bits than are compared
-                return self._firsts.setdefault(after, after)
-            fields = (x.kind, x.sign, x.exponent, x.significand, run.undefined)
-            content = tuple(field.tobytes() for field in fields)
-            self._firsts[after] = self._state((before, line.name, content), lambda: run)
-        return self._firsts[after]
-
-    def _state(self, key: Hashable, compute: Callable[[], Run]) -> int:
-        """Return the number of a run, which is computed once, when it is needed."""
-        if key not in self._states:
-            self._states[key] = len(self._runs)
-            self._runs.append(compute)
-        return self._states[key]
-
-    def _points_of(
-        self, made: CompiledSteps, line: StepsLine, reading: StepsReading, state: int
-    ) -> Points:
-        """Return what a conversion gets."""
-        data, to = _ends(made, line, reading)
-        key = state, data, to
-        if key not in self._points:
-            bits = made.reached(line, reading, self.run(state))
-            points = Points(data.format, to.format, bits, decode(data.format, bits), _kept={})
-            self._points[key] = self._points.setdefault((data, to, bits.tobytes()), points)
-        return self._points[key]
-
-
-def _run_of(computed: _Computed, state: int) -> Run:
-    return computed.run(state)
-
-
 class WrongSteps:
-    """What becomes of some calls by wrong steps. All calls are computed at once, end to end, and
-    what causes have in common up to some line is computed once.
-    """
+    """What becomes of some calls by wrong steps. All calls are computed at once, end to end."""
 
     def __init__(self, spec: Spec, case: Case, calls: Sequence[Call]) -> None:
         """Take the calls of a case."""
@@ -201,24 +70,17 @@ class WrongSteps:
         self.outside = outside_of(steps, self.layout, case)
         lines = (line.name for line in steps.lines)
         self._names = (*(name for name, _ in spec.inputs), *lines, *steps.numbers)
-        ends = np.cumsum([call[0].size for call in calls]).tolist()
-        self._parts = [slice(*ends_of) for ends_of in zip([0, *ends], ends, strict=False)]
-        self._as_ruled = (), case.attributes
+        self._sizes = tuple(call[0].size for call in calls)
+        ends = np.cumsum([0, *self._sizes]).tolist()
+        self._parts = [slice(*ends_of) for ends_of in pairwise(ends)]
         self._converts = any(line.be is None for line in steps.lines)
-        self._right: dict[int, tuple[CompiledSteps, int]] = {}
-        self._given: dict[int, list[CallReading | None]] = {}
-        self._inputs: dict[tuple[Attributes, str, str], Mapping[str, Rational]] = {}
-        sizes = [call[0].size for call in calls]
-        me = proxy(self)  # all that is computed goes with it, whenever cycles are collected
-        self._whole = _Computed(
-            spec, case, lambda made: me._decoded(made), lambda: me._unpaired, sizes
-        )
-        self._few: dict[WantedElements, _Computed] = {}
-        self._accepted: dict[Hashable, bool] = {}
+        #: What there is before the first conversion with the last edits, by steps and reading:
+        #: most causes are wrong conversions, and edit no lines.
+        self._begun: dict[tuple[int, int], tuple[Run, Points | None]] = {}
+        self._last: _Edited | None = None
+        self._known: dict[int, Hashable] = {}
 
-    def __call__(
-        self, causes: Sequence[Cause], wanted: WantedElements | None = None
-    ) -> Iterator[WrongCall]:
+    def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
         """Yield what the calls become, one for each reading that is left. Steps that refuse nothing
         give an output for each call.
         """
@@ -227,101 +89,71 @@ class WrongSteps:
             if len({t.name for t in self.case.inputs[:2]}) > 1:
                 yield WrongCall(UNEQUAL, lambda _: _REFUSED)
             return
-        if wanted and not wanted.elements:
-            return
         if not self._converts and any(cause.rules for cause in causes):
             return  # rules that nothing is converted by
-        if self.case.outputs[1:]:  # what they are is no matter of some elements
-            wanted = None
         edited = None if self.outside else self._edited(causes)
-        if edited is self._unedited and not self._may_convert(causes):
-            return
-        for number, reading in enumerate(edited.readings if edited else ()):
+        for number in range(len(edited.readings) if edited else 0):
             assert edited  # noqa: S101
             with suppress(SpecError):
-                programs = self._programs(edited, reading, causes, wanted)
-                if programs is None:
-                    continue
-                state, touched = self._whole.chain(edited, programs, reading)
-                as_ruled = edited.key == self._as_ruled
-                if as_ruled and not touched.any():
-                    continue
-                outline = partial(self._outline, number, touched) if as_ruled else None
-                yield WrongCall(state, partial(self._answer, edited.made, state), outline=outline)
+                found = self._finished(edited, causes, number)
+                if edited is not self._unedited or _key(found) != self._right(number):
+                    yield WrongCall(_key(found), partial(self._answer, edited.made[0], found))
 
-    def _may_convert(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes may be what is wrong with a conversion under some reading."""
-        some = tuple(cause for cause in causes if cause.rules or cause.rounds)
-        return any(_converting(some, *ends) for ends in self._ends)
+    def _right(self, number: int) -> Hashable:
+        """Return what is equal for all that gives the same as the rules, under a reading."""
+        assert self._unedited  # noqa: S101
+        if number not in self._known:
+            self._known[number] = _key(self._finished(self._unedited, (), number))
+        return self._known[number]
 
-    @cached_property
-    def _ends(self) -> set[tuple[DType, DType]]:
-        """The types between which the lines convert, under every reading."""
-        if self._unedited is None:
-            return set()
-        made, readings = self._unedited.made, self._unedited.readings
-        lines = [line for line in made.lines if line.be is None]
-        return {_ends(made, line, reading) for line in lines for reading in readings}
+    def _finished(self, edited: _Edited, causes: Sequence[Cause], number: int) -> list[Finished]:
+        """Return codes and patterns of each output, of all calls."""
+        programs = _programs(self.spec, edited.made[0], edited.readings[number], causes)
+        if edited is not self._last:
+            self._last, self._begun = edited, {}
+        found, *others = (self._made(made, programs, edited.readings[number], (i, number))
+                          for i, made in enumerate(edited.made))  # fmt: skip
+        if others:  # which has one output
+            pairs = zip(found[0], others[0][0], strict=True)
+            codes, patterns = (np.where(self._unpaired, *pair) for pair in pairs)
+            return [(cast(Codes, codes), patterns)]
+        return found
 
-    def _programs(
-        self,
-        edited: _Edited,
-        reading: StepsReading,
-        causes: Sequence[Cause],
-        wanted: WantedElements | None,
-    ) -> Programs | None:
-        """Return the program of each conversion; None where causes change nothing, or do not give
-        the elements that are wanted.
-        """
-        programs = _programs(self.spec, edited.made, reading, causes)
-        if programs is None or not wanted:
-            return programs
-        return programs if self._gives(edited, programs, reading, wanted) else None
+    def _made(
+        self, made: CompiledSteps, programs: Programs, reading: StepsReading, key: tuple[int, int]
+    ) -> list[Finished]:
+        """Return what steps give; `key` is the number of the steps and that of the reading."""
+        lines = list(made.lines)
+        first = next((i for i, line in enumerate(lines) if line.be is None), len(lines))
+        if key not in self._begun:
+            self._begun[key] = self._before(made, lines, first, reading)
+        run, points = self._begun[key]
+        run = run.copy()
+        for line in lines[first:]:
+            if line.be is not None:
+                made.compute(line, reading, run)
+                continue
+            points = points or _points(made, line, reading, run)
+            program = programs[made.taken_as(line, reading).name, line.name]
+            run.convert(line, target_of(line, made.case).format, readings_at(program, points)[0])
+            points = None
+        return made.all_finished(run)
 
-    def _gives(
-        self,
-        edited: _Edited,
-        programs: Programs,
-        reading: StepsReading,
-        wanted: WantedElements,
-    ) -> bool:
-        """Return whether steps give the elements that are wanted."""
-        few = self._at(wanted)
-        state, _ = few.chain(edited, programs, reading)
-        key = wanted, state
-        if key not in self._accepted:
-            finished = edited.made.finished(few.run(state))
-            self._accepted[key] = bool(wanted.accepts(*finished).all())
-        return self._accepted[key]
-
-    def _at(self, wanted: WantedElements) -> _Computed:
-        """Return what is made of the elements that are wanted."""
-        if wanted not in self._few:
-            at = np.concatenate([self._parts[i].start + some for i, some in wanted.elements])
-
-            me = proxy(self)
-
-            def taken(made: CompiledSteps) -> Mapping[str, Rational]:
-                return {name: take(x, at) for name, x in me._decoded(made).items()}
-
-            def unpaired() -> Mask:
-                return cast(Mask, me._unpaired[at])
-
-            self._few[wanted] = _Computed(self.spec, self.case, taken, unpaired)
-        return self._few[wanted]
-
-    def _decoded(self, made: CompiledSteps) -> Mapping[str, Rational]:
-        """Return the values of the inputs of all calls; attributes and meetings change them."""
-        given = made.case.attributes, made.meets, made.meeting
-        if given not in self._inputs:
-            self._inputs[given] = made.decoded(self.calls)
-        return self._inputs[given]
+    def _before(
+        self, made: CompiledSteps, lines: Sequence[StepsLine], first: int, reading: StepsReading
+    ) -> tuple[Run, Points | None]:
+        """Return what there is before the first conversion, and what that gets."""
+        run = made.begun(reading, made.decoded(self.calls))
+        run.sizes = self._sizes or run.sizes
+        for line in lines[:first]:
+            made.compute(line, reading, run)
+        return run, _points(made, lines[first], reading, run) if first < len(lines) else None
 
     @cached_property
     def _unpaired(self) -> Mask:
         """Which elements are unpaired, of all calls."""
         assert self._unedited  # noqa: S101
-        found = [unpaired(self._unedited.made, call) for call in self.calls]
+        found = [unpaired(self._unedited.made[0], call) for call in self.calls]
         return np.concatenate(found)
 
     def _edited(self, causes: Sequence[Cause]) -> _Edited | None:
@@ -367,9 +199,9 @@ class WrongSteps:
             case, steps, names, False, (), {},
             mode=mode, through=through, first=first, meets=meets, meeting=meeting,
         )  # fmt: skip
-        paired = replace(made, steps=rest) if any(edit.only for edit in edits) else None
+        paired = (replace(made, steps=rest),) if any(edit.only for edit in edits) else ()
         apart = tuple(made.distinct(readings).values())
-        return _Edited((edits, attributes), made, paired, apart)
+        return _Edited((made, *paired), apart)
 
     def _fits(self, edit: StepsEdit) -> bool:
         """Return whether an edit has a meaning for the case: it has these lines and inputs, or the
@@ -381,63 +213,16 @@ class WrongSteps:
         known &= bool(edit.lines) or dict(edit.inputs).keys() <= shapes.keys()
         return edit.names in ((), self._names) and known and (several or not edit.meets)
 
-    def _outline(self, number: int, touched: Mask, i: int) -> CallReading | None:
-        """Return what a call gives by the rules under a reading, with what is touched left open."""
-        if number not in self._right:
-            self._right[number] = self._by_the_rules(number)
-        found = self._answer(*self._right[number], i)
-        if found is None:
+    def _answer(self, made: CompiledSteps, found: Sequence[Finished], i: int) -> CallReading | None:
+        """Return what a call gives; None of no elements, of which none is the largest."""
+        shape = self.calls[i][0].shape
+        if made.reduces and not self._sizes[i]:
             return None
-        output, *others = found.outputs
-        patterns = np.where(touched[self._parts[i]], UNDEFINED, output.patterns).astype(np.uint8)
-        return replace(found, outputs=(replace(output, patterns=patterns), *others))
-
-    def _by_the_rules(self, number: int) -> tuple[CompiledSteps, int]:
-        """Return the steps without edits, and what there is after their last line."""
-        assert self._unedited  # noqa: S101
-        made, reading = self._unedited.made, self._unedited.readings[number]
-        programs = _all_programs(self.spec, made, reading, ())
-        return made, self._whole.chain(self._unedited, programs, reading)[0]
-
-    def _answer(self, made: CompiledSteps, state: int, i: int) -> CallReading | None:
-        if state not in self._given:
-            self._given[state] = [None] * len(self.calls)
-            with suppress(SpecError):
-                self._given[state] = list(self._split(made, self._whole.run(state)))
-        return self._given[state][i]
-
-    def _split(self, made: CompiledSteps, run: Run) -> Iterator[CallReading | None]:
-        """Yield what each call gives, None where that is not known."""
-        found = made.all_finished(run)
-        for call, part in zip(self.calls, self._parts, strict=True):
-            known = call[0].size or not made.reduces  # of no elements none is the largest
-            outputs = made.outputs(found, call[0].shape, part)
-            yield CallReading("", outputs) if known else None
+        return CallReading("", made.outputs(found, shape, self._parts[i]))
 
 
-def _done(before: Callable[[], Run], step: Step, line: StepsLine, reading: StepsReading) -> Run:
-    """Return what there is after a step in the computation of a line."""
-    after = before().copy()
-    step(line, reading, after)
-    return after
-
-
-def _taken(before: Callable[[], Run], line: StepsLine, target: Format, answer: Reading) -> Run:
-    """Return what there is after a line that is a conversion."""
-    after = before().copy()
-    after.convert(line, target, answer)
-    return after
-
-
-def _either(made: CompiledSteps, unpaired: Callable[[], Mask], *runs: Callable[[], Run]) -> Run:
-    """Return what there is after the last line, of unpaired elements that of one run, of the others
-    that of another.
-    """
-    one, other = (made.finished(run()) for run in runs)
-    [codes, patterns] = (np.where(unpaired(), a, b) for a, b in zip(one, other, strict=True))
-    after = Run.of(runs[0]().values)
-    after.converted[made.lines[-1].name] = Reading(codes, patterns)
-    return after
+def _key(found: Sequence[Finished]) -> Hashable:
+    return tuple((codes.tobytes(), patterns.tobytes()) for codes, patterns in found)
 
 
 def unpaired(made: CompiledSteps, call: Call) -> Mask:
@@ -497,17 +282,6 @@ def _reading(reading: StepsReading, edit: StepsEdit, data: DType) -> StepsReadin
 
 def _programs(
     spec: Spec, made: CompiledSteps, reading: StepsReading, causes: Sequence[Cause]
-) -> Programs | None:
-    """Return the program of each conversion, None where causes change nothing, or what they give
-    cannot be held.
-    """
-    with suppress(SpecError):
-        return _all_programs(spec, made, reading, causes)
-    return None
-
-
-def _all_programs(
-    spec: Spec, made: CompiledSteps, reading: StepsReading, causes: Sequence[Cause]
 ) -> Programs:
     """Return the program of each conversion with the edits of the causes that apply to it. Raises
     SpecError where the destination cannot hold what they give.
@@ -516,7 +290,7 @@ def _all_programs(
     given = asked_by_rules(spec, made.case)
     for line in (line for line in made.lines if line.be is None):
         source, target = _ends(made, line, reading)
-        applied = _converting(tuple(causes), source, target)
+        applied = tuple(cause for cause in causes if cause.converts(source, target))
         program = _program(spec, line.rule, applied, source, target, given)
         programs[source.name, line.name] = program
     return programs
@@ -527,10 +301,11 @@ def _ends(made: CompiledSteps, line: StepsLine, reading: StepsReading) -> tuple[
     return made.taken_as(line, reading), target_of(line, made.case)
 
 
-@lru_cache(_KEPT)
-def _converting(causes: tuple[Cause, ...], source: DType, target: DType) -> tuple[Cause, ...]:
-    """Return the causes that may be what is wrong with a conversion."""
-    return tuple(cause for cause in causes if cause.converts(source, target))
+def _points(made: CompiledSteps, line: StepsLine, reading: StepsReading, run: Run) -> Points:
+    """Return what a conversion gets."""
+    source, target = (each.format for each in _ends(made, line, reading))
+    codes = made.reached(line, reading, run)
+    return Points(source, target, codes, decode(cast(Numeric, source), codes), _kept={})
 
 
 @lru_cache(_KEPT)

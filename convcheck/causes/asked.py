@@ -1,0 +1,287 @@
+"""What is asked of a case with what is due: which causes, planted in it, answer some of it wrongly.
+
+Inputs and calls are told apart here alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.backends.protocol import Outputs
+from convcheck.causes.call_trial import freed
+from convcheck.judge.answers import ANSWERED, CRASHED, CallAnswers
+from convcheck.judge.answers import REFUSED as WAS_REFUSED
+from convcheck.judge.calls import is_wrong_answer, judged_call
+from convcheck.judge.matching import Mask, matching
+from convcheck.judge.refusals import may_refuse
+from convcheck.judge.result import RIGHT, Word, entry_word
+from convcheck.judge.words import shown
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.decimal import spell
+from convcheck.numerics.format import Format, Text
+from convcheck.records import replace
+from convcheck.rules.causes import Cause
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.answers_at import points_of
+from convcheck.semantics.body import Edits, wrong_calls
+from convcheck.semantics.evaluate import evaluate
+from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, Expected, Reading
+from convcheck.semantics.expected_calls import DEADLY, Call, CallReading, WrongCall
+from convcheck.semantics.program import Program
+from convcheck.semantics.vocabulary import Points
+from convcheck.semantics.wrong import compile_wrong, readings_at
+from convcheck.vectors.calls import expecting
+from convcheck.vectors.model import CallSet, VectorSet
+
+_ELEMENTS = 1 << 12  # of calls that are computed at a time
+_SHOWN = 3  # elements of a tensor that are named
+
+
+class Caught(NamedTuple):
+    """How many answers of a cause are wrong, and the place of the first."""
+
+    wrong: int
+    first: int
+
+
+NONE = Caught(0, -1)
+
+
+class Asked(Protocol):
+    """Inputs or calls of a case, with what is due."""
+
+    def caught(self, cause: Cause) -> Caught:
+        """Return which answers under a cause are wrong; none where it has no meaning for the case,
+        or changes nothing.
+        """
+        ...
+
+    def shows(self, cause: Cause) -> bool:
+        """Return whether a cause differs from the rules: by their first reading, or where they
+        leave all open.
+        """
+        ...
+
+    def in_words(self, place: int) -> str:
+        """Return an input, or a call in short."""
+        ...
+
+
+def asked_of(spec: Spec, vectors: VectorSet | CallSet) -> list[Asked]:
+    """Return vectors as they are asked, a part of calls at a time."""
+    if isinstance(vectors, VectorSet):
+        return [AskedInputs.of(spec, vectors.case, vectors.inputs[0])]
+    return [
+        AskedCalls(
+            spec, replace(vectors, calls=vectors.calls[part], expected=vectors.expected[part])
+        )
+        for part in _slices(vectors.calls)
+    ]
+
+
+def asked_calls(spec: Spec, calls: CallSet, more: Sequence[Call]) -> Iterator[Asked]:
+    """Yield other calls than those of a case, part by part: what is due of them is worked out when
+    they are looked at.
+    """
+    known = set(map(_content, calls.calls))
+    others = tuple(call for call in more if _content(call) not in known)
+    for part in _slices(others):
+        yield AskedCalls(spec, expecting(spec, calls.case, others[part], calls.coverage))
+
+
+def _slices(calls: Sequence[Call]) -> Iterator[slice]:
+    """Yield parts of calls with so many elements."""
+    start, size = 0, 0
+    for i, call in enumerate(calls):
+        size += call[0].size
+        if size >= _ELEMENTS:
+            yield slice(start, i + 1)
+            start, size = i + 1, 0
+    if start < len(calls):
+        yield slice(start, len(calls))
+
+
+def _content(call: Call) -> tuple[tuple[tuple[int, ...], bytes], ...]:
+    return tuple((tensor.shape, tensor.tobytes()) for tensor in call)
+
+
+# Inputs ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AskedInputs:
+    """Inputs of a case that is asked element by element."""
+
+    spec: Spec
+    case: Case
+    points: Points
+    due: Expected
+    #: What the programs that were looked at get wrong, by what they say.
+    _known: dict[Hashable, Caught] = field(default_factory=dict, compare=False)
+
+    @staticmethod
+    def of(spec: Spec, case: Case, bits: Bits) -> AskedInputs:
+        """Return inputs with what the rules expect of them."""
+        return AskedInputs(spec, case, points_of(case, bits), evaluate(spec, case, bits))
+
+    def caught(self, cause: Cause) -> Caught:
+        """Return which answers under a cause are wrong."""
+        program = self._program(cause)
+        if program is None:
+            return NONE
+        if program.meaning not in self._known:
+            wrong = self.wrong(program)
+            first = next((int(mask.argmax()) for mask in wrong if mask.any()), -1)
+            self._known[program.meaning] = Caught(self._fewest(wrong), first)
+        return self._known[program.meaning]
+
+    def in_words(self, place: int) -> str:
+        """Return an input."""
+        return shown(self.points.source, entry_word(self.points.bits[place]))
+
+    def shows(self, cause: Cause) -> bool:
+        """Return whether some answer under a cause is wrong, or it answers what is left open."""
+        program = self._program(cause)
+        if program is None:
+            return False
+        free = np.logical_and.reduce([r.patterns == UNDEFINED for r in self.due.readings])
+        said = readings_at(program, self.points)[0].patterns != UNDEFINED
+        return bool((free & said).any()) or self.caught(cause).wrong > 0
+
+    def _program(self, cause: Cause) -> Program | None:
+        mine = cause.applies_to(self.case)
+        return compile_wrong(self.spec, self.case, (cause,)) if mine else None
+
+    def wrong(self, program: Program) -> list[Mask]:
+        """Return which answers of a wrong conversion are wrong, under each reading."""
+        given = readings_at(program, self.points)[0]
+        return [self._wrong(given, due) for due in self.due.readings]
+
+    def _wrong(self, given: Reading, due: Reading) -> Mask:
+        source, target = self.points.source, self.points.target
+        right = matching(due, given.codes, target, source, self.points.bits)
+        if not isinstance(target, Text):  # whose spelling is always compared
+            right |= (given.patterns == due.patterns) & (due.patterns != EXACT)
+        refused = given.patterns == REFUSED
+        wrong = ~np.where(refused, may_refuse(self.case, due), right)
+        return np.asarray(wrong & (given.patterns != UNDEFINED))
+
+    def _fewest(self, wrong: Sequence[Mask]) -> int:
+        """Return how many answers are wrong under the readings of which most are right: a reading
+        holds for a rule as a whole.
+        """
+        rules = [(decision.rule, decision.readings) for decision in self.due.decisions]
+        numbers = {rule: number for number, rule in enumerate(dict.fromkeys(rules))}
+        of = np.array([numbers[rule] for rule in rules])[self.due.rows]
+        counts: NDArray[np.intp] = np.array(
+            [np.bincount(of[mask], minlength=len(numbers)) for mask in wrong]
+        )
+        return int(counts.min(axis=0).sum())
+
+
+# Calls -------------------------------------------------------------------------------------------
+
+
+class AskedCalls:
+    """Calls of a case."""
+
+    def __init__(self, spec: Spec, calls: CallSet) -> None:
+        self.calls = calls
+        self._edits: Edits = wrong_calls(spec, calls.case, calls.calls)
+        self._known: dict[Hashable, list[int]] = {}
+        #: What the rules themselves get wrong in a machine's integers.
+        self._unedited = [self._wrong(made) for made in self._edits(())]
+
+    def caught(self, cause: Cause) -> Caught:
+        """Return which calls are answered wrongly under a cause, by the reading of the rules by
+        which most are.
+        """
+        made = map(self._wrong, self._edits((cause,)))
+        some = (wrong for wrong in made if wrong and wrong not in self._unedited)
+        most = max(some, key=len, default=[])
+        return Caught(len(most), most[0]) if most else NONE
+
+    def shows(self, cause: Cause) -> bool:
+        """Return whether some call is answered wrongly under a cause, by the first reading."""
+        made = next(iter(self._edits((cause,))), None)
+        numbers = range(len(self.calls))
+        return bool(made and any(is_wrong(self.calls, i, made.answer(i)) for i in numbers))
+
+    def _wrong(self, made: WrongCall) -> list[int]:
+        if made.key not in self._known:
+            numbers = range(len(self.calls))
+            wrong = [i for i in numbers if is_wrong(self.calls, i, made.answer(i))]
+            self._known[made.key] = wrong
+        return self._known[made.key]
+
+    def in_words(self, place: int) -> str:
+        """Return a call in short."""
+        return call_in_short(self.calls.case, self.calls.calls[place])
+
+
+def call_in_short(case: Case, call: Call) -> str:
+    """Return the inputs of a call, of a tensor the shape and the first elements."""
+    said = []
+    for dtype, tensor in zip(case.inputs, call, strict=True):
+        words = [_spelled(dtype.format, word) for word in tensor.reshape(-1)[:_SHOWN].tolist()]
+        more = ["…"] if tensor.size > _SHOWN else []
+        listed = ", ".join(words + more)
+        said.append(f"{list(tensor.shape)} {listed}" if tensor.shape else listed)
+    return "; ".join(said)
+
+
+def _spelled(fmt: Format, word: Word) -> str:
+    return str(word) if isinstance(fmt, Text) else spell(fmt, int(word))
+
+
+def is_wrong(calls: CallSet, i: int, given: CallReading | None) -> bool:
+    """Return whether an answer to call `i` is judged wrong, whatever stands where it is open."""
+    if given is None:
+        return False
+    due = calls.expected[i]
+    said = freed(given, due) is not None
+    filled = [given] if said else [_filled(given, reading) for reading in due.readings]
+    return all(each is not None and _is_judged_wrong(calls, i, each) for each in filled)
+
+
+def _is_judged_wrong(calls: CallSet, i: int, given: CallReading) -> bool:
+    outputs, state = _outputs(given), _state(given)
+    if outputs and state == ANSWERED:
+        return is_wrong_answer(calls.expected[i], outputs)
+    one = replace(calls, calls=calls.calls[i : i + 1], expected=calls.expected[i : i + 1])
+    answers = CallAnswers((outputs,), np.array([state], np.uint8), {})
+    return judged_call(one, answers, 0).sort not in (RIGHT, "undefined")
+
+
+def _filled(given: CallReading, due: CallReading) -> CallReading | None:
+    """Return an answer with what is due in the place of elements that are not said: of all answers
+    that it may be the one that is closest to a reading; None where that has another form.
+    """
+    pairs = list(zip(given.outputs, due.outputs, strict=False))
+    if len(due.outputs) != len(given.outputs) or any(a.shape != b.shape for a, b in pairs):
+        return None
+    outputs = []
+    for one, other in pairs:
+        open_ = one.patterns == UNDEFINED
+        codes = np.where(open_, other.codes, one.codes)
+        patterns = np.where(open_, other.patterns, one.patterns)
+        outputs.append(replace(one, codes=codes, patterns=patterns))
+    return replace(given, outputs=tuple(outputs))
+
+
+def _outputs(given: CallReading | None) -> Outputs | None:
+    if given is None or not given.outputs:
+        return None
+    arrays = tuple(output.answer for output in given.outputs)
+    return Outputs(arrays, tuple(output.dtype.name for output in given.outputs))
+
+
+def _state(given: CallReading | None) -> int:
+    if given is DEADLY:
+        return CRASHED
+    return WAS_REFUSED if given is not None and given.pattern == REFUSED else ANSWERED

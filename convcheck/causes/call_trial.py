@@ -1,0 +1,218 @@
+"""Causes are tried on the answers to whole calls, refusals and shapes included."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers
+from convcheck.judge.calls import judged_call
+from convcheck.judge.matching import Mask, is_as_read, shapes_of
+from convcheck.judge.refusals import all_refused, is_refusal
+from convcheck.judge.result import RIGHT
+from convcheck.records import replace
+from convcheck.rules.causes import Cause
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Spec
+from convcheck.semantics import expected as pattern
+from convcheck.semantics.body import Edits, wrong_calls
+from convcheck.semantics.expected_calls import (
+    DEADLY,
+    CallReading,
+    ExpectedCall,
+    ExpectedOutput,
+    WrongCall,
+)
+from convcheck.vectors.model import CallSet
+
+_WRONG = 4  # wrong answers that a cause has to give before it is tried on all
+_BESIDES = 10  # answers of all, likewise
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class CallTrial:
+    """Calls of a case with what came of them."""
+
+    spec: Spec
+    calls: CallSet
+    answers: CallAnswers
+    #: The numbers of the calls that are judged.
+    index: Index
+    #: How many elements of the answer to each are judged, and how many are wrong.
+    sizes: Index
+    counts: Index
+    #: How many of the calls are vectors; the others are further ones.
+    first: int = 0
+
+    @staticmethod
+    def of(catalog: Catalog, calls: CallSet, answers: CallAnswers) -> CallTrial | None:
+        """Return what there is to try: None where nothing is wrong, or something else than an
+        answer to a call is.
+        """
+        if answers.declined is not None:
+            if not is_refusal(calls, answers.declined):
+                return None
+            answers = all_refused(answers, answers.declined.message)
+        counts = _counts(calls, answers)
+        index, sizes, wrong = np.array(counts, np.intp).reshape(-1, 3).T
+        trial = CallTrial(catalog.specs[calls.case.spec], calls, answers, index, sizes, wrong)
+        return trial if trial.wrong and not answers.faults else None
+
+    def with_more(self, more: CallSet, got: CallAnswers) -> CallTrial:
+        """Return the trial with further calls: one reading has to give the answers to all."""
+        counts = np.array(_counts(more, got), np.intp).reshape(-1, 3)
+        index, sizes, wrong = counts.T
+        index = index + len(self.calls)
+        both = replace(
+            self.calls,
+            calls=(*self.calls.calls, *more.calls),
+            expected=(*self.calls.expected, *more.expected),
+        )
+        answers = replace(
+            self.answers,
+            got=(*self.answers.got, *got.got),
+            state=np.concatenate([self.answers.state, got.state]),
+        )
+        return CallTrial(
+            self.spec,
+            both,
+            answers,
+            np.concatenate([self.index, index]),
+            np.concatenate([self.sizes, sizes]),
+            np.concatenate([self.counts, wrong]),
+            len(self.index),
+        )
+
+    @property
+    def beside(self) -> int:
+        """How many elements are wrong of the further calls."""
+        return int(self.counts[self.first :].sum())
+
+    @property
+    def right(self) -> Mask:
+        """Which of the judged calls were answered right."""
+        return np.asarray(self.counts == 0)
+
+    @property
+    def wrong(self) -> int:
+        """How many elements are wrong."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def few(self) -> CallTrial:
+        """The trial of a few wrong answers and a few others, spread over all of them."""
+        places = np.arange(len(self.index))
+        wrong, every = _spread(places[~self.right], _WRONG), _spread(places, _BESIDES)
+        return self._at(np.unique(np.concatenate([wrong, every])))
+
+    @property
+    def sample(self) -> CallTrial:
+        """What each cause is tried on, where none explains all."""
+        return self.few
+
+    def _at(self, places: Index) -> CallTrial:
+        index = self.index[places]
+        calls = tuple(self.calls.calls[i] for i in index)
+        expected = tuple(self.calls.expected[i] for i in index)
+        some = replace(self.calls, calls=calls, expected=expected)
+        got = tuple(self.answers.got[i] for i in index)
+        answers = replace(self.answers, got=got, state=self.answers.state[index])
+        numbers = np.arange(len(index))
+        return CallTrial(self.spec, some, answers, numbers, self.sizes[places], self.counts[places])
+
+    @cached_property
+    def _candidates(self) -> Edits:
+        return wrong_calls(self.spec, self.calls.case, self.calls.calls)
+
+    def applies(self, causes: Sequence[Cause]) -> bool:
+        """Return whether causes may have a meaning for whole calls."""
+        return not any(cause.chain or cause.version for cause in causes)
+
+    def explains(self, causes: Sequence[Cause]) -> bool:
+        """Return whether causes give every answer together, by one reading."""
+        order = [*np.flatnonzero(~self.right), *np.flatnonzero(self.right)]
+        made = self._candidates(causes)
+        return any(all(self._gives(one, self.index[i]) for i in order) for one in made)
+
+    def given_by(self, causes: Sequence[Cause]) -> Mask | None:
+        """Return which answers causes give together, None where they have no meaning here; none at
+        all where they give no wrong one.
+        """
+        masks = [self._given(made) for made in self._candidates(causes)]
+        return max(masks, key=np.count_nonzero, default=None)
+
+    def _given(self, candidate: WrongCall) -> Mask:
+        wrong = np.flatnonzero(~self.right)
+        given = np.zeros(len(self.index), bool)
+        given[wrong] = [self._gives(candidate, i) for i in self.index[wrong]]
+        if given.any():
+            given[self.right] = [self._gives(candidate, i) for i in self.index[self.right]]
+        return given
+
+    @cached_property
+    def _known(self) -> dict[tuple[Hashable, int], bool]:
+        """Which calls candidates are known to give the answer to: many give the same."""
+        return {}
+
+    def _gives(self, candidate: WrongCall, i: int) -> bool:
+        """Return whether a candidate gives the answer to call `i`."""
+        key = candidate.key, i
+        if key not in self._known:
+            self._known[key] = self._compared(candidate, i)
+        return self._known[key]
+
+    def _compared(self, candidate: WrongCall, i: int) -> bool:
+        state, got = self.answers.state[i], self.answers.got[i]
+        if got is not None and candidate.shape and (candidate.shape(i),) != shapes_of(got):
+            return False
+        given = candidate.answer(i)
+        if given is None or given is DEADLY or state == CRASHED:
+            return bool(given is DEADLY and state == CRASHED)
+        if state == REFUSED:
+            return given.pattern == pattern.REFUSED
+        if got is None or given.pattern != pattern.EXACT:
+            return False
+        said = freed(given, self.calls.expected[i])
+        return said is not None and is_as_read(said, got)
+
+
+def _counts(calls: CallSet, answers: CallAnswers) -> list[tuple[int, int, int]]:
+    """Return each call that is judged, how many elements are, and how many are wrong: at least one
+    of a wrong answer, and one of a call without an answer.
+    """
+    found = []
+    for i in np.flatnonzero(answers.state < NOT_ASKED).tolist():
+        one = judged_call(calls, answers, i)
+        if one.sort != "undefined":
+            outputs = one.reading.outputs if answers.got[i] is not None else ()
+            size = sum(np.count_nonzero(o.patterns != pattern.UNDEFINED) for o in outputs)
+            wrong = 0 if one.sort == RIGHT else max(one.wrong, 1)
+            found.append((i, max(int(size), one.wrong, 1), wrong))
+    return found
+
+
+def _spread(numbers: Index, n: int) -> Index:
+    """Return n of the numbers, or all."""
+    return numbers[np.unique(np.linspace(0, len(numbers) - 1, n).astype(np.intp))]
+
+
+def freed(given: CallReading, expected: ExpectedCall) -> CallReading | None:
+    """Return what is given without the elements of which a rule leaves open what they are; None
+    where another element is not said.
+    """
+    outputs = []
+    for place, output in enumerate(given.outputs):
+        free = np.zeros(len(output.codes), bool)
+        for reading in expected.readings:
+            if reading.pattern == pattern.EXACT and reading.outputs[place].shape == output.shape:
+                free |= reading.outputs[place].patterns == pattern.UNDEFINED
+        if ((output.patterns == pattern.UNDEFINED) & ~free).any():
+            return None
+        patterns = np.where(free, pattern.UNDEFINED, output.patterns).astype(np.uint8)
+        outputs.append(ExpectedOutput(output.dtype, output.shape, output.codes, patterns))
+    return replace(given, outputs=tuple(outputs))
