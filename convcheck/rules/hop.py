@@ -19,14 +19,13 @@ WHOLE = "whole"  # goes through the whole numbers
 MAGNITUDE = "magnitude"  # goes on without its sign
 NEGATED = "negated"  # goes on with the other sign
 ALIGNED = "aligned"  # loses what is shifted out before it is rounded
-BYTES = "reversed-bytes"  # its code has the other byte order
 IEEE = "ieee-specials"  # what has the largest exponent is read as an infinity or NaN
 POWER = "integer-times-power"  # a text is its digits as an integer times a rounded power of ten
 # words with a number
-SCALE, MODULO, BITS, GUARD, LEAST = "scale", "modulo", "bits", "guard", "least"
+SCALE, MODULO, BITS, LEAST = "scale", "modulo", "bits", "least"
 TEXTS, CODE = "texts", "code"  # another text; a code of another type
-_BARE = (WHOLE, MAGNITUDE, NEGATED, ALIGNED, BYTES, IEEE, POWER)
-_NUMBERED = (SCALE, MODULO, BITS, GUARD, LEAST)
+_BARE = (WHOLE, MAGNITUDE, NEGATED, ALIGNED, IEEE, POWER)
+_NUMBERED = (SCALE, MODULO, BITS, LEAST)
 _OF_A_TYPE = ("type", "round", "beyond", "subnormals", "specials", "only")
 
 

@@ -21,8 +21,6 @@ from convcheck.numerics.rounding import round_to
 from convcheck.rules.hop import (
     ALIGNED,
     BITS,
-    BYTES,
-    GUARD,
     IEEE,
     LEAST,
     MAGNITUDE,
@@ -92,13 +90,6 @@ def _short(points: Points, hop: Hop) -> Points:
     return _cut(points, points.x.exponent - (hop.number - 1))
 
 
-def _guarded(points: Points, hop: Hop) -> Points:
-    """Return numbers with so many bits after the last one that the destination keeps."""
-    target = cast(Float, points.target)
-    unit = np.maximum(points.x.exponent - target.mantissa, target.lowest_exponent)
-    return _cut(points, unit - hop.number)
-
-
 def _aligned(points: Points, hop: Hop) -> Points:
     """Return numbers without what a significand of the source's width loses when it is shifted to
     the place of the destination's subnormals.
@@ -136,13 +127,6 @@ def _with_least(points: Points, hop: Hop) -> Points:
         sticky=None if x.sticky is None else x.sticky & ~little,
     )
     return points.with_numbers(flushed)
-
-
-def _reversed_bytes(points: Points, hop: Hop) -> Points:
-    """Return codes of the source in the other byte order."""
-    codes = cast(Codes, points.bits).byteswap()
-    there = points.with_numbers(decode(points.source, codes))
-    return replace(there, bits=codes)
 
 
 def with_ieee_specials(fmt: Format) -> Format:
@@ -201,13 +185,11 @@ BY_WORD: Mapping[str, Callable[[Points, Hop], Points]] = {
     MAGNITUDE: _magnitude,
     NEGATED: _negated,
     ALIGNED: _aligned,
-    BYTES: _reversed_bytes,
     IEEE: _ieee,
     POWER: _times_power,
     SCALE: _scaled,
     MODULO: _shifted_modulo,
     BITS: _short,
-    GUARD: _guarded,
     LEAST: _with_least,
     TEXTS: _retold,
 }
@@ -232,27 +214,17 @@ def _modulo_keeps(hop: Hop, source: Format, target: Format) -> bool:
     return _least_normal(target) - _least_normal(source) < hop.number
 
 
-def _guard_keeps(hop: Hop, source: Format, target: Format) -> bool:
-    if not isinstance(target, Float):
-        return True
-    enough = _significant(source) <= target.mantissa + 1 + hop.number
-    lowest = source.lowest_exponent if isinstance(source, Float) else 0
-    return enough and lowest >= target.lowest_exponent - hop.number
-
-
 #: A word -> whether it leaves all numbers of a source what they are, on the way to a destination.
 KEPT_BY_WORD: Mapping[str, Callable[[Hop, Format, Format], bool]] = {
     WHOLE: lambda hop, source, target: isinstance(source, Int | Bool),
     MAGNITUDE: lambda hop, source, target: not (isinstance(source, Text) or source.signed),
     NEGATED: lambda hop, source, target: False,
     ALIGNED: _aligned_keeps,
-    BYTES: lambda hop, source, target: isinstance(source, Text) or source.bits <= 8,
     IEEE: lambda hop, source, target: not isinstance(source, Float) or source.nan == "ieee",
     POWER: lambda hop, source, target: not isinstance(source, Text),
     SCALE: lambda hop, source, target: False,
     MODULO: _modulo_keeps,
     BITS: lambda hop, source, target: _significant(source) <= hop.number,
-    GUARD: _guard_keeps,
     LEAST: lambda hop, source, target: isinstance(source, Int | Bool) and hop.number <= 0,
     TEXTS: lambda hop, source, target: not isinstance(source, Text),
 }

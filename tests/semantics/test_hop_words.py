@@ -41,8 +41,6 @@ BY_HAND = [
     ("{scale: -1}", "float32", "float16", 0x3F800000, 0x3F000000),
     ("{scale: 1}", "float32", "float16", 0x7F800000, 0x7F800000),  # infinities stay
     ("{bits: 21}", "float64", "float16", 0x3FF00200FFFFFFFF, 0x3FF0020000000000),
-    ("{guard: 2}", "float32", "float16", 0x3F800BFF, 0x3F800800),  # 10 bits are kept and 2 more
-    ("{guard: 2}", "float32", "float16", 0x33000001, 0x33000000),  # of subnormals down to 2^-26
     ("aligned", "float32", "float16", 0x33000001, 0x33000000),  # 2^-37 is the last bit
     ("aligned", "float32", "float16", 0x33001000, 0x33001000),  # 2^-25 and 2^-36
     ("aligned", "float32", "float16", 0x38800001, 0x38800001),  # 2^-14 and an ulp is normal
@@ -52,7 +50,6 @@ BY_HAND = [
     ("{least: -9}", "float32", "float8e4m3fn", 0xBB000000, 0xBB000000),  # 2^-9
     ("{least: -9}", "float32", "float8e4m3fn", 0x80000000, 0x00000000),
     ("{least: -9}", "float32", "float8e4m3fn", 0xFF800000, 0xFF800000),
-    ("reversed-bytes", "float32", "float16", 0x0000803F, 0x3F800000),
     ("{type: float16, only: normal}", "float32", "float8e5m2", 0x3F801001, 0x3F802000),
     ("{type: float16, only: normal}", "float32", "float8e5m2", 0x38001001, 0x38001001),
     ("{type: float16, only: normal}", "float32", "float8e5m2", 0x477FF000, 0x477FF000),
@@ -98,10 +95,8 @@ def test_what_changes_nothing_is_known_beforehand() -> None:
         ("aligned", "float32", "bfloat16"),
         ("aligned", "float16", "float32"),
         ("{modulo: 64}", "float16", "float8e5m2"),
-        ("{guard: 3}", "float16", "float32"),
         ("{bits: 21}", "bfloat16", "float16"),
         ("{least: 0}", "int8", "float16"),
-        ("reversed-bytes", "uint8", "float16"),
         ("{texts: {a: b}}", "float32", "float16"),
     ):
         hop = read_hop(parse_yaml(f"through: {how}", "own.yaml").need("through"), CATALOG.types)
