@@ -26,7 +26,6 @@
       cast: float16                    # the output goes through that type
       rounds: toward-zero              # what is rounded to the type of the data is by that mode
     matrix:
-      ranks: swapped                   # as if the inputs had these ranks
       cells: [{of: [TYPES, TYPES], ranks: [scalar, dimensioned], gives: WORD}]
       flushes: with-zeros              # in an output with a subnormal number, it and zeros are +0
 
@@ -55,10 +54,8 @@ from convcheck.wording import plural
 
 BODIES = ("formula", "steps", "matrix")
 INDEX, LAST = "i", "last"
-RANKS_AS = ("swapped", "dimensioned", "scalar", "first")
 TYPES_AS = (
-    "first", "second", "wider", "narrower", "dimensioned", "scalar", "one-wider", "one-narrower",
-    "other-sign",
+    "first", "second", "wider", "narrower", "one-wider", "one-narrower", "other-sign",
 )  # fmt: skip
 REFUSED, ACCEPTED = "refused", "accepted"
 UNEQUAL = "unequal-types"
@@ -187,8 +184,6 @@ class MatrixEdit:
     #: The body of the specs that it edits.
     body: ClassVar[str] = "matrix"
 
-    #: As if the inputs had these ranks; '' for those that they have.
-    ranks: str
     #: The first that has a pair rules it.
     cells: tuple[CellEdit, ...]
     #: Whether an output that has a subnormal number has +0 in its place, and in that of zeros.
@@ -318,13 +313,12 @@ def _lines(node: Node, key: str, names: Sequence[str]) -> tuple[str, ...] | None
 
 
 def _matrix(node: Node, types: Types) -> MatrixEdit:
-    node.only("ranks", "cells", "flushes")
-    ranks, cells, flushes = node.get("ranks"), node.listed("cells"), node.get("flushes")
-    if ranks is None and not cells and flushes is None:
-        raise node.error("nothing differs from the rules", "ranks: swapped, or cells: […]")
-    word = ranks.word(RANKS_AS, "word") if ranks else ""
+    node.only("cells", "flushes")
+    cells, flushes = node.listed("cells"), node.get("flushes")
+    if not cells and flushes is None:
+        raise node.error("nothing differs from the rules", "cells: […], or flushes: with-zeros")
     flushed = flushes is not None and bool(flushes.word((WITH_ZEROS,), "word"))
-    return MatrixEdit(word, tuple(_cell(entry, types) for entry in cells), flushed)
+    return MatrixEdit(tuple(_cell(entry, types) for entry in cells), flushed)
 
 
 def _cell(node: Node, types: Types) -> CellEdit:

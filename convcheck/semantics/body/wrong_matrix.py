@@ -1,5 +1,5 @@
-"""(Spec, Case, causes) -> what a wrong promotion gives for a call: another cell, other ranks, other
-attributes, or the values converted otherwise.
+"""(Spec, Case, causes) -> what a wrong promotion gives for a call: another cell, other attributes,
+or the values converted otherwise.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from convcheck.semantics.wrong import compile_edited, readings_at
 
 _KEPT = 4096  # conversions
 _SHARED = 64  # inputs with what became of them
-Ranks = tuple[int, ...]
 
 
 class WrongMatrices:
@@ -92,15 +91,13 @@ class WrongMatrices:
 
     def _found(self, causes: Sequence[Cause]) -> FoundCell:
         """Return the cell with the edits of causes. Raises SpecError where there is none."""
-        attributes, ranks = dict(self.case.attributes), self.case.ranks
+        attributes = dict(self.case.attributes)
         for cause in causes:
             if any(name not in attributes for name, _ in cause.under):
                 raise SpecError(f"{self.spec.id} has no such attribute", place=cause.place)
             attributes |= dict(cause.under)
-            ranks = _RANKS[cause.call.ranks](ranks) if isinstance(cause.call, MatrixEdit) else ranks
         said = tuple(attributes.items())
-        same = (said, ranks) == (self.case.attributes, self.case.ranks)
-        found = self.right if same else find(self.spec, self.case.inputs, ranks, said)
+        found = find(self.spec, self.case.inputs, self.case.ranks, said)
         edits = [cause.call for cause in causes if isinstance(cause.call, MatrixEdit)]
         found = _with_edits(self.spec, self.case, found, edits, _guarded(self.spec, said))
         return self.right if _alike(self.right, found) else found
@@ -193,15 +190,7 @@ def _program(spec: Spec, causes: tuple[Cause, ...], source: DType, target: DType
     return compile_edited(spec, source, target, causes)
 
 
-# Ranks and cells ---------------------------------------------------------------------------------
-
-_RANKS: Mapping[str, Callable[[Ranks], Ranks]] = {
-    "": lambda ranks: ranks,
-    "swapped": lambda ranks: tuple(int(not rank) for rank in ranks),
-    "dimensioned": lambda ranks: (1, 1),
-    "scalar": lambda ranks: (0, 0),
-    "first": lambda ranks: (ranks[0], 1),
-}
+# Cells -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -209,7 +198,7 @@ class _Asked:
     """What words for a type are about: the pair, and the type that it has in common."""
 
     inputs: tuple[DType, ...]
-    ranks: Ranks
+    ranks: tuple[int, ...]
     target: DType
     types: tuple[DType, ...]
 
@@ -253,12 +242,6 @@ def _edited(found: FoundCell, cell: CellEdit, asked: _Asked, guarded: bool) -> F
     return replace(found, target=target, answer=replace(found.answer, readings=readings))
 
 
-def _of_ranks(asked: _Asked, scalar: bool) -> DType | None:
-    """Return the type of the one input that is a scalar, or of the one that is none."""
-    found = [t for t, rank in zip(asked.inputs, asked.ranks, strict=True) if (not rank) == scalar]
-    return found[0] if len(found) == 1 else None
-
-
 def _of_width(asked: _Asked, wider: bool) -> DType | None:
     """Return the next type of the kind."""
     own = asked.target.format
@@ -294,8 +277,6 @@ _TYPES: Mapping[str, Callable[[_Asked], DType | None]] = {
     "second": lambda asked: asked.inputs[1],
     "wider": lambda asked: max(asked.inputs, key=_bits),
     "narrower": lambda asked: min(asked.inputs, key=_bits),
-    "dimensioned": lambda asked: _of_ranks(asked, scalar=False),
-    "scalar": lambda asked: _of_ranks(asked, scalar=True),
     "one-wider": lambda asked: _of_width(asked, wider=True),
     "one-narrower": lambda asked: _of_width(asked, wider=False),
     "other-sign": _other_sign,
