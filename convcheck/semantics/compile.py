@@ -324,7 +324,7 @@ def _mode(subject: Subject, rule: Rule, label: str, cell: Cell, own: str = "") -
 def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> CompiledOutcome:
     word = outcome.word
     if word in CONSTANTS:
-        constant, pattern = CONSTANTS[word]
+        constant, _, pattern = CONSTANTS[word]
         try:
             return CompiledOutcome(pattern, constant(subject.format))
         except NotInFormatError:
@@ -333,7 +333,7 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
             raise SpecError(message, place=cell.place, hint=hint) from None
     if word in COMPUTATIONS:
         _check_computable(subject, word, cell)
-        compute, pattern = COMPUTATIONS[word]
+        compute, _, pattern, *_ = COMPUTATIONS[word]
         mode = _mode(subject, rule, word, cell, outcome.round)
         return CompiledOutcome(pattern, compute=compute, mode=mode)
     if word == TEXT and isinstance(subject.format, Text):

@@ -5,9 +5,9 @@ A reading holds for all outputs of the call together, never element by element.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,34 +109,32 @@ class WrongCall:
 DEADLY = CallReading("the process dies", pattern=UNDEFINED)  # it alone is meant, not its equals
 
 
-class CompiledCalls(Protocol):
+class CompiledCalls(ABC):
     """A case of an operator whose question is a whole call, ready to be asked of the spec."""
 
-    @property
-    def decisions(self) -> tuple[Decision, ...]:
-        """The rows that may decide a call of the case."""
-        ...
+    #: The rows that may decide a call of the case.
+    decisions: tuple[Decision, ...]
 
     @property
     def among(self) -> Among | None:
         """What elements have to be one of besides, None for nothing."""
-        ...
+        return None
 
     @property
     def along(self) -> tuple[int, int] | None:
         """The axis along which other inputs meet the first, and the size of their blocks, 0 for
         none; None where they broadcast.
         """
-        ...
+        return None
 
+    @abstractmethod
     def size(self, inputs: Sequence[Bits]) -> int:
         """Return how many elements the largest output has under any reading, without making it."""
-        ...
 
+    @abstractmethod
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
         """Return what is expected of a call. Raises SpecError where the spec does not decide it."""
-        ...
 
     def expect_all(self, calls: Sequence[Call]) -> list[ExpectedCall]:
         """Return what is expected of each of several calls. Raises SpecError as `expect` does."""
-        ...
+        return [self.expect(call) for call in calls]

@@ -15,7 +15,6 @@ from convcheck.semantics.expected import Decision, Expected
 from convcheck.semantics.vocabulary import (
     COMPUTATIONS,
     ROUNDING_WORDS,
-    TEXT,
     CaseWord,
     Computation,
     Nature,
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_WORDS = {compute: word for word, (compute, _) in COMPUTATIONS.items()}
+_KNOWN = {one.compute: one for one in COMPUTATIONS.values()}
 
 
 @dataclass(frozen=True)
@@ -171,13 +170,13 @@ def _of_step(step: CompiledOutcome) -> Hashable:
 
 
 def _rounds(compute: Computation | None) -> bool:
-    return _WORDS.get(compute, "") in ROUNDING_WORDS if compute else False
+    return compute in _KNOWN and _KNOWN[compute].rounds
 
 
 def _looks_at_codes(program: Program) -> bool:
     return any(
         sees_codes(entry.row.label)
-        or (step.compute is not None and sees_codes(_WORDS.get(step.compute, TEXT)))
+        or (step.compute in _KNOWN and not _KNOWN[step.compute].of_numbers)
         or (step.program is not None and _looks_at_codes(step.program))
         for entry in program.entries
         for step in entry.steps

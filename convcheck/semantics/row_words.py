@@ -12,6 +12,8 @@ from convcheck.semantics.vocabulary import (
     AS_REAL,
     BY,
     CASES,
+    COMPUTATIONS,
+    CONSTANTS,
     DIGITS,
     TEXT,
     TEXT_IS,
@@ -19,42 +21,7 @@ from convcheck.semantics.vocabulary import (
 )
 from convcheck.wording import plural
 
-GIVES: Mapping[str, str] = {
-    "+0": "+0",
-    "-0": "-0",
-    "nan": "any NaN",
-    "-nan": "any NaN with the sign bit set",
-    "+inf": "+infinity",
-    "-inf": "-infinity",
-    "+max": "the largest finite value",
-    "-max": "the negative of the largest finite value",
-    "min": "the lowest finite value",
-    "true": "True",
-    "false": "False",
-    "all-ones": "the code with all bits set",
-    "top-bit": "the code with its highest bit alone set",
-    "undefined": "open",
-    "refused": "a refusal",
-    "[x]": "x rounded",
-    "same": "the bits of x",
-    "low-bits": "the low bits of x",
-    "wrapped": "the low bits of x rounded",
-    "wrapped-magnitude": "the low bits of the magnitude of x rounded",
-    "wrapped-unsigned": "the low bits of x rounded but the highest of them",
-    "wrapped-short": "the low bits of x rounded, one too few",
-    "low-byte": "the low byte of the code of x",
-    "most": "the largest value with the sign of x",
-    "leading-bit": "the power of two that x has reached",
-    "infinity-with-mantissa": "the exponent of infinity with the low bits of x rounded",
-    "digits": "the digits of x rounded",
-    "code": "the low bits of the code of x",
-    "high-code": "the high bits of the code of x",
-    "payload": "a NaN with what the destination has room for of its payload",
-    "zero": "a zero with the sign of x",
-    "plain-to-x": "plain notation that reads back as x",
-    "plain": "plain notation",
-    "parses-to-x": "a text that reads back as x",
-    "parses": "a text that reads as a number",
+_ON: Mapping[str, str] = {
     AS_BELOW: "that by the rules below",
     AS_REAL: "that of the number which x denotes",
 }
@@ -90,5 +57,6 @@ def _gives(outcome: Outcome, mode: str) -> str:
         return f"that under {outcome.argument}"
     if outcome.word == TEXT:
         return f"the text {outcome.argument}"
-    said = GIVES[outcome.word]
+    known = CONSTANTS.get(outcome.word) or COMPUTATIONS.get(outcome.word)
+    said = known.english if known else _ON[outcome.word]
     return f"{said} ({mode})" if outcome.word in ("[x]", "wrapped") else said

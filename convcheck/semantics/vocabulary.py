@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -455,6 +455,30 @@ Constant = Callable[[Format], int]
 Computation = Callable[[Points, str], Bits]
 
 
+class ConstantWord(NamedTuple):
+    """An outcome word that gives one code of the destination."""
+
+    code: Constant
+    #: What it gives, in a sentence of a report.
+    english: str
+    #: How an answer is compared.
+    pattern: int = EXACT
+
+
+class ComputedWord(NamedTuple):
+    """An outcome word that gives codes computed of the inputs."""
+
+    compute: Computation
+    #: What it gives, in a sentence of a report.
+    english: str
+    #: How an answer is compared.
+    pattern: int = EXACT
+    #: Whether it needs a rounding mode.
+    rounds: bool = False
+    #: Whether it looks only at the numbers that inputs denote; any other may look at their codes.
+    of_numbers: bool = False
+
+
 class NotInFormatError(Exception):
     """An outcome that the destination cannot hold, such as +inf of a format without infinity."""
 
@@ -528,22 +552,26 @@ def _truth(value: int) -> Constant:
     return constant
 
 
-CONSTANTS: Mapping[str, tuple[Constant, int]] = {
-    "+0": (_zero_code, EXACT),
-    "-0": (_negative_zero, EXACT),
-    "nan": (_nan, ANY_NAN),
-    "-nan": (_negative_nan, NEGATIVE_NAN),
-    "+inf": (_infinity, EXACT),
-    "-inf": (lambda t: _infinity(t) | _float(t).sign_bit, EXACT),
-    "+max": (_max, EXACT),
-    "-max": (lambda t: _max(t) | _float(t).sign_bit, EXACT),
-    "min": (_min, EXACT),
-    "true": (_truth(1), EXACT),
-    "false": (_truth(0), EXACT),
-    "all-ones": (_bits_of(lambda t: t.mask), EXACT),
-    "top-bit": (_bits_of(lambda t: 1 << (t.bits - 1)), EXACT),
-    "undefined": (lambda t: 0, UNDEFINED),
-    "refused": (lambda t: 0, REFUSED),
+CONSTANTS: Mapping[str, ConstantWord] = {
+    "+0": ConstantWord(_zero_code, "+0"),
+    "-0": ConstantWord(_negative_zero, "-0"),
+    "nan": ConstantWord(_nan, "any NaN", ANY_NAN),
+    "-nan": ConstantWord(_negative_nan, "any NaN with the sign bit set", NEGATIVE_NAN),
+    "+inf": ConstantWord(_infinity, "+infinity"),
+    "-inf": ConstantWord(lambda t: _infinity(t) | _float(t).sign_bit, "-infinity"),
+    "+max": ConstantWord(_max, "the largest finite value"),
+    "-max": ConstantWord(
+        lambda t: _max(t) | _float(t).sign_bit, "the negative of the largest finite value"
+    ),
+    "min": ConstantWord(_min, "the lowest finite value"),
+    "true": ConstantWord(_truth(1), "True"),
+    "false": ConstantWord(_truth(0), "False"),
+    "all-ones": ConstantWord(_bits_of(lambda t: t.mask), "the code with all bits set"),
+    "top-bit": ConstantWord(
+        _bits_of(lambda t: 1 << (t.bits - 1)), "the code with its highest bit alone set"
+    ),
+    "undefined": ConstantWord(lambda t: 0, "open", UNDEFINED),
+    "refused": ConstantWord(lambda t: 0, "a refusal", REFUSED),
 }
 
 
@@ -673,66 +701,59 @@ def _spelling(p: Points, mode: str) -> Texts:
 
 
 PAYLOAD, ZERO = "payload", "zero"
-COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {
-    "[x]": (_rounded_codes, EXACT),
-    "same": (_same, EXACT),
-    "low-bits": (_low_bits, EXACT),
-    "wrapped": (_wrapped, EXACT),
-    "wrapped-magnitude": (_wrapped_magnitude, EXACT),
-    "wrapped-unsigned": (_wrapped_unsigned, EXACT),
-    "wrapped-short": (_wrapped_short, EXACT),
-    "low-byte": (_low_byte, EXACT),
-    "most": (_most, EXACT),
-    "leading-bit": (_leading_bit, EXACT),
-    "infinity-with-mantissa": (_infinity_with_mantissa, EXACT),
-    "digits": (_digits, EXACT),
-    "code": (lambda p, mode: _code_bits(p), EXACT),
-    "high-code": (lambda p, mode: _code_bits(p, high=True), EXACT),
-    PAYLOAD: (_payload, EXACT),
-    ZERO: (_signed_zero, EXACT),
-    "plain-to-x": (_spelling, PLAIN_TO_X),
-    "plain": (_spelling, PLAIN),
-    "parses-to-x": (_spelling, PARSES_TO_X),
-    "parses": (_spelling, PARSES),
+_computes = partial(ComputedWord, of_numbers=True)
+_rounds = partial(ComputedWord, rounds=True, of_numbers=True)
+COMPUTATIONS: Mapping[str, ComputedWord] = {
+    "[x]": _rounds(_rounded_codes, "x rounded"),
+    "same": ComputedWord(_same, "the bits of x"),
+    "low-bits": _computes(_low_bits, "the low bits of x"),
+    "wrapped": _rounds(_wrapped, "the low bits of x rounded"),
+    "wrapped-magnitude": _rounds(_wrapped_magnitude, "the low bits of the magnitude of x rounded"),
+    "wrapped-unsigned": _rounds(
+        _wrapped_unsigned, "the low bits of x rounded but the highest of them"
+    ),
+    "wrapped-short": _rounds(_wrapped_short, "the low bits of x rounded, one too few"),
+    "low-byte": ComputedWord(_low_byte, "the low byte of the code of x"),
+    "most": _computes(_most, "the largest value with the sign of x"),
+    "leading-bit": _computes(_leading_bit, "the power of two that x has reached"),
+    "infinity-with-mantissa": _rounds(
+        _infinity_with_mantissa, "the exponent of infinity with the low bits of x rounded"
+    ),
+    "digits": _rounds(_digits, "the digits of x rounded"),
+    "code": ComputedWord(lambda p, mode: _code_bits(p), "the low bits of the code of x"),
+    "high-code": ComputedWord(
+        lambda p, mode: _code_bits(p, high=True), "the high bits of the code of x"
+    ),
+    PAYLOAD: ComputedWord(
+        _payload, "a NaN with what the destination has room for of its payload", rounds=True
+    ),
+    ZERO: _computes(_signed_zero, "a zero with the sign of x"),
+    "plain-to-x": _computes(_spelling, "plain notation that reads back as x", PLAIN_TO_X),
+    "plain": _computes(_spelling, "plain notation", PLAIN),
+    "parses-to-x": _computes(_spelling, "a text that reads back as x", PARSES_TO_X),
+    "parses": _computes(_spelling, "a text that reads as a number", PARSES),
 }
 AS_REAL, BY = "as-real", "by"  # go on as the number denoted; decide by the rule named
 AS_BELOW = "as-below"  # what the rules below say
 TEXT = "text"  # a text: "text True"
 AS = "as"  # match again under another value of an attribute: "as mode=CAST_RINT"
+#: Those that need a rounding mode.
 ROUNDING_WORDS = frozenset(
     (
         *(word for word in CASES if word.startswith("[x]") and word != "[x] = x"),
-        "[x]",
-        "wrapped",
-        "wrapped-magnitude",
-        "wrapped-unsigned",
-        "wrapped-short",
-        "infinity-with-mantissa",
-        "digits",
-        PAYLOAD,
+        *(word for word, one in COMPUTATIONS.items() if one.rounds),
     )
 )
-
-
-# Outcome words that look only at the numbers that inputs denote. Any other may look at their codes.
-_OUTCOMES_ON_NUMBERS = frozenset(
-    (
-        "[x]", "low-bits", "wrapped", "wrapped-magnitude", "wrapped-unsigned", "wrapped-short",
-        "most", "leading-bit", "infinity-with-mantissa", "digits", ZERO, TEXT,
-        "plain-to-x", "plain", "parses-to-x", "parses",
-    )
-)  # fmt: skip
 
 
 def sees_codes(word: str) -> bool:
     """Return whether a case word or an outcome word may look at the codes of inputs, and not only
     at the numbers that these denote.
     """
-    case = CASES.get(word) or _power(word) or _multiple(word)
-    if case:
-        return not case.of_numbers
-    on_numbers = word in _OUTCOMES_ON_NUMBERS or word == ELSE
-    return not (on_numbers or word.startswith((TEXT_IS, DIGITS, THROUGH)))
+    known = CASES.get(word) or _power(word) or _multiple(word) or COMPUTATIONS.get(word)
+    if known:
+        return not known.of_numbers
+    return word not in (ELSE, TEXT) and not word.startswith((TEXT_IS, DIGITS, THROUGH))
 
 
 def known_outcomes() -> list[str]:

@@ -27,7 +27,7 @@ from convcheck.rules.model import Case
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
 from convcheck.semantics.body.steps_lint import lint_steps
-from convcheck.semantics.expected_calls import ExpectedOutput
+from convcheck.semantics.expected import Reading
 from convcheck.vectors.calls import expecting
 
 SPEC = CATALOG.specs["openvino.FakeQuantize-1"]
@@ -42,7 +42,7 @@ def compiled(name: str, levels: int) -> CompiledSteps:
     return compile_steps(SPEC, ALL[name, "tensor", levels])
 
 
-def told(due: ExpectedOutput, index: int) -> int | str:
+def told(due: Reading, index: int) -> int | str:
     words = {pattern.UNDEFINED: UNDEFINED, pattern.ANY_ZERO: ZERO}
     return words.get(int(due.patterns[index]), int(due.codes[index]))
 
@@ -51,7 +51,7 @@ def held(name: str, levels: int, call: tuple[Bits, ...]) -> int:
     """Compare every element under every reading; gives how many are defined."""
     made, defined = compiled(name, levels), 0
     for way, reading in zip(WAYS, made.steps.readings, strict=True):
-        due = made.answer(reading, call)
+        due = Reading(*made.finished(made.run(call, reading)))
         rest = tuple(int(one.reshape(-1)[0]) for one in call[1:])
         for index, code in enumerate(call[0].tolist()):
             right = expect(name, levels, way, (code, *rest))

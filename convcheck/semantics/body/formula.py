@@ -8,9 +8,9 @@ of it overflows: nobody is accused on the strength of the other readings.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from typing import ClassVar, cast
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -33,9 +33,8 @@ from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.sequence import Sequences
 from convcheck.semantics.expected import ANY_ZERO, EXACT, UNDEFINED, Decision, decision_of
 from convcheck.semantics.expected_calls import (
-    Among,
-    Call,
     CallReading,
+    CompiledCalls,
     ExpectedCall,
     ExpectedOutput,
 )
@@ -44,7 +43,6 @@ from convcheck.wording import plural
 # Rows of a rule: nothing is rounded; every reading rounds to the same; readings differ.
 PLAIN, AGREED, DIFFERING = "no element is rounded", "every reading agrees", "readings differ"
 LONGEST = 1 << 24  # elements of one sequence that `expect` makes
-_KEPT = 1024  # calls of which what was found of their size is remembered
 
 
 class TooLongError(ValueError):
@@ -57,7 +55,6 @@ class _UndefinedError(Exception):
         self.row = row
 
 
-@lru_cache(maxsize=1)
 def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
     """Compile a case of a spec with a formula. Raises SpecError where no rule is for its types."""
     formula = spec.body_as(Formula)
@@ -99,31 +96,21 @@ class SequenceReading:
 
 
 @dataclass(frozen=True)
-class FormulaCalls:
+class FormulaCalls(CompiledCalls):
     """A case of a formula, ready to be asked. The last three decisions are the rule's."""
-
-    #: Nothing besides is said of elements.
-    among: ClassVar[Among | None] = None
-    #: Nor of inputs that meet along an axis.
-    along: ClassVar[tuple[int, int] | None] = None
 
     formula: Formula
     rule: FormulaRule
     case: Case
     decisions: tuple[Decision, ...]
-    #: Calls that were asked for their size and not yet expected, by their shapes and codes.
-    _sized: dict[object, Sequences] = field(default_factory=dict, compare=False)
 
     def size(self, inputs: Sequence[Bits]) -> int:
         """Return the number of elements of the longest reading; 1 where the call is undefined.
 
         Raises SpecError as `expect` does.
         """
-        if len(self._sized) >= _KEPT:
-            self._sized.clear()
         try:
-            sequences = self._sized[_key(inputs)] = self._sequences(inputs)
-            return self._longest(sequences)
+            return self._longest(self._sequences(inputs))
         except (_UndefinedError, BeyondError):
             return 1
         except ZeroDivisionError:
@@ -156,7 +143,7 @@ class FormulaCalls:
         a division by zero, an overflow, an argument that is no number.
         """
         try:
-            sequences = self._sized.pop(_key(inputs), None) or self._sequences(inputs)
+            sequences = self._sequences(inputs)
             if (size := self._longest(sequences)) > LONGEST:
                 raise TooLongError(f"a sequence of {plural(size, 'element')}: {LONGEST:,} at most")
             readings = list(self._distinct(sequences))
@@ -174,10 +161,6 @@ class FormulaCalls:
         between = self.rule.between and self.decisions[row].row != PLAIN
         dtype = self.case.outputs[0]
         return ExpectedCall(row, tuple(call_reading(r, dtype) for r in readings), between)
-
-    def expect_all(self, calls: Sequence[Call]) -> list[ExpectedCall]:
-        """Return what is expected of each of several calls."""
-        return [self.expect(call) for call in calls]
 
     def _sequences(self, inputs: Sequence[Bits]) -> Sequences:
         """Decode the arguments. Raises _UndefinedError where they are undefined by themselves."""
@@ -259,10 +242,6 @@ def call_reading(reading: SequenceReading, dtype: DType) -> CallReading:
         patterns[codes & codes.dtype.type(dtype.format.magnitude_mask) == 0] = ANY_ZERO
         codes[patterns == ANY_ZERO] = 0
     return CallReading(reading.name, (ExpectedOutput(dtype, (reading.length,), codes, patterns),))
-
-
-def _key(inputs: Sequence[Bits]) -> object:
-    return tuple((bits.shape, bits.tobytes()) for bits in inputs)
 
 
 def _undefined(row: int) -> ExpectedCall:

@@ -47,11 +47,7 @@ def _undecided(spec: Spec, asked: Sequence[Case]) -> Iterator[Diagnostic]:
         try:
             compile_formula(spec, case)
         except SpecError as error:
-            yield _of(error, spec)
-
-
-def _of(error: SpecError, spec: Spec) -> Diagnostic:
-    return Diagnostic(error.place or spec.place, error.message, error.hint)
+            yield Diagnostic.of_error(error, spec)
 
 
 def _rule_of(formula: Formula, case: Case) -> FormulaRule | None:
@@ -101,7 +97,7 @@ def _not_total(spec: Spec, formula: Formula, asked: Sequence[Case]) -> Iterator[
                 if compiled.size(call) <= _SHORT:
                     reached.add(compiled.expect(call).row)
             except SpecError as error:
-                yield _of(error, spec)
+                yield Diagnostic.of_error(error, spec)
                 break
     for row, undefined in enumerate(formula.undefined):
         if row not in reached:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 
@@ -29,9 +28,8 @@ from convcheck.semantics.expected import (
     decision_of,
 )
 from convcheck.semantics.expected_calls import (
-    Among,
-    Call,
     CallReading,
+    CompiledCalls,
     ExpectedCall,
     ExpectedOutput,
 )
@@ -165,13 +163,8 @@ def plain_codes(fmt: Format) -> Codes:
 
 
 @dataclass(frozen=True)
-class CompiledMatrix:
+class CompiledMatrix(CompiledCalls):
     """A case, ready: `decisions` are the cell's, then those of the two conversions."""
-
-    #: Nothing besides is said of elements.
-    among: ClassVar[Among | None] = None
-    #: Nor of inputs that meet along an axis.
-    along: ClassVar[tuple[int, int] | None] = None
 
     #: The cell that decides the types.
     found: FoundCell
@@ -201,10 +194,6 @@ class CompiledMatrix:
                 for r in self.found.answer.readings
             ),
         )
-
-    def expect_all(self, calls: Sequence[Call]) -> list[ExpectedCall]:
-        """Return what is expected of each of several calls."""
-        return [self.expect(call) for call in calls]
 
     def _row(self, values: Sequence[Became]) -> int:
         """Choose what decides the call: the weakest row of its values that leaves nothing open."""

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from convcheck.errors import SpecError
 from convcheck.rules.body.matrix import REFUSED, Matrix, MatrixExample
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.matrix import Conversion, FoundCell, conversion, find
-from convcheck.semantics.body.table_lint import Diagnostic, Proof, representatives
+from convcheck.semantics.body.table_lint import (
+    Diagnostic,
+    Proof,
+    representatives,
+    rows_reached,
+    rows_unreached,
+)
 
 
 def lint_matrix(spec: Spec) -> Proof:
@@ -41,7 +45,7 @@ def _decided(spec: Spec, asked: list[Case]) -> tuple[list[FoundCell], list[Diagn
         try:
             decided.append(find(spec, case.inputs, case.ranks, case.attributes))
         except SpecError as error:
-            found.append(Diagnostic(error.place or spec.place, error.message, error.hint))
+            found.append(Diagnostic.of_error(error, spec))
     return decided, found
 
 
@@ -84,11 +88,12 @@ def _values(spec: Spec, asked: list[Case], decided: list[FoundCell]) -> Iterator
         try:
             each = conversion(spec, source, target)
         except SpecError as error:
-            yield Diagnostic(error.place or spec.place, error.message, error.hint)
+            yield Diagnostic.of_error(error, spec)
             continue
         yield from _single(each)
-        reached |= _rows(spec, each, asked[0])
-    yield from _rows_unreached(spec, reached)
+        alone = replace(asked[0], inputs=(source,), outputs=(target,))
+        reached |= rows_reached(each.program, alone, representatives(spec, alone, each.program))
+    yield from rows_unreached(spec, reached, "no conversion needs it, or rows above match")
 
 
 def _single(each: Conversion) -> Iterator[Diagnostic]:
@@ -96,21 +101,6 @@ def _single(each: Conversion) -> Iterator[Diagnostic]:
         if len(decision.readings) > 1:
             message = f"{decision.name}: values beside a common type have one reading"
             yield Diagnostic(decision.place, message, "a reading is of a whole call")
-
-
-def _rows(spec: Spec, each: Conversion, case: Case) -> set[tuple[str, str]]:
-    """Return the names of the rows that decide what stands for all inputs of a conversion."""
-    alone = replace(case, inputs=(each.source,), outputs=(each.target,))
-    rows = np.unique(each.run(representatives(spec, alone, each.program)).rows)
-    return {step for row in rows for step in each.program.decisions[row].trail}
-
-
-def _rows_unreached(spec: Spec, reached: set[tuple[str, str]]) -> Iterator[Diagnostic]:
-    for rule in spec.rules:
-        for row in rule.rows:
-            if (rule.name, row.label) not in reached:
-                message = f"row {row.label!r} of {rule.name} is unreachable"
-                yield Diagnostic(row.place, message, "no conversion needs it, or rows above match")
 
 
 # Examples ------------------------------------------------------------------------------------

@@ -49,7 +49,13 @@ from convcheck.semantics.expected import (
     Reading,
     decision_of,
 )
-from convcheck.semantics.expected_calls import Among, CallReading, ExpectedCall, ExpectedOutput
+from convcheck.semantics.expected_calls import (
+    Among,
+    CallReading,
+    CompiledCalls,
+    ExpectedCall,
+    ExpectedOutput,
+)
 from convcheck.semantics.hops import gone_through
 from convcheck.semantics.program import Meaning, Program
 from convcheck.semantics.vocabulary import Points
@@ -83,7 +89,7 @@ Finished = tuple[Codes, NDArray[np.uint8]]  # codes and patterns
 
 
 @dataclass(frozen=True)
-class CompiledSteps:
+class CompiledSteps(CompiledCalls):
     """A case of a steps spec: the programs of its conversions, by type and line."""
 
     case: Case

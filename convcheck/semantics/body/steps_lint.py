@@ -26,7 +26,6 @@ from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, StepsExample, StepsLine, StepsReading
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.semantics.answers_at import run_conversion
 from convcheck.semantics.body.steps import (
     CompiledSteps,
     Finished,
@@ -36,7 +35,13 @@ from convcheck.semantics.body.steps import (
     outside_of,
     target_of,
 )
-from convcheck.semantics.body.table_lint import Diagnostic, Proof, representatives
+from convcheck.semantics.body.table_lint import (
+    Diagnostic,
+    Proof,
+    representatives,
+    rows_reached,
+    rows_unreached,
+)
 from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, EXACT
 from convcheck.semantics.expected_calls import CallReading
 from convcheck.semantics.program import Program
@@ -85,7 +90,7 @@ def _compiles(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
         try:
             compile_steps(spec, case)
         except SpecError as error:
-            yield Diagnostic(error.place or spec.place, error.message, error.hint)
+            yield Diagnostic.of_error(error, spec)
     pairs: dict[tuple[StepsReading, DType, DType | None], CompiledSteps] = {}
     with suppress(SpecError):  # it is told above
         for case in _answered(spec):
@@ -159,17 +164,8 @@ def _reached(spec: Spec) -> Iterator[Diagnostic]:
                 if program in seen:
                     continue
                 seen.add(program)
-                bits = representatives(spec, one, program)
-                rows = run_conversion(program, source.format, target.format, bits).rows
-                for row in np.unique(rows):
-                    reached.update(program.decisions[row].trail)
-    for rule in spec.rules:
-        for row in rule.rows:
-            if (rule.name, row.label) not in reached:
-                message = f"row {row.label!r} of {rule.name} is unreachable"
-                yield Diagnostic(
-                    row.place, message, "rows above it match, or no line converts by it"
-                )
+                reached |= rows_reached(program, one, representatives(spec, one, program))
+    yield from rows_unreached(spec, reached, "rows above it match, or no line converts by it")
 
 
 def _taken(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:

@@ -1,26 +1,24 @@
 """Are the tables complete, unambiguous, reachable, cited; do the examples replay?
 
 The space of (source type, destination type, attributes, case class) is finite: case words compare
-x or [x] with a handful of thresholds, so the real line falls into intervals within which every word
-says the same. The values on either side of each threshold (found by bisection), those at the ends
-of the destination and the special values stand for all inputs. A program ends with `else`, so every
-input is decided, and by the first row that matches; what no representative reaches, nothing does.
-Texts are represented by the samples of the spellings, and by the thresholds as decimals.
+x or [x] with a handful of thresholds, so the codes fall into segments within which every word says
+the same. The ends of these, values about the ends of the destination and the special values stand
+for all inputs. A program ends with `else`, so every input is decided, and by the first row that
+matches; what no representative reaches, nothing does. Texts are represented by the samples of the
+spellings, and by the thresholds as decimals.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
 from convcheck.errors import Place, SpecError
-from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Bits, Codes, Texts
+from convcheck.numerics.codes import Bits, Texts
 from convcheck.numerics.decimal import spell_fraction
 from convcheck.numerics.format import Float, Format, Numeric, Text
 from convcheck.numerics.neighbours import around, special_codes
@@ -35,9 +33,7 @@ from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import EXACT, PATTERNS
 from convcheck.semantics.program import Program
-from convcheck.semantics.vocabulary import CaseWord, Points
-
-_PARTS = 64  # of an interval, at each step of a bisection
+from convcheck.semantics.segments import segments
 
 
 @dataclass(frozen=True)
@@ -49,6 +45,11 @@ class Diagnostic:
     message: str
     #: What to do about it, '' for nothing in particular.
     hint: str = ""
+
+    @staticmethod
+    def of_error(error: SpecError, spec: Spec) -> Diagnostic:
+        """Return what is wrong with a spec that raises an error."""
+        return Diagnostic(error.place or spec.place, error.message, error.hint)
 
     def of(self, specs: Sequence[str]) -> str:
         """Return it in words, given the specs that have it."""
@@ -79,13 +80,11 @@ def lint_table(spec: Spec) -> Proof:
         try:
             program = compile_case(spec, case)
         except SpecError as error:
-            proof.diagnostics.append(_of_error(error, spec))
+            proof.diagnostics.append(Diagnostic.of_error(error, spec))
             continue
         bits = representatives(spec, case, program)
-        rows = run_program(program, case, bits).rows
         proof.points += len(bits)
-        for row in np.unique(rows):
-            reached.update(program.decisions[row].trail)
+        reached |= rows_reached(program, case, bits)
     if not proof.diagnostics:
         proof.diagnostics += _unreached(spec, reached)
     proof.diagnostics += [*_levels(spec), *_spellings(spec), *_attributes(spec), *_outside(spec)]
@@ -95,74 +94,19 @@ def lint_table(spec: Spec) -> Proof:
     return proof
 
 
-def _of_error(error: SpecError, spec: Spec) -> Diagnostic:
-    return Diagnostic(error.place or spec.place, error.message, error.hint)
-
-
 # Representatives ------------------------------------------------------------------------------
 
 
 def representatives(spec: Spec, case: Case, program: Program) -> Bits:
     """Return inputs that stand for every case class of a case (see the module's docstring)."""
-    target = case.outputs[0].format
+    source, target = case.inputs[0].format, case.outputs[0].format
     thresholds = _thresholds(spec, target)
-    source = case.inputs[0].format
     if isinstance(source, Text):
         return _texts(spec, thresholds)
-    changes = [_changes(source, target, *test) for test in dict.fromkeys(_compared(program))]
-    return each_once(np.concatenate([_codes(source, tuple(thresholds)), *changes]))
-
-
-def _compared(program: Program) -> Iterator[tuple[CaseWord, str]]:
-    """Yield the words that compare the input of a program with a threshold, and their modes."""
-    for entry in program.entries:
-        if entry.test is not None and entry.test.nature == "threshold":
-            yield entry.test, entry.mode
-        for step in entry.steps:
-            if step.program is not None and step.hop is None and not step.retyped:
-                yield from _compared(step.program)
-
-
-@lru_cache(maxsize=4096)
-def _changes(source: Numeric, target: Format, test: CaseWord, mode: str) -> Codes:
-    """Return the codes between which a comparison changes its answer, in each sign."""
-
-    def answers(codes: Sequence[int]) -> list[bool]:
-        bits = np.array(codes, source.storage)
-        return list(test(Points(source, target, bits, decode(source, bits)), mode))
-
-    found: list[int] = []
-    for low, high in _numbers(source):
-        first, last = answers([low, high])
-        while first != last and high - low > 1:
-            points = sorted({low + (high - low) * k // _PARTS for k in range(_PARTS + 1)})
-            before = answers(points).index(not first) - 1
-            low, high = points[before : before + 2]
-        found += [low, high]
-    return np.array(found, source.storage)
-
-
-def _numbers(source: Numeric) -> list[tuple[int, int]]:
-    """Return the first and the last code of the numbers of each sign, in the order of magnitudes,
-    or of integers.
-    """
-    if not isinstance(source, Float):
-        negative = [(int(source.min) & source.mask, source.mask)] if source.signed else []
-        return [(0, int(source.max)), *negative]
-    signs = (0, source.sign_bit) if source.signed else (0,)
-    return [(int(source.zero) + sign, source.max_magnitude + sign) for sign in signs]
-
-
-@lru_cache(maxsize=4096)
-def _codes(source: Numeric, thresholds: tuple[Fraction, ...]) -> Codes:
-    """Return codes about thresholds, and special ones; versions of an operator ask for the same.
-
-    The array is shared: it cannot be written to.
-    """
-    numbers = from_fractions(sorted({abs(t) for t in thresholds}))
-    codes = np.unique(np.concatenate([around(source, numbers), special_codes(source)]))
-    codes.flags.writeable = False
-    return codes
+    parts = () if isinstance(target, Text) else segments(program, source, target)
+    ends = np.array([end for part in parts for end in (part.first, part.last)], np.uint64)
+    near = around(source, from_fractions(sorted({abs(one) for one in thresholds})))
+    return each_once(np.concatenate([ends.astype(source.storage), near, special_codes(source)]))
 
 
 def _thresholds(spec: Spec, target: Format) -> list[Fraction]:
@@ -202,6 +146,22 @@ def _texts(spec: Spec, thresholds: list[Fraction]) -> Texts:
 def _digit_limits(spec: Spec) -> set[str]:
     labels = [row.label for rule in spec.rules for row in rule.rows]
     return {label.removeprefix("digits > ") for label in labels if label.startswith("digits > ")}
+
+
+def rows_reached(program: Program, case: Case, bits: Bits) -> set[tuple[str, str]]:
+    """Return rule and label of each row that decides some of the inputs."""
+    rows = np.unique(run_program(program, case, bits).rows)
+    return {step for row in rows for step in program.decisions[row].trail}
+
+
+def rows_unreached(
+    spec: Spec, reached: Container[tuple[str, str]], hint: str
+) -> Iterator[Diagnostic]:
+    """Yield each row that no conversion reaches, of a spec that is no table."""
+    for rule in spec.rules:
+        for row in (row for row in rule.rows if (rule.name, row.label) not in reached):
+            message = f"row {row.label!r} of {rule.name} is unreachable"
+            yield Diagnostic(row.place, message, hint)
 
 
 # Findings -------------------------------------------------------------------------------------
