@@ -95,7 +95,7 @@ BUDGET = {
     "numerics": 1616,
     "plan": 1759,
     "pool": 1839,
-    "report": 10673,
+    "report": 10660,
     "reproduce": 1494,
     "rules": 5855,
     "semantics": 7884,

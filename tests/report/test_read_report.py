@@ -15,6 +15,7 @@ from report_runs import FORMATS, RUNS, dtype
 from convcheck.errors import Place, UsageError
 from convcheck.judge.result import Excuse, Problem, RunResult, Shard
 from convcheck.records import replace
+from convcheck.report.document import Document
 from convcheck.report.json.decode import read
 from convcheck.report.json.encode import text as text_of
 
@@ -60,6 +61,18 @@ def test_a_real_report_is_read_back(tmp_path: Path) -> None:
     again: RunResult = read(str(first), CATALOG.types.types)
     second.write_text(text_of(again))
     assert second.read_text() == first.read_text()
+
+
+@pytest.mark.parametrize("cut", [1, 40])
+def test_a_log_without_an_end_is_a_run_that_was_not_finished(cut: int, tmp_path: Path) -> None:
+    *lines, last, _ = text_of(RUNS["explained"]()).splitlines(keepends=True)
+    path = tmp_path / "run.json"
+    path.write_text("".join(lines) + last[:-cut])
+    again, whole = read(str(path), TYPES), RUNS["explained"]().cases
+    assert again.interrupted
+    names = [case.case.id for case in again.cases]
+    assert names == [case.case.id for case in whole][: len(whole) - (cut > 1)]
+    assert Document(again).verdict == "FAIL"
 
 
 @pytest.mark.parametrize(

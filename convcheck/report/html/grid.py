@@ -32,12 +32,8 @@ def real(fmt: Format, word: Word | None) -> Real:
 
 
 def nan(fmt: Format, word: Word) -> bool:
-    """Return whether a code is a NaN: one code at a time, as `is_nan` tells it of arrays."""
-    if not isinstance(fmt, Float) or isinstance(word, str) or fmt.nan == "none":
-        return False
-    if fmt.nan == "sign-only":
-        return word == fmt.sign_bit
-    return word & fmt.magnitude_mask > fmt.max_magnitude + fmt.infinity
+    """Return whether a word is the code of a NaN."""
+    return isinstance(fmt, Float) and isinstance(word, int) and fmt.has_nan_at(word)
 
 
 def ends(fmt: Numeric) -> tuple[int, int]:

@@ -38,17 +38,15 @@ def line_text(struct: object) -> str:
     return _inert(encoded(struct).decode()) + "\n"
 
 
-def json_text(struct: object, *rows: str, nested: str = "") -> str:
+def json_text(struct: object, *rows: str) -> str:
     """Return a struct as JSON text with each member of the lists `rows` on a line, so that a
-    difference between two files is a line too; if a row has a list `nested`, each member of that.
+    difference between two files is a line too.
     """
     found = msgspec.json.decode(encoded(struct), type=_Members)
     keys = sorted(
         found, key=lambda key: (key not in _FIRST, rows.index(key) if key in rows else -1)
     )
-    members = (
-        (key, _rows(found[key], nested) if key in rows else _head(found[key])) for key in keys
-    )
+    members = ((key, _rows(found[key]) if key in rows else _head(found[key])) for key in keys)
     lines = (f'"{key}": {said}' for key, said in members)
     return _inert("{\n " + ",\n ".join(lines) + "\n}\n")
 
@@ -62,20 +60,10 @@ def _head(raw: msgspec.Raw) -> str:
     return msgspec.json.format(bytes(raw), indent=1).decode().replace("\n", "\n ")
 
 
-def _rows(raw: msgspec.Raw, nested: str) -> str:
+def _rows(raw: msgspec.Raw) -> str:
     rows = msgspec.json.decode(raw, type=list[msgspec.Raw])
-    lines = ",\n  ".join(_row(row, nested) for row in rows)
+    lines = ",\n  ".join(bytes(row).decode() for row in rows)
     return f"[\n  {lines}\n ]" if rows else "[]"
-
-
-def _row(raw: msgspec.Raw, nested: str) -> str:
-    members = msgspec.json.decode(raw, type=_Members) if nested else {}
-    if nested not in members:
-        return bytes(raw).decode()
-    last = members.pop(nested)
-    inner = msgspec.json.decode(last, type=list[msgspec.Raw])
-    lines = ",\n   ".join(bytes(one).decode() for one in inner)
-    return f'{encoded(members).decode()[:-1]},"{nested}":[\n   {lines}]}}'
 
 
 def text_in(path: str, hint: str) -> str:

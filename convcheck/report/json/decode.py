@@ -66,8 +66,11 @@ def read_each(path: str, types: Types, *, surveys: bool = False) -> Iterator[Run
 
     Raises UsageError as `read` does, and for a file without a run.
     """
-    lines = text_in(path, _HINT).encode().splitlines()
+    text = text_in(path, _HINT).encode()
+    lines = text.splitlines()
     _check_format(path, lines)
+    if not text.endswith((b"\n", b"}")):  # the last line was cut short, as by a kill
+        lines.pop()
     starts = [at for at, line in enumerate(lines) if line.startswith(_START)]
     found = 0
     for start, end in pairwise([*starts, len(lines)]):
