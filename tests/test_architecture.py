@@ -93,13 +93,13 @@ BUDGET = {
     "judge": 3568,
     "models": 1415,
     "numerics": 1616,
-    "plan": 1759,
+    "plan": 1771,
     "pool": 1839,
-    "report": 10660,
+    "report": 10661,
     "reproduce": 1494,
     "rules": 5855,
     "semantics": 7884,
-    "survey": 683,
+    "survey": 672,
     "vectors": 4238,
 }
 

@@ -13,12 +13,12 @@ from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
 from convcheck.cli.reports import Reports, hold_to_known, report_options, write_reports
 from convcheck.cli.several import refuse_what_is_of_one, show_side_by_side
-from convcheck.cli.turns import Turn
 from convcheck.errors import UsageError
 from convcheck.records import replace
 
 if TYPE_CHECKING:
     from convcheck.judge.result import RunResult
+    from convcheck.plan.runner import Turn
     from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Level
@@ -139,19 +139,21 @@ def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[st
 
 def _show_survey(runs: list[tuple[str, RunResult]], reports: Reports, loaded: Catalog) -> int:
     from convcheck.cli.survey import report_survey
-    from convcheck.survey.merge import Column
+    from convcheck.plan.runner import Turn
 
     if reports.files.keys() - {"json"} or reports.known or reports.github:
         said = "a survey is printed, and written as JSON; it has no other formats"
         raise UsageError(said, hint="--json survey.json, or no option")
     if not all(run.survey for _, run in runs):
         raise UsageError("a survey beside a run", hint="show one or the other")
-    columns = tuple(Column(run.backend.address, run) for _, run in runs)
-    return report_survey(columns, loaded.types, reports.files.get("json"))
+    turns = [Turn(run.backend.address, run) for _, run in runs]
+    return report_survey(turns, loaded.types, reports.files.get("json"))
 
 
-def _named(runs: Sequence[tuple[str, RunResult]]) -> list[Turn[RunResult]]:
+def _named(runs: Sequence[tuple[str, RunResult]]) -> list[Turn]:
     """Return runs by their backends; where several are of one, by their files as well."""
+    from convcheck.plan.runner import Turn
+
     addresses = [run.backend.address for _, run in runs]
     alike = len(set(addresses)) < len(runs)
     named = [

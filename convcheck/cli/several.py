@@ -9,8 +9,7 @@ from convcheck.cli.reports import FAILED, INTERRUPTED, NOTHING_JUDGED, Reports, 
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from convcheck.cli.turns import Turn
-    from convcheck.judge.result import RunResult
+    from convcheck.plan.runner import Turn
 
 NOT_STARTED = 4
 
@@ -27,7 +26,7 @@ def refuse_what_is_of_one(reports: Reports, others: Mapping[str, object], of: st
         raise UsageError(f"{option} works with one {of} only", hint=hint)
 
 
-def show_side_by_side(turns: Sequence[Turn[RunResult]], reports: Reports) -> int:
+def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
     """Show the runs, and write them as JSON where that is asked for. Return the gravest of their
     exit codes.
     """
@@ -43,7 +42,7 @@ def show_side_by_side(turns: Sequence[Turn[RunResult]], reports: Reports) -> int
     path = reports.files.get("json")
     names = short_names([turn.address for turn in turns])
     sides = [
-        Side(name, Document(turn.done) if turn.done else None, turn.why_not)
+        Side(name, Document(turn.run) if turn.run else None, turn.error)
         for name, turn in zip(names, turns, strict=True)
     ]
     console = Console(stderr=path == "-")
@@ -53,11 +52,9 @@ def show_side_by_side(turns: Sequence[Turn[RunResult]], reports: Reports) -> int
         put(side_by_side_page(sides, reports.verbose, whole), console)
 
     def made() -> str:
-        done = [turn.done for turn in turns if turn.done]
-        not_started = {turn.address: turn.why_not for turn in turns if turn.error}
-        return text_of_several(done, not_started)
+        return text_of_several(turns)
 
     write_all([(path, made)] if path else [], page)
-    codes = [NOT_STARTED if turn.done is None else exit_code(turn.done) for turn in turns]
+    codes = [NOT_STARTED if turn.run is None else exit_code(turn.run) for turn in turns]
     order = (INTERRUPTED, FAILED, NOT_STARTED, NOTHING_JUDGED, 0)
     return min(codes, key=order.index)

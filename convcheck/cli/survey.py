@@ -27,12 +27,12 @@ from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from convcheck.judge.result import RunResult
+    from convcheck.plan.runner import Turn
     from convcheck.plan.selection import Selection
     from convcheck.report.json.journal import Journal
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.rules.types import Types
-    from convcheck.survey.merge import Column
 
 NOTHING_SURVEYED, NOT_STARTED, INTERRUPTED = 3, 4, 130
 EXAMPLE = """\b
@@ -87,7 +87,6 @@ def command(
     was surveyed, 2 bad input, 3 nothing was, 4 a backend could not be started.
     """
     from convcheck.rules.load import data_dir
-    from convcheck.survey.merge import Column
     from convcheck.vectors.corpus import open_corpus
 
     loaded = catalog(specs)
@@ -107,8 +106,7 @@ def command(
         return ask_run(address, cases, corpus, options, part=part, journal=journal, survey=True)
 
     turns = each(backends, ask, lambda done: done.interrupted)
-    columns = tuple(Column(turn.address, turn.done, turn.why_not) for turn in turns)
-    code = report_survey(columns, loaded.types, json_path)
+    code = report_survey(turns, loaded.types, json_path)
     return kept_until_done(journals, code, [INTERRUPTED, NOT_STARTED])
 
 
@@ -126,20 +124,18 @@ def _open(loaded: Catalog, cases: Sequence[Case]) -> list[Case]:
     return [case for case in cases if has_one(case)]
 
 
-def report_survey(columns: tuple[Column, ...], types: Types, json_path: str | None) -> int:
+def report_survey(turns: Sequence[Turn], types: Types, json_path: str | None) -> int:
     """Write a survey as JSON where that is asked for, print it for people (on stderr where stdout
     has the JSON), and return the exit code.
     """
     from convcheck.report.draw.survey import survey_page
     from convcheck.report.json.encode import text_of_several
-    from convcheck.survey.merge import Survey
+    from convcheck.survey.view import Survey
 
-    survey = Survey(columns)
-    not_started = {column.address: column.error for column in columns if column.run is None}
-    made = partial(text_of_several, survey.runs, not_started)
-    show(survey_page(survey, types), (json_path, made))
+    survey = Survey(tuple(turns))
+    show(survey_page(survey, types), (json_path, partial(text_of_several, turns)))
     if survey.interrupted:
         return INTERRUPTED
-    if not_started:
+    if any(turn.run is None for turn in turns):
         return NOT_STARTED
     return 0 if survey.rows else NOTHING_SURVEYED

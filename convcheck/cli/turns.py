@@ -4,60 +4,44 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from convcheck.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
+    from convcheck.judge.result import RunResult
+    from convcheck.plan.runner import Turn
     from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.vectors.model import Tier
 
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Turn(Generic[T]):
-    """A backend's turn: what came of it, or why it could not be started."""
-
-    #: The backend's address, as it was given.
-    address: str
-    #: What came of it; None where the backend could not be started.
-    done: T | None
-    #: Why it could not be started, None where it was.
-    error: UnavailableError | None = None
-
-    @property
-    def why_not(self) -> str:
-        """Say on one line why the backend could not be started, '' where it was."""
-        return "; ".join(filter(None, (self.error.message, self.error.hint))) if self.error else ""
-
 
 def each(
-    addresses: Sequence[str], ask: Callable[[str], T], ends: Callable[[T], bool]
-) -> list[Turn[T]]:
+    addresses: Sequence[str], ask: Callable[[str], RunResult], ends: Callable[[RunResult], bool]
+) -> list[Turn]:
     """Ask one backend after the other, until one `ends` it.
 
     Raises UsageError for a name that no backend has, before any is asked.
     """
     for address in addresses:
         _check(address)
-    turns: list[Turn[T]] = []
+    turns: list[Turn] = []
     for address in dict.fromkeys(addresses):
         turns.append(_turn(address, ask))
-        done = turns[-1].done
-        if done is not None and ends(done):
+        run = turns[-1].run
+        if run is not None and ends(run):
             break
     return turns
 
 
-def _turn(address: str, ask: Callable[[str], T]) -> Turn[T]:
+def _turn(address: str, ask: Callable[[str], RunResult]) -> Turn:
+    from convcheck.plan.runner import Turn
+
     try:
         return Turn(address, ask(address))
     except UnavailableError as error:
-        return Turn(address, None, error)
+        return Turn(address, None, "; ".join(filter(None, (error.message, error.hint))))
 
 
 def _check(address: str) -> None:

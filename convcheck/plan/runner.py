@@ -16,7 +16,7 @@ from typing import Protocol
 from convcheck import signals
 from convcheck.ask.jobs import Job, Judge, VectorSource
 from convcheck.backends.protocol import max_elements, prepare_backend
-from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Part, remarks
+from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Part, RunResult, remarks
 from convcheck.plan.units import Unit, part_of
 from convcheck.pool.lane import Report, Reported, Restarts
 from convcheck.pool.local import locally
@@ -47,6 +47,18 @@ class Done:
     before: bool = False
     #: how long it took, in seconds
     seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A backend's turn, of several: its run, or why it could not be started."""
+
+    #: As addressed on the command line.
+    address: str
+    #: None where it could not be started.
+    run: RunResult | None
+    #: Why; '' where it was.
+    error: str = ""
 
 
 Event = BackendInfo | Done | Restarts

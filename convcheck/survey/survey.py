@@ -1,7 +1,7 @@
 """What a backend does where a standard leaves it free: in undefined and in disputed rows.
 
 `survey` is a judge: it runs in the worker, next to the answers, and keeps of them what a parent
-needs to compare backends (`survey_merge`).
+needs to compare backends (`survey.view`).
 """
 
 from __future__ import annotations

@@ -24,9 +24,10 @@ from report_runs import (
 )
 from rich.console import Console
 
-from convcheck.cli.turns import Turn, each
+from convcheck.cli.turns import each
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, Group, RunResult
+from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.console import put
@@ -112,10 +113,16 @@ def test_columns_that_do_not_fit_are_shown_in_parts() -> None:
     assert text.count("all cases") == 3
 
 
+def turn(run: RunResult) -> Turn:
+    return Turn(run.backend.name, run)
+
+
 def test_reports_hold_those_of_each_run() -> None:
     runs = {"good": all_pass(), "bad": failing(), "many-kinds": kinds()}
     results = [replace(run, backend=BackendInfo(name, f"{name} 1.2")) for name, run in runs.items()]
-    *logs, gone = held_log(text_of_several(results, {"gone": "no such library"}))
+    *logs, gone = held_log(
+        text_of_several([*map(turn, results), Turn("gone", None, "no such library")])
+    )
     assert [r["backend"]["name"] for r in logs] == ["good", "bad", "many-kinds"]
     assert (gone["backend"]["address"], gone["error"]) == ("gone", "no such library")
     assert logs == [report_document(result) for result in results]
@@ -158,7 +165,7 @@ def test_each_backend_has_its_turn() -> None:
     names = ("reference", "openvino", "ort", "ort")
     turns = each(("reference", "ort"), ask, lambda n: False)
     assert turns == [Turn("reference", 1), Turn("ort", 2)]
-    assert [t.error is None for t in each(names, ask, lambda n: False)] == [True, False, True]
+    assert [t.error == "" for t in each(names, ask, lambda n: False)] == [True, False, True]
     assert [t.address for t in each(names, ask, lambda n: True)] == ["reference"]
     seen.clear()
     with pytest.raises(UsageError, match="unknown backend 'nope'"):

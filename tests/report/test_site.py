@@ -29,6 +29,7 @@ from site_runs import (
 
 from convcheck.history.matrix import RuleKey
 from convcheck.judge.result import BackendInfo, RunResult, Shard
+from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.json.encode import text as text_of
 from convcheck.report.json.encode import text_of_several
@@ -39,6 +40,7 @@ from convcheck.report.site.pages import badges
 from convcheck.report.site.runs import gathered_runs, read_runs
 from convcheck.report.status import STATUSES
 
+NOT_STARTED = Turn("torch", None, "it is not installed")
 FLOATS = RuleKey("float-to-float", "", "onnx/cast")
 ELEMENTS = """html head meta link script title body a header div nav input kbd ul button main p h1
 h2 h3 section article table thead tbody tr th td span b br code footer svg rect small li ol
@@ -216,9 +218,9 @@ def test_bad_input(tmp_path: Path) -> None:
         "same.json": text_of(good), "good.json": text_of(good),
         "old.json": text_of(good).replace("convcheck-run/3", "convcheck-run/0"),
         "shard.json": text_of(replace(good, shard=Shard(1, 2, "feed" * 16))),
-        "none_of_many.json": text_of_several([], {"ort": "it is not installed"}),
-        "old_of_many.json": text_of_several([good], {}).replace('"convcheck-run/3', '"x/2'),
-        "twice.json": text_of_several([good, good], {}),
+        "none_of_many.json": text_of_several([Turn("ort", None, "it is not installed")]),
+        "old_of_many.json": text_of_several([Turn("", good)]).replace('"convcheck-run/3', '"x/2'),
+        "twice.json": text_of_several([Turn("", good)] * 2),
     }  # fmt: skip
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -250,7 +252,7 @@ def test_reports_of_other_specs_are_one_release(tmp_path: Path) -> None:
 def test_a_run_of_several_backends_is_as_good_as_a_report_of_each(tmp_path: Path) -> None:
     apart = build_site(tmp_path, SITE)
     both = tmp_path / "both.json"
-    both.write_text(text_of_several(SITE, {"torch": "it is not installed"}), "utf-8")
+    both.write_text(text_of_several([*(Turn("", run) for run in SITE), NOT_STARTED]), "utf-8")
     done = convcheck("site", tmp_path / "one", both, "--no-progress")
     assert done.returncode == 0, done.stderr
     for page in apart.rglob("*"):

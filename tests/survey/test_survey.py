@@ -21,7 +21,7 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.errors import Place
 from convcheck.judge.answers import ANSWERED, REFUSED, CallAnswers
 from convcheck.judge.result import BackendInfo, CaseResult, RunResult, Surveyed
-from convcheck.plan.runner import execute
+from convcheck.plan.runner import Turn, execute
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.records import replace
@@ -33,8 +33,8 @@ from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.survey.elements import Known
-from convcheck.survey.merge import Column, Survey, SurveyRow, collect, tell, unsurveyed
 from convcheck.survey.survey import OpenRows, survey
+from convcheck.survey.view import Survey, SurveyRow, collect, tell, unsurveyed
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 
@@ -61,9 +61,9 @@ def asked(name: str, selection: Selection, tier: str = "edge") -> tuple[CaseResu
     return done.results
 
 
-def column(name: str, *results: CaseResult) -> Column:
+def column(name: str, *results: CaseResult) -> Turn:
     backend = BackendInfo(name, "1", name)
-    return Column(name, RunResult(backend, "edge", "disputed", (), results, survey=True))
+    return Turn(name, RunResult(backend, "edge", "disputed", (), results, survey=True))
 
 
 def together(*names: str, selection: Selection = INTEGERS) -> Survey:
@@ -237,7 +237,7 @@ def everything() -> Survey:
     first, *others = together(*names).columns
     assert first.run
     noted = replace(first, run=replace(first.run, notes=("a note",)))
-    return Survey((noted, *others, Column("process:absent", None, "no such program")))
+    return Survey((noted, *others, Turn("process:absent", None, "no such program")))
 
 
 def test_terminal_golden() -> None:
@@ -249,10 +249,10 @@ def test_a_log_that_is_read_back_is_drawn_alike(tmp_path: Path) -> None:
     """Also one of whole calls, whose examples have tensors."""
     calls = Selection(("onnx.Range-11",), globs=("*/int16-*",))
     for found in (everything(), together("ort", "reference", selection=calls)):
-        (tmp_path / "survey.json").write_text(text_of_several(found.runs, {}))
+        (tmp_path / "survey.json").write_text(text_of_several(found.columns))
         held_log((tmp_path / "survey.json").read_text())
         runs = read_each(str(tmp_path / "survey.json"), CATALOG.types.types, surveys=True)
-        again = Survey(tuple(Column(run.backend.address, run) for run in runs))
+        again = Survey(tuple(Turn(run.backend.address, run) for run in runs))
         kept = Survey(tuple(column for column in found.columns if column.run))
         assert shown(again) == shown(kept)
 

@@ -12,7 +12,8 @@ from convcheck.report.short_names import compact_specs, short_names
 from convcheck.report.where import JudgedCases
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
-from convcheck.survey.merge import (
+from convcheck.survey.model import EVERY_READING, NO_READING, SOME_READING
+from convcheck.survey.view import (
     CRASHES,
     MALFORMED,
     REFUSES,
@@ -24,7 +25,6 @@ from convcheck.survey.merge import (
     Told,
     tell,
 )
-from convcheck.survey.model import EVERY_READING, NO_READING, SOME_READING
 from convcheck.wording import GLUE, number, plural
 
 _NO_LAW, _NO_READING, _DIFFER = "no simple law", "no reading", "they differ"

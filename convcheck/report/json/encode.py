@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
@@ -21,6 +21,7 @@ from convcheck.judge.result import (
     Surveyed,
 )
 from convcheck.judge.words import code_text
+from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.counts import summary_of
 from convcheck.report.environment import environment
@@ -49,15 +50,15 @@ def text(result: RunResult) -> str:
     return "".join(lines)
 
 
-def text_of_several(results: Iterable[RunResult], not_started: Mapping[str, str]) -> str:
-    """Return the logs of several backends. `not_started` has the reason of each backend that could
-    not be started.
-    """
-    heads = (
-        Head(format=FORMAT, convcheck=__version__, backend=BackendInfo(one, "", one), error=why)
-        for one, why in not_started.items()
-    )
-    return "".join((*map(text, results), *map(line_text, heads)))
+def text_of_several(turns: Iterable[Turn]) -> str:
+    """Return the logs of several backends; of one that could not be started, a head says why."""
+    return "".join(text(turn.run) if turn.run else _not_started(turn) for turn in turns)
+
+
+def _not_started(turn: Turn) -> str:
+    backend = BackendInfo(turn.address, "", turn.address)
+    head = Head(format=FORMAT, convcheck=__version__, backend=backend, error=turn.error)
+    return line_text(head)
 
 
 def head_of(result: RunResult) -> Head:

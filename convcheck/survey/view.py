@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from convcheck.judge.result import CaseResult, RunResult, Shown, Surveyed
+from convcheck.plan.runner import Turn
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.survey.model import unlike
@@ -19,18 +20,6 @@ _MOST = 4  # laws of a kind of input that are tried in combination
 Told = tuple[tuple[str, str], ...]  # kinds of input ('' for all) with a law each, '' for none
 Telling = list[tuple[Told, list[Case]]]
 _Key = tuple[int, Case]  # a backend's number, and a case
-
-
-@dataclass(frozen=True)
-class Column:
-    """A backend of a survey."""
-
-    #: As addressed on the command line.
-    address: str
-    #: What it did; None where it could not be started.
-    run: RunResult | None
-    #: Why it could not be started; '' where it was.
-    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,7 +68,7 @@ class SurveyRow:
 class Survey:
     """What several backends did, side by side."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[Turn, ...]
 
     @cached_property
     def rows(self) -> tuple[SurveyRow, ...]:
