@@ -55,7 +55,8 @@ def main(
 ) -> int:
     """Put vectors to backends, and report."""
     answers = (one.removeprefix(ANSWERS) for one in backends if one.startswith(ANSWERS))
-    inputs = {"--known": reports.known, "--inputs": options.inputs, "answers": next(answers, None)}
+    inputs = {"--known": reports.known, "--inputs": options.inputs,
+              "the answers": next(answers, None)}  # fmt: skip
     check_outputs({**reports.outputs, "--resume": resume}, inputs)
     begun = update and _is_new(reports.known, part)
     started = () if dry_run else [one for one in backends if not one.startswith(ANSWERS)]

@@ -53,7 +53,7 @@ OTHERS = [
     Abuse(f"{RUN} --resume large", 2, "cannot use large: it has more than 1024 MiB"),
     Abuse("generate openvino.Range-4 --out odd", 2, "odd/MANIFEST.json: vector file: cannot be"),
     Abuse("generate --out odd", 2, "odd is not empty, and holds no vectors"),
-    Abuse(f"export {CASE} --format json --out odd/export", 2, "is not empty, and holds no earlier"),
+    Abuse(f"export {CASE} --as json --out odd/export", 2, "is not empty, and holds no earlier"),
 ]
 
 

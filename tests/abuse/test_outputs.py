@@ -48,10 +48,10 @@ REFUSED = [
     ),
     Abuse(f"repro {CASE} --report r.json --out r.json", 2, "--out would overwrite --report"),
     Abuse(f"survey --backend reference {ONE} --resume x --json x.1", 2, "go to one file"),
-    Abuse(f"export {CASE} --format text --out loop", 2, "cannot write loop"),
+    Abuse(f"export {CASE} --as text --out loop", 2, "cannot write loop"),
     Abuse("generate onnx.Cast-1 --out full", 2, "full is not empty, and holds no vectors"),
     Abuse("generate onnx.Cast-1 --out inputs", 2, "inputs is not a folder"),
-    Abuse("export onnx.Cast-1 --format json --out full", 2, "full is not empty"),
+    Abuse("export onnx.Cast-1 --as json --out full", 2, "full is not empty"),
     Abuse(f"{RUN} --json ''", 2, "--json is empty"),
     Abuse(f"{RUN} --executor ''", 2, "--executor is empty"),
     Abuse(f"{RUN} --resume=", 2, "--resume is empty"),
@@ -93,10 +93,9 @@ PRINTING = [
     ("diff r.json failing.json --json x", ("x",)),
     (f"survey --backend reference {ONE} --json x", ("x",)),
     (f"run --backend answers:answers {CASE} --json x", ("x",)),
-    ("known x failing.json", ("x",)),
     ("generate onnx.Cast-1 --check", ()),
     ("show types", ()), ("show cases onnx.Cast-1", ()), ("show onnx.Cast-1", ()),
-    (f"explain {CASE} 1", ()), (f"export {CASE} --format text", ()), ("lint onnx.Cast-1", ()),
+    (f"explain {CASE} 1", ()), (f"export {CASE} --as text", ()), ("lint onnx.Cast-1", ()),
     ("run --help", ()), (f"run --dry-run {ONE}", ()),
 ]  # fmt: skip
 
@@ -149,7 +148,7 @@ FULL = [
     Abuse("report r.json --html /dev/full --junit y", 74, "cannot write /dev/full", ("y",)),
     Abuse("diff r.json failing.json --json /dev/full", 74, "cannot write /dev/full"),
     Abuse("known /dev/full failing.json", 74, "cannot write /dev/full"),
-    Abuse(f"export {CASE} --format text --out /dev/full", 74, "cannot write /dev/full"),
+    Abuse(f"export {CASE} --as text --out /dev/full", 74, "cannot write /dev/full"),
     Abuse(f"survey --backend reference {ONE} --json /dev/full", 74, "cannot write /dev/full"),
 ]
 
