@@ -191,7 +191,7 @@ def _select(config: pytest.Config, address: str) -> tuple[list[Case], Corpus, Ga
     from convcheck.vectors.corpus import open_corpus
 
     given = {name: config.getoption(f"convcheck_{name}") for name in (*OF_A_BACKEND, "tier")}
-    loaded = catalog(())
+    loaded = catalog()
     known = read_known(given["known"], loaded) if given["known"] else None
     cases = selected(loaded, Selection(tuple(given["spec"])), [address])
     corpus = open_corpus(loaded, given["tier"], 0, data_dir("vectors"))

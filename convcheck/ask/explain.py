@@ -41,10 +41,10 @@ class Explainer:
 
     def __init__(
         self, backend: WatchedBackend, budget: Budget, corpus: VectorSource, catalog: Catalog,
-        causes: tuple[CauseFile, ...], every_cause: bool,
+        causes: tuple[CauseFile, ...],
     ) -> None:  # fmt: skip
         self.backend, self.budget, self.corpus = backend, budget, corpus
-        self.catalog, self.causes, self.every_cause = catalog, causes, every_cause
+        self.catalog, self.causes = catalog, causes
         self.fits: tuple[str, tuple[Fit, ...] | None] = ("", None)  # of a case, by its id
 
     @cached_property
@@ -53,7 +53,7 @@ class Explainer:
         from convcheck.causes.catalogue import causes_in
         from convcheck.causes.search import Search
 
-        return Search(causes_in(self.causes, self.catalog.types), self.catalog, self.every_cause)
+        return Search(causes_in(self.causes, self.catalog.types), self.catalog)
 
     @cached_property
     def pairs(self) -> PairSearch:

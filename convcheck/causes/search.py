@@ -95,8 +95,6 @@ class Search:
 
     causes: tuple[Cause, ...]
     catalog: Catalog
-    #: Whether every cause that gives a wrong answer is listed, not only the closest ones.
-    every: bool = False
 
     @cached_property
     def formats(self) -> tuple[Format, ...]:
@@ -193,14 +191,14 @@ def _found(search: Search, trials: Sequence[AnyTrial]) -> tuple[Fits, tuple[Near
 
     causes = [cause for cause in search.causes if first.applies((cause,))]
     fits = _alone_or_found(causes, search.pairs, first, explains)
-    if fits and not search.every:
+    if fits:
         return fits, ()
     masks = ((cause, first.sample.given_by((cause,))) for cause in causes)
     tried = [(cause, given) for cause, given in masks if given is not None]
-    fits = fits or _together(first.sample, tried, explains)
-    if fits and not search.every:
+    fits = _together(first.sample, tried, explains)
+    if fits:
         return fits, ()
-    acting = _promising(first.sample, tried)[: None if search.every else CLOSEST]
+    acting = _promising(first.sample, tried)[:CLOSEST]
     near = [Near(cause.name, _count(first, cause)) for cause, _ in acting]
     return fits, tuple(sorted(near, key=lambda one: -one.count))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 
 import click
@@ -14,11 +13,6 @@ from convcheck.errors import UsageError
 from convcheck.streams import ClosedError
 from convcheck.wording import meant
 
-# Commands that declare themselves -> their line in `convcheck --help`.
-_MODULES = {
-    "survey": "Show what backends do where the standard leaves it open.",
-    "report": "Render a run's report again, from its JSON; put shards together.",
-}
 COMMANDS = {str(one.name): one for some in GROUPS.values() for one in some}
 
 
@@ -39,20 +33,13 @@ class _Group(click.Group):
                 f"something inside the command ended it, with {error.code!r}"
             ) from error
 
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Return a command, imported where it declares itself."""
-        if name in _MODULES:
-            command: click.Command = importlib.import_module(f"convcheck.cli.{name}").command
-            return command
-        return super().get_command(context, name)
-
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; for one that is not there, suggest what to use."""
-        known = [*self.commands, *_MODULES]
-        if args[0] not in known and not args[0].startswith("-"):
-            hint = f"use {REMOVED[args[0]]}" if args[0] in REMOVED else meant(args[0], known)
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            gone = REMOVED.get(args[0])
+            hint = f"use {gone}" if gone else meant(args[0], self.commands)
             raise UsageError(f"unknown command {args[0]!r}", hint=hint)
         return super().resolve_command(context, args)
 
@@ -62,7 +49,7 @@ class _Group(click.Group):
         formatter.write(f"\n{self.help}\n\n")
         for title, some in GROUPS.items():
             rows = [(str(one.name), one.get_short_help_str(60)) for one in some]
-            for name, text in [*(_MODULES.items() if title == "Read" else ()), *rows]:
+            for name, text in rows:
                 formatter.write(f"  {title:<8}{name:<10}{text.rstrip('.')}\n")
                 title = ""
         options = "  ".join(one.opts[-1] for one in self.get_params(context))

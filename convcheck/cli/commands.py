@@ -60,6 +60,7 @@ convcheck run --backend mypackage.mymodule:MyBackend -x --json report.json
 convcheck run --backend answers:answers.txt onnx.Cast-21/float32-to-bfloat16
 convcheck run --backend ort --shard 3/16 --json shard-3.json
 convcheck run --backend ort --chains onnx.Cast-21 --from float64
+convcheck run --open --backend ort --backend onnx-reference onnx.Cast-21
 """,
         backends_option,
         selection_options,
@@ -68,7 +69,8 @@ convcheck run --backend ort --chains onnx.Cast-21 --from float64
         click.option(
             "--resume",
             metavar="FILE",
-            help="Keep results in FILE as they come; resume from it after an interruption.",
+            help="Keep results in FILE as they come; resume from it after an interruption. With "
+            "--open in FILE.1, FILE.2 and so on, one per backend.",
         ),
         click.option("--fail-fast", "-x", is_flag=True, help="Stop at the first failing case."),
         click.option(
@@ -83,6 +85,13 @@ convcheck run --backend ort --chains onnx.Cast-21 --from float64
             is_flag=True,
             help="Test graphs of two and three casts, under every backend setting, instead of "
             "single casts.",
+        ),
+        click.option(
+            "--open",
+            "is_open",
+            is_flag=True,
+            help="Show what backends do where the standard leaves the answer open: undefined and "
+            "disputed rows. Nothing is judged.",
         ),
         click.option("--dry-run", is_flag=True, help="Print what would be asked, and stop."),
         click.option("--update", is_flag=True, help="Bring the list of --known up to date."),
@@ -202,6 +211,42 @@ convcheck repro onnx.Cast-21/float64-to-float16 3f2a91c4 --backend ort
 )
 
 _READ = (
+    declare(
+        "report",
+        """Render a run's report again, or put shards together.
+
+        The runs are those that `run --json` wrote. No backend is run. With --known, the run is
+        compared with that list. SPEC and the options that select cases are those of `run`. Several
+        files, all but the first ending in .json, are shown side by side, with the causes that they
+        share. The shards of a run are put together, as if it had been run in one piece. The exit
+        code is that of the runs shown: with several, the most serious.""",
+        """
+convcheck report run.json
+convcheck report run.json --html run.html --junit run.xml
+convcheck report run.json --known known.toml --github
+convcheck report run.json onnx.Cast-21 --to float8 --where saturate=0
+convcheck report run.json --finding 3f2a91c4 -v
+convcheck report run.json --cause B
+convcheck report ort.json openvino.json
+convcheck report shard-*.json --json run.json
+""",
+        click.argument("path", metavar="FILE..."),
+        selection_options,
+        click.option(
+            "--level",
+            type=click.Choice(["normative", "implied", "disputed"]),
+            help="Fail on rules of this level and stronger, instead of the run's level.",
+        ),
+        click.option(
+            "--finding", metavar="ID", help="Only this finding, by its id or its first digits."
+        ),
+        click.option(
+            "--cause",
+            metavar="NAME",
+            help="Only cases in which this cause is at work: its letter or its name.",
+        ),
+        report_options,
+    ),
     declare(
         "diff",
         """Show what changed between two runs.
@@ -570,5 +615,6 @@ REMOVED = {
     "merge": "`convcheck report shard-*.json`, which puts the shards of a run together",
     "probe": "`convcheck backend probe`",
     "serve": "`convcheck backend serve`",
+    "survey": "`convcheck run --open`",
     "verify": "`convcheck run --backend answers:FILE CASE`",
 }

@@ -193,6 +193,6 @@ def _suites(
     found = [suite for suite in suites if suite is not None]
     if not found:
         said = f"none of the cases has a suite; {cases[0].id}: nothing is defined"
-        raise UsageError(said, hint="`convcheck survey` shows what backends do there")
+        raise UsageError(said, hint="`convcheck run --open` shows what backends do there")
     counts.update(case=len(found), vector=sum(len(s.readings[0].vectors) for s in found))
     return MAKERS[export.form](found)

@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SPECS = "convcheck.specs"
 
 
-def catalog(specs: tuple[str, ...] = (), *, decided: bool = True) -> Catalog:
+def catalog(*, decided: bool = True) -> Catalog:
     """Return the built-in specs, those of --specs, and those of a pyproject.toml here or above.
 
     Raises UsageError, or SpecError: where `decided`, also for a case of a user's own spec that no
@@ -34,8 +34,10 @@ def catalog(specs: tuple[str, ...] = (), *, decided: bool = True) -> Catalog:
     from convcheck.rules.cause_files import has_own_causes
     from convcheck.rules.load import SPECS_VARIABLE, load, user_folders
 
-    named = specs or _given(_SPECS)
-    folders = [Path(folder).resolve() for folder in named] or [*user_folders(), *_configured()]
+    folders = [Path(folder).resolve() for folder in _given(_SPECS)] or [
+        *user_folders(),
+        *_configured(),
+    ]
     loaded = load(folders)
     if decided and loaded.own:
         from convcheck.semantics.lint import check_decided
@@ -149,10 +151,6 @@ GLOBAL_OPTIONS = (
         help="Whether to print colours; by default on a terminal.",
     ),
     progress_option,
-)
-# of commands that declare themselves
-specs_option = click.option(
-    "--specs", multiple=True, metavar="DIR", help="A folder of your own spec files."
 )
 spec_arguments = click.argument(
     "patterns", nargs=-1, metavar="[SPEC|CASE]...", shell_complete=complete_specs

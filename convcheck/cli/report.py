@@ -2,74 +2,39 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import astuple
-from typing import TYPE_CHECKING
 
-import click
-
-from convcheck.cli.options import catalog, selection_options
-from convcheck.cli.options import specs_option as specs
+from convcheck.cli.options import catalog
 from convcheck.cli.outputs import check_outputs
-from convcheck.cli.reports import Reports, hold_to_known, report_options, write_reports
+from convcheck.cli.progress import progress
+from convcheck.cli.reports import Reports, hold_to_known, write_reports
 from convcheck.cli.several import refuse_what_is_of_one, show_side_by_side
 from convcheck.errors import UsageError
+from convcheck.gate.known import released
+from convcheck.judge.result import RunResult
+from convcheck.plan.diff import check_comparable
+from convcheck.plan.excerpt import excerpt_of, of_cause, of_finding
+from convcheck.plan.merge import merge_shards
+from convcheck.plan.runner import Turn
+from convcheck.plan.selection import Selection
 from convcheck.records import replace
-
-if TYPE_CHECKING:
-    from convcheck.judge.result import RunResult
-    from convcheck.plan.runner import Turn
-    from convcheck.plan.selection import Selection
-    from convcheck.rules.load import Catalog
-    from convcheck.rules.model import Level
-
-EXAMPLE = """\b
-Examples:
-  convcheck report run.json
-  convcheck report run.json --html run.html --junit run.xml
-  convcheck report run.json --known known.toml --github
-  convcheck report run.json onnx.Cast-21 --to float8 --where saturate=0
-  convcheck report run.json --finding 3f2a91c4 -v
-  convcheck report run.json --cause B
-  convcheck report ort.json openvino.json
-  convcheck report shard-*.json --json run.json
-"""
+from convcheck.report.json.decode import read_each
+from convcheck.rules.load import Catalog, data_dir
+from convcheck.rules.model import Level
+from convcheck.vectors.corpus import open_corpus
 
 
-@click.command("report", epilog=EXAMPLE)
-@click.argument("path", metavar="FILE...")
-@selection_options
-@click.option(
-    "--level",
-    type=click.Choice(["normative", "implied", "disputed"]),
-    help="Fail on rules of this level and stronger, instead of the run's level.",
-)
-@click.option("--finding", metavar="ID", help="Only this finding, by its id or its first digits.")
-@click.option(
-    "--cause", metavar="NAME",
-    help="Only cases in which this cause is at work: its letter or its name.",
-)  # fmt: skip
-@report_options
-@specs
-def command(
+def main(
     path: str,
     selection: Selection,
     level: Level | None,
     finding: str | None,
     cause: str | None,
     reports: Reports,
-    specs: tuple[str, ...],
 ) -> int:
-    """Render the report of a run again, from the JSON that `run --json` wrote.
-
-    No backend is asked. With --known, the run is held against that list. SPEC and the options that
-    select cases are those of `run`. Several files, all of which but the first have to end in .json,
-    are shown side by side, with the causes that they share; the shards of a run are put together,
-    as if it had been run in one piece. The exit code is for what is shown: of several runs the
-    gravest.
-    """
-    import gc
-
+    """Render the report of a run again, from the JSON that `run --json` wrote."""
     files, specs_named = _files(path, selection.specs)
     selection = replace(selection, specs=specs_named)
     check_outputs(reports.outputs, {f"the report {name}": name for name in files})
@@ -78,7 +43,7 @@ def command(
     if "json" in reports.files and (finding or cause or level or any(astuple(selection))):
         hint = "leave out what selects: --json is the whole run, for `diff`"
         raise UsageError("--json of a part of a run", hint=hint)
-    loaded = catalog(specs)
+    loaded = catalog()
     runs = _merged(loaded, _read(loaded, files))
     if any(run.survey for _, run in runs):
         return _show_survey(runs, reports, loaded)
@@ -103,9 +68,6 @@ def _files(path: str, words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str,
 
 def _read(loaded: Catalog, files: Sequence[str]) -> list[tuple[str, RunResult]]:
     """Return the runs in files, each with the name of its file."""
-    from convcheck.cli.progress import progress
-    from convcheck.report.json.decode import read_each
-
     runs = []
     with progress(len(files), "read", "report") as advance:
         for path in files:
@@ -118,15 +80,8 @@ def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[st
     """Put shards of a run together, of each backend. Raises UsageError where that cannot be, and
     where runs asked other vectors than the first.
     """
-    from convcheck.plan.diff import check_comparable
-
     of = {run.shard.of for _, run in runs if run.shard}
     if of and (len(runs) > 1 or of == {1}):
-        from convcheck.gate.known import released
-        from convcheck.plan.merge import merge_shards
-        from convcheck.rules.load import data_dir
-        from convcheck.vectors.corpus import open_corpus
-
         corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
         sides: dict[str, list[tuple[str, RunResult]]] = {}
         for name, run in runs:
@@ -139,7 +94,6 @@ def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[st
 
 def _show_survey(runs: list[tuple[str, RunResult]], reports: Reports, loaded: Catalog) -> int:
     from convcheck.cli.survey import report_survey
-    from convcheck.plan.runner import Turn
 
     if reports.files.keys() - {"json"} or reports.known or reports.github:
         said = "a survey is printed, and written as JSON; it has no other formats"
@@ -152,8 +106,6 @@ def _show_survey(runs: list[tuple[str, RunResult]], reports: Reports, loaded: Ca
 
 def _named(runs: Sequence[tuple[str, RunResult]]) -> list[Turn]:
     """Return runs by their backends; where several are of one, by their files as well."""
-    from convcheck.plan.runner import Turn
-
     addresses = [run.backend.address for _, run in runs]
     alike = len(set(addresses)) < len(runs)
     named = [
@@ -169,8 +121,6 @@ def _part(
     cause: str | None,
 ) -> RunResult:  # fmt: skip
     """Return what of a run is selected. Raises UsageError where that is nothing."""
-    from convcheck.plan.excerpt import excerpt_of, of_cause, of_finding
-
     if any(astuple(selection)):
         result = excerpt_of(result, loaded, selection)
     if cause is not None:

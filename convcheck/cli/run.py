@@ -6,7 +6,7 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -25,6 +25,7 @@ from convcheck.cli.several import refuse_what_is_of_one, show_side_by_side
 from convcheck.cli.turns import each, selected
 from convcheck.errors import UsageError
 from convcheck.pool.forkserver import start_server
+from convcheck.records import replace
 from convcheck.streams import say
 from convcheck.wording import plural
 
@@ -49,11 +50,16 @@ def main(
     fail_fast: bool,
     max_failures: int | None,
     chains: bool,
+    is_open: bool,
     dry_run: bool,
     update: bool,
     reports: Reports,
 ) -> int:
     """Put vectors to backends, and report."""
+    if is_open:
+        others = {"-x": fail_fast, "--maxfail": max_failures, "--chains": chains,
+                  "--dry-run": dry_run, "--update": update}  # fmt: skip
+        return _open(selection, backends, options, part, resume, reports, others)
     answers = (one.removeprefix(ANSWERS) for one in backends if one.startswith(ANSWERS))
     inputs = {"--known": reports.known, "--inputs": options.inputs,
               "the answers": next(answers, None)}  # fmt: skip
@@ -79,6 +85,25 @@ def main(
         known = _updated(result, loaded, reports.known, not begun)
     code = _report(result, loaded, reports, known)
     return kept_until_done([journal] if journal else [], code, [INTERRUPTED])
+
+
+def _open(
+    selection: Selection, backends: tuple[str, ...], options: RunOptions,
+    part: tuple[int, int] | None, resume: str | None, reports: Reports,
+    others: Mapping[str, object],
+) -> int:  # fmt: skip
+    """Show what backends do where nothing is due. Raises UsageError for options of runs alone."""
+    given = {**others, **reports.outputs, "--known": reports.known, "--github": reports.github,
+             "--inputs": options.inputs, "--samples": options.samples,
+             "--consistency": options.consistency}  # fmt: skip
+    given.pop("--json", None)
+    if option := next((name for name, value in given.items() if value), None):
+        hint = "what is open is printed, and written by --json"
+        raise UsageError(f"{option} does not go with --open", hint=hint)
+    from convcheck.cli.survey import survey
+
+    options = replace(options, no_causes=True)
+    return survey(backends, selection, options, part, resume, reports.files.get("json"))
 
 
 def _asked_backend(

@@ -1,95 +1,41 @@
-"""`convcheck survey`: what backends do where the texts leave them free."""
+"""`convcheck run --open`: what backends do where the texts leave them free."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
-
-import click
 
 from convcheck.cli.ask_run import ask_run, kept_until_done, opened_journal, planned
-from convcheck.cli.options import (
-    JOBS,
-    SEED,
-    TIMEOUT,
-    backends_option,
-    catalog,
-    selection_options,
-    shard_option,
-)
-from convcheck.cli.options import specs_option as specs
+from convcheck.cli.options import catalog
 from convcheck.cli.outputs import check_outputs, show
-from convcheck.cli.progress import progress_option
-from convcheck.cli.run_options import EXECUTOR, RunOptions, packed_options
+from convcheck.cli.run_options import RunOptions
 from convcheck.cli.turns import each, selected
 from convcheck.errors import UsageError
-
-if TYPE_CHECKING:
-    from convcheck.judge.result import RunResult
-    from convcheck.plan.runner import Turn
-    from convcheck.plan.selection import Selection
-    from convcheck.report.json.journal import Journal
-    from convcheck.rules.load import Catalog
-    from convcheck.rules.model import Case
-    from convcheck.rules.types import Types
+from convcheck.judge.result import RunResult
+from convcheck.plan.runner import Turn
+from convcheck.plan.selection import Selection
+from convcheck.report.draw.survey import survey_page
+from convcheck.report.json.encode import text_of_several
+from convcheck.report.json.journal import Journal
+from convcheck.rules.load import Catalog, data_dir
+from convcheck.rules.model import Case
+from convcheck.rules.types import Types
+from convcheck.semantics.evaluate import compile_case
+from convcheck.survey.model import OPEN
+from convcheck.survey.view import Survey
+from convcheck.vectors.corpus import open_corpus
 
 NOTHING_SURVEYED, NOT_STARTED, INTERRUPTED = 3, 4, 130
-EXAMPLE = """\b
-Examples:
-  convcheck survey --backend ort --backend onnx-reference onnx.Cast-21
-  convcheck survey --backend ort --from float32 --to int8 --json survey.json
-"""
 
 
-def _options(**given: Any) -> RunOptions:
-    """Return the options of a run that a survey is."""
-    return RunOptions(**given, no_causes=True)
-
-
-_NAMES = ("tier", "jobs", "timeout", "seed", "executor")
-_TIER = click.option(
-    "--tier",
-    type=click.Choice(["edge", "boundary", "exhaustive"]),
-    default="edge",
-    show_default=True,
-    help="Which inputs, as for `run`.",
-)
-
-
-@click.command("survey", epilog=EXAMPLE)
-@backends_option
-@selection_options
-@packed_options(_options, _NAMES, (_TIER, JOBS, TIMEOUT, SEED, EXECUTOR))
-@click.option(
-    "--resume", metavar="FILE",
-    help="Keep results in FILE.1, FILE.2 and so on, one per backend; resume from them after an "
-    "interruption.",
-)  # fmt: skip
-@shard_option
-@progress_option
-@click.option("--json", "json_path", metavar="FILE", help="Write the survey as JSON; - for stdout.")
-@specs
-def command(
-    selection: Selection,
-    backends: tuple[str, ...],
-    options: RunOptions,
-    resume: str | None,
-    part: tuple[int, int] | None,
-    json_path: str | None,
-    specs: tuple[str, ...],
-) -> int:
-    """Show what backends do where the standard leaves it open.
-
-    For every undefined and every disputed row of the specs: the cause that gives all answers of a
-    backend (it wraps round, it clamps) or the reading of the text that does, examples where none
-    does, and where backends differ although both may. Nothing is judged. Exit codes: 0 something
-    was surveyed, 2 bad input, 3 nothing was, 4 a backend could not be started.
+def survey(
+    backends: Sequence[str], selection: Selection, options: RunOptions,
+    part: tuple[int, int] | None, resume: str | None, json_path: str | None,
+) -> int:  # fmt: skip
+    """Run backends where the standard leaves the answer open, print what they do, and write it as
+    JSON if that is asked for. Return the exit code.
     """
-    from convcheck.rules.load import data_dir
-    from convcheck.vectors.corpus import open_corpus
-
-    loaded = catalog(specs)
+    loaded = catalog()
     if not backends:
         raise UsageError("which backends?", hint="--backend ort; see `convcheck show backends`")
     kept = {one: f"{resume}.{n}" for n, one in enumerate(dict.fromkeys(backends), 1) if resume}
@@ -112,8 +58,6 @@ def command(
 
 def _open(loaded: Catalog, cases: Sequence[Case]) -> list[Case]:
     """Keep the cases that have an undefined or a disputed row, or may have one."""
-    from convcheck.semantics.evaluate import compile_case
-    from convcheck.survey.model import OPEN
 
     def has_one(case: Case) -> bool:
         spec = loaded.specs[case.spec]
@@ -128,10 +72,6 @@ def report_survey(turns: Sequence[Turn], types: Types, json_path: str | None) ->
     """Write a survey as JSON where that is asked for, print it for people (on stderr where stdout
     has the JSON), and return the exit code.
     """
-    from convcheck.report.draw.survey import survey_page
-    from convcheck.report.json.encode import text_of_several
-    from convcheck.survey.view import Survey
-
     survey = Survey(tuple(turns))
     show(survey_page(survey, types), (json_path, partial(text_of_several, turns)))
     if survey.interrupted:

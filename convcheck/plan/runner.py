@@ -170,12 +170,11 @@ def execute(
     judge: Judge | None = None,
     catalog: Catalog | None = None,
     causes: tuple[CauseFile, ...] = (),
-    every_cause: bool = False,
 ) -> Execution:
     """Ask every case, by its vectors, and return the results. Call `on_result` with each as it
     comes. Large calls, and many, are made if `thorough`. Raises as `run`.
     """
-    setup = Setup(address, corpus, judge, timeout, False, catalog, causes, every_cause)
+    setup = Setup(address, corpus, judge, timeout, False, catalog, causes)
     plan = [Unit(case, later=() if thorough else None) for case in cases]
     backend, restarts, interrupted = BackendInfo(address, ""), 0, False
     found: dict[str, CaseResult] = {}

@@ -63,8 +63,6 @@ class Setup:
     catalog: Catalog | None = None
     #: The causes that are tried on what fails; () for none.
     causes: tuple[CauseFile, ...] = ()
-    #: Whether every cause is told that gives a wrong answer, and not those alone that come closest.
-    every_cause: bool = False
 
 
 @dataclass(frozen=True)

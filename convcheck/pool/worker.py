@@ -112,8 +112,7 @@ class _Worker:
         self.budget = budget = Budget(notes, setup.timeout)
         explainer = None
         if setup.causes and setup.catalog:
-            more = setup.corpus, setup.catalog, setup.causes, setup.every_cause
-            explainer = Explainer(self.backend, budget, *more)
+            explainer = Explainer(self.backend, budget, setup.corpus, setup.catalog, setup.causes)
         self.cases = CaseRunner(
             self.backend, budget, setup.corpus, setup.judge, explainer,
             consistency=setup.consistency,

@@ -25,7 +25,7 @@ RUNS = [
     ("run", "--backend", BACKEND, *ONE, "--github"),
     ("run", "--backend", BACKEND, "--backend", "reference", *ONE),
     *(("run", "--backend", BACKEND, *ONE, f"--{name}", "-") for name in FORMATS),
-    ("survey", "--backend", BACKEND, "onnx.Cast-21", "--from", "float32", "--to", "int8"),
+    ("run", "--open", "--backend", BACKEND, "onnx.Cast-21", "--from", "float32", "--to", "int8"),
     ("explain", "onnx.Cast-21/bool-to-float32", "1", "--backend", BACKEND),
     ("report", EVIL),
     ("run", "--backend", "reference", *ONE, "--known", EVIL),

@@ -47,7 +47,7 @@ REFUSED = [
         "--json would overwrite the answers",
     ),
     Abuse(f"repro {CASE} --report r.json --out r.json", 2, "--out would overwrite --report"),
-    Abuse(f"survey --backend reference {ONE} --resume x --json x.1", 2, "go to one file"),
+    Abuse(f"run --open --backend reference {ONE} --resume x --json x.1", 2, "go to one file"),
     Abuse(f"export {CASE} --as text --out loop", 2, "cannot write loop"),
     Abuse("generate onnx.Cast-1 --out full", 2, "full is not empty, and holds no vectors"),
     Abuse("generate onnx.Cast-1 --out inputs", 2, "inputs is not a folder"),
@@ -91,7 +91,7 @@ PRINTING = [
     ("report r.json --junit x", ("x",)),
     ("report s1.json s2.json --json x", ("x",)),
     ("diff r.json failing.json --json x", ("x",)),
-    (f"survey --backend reference {ONE} --json x", ("x",)),
+    (f"run --open --backend reference {ONE} --json x", ("x",)),
     (f"run --backend answers:answers {CASE} --json x", ("x",)),
     ("generate onnx.Cast-1 --check", ()),
     ("show types", ()), ("show cases onnx.Cast-1", ()), ("show onnx.Cast-1", ()),
@@ -149,7 +149,7 @@ FULL = [
     Abuse("diff r.json failing.json --json /dev/full", 74, "cannot write /dev/full"),
     Abuse("known /dev/full failing.json", 74, "cannot write /dev/full"),
     Abuse(f"export {CASE} --as text --out /dev/full", 74, "cannot write /dev/full"),
-    Abuse(f"survey --backend reference {ONE} --json /dev/full", 74, "cannot write /dev/full"),
+    Abuse(f"run --open --backend reference {ONE} --json /dev/full", 74, "cannot write /dev/full"),
 ]
 
 

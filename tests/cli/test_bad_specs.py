@@ -16,7 +16,7 @@ BACKEND = ["--backend", "reference"]
 COMMANDS = {
     "run": ["run", *BACKEND, "acme.*"],
     "run of another spec": ["run", *BACKEND, *OTHER],
-    "survey": ["survey", *BACKEND, "acme.*"],
+    "survey": ["run", "--open", *BACKEND, "acme.*"],
     "explain": ["explain", "acme.Convert-1", "--from", "int8", "--to", "int8", "1"],
     "generate": ["generate", "acme.*", "--out", "out"],
     "export": ["export", "acme.*", "--as", "text", "--out", "out"],
@@ -27,7 +27,7 @@ COMMANDS = {
 }
 # those that evaluate calls, besides `run`
 ASKING_COMMANDS = {
-    "survey": ["survey", *BACKEND, "acme.*"],
+    "survey": ["run", "--open", *BACKEND, "acme.*"],
     "explain": ["explain", "acme.Count-1/int8-int8-to-int8", "7", "0", *BACKEND],
 }
 HOLES = {

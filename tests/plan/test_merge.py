@@ -123,9 +123,9 @@ def test_options_that_differ_are_named() -> None:
 def test_options_that_differ_on_the_command_line(tmp_path: Path) -> None:
     one, other = tmp_path / "1.json", tmp_path / "2.json"
     asked = ("--backend", "reference", "onnx.Cast-19", "--from", "float16", "--to", "long")
-    for command in ("run", "survey"):
+    for command in (("run",), ("run", "--open")):
         for shard, seed, path in (("1/2", 1, one), ("2/2", 2, other)):
-            made = convcheck(command, *asked, "--seed", seed, "--shard", shard, "--json", path)
+            made = convcheck(*command, *asked, "--seed", seed, "--shard", shard, "--json", path)
             assert made.returncode == 0, made.stderr
         options = dict(parsed(one.read_text())["shard"]["options"])
         assert options["--from"] == "float16"

@@ -338,7 +338,7 @@ def test_real_runtimes_are_surveyed(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     select = ("onnx.Cast-21", "--from", "float32", "--to", "int8", "--to", "int4")
     done = convcheck(
-        "survey", "--backend", "ort", "--backend", "onnx-reference", *select, "--json", path
+        "run", "--open", "--backend", "ort", "--backend", "onnx-reference", *select, "--json", path
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -358,14 +358,16 @@ def test_real_runtimes_are_surveyed(tmp_path: Path) -> None:
 def test_two_surveys_give_the_same_bytes(tmp_path: Path) -> None:
     select = ("onnx.Cast-21", "--from", "float16", "--to", "int8", "--to", "int16")
     for name, jobs in (("a", "1"), ("b", "2")):
-        convcheck("survey", "--backend", "ort", *select, "--json", tmp_path / name, "--jobs", jobs)
+        convcheck(
+            "run", "--open", "--backend", "ort", *select, "--json", tmp_path / name, "--jobs", jobs
+        )
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_shards_merged_give_the_bytes_of_one_survey(tmp_path: Path) -> None:
     backends = ("--backend", f"{PLANTED}Refusing", "--backend", "reference")
     select = ("onnx.Cast-21", "onnx.Cast-19", "--from", "float16", "--to", "int8", "--to", "int16")
-    ask = ("survey", *backends, *select, "--jobs", "1", "--json")
+    ask = ("run", "--open", *backends, *select, "--jobs", "1", "--json")
     whole = convcheck(*ask, tmp_path / "whole.json")
     assert whole.returncode == 0
     shards = [tmp_path / f"{index}.json" for index in (3, 1, 2)]
@@ -392,7 +394,7 @@ def test_shards_merged_give_the_bytes_of_one_survey(tmp_path: Path) -> None:
 
 def test_json_on_stdout_is_json_alone() -> None:
     select = ("onnx.Cast-21", "--from", "float16", "--to", "int8")
-    done = convcheck("survey", "--backend", "reference", *select, "--json", "-")
+    done = convcheck("run", "--open", "--backend", "reference", *select, "--json", "-")
     assert [log["survey"] for log in held_log(done.stdout)] == [True]
     assert "SURVEYED" in done.stderr
 
@@ -400,20 +402,20 @@ def test_json_on_stdout_is_json_alone() -> None:
 def test_exit_codes() -> None:
     float_to_int = ("onnx.Cast-21", "--from", "float16", "--to", "int8")
     nothing = convcheck(
-        "survey", "--backend", "reference", "onnx.Cast-21", "--from", "int8", "--to", "int16"
+        "run", "--open", "--backend", "reference", "onnx.Cast-21", "--from", "int8", "--to", "int16"
     )
     assert nothing.returncode == 3
     assert "NOTHING SURVEYED" in nothing.stdout
     absent = convcheck(
-        "survey", "--backend", f"{PLANTED}Absent", "--backend", "reference", *float_to_int
+        "run", "--open", "--backend", f"{PLANTED}Absent", "--backend", "reference", *float_to_int
     )
     assert absent.returncode == 4
     assert "could not be started: no such runtime here" in " ".join(absent.stdout.split())
     assert "SURVEYED" in absent.stdout  # the other was
     two = ("--backend", "reference", "--backend", "nope")
-    unknown = convcheck("survey", *two, *float_to_int)
+    unknown = convcheck("run", "--open", *two, *float_to_int)
     assert unknown.returncode == 2
     assert "unknown backend 'nope'" in unknown.stderr
     assert unknown.stdout == ""
-    assert convcheck("survey", *float_to_int).returncode == 2
-    assert "convcheck survey --backend ort" in convcheck("survey", "--help").stdout
+    assert convcheck("run", "--open", *float_to_int).returncode == 2
+    assert "--open" in convcheck("run", "--help").stdout

@@ -20,7 +20,7 @@ SELECTION = (
     "onnx.Cast-21", "onnx.Range-11", "--case", "onnx.Cast-21/float*-to-int*",
     "--case", "onnx.Cast-21/string-to-int8", "--case", "onnx.Range-11/*", "--timeout", "120",
 )  # fmt: skip
-ASK = ("survey", "--backend", REFUSING, "--backend", "planted.diary:Diary", *SELECTION)
+ASK = ("run", "--open", "--backend", REFUSING, "--backend", "planted.diary:Diary", *SELECTION)
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +77,7 @@ def test_an_interrupted_survey_goes_on(tmp_path: Path) -> None:
 
 def test_a_journal_is_of_one_command(tmp_path: Path) -> None:
     one = ("--backend", REFUSING, "onnx.Cast-21", "--case", "onnx.Cast-21/float16-to-int8")
-    assert convcheck("survey", *one, "--json", tmp_path / "s.json").returncode == 0
+    assert convcheck("run", "--open", *one, "--json", tmp_path / "s.json").returncode == 0
     head, *_ = (tmp_path / "s.json").read_text().splitlines(keepends=True)
     (tmp_path / "kept").write_text(head)
     done = convcheck("run", *one, "--no-causes", "--resume", tmp_path / "kept")
