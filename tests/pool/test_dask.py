@@ -148,7 +148,8 @@ def test_the_json_is_that_of_a_run_on_this_machine(of: str, url: str, tmp_path: 
 
 def test_the_survey_is_that_of_one_on_this_machine(url: str, tmp_path: Path) -> None:
     ask = ("run", "--open", "--backend", "tests.planted.free_backends:Refusing",
-           "--backend", "reference", "onnx.Cast-21", "--from", "float16", "--to", "int8", "--to", "int16")  # fmt: skip
+           "--backend", "reference", "onnx.Cast-21", "--from", "float16", "--to", "int8",
+           "--to", "int16")  # fmt: skip
     for name, executor in {"here": ("--jobs", "1"), "there": ("--executor", url)}.items():
         done = convcheck(*ask, *executor, "--json", tmp_path / name)
         assert done.returncode == 0, done.stderr
