@@ -22,6 +22,7 @@ from convcheck.cli.options import (
     complete_backends,
     complete_specs,
     complete_types,
+    report_files,
     selection_options,
     shard_option,
     spec_arguments,
@@ -230,7 +231,7 @@ convcheck report run.json --cause B
 convcheck report ort.json openvino.json
 convcheck report shard-*.json --json run.json
 """,
-        click.argument("path", metavar="FILE..."),
+        report_files,
         selection_options,
         click.option(
             "--level",

@@ -245,6 +245,20 @@ def selection_options(function: Callable[..., int | None]) -> Callable[..., int 
     return packed
 
 
+def report_files(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Add the files of runs: the first word, and each further one that ends in .json; the others
+    are patterns.
+    """
+
+    @functools.wraps(function)
+    def packed(path: str, patterns: tuple[str, ...], **given: Any) -> int | None:
+        files = (path, *(word for word in patterns if word.endswith(".json")))
+        left = tuple(word for word in patterns if word not in files)
+        return function(files=tuple(dict.fromkeys(files)), patterns=left, **given)
+
+    return click.argument("path", metavar="FILE...")(packed)
+
+
 def _selection(
     patterns: tuple[str, ...],
     sources: tuple[str, ...],

@@ -27,7 +27,7 @@ from convcheck.vectors.corpus import open_corpus
 
 
 def main(
-    path: str,
+    files: tuple[str, ...],
     selection: Selection,
     level: Level | None,
     finding: str | None,
@@ -35,8 +35,6 @@ def main(
     reports: Reports,
 ) -> int:
     """Render the report of a run again, from the JSON that `run --json` wrote."""
-    files, specs_named = _files(path, selection.specs)
-    selection = replace(selection, specs=specs_named)
     check_outputs(reports.outputs, {f"the report {name}": name for name in files})
     gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
 
@@ -58,12 +56,6 @@ def main(
         return show_side_by_side(_named(parts), reports)
     [(name, run)] = parts
     return write_reports(run, reports, loaded.types, source=name)
-
-
-def _files(path: str, words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the files among some words, with the first, and the words that are none."""
-    more = [word for word in words if word.endswith(".json")]
-    return tuple(dict.fromkeys((path, *more))), tuple(word for word in words if word not in more)
 
 
 def _read(loaded: Catalog, files: Sequence[str]) -> list[tuple[str, RunResult]]:
