@@ -38,7 +38,7 @@ class Ending(Protocol):
 
 
 def _hide(context: click.Context, parameter: click.Parameter, hidden: bool) -> None:
-    context.meta[_HIDDEN] = hidden
+    context.meta[_HIDDEN] = hidden or context.meta.get(_HIDDEN, False)
 
 
 progress_option = click.option(

@@ -28,7 +28,6 @@ READING = (
     ("report {}", 1024),
     ("report r.json --known {}", 256),
     ("report {} s2.json", 1024),
-    ("report s1.json {}", 1024),
     ("diff {} r.json", 1024),
     ("diff r.json {}", 1024),
     ("known x {}", 1024),

@@ -37,7 +37,7 @@ REFUSED = [
     Abuse("report r.json --json link.json", 2, "--json would overwrite the report"),
     Abuse("report link.json --json hard.json", 2, "--json would overwrite the report"),
     Abuse("report r.json --known k.toml --json k.toml", 2, "--json would overwrite --known"),
-    Abuse("report s1.json s2.json --json s2.json", 2, "--json would overwrite shard 2"),
+    Abuse("report s1.json s2.json --json s2.json", 2, "--json would overwrite the report"),
     Abuse("diff r.json failing.json --json r.json", 2, "--json would overwrite OLD"),
     Abuse("diff r.json failing.json --json ./failing.json", 2, "--json would overwrite NEW"),
     Abuse("known link.json r.json", 2, "already exists"),

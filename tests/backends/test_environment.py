@@ -17,6 +17,7 @@ from command import convcheck, report_at, told
 from library_cases import named, report_of
 from old_environment import RELEASE, old_environment
 from places import TESTS
+from report_json import several
 
 from convcheck.backends.process import standalone, wire
 from convcheck.backends.process.backend import request, template_of
@@ -128,7 +129,7 @@ def test_two_releases_side_by_side(old: Path) -> None:
     done = convcheck("run", "--backend", f"env:{old}:ort", "--backend", f"env:{HERE}",
                      "onnx.Cast-19", *FLOAT8, "--json", path, "--no-progress")  # fmt: skip
     assert done.returncode == 1, done.stderr
-    first, second = map(told, json.loads(path.read_text())["reports"])
+    first, second = map(told, several(path.read_text()))
     assert first["backend"]["version"].startswith(f"onnxruntime {RELEASE.version}, CPU")
     rows = [
         {g["row"] for g in only["cases"][0]["groups"] if g["verdict"] == "fail"}

@@ -97,9 +97,8 @@ CASTS: list[tuple[str, str, str, Attributes, list[int], list[int]]] = [
      [0x7E, 0x7F, 0x80]),
     ("mlx torch", "float32", "float8e4m3fn", ALWAYS, [0x43E80000, 0x447A0000, 0x80000000],
      [0x7E, 0x7E, 0x80]),
-    ("tinygrad triton", "float32", "float8e4m3fn", ALWAYS, [0x3F800000, 0x3F880001],
-     [0x38, 0x39]),
-    ("tinygrad", "float32", "float8e4m3fn", ALWAYS, [0x447A0000], [0x7E]),  # 1000
+    ("tinygrad", "float32", "float8e4m3fn", ALWAYS, [0x3F800000, 0x447A0000], [0x38, 0x7E]),  # 1000
+    ("triton", "float32", "float8e4m3fn", ALWAYS, [0x3F800000, 0x3F880001], [0x38, 0x39]),
     ("mlx tinygrad:python", "float8e4m3fn", "float32", (), [0x01], [0x3B000000]),
     ("mlx", "float8e4m3fn", "float32", (), [0x7E], [0x43E00000]),
     ("torch ml_dtypes", "float32", "float8e5m2", NEVER, [0x47700000, 0x476FFFFF], [0x7C, 0x7B]),

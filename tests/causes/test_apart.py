@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import cast
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from command import convcheck
+from command import convcheck, report_at
 from places import ROOT
 
 from convcheck.causes.apart import telling_inputs
@@ -100,7 +99,7 @@ def test_a_run_tells_causes_apart_and_goes_on_where_that_is_deadly(
     asked = ("--backend", address, "--case", TO_BOOL, "--specs", tmp_path)
     done = convcheck("run", *asked, "--json", out)
     assert done.returncode == 1, done.stderr
-    [cause] = json.loads(out.read_text())["causes"]
+    [cause] = report_at(out)["causes"]
     told = [each["name"] for one in (cause["together"], *cause["others"]) for each in one]
     assert ("mine" in told, ALIKE[1] in told) == (causes == 2, True)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import convcheck
+from command import convcheck, report_at
 from places import ROOT
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
@@ -23,8 +22,7 @@ def report(out: Path, backend: str, *words: object) -> dict[str, Any]:
     """Return the report of a run."""
     done = convcheck("run", "--backend", backend, *words, "-q", "--json", out)
     assert done.returncode in (0, 1), done.stderr
-    found: dict[str, Any] = json.loads(out.read_text())
-    return found
+    return report_at(out)
 
 
 def test_a_planted_fault_is_told(tmp_path: Path) -> None:

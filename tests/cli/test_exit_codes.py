@@ -120,7 +120,7 @@ BAD = {
     "shard.json": (("report",), "not JSON", "is not JSON"),
     "old.json": (("diff", "no-such.json"), "{}", "no-such.json"),
     "inputs": (("run", "--backend", RIGHT, *ONE, "--inputs"), "0x3f800000\n0xyz\n", ":2"),
-    "journal": (("run", "--backend", RIGHT, *ONE, "--resume"), "[]\n", "is not the journal"),
+    "journal": (("run", "--backend", RIGHT, *ONE, "--resume"), "[]\n", "is not the log of a run"),
 }
 
 

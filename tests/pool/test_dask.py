@@ -21,7 +21,7 @@ from places import ROOT
 from planted.bad_backends import BAD, HangsOnOne
 from planted.float19 import in_folder
 from planted.identity import INT8, Corpus, SlowCorpus, case, judge
-from report_json import parsed
+from report_json import parsed, several
 
 from convcheck.ask.jobs import Job
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
@@ -153,10 +153,12 @@ def test_the_survey_is_that_of_one_on_this_machine(url: str, tmp_path: Path) -> 
     for name, executor in {"here": ("--jobs", "1"), "there": ("--executor", url)}.items():
         done = convcheck(*ask, *executor, "--json", tmp_path / name)
         assert done.returncode == 0, done.stderr
-    here, there = (parsed((tmp_path / name).read_text()) for name in ("here", "there"))
-    assert here.pop("environment").keys() == there.pop("environment").keys()
+    here, there = (several((tmp_path / name).read_text()) for name in ("here", "there"))
+    for one in (*here, *there):
+        one.pop("environment")
     assert here == there
-    assert any(row["digest"] for case in here["cases"] for row in case.get("rows", ()))
+    cases = [case for one in here for case in one["cases"]]
+    assert any(row["digest"] for case in cases for row in case.get("rows", ()))
 
 
 def test_a_backend_that_dies_costs_the_cluster_no_worker(url: str, local: Any) -> None:
