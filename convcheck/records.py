@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from abc import ABC
 from typing import Annotated, Any, TypeVar
 
@@ -15,6 +16,20 @@ Digest = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{32})?$")]
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A result. In JSON, a field that has its default is left out."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle it without defaults, and words as those of the program: msgspec knows a default by
+        its being the same object.
+        """
+        fields, defaults = self.__struct_fields__, self.__struct_defaults__
+        default = dict(zip(fields[len(fields) - len(defaults) :], defaults, strict=True))
+        values = ((name, getattr(self, name)) for name in fields)
+        given = {n: v for n, v in values if v is not default.get(n, msgspec.NODEFAULT)}
+        return _remade, (type(self), given)
+
+
+def _remade(kind: type[T], given: dict[str, Any]) -> T:
+    return kind(**{n: sys.intern(v) if type(v) is str else v for n, v in given.items()})
 
 
 def by_hook(*kinds: type) -> type:

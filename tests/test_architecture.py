@@ -81,7 +81,7 @@ OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.c
 OTHER_TESTS = {"abuse", "proof", "bench", "docs"}
 # the lines of Python that a room may have; "" are the files beside the rooms
 BUDGET = {
-    "": 958,
+    "": 973,
     "ask": 2704,
     "backends": 5943,
     "causes": 2638,
@@ -90,7 +90,7 @@ BUDGET = {
     "emit": 510,
     "gate": 1264,
     "history": 699,
-    "judge": 3410,
+    "judge": 3408,
     "models": 1415,
     "numerics": 1559,
     "plan": 1766,

@@ -35,7 +35,7 @@ from convcheck.numerics.order import code_at
 from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
-from convcheck.vectors.model import COVERAGES, Coverage
+from convcheck.vectors.model import Coverage
 
 _WRONG = SORTS[2:]
 MAIN = "bulk"  # the placement of vectors whose codes are all asked again, and counted, in a sweep
@@ -142,10 +142,8 @@ def finish_whole(case: Case, tally: Tally) -> CaseResult:
     whole = tally.whole
     assert whole is not None  # noqa: S101
     groups = (*_groups(case.inputs[0].format, tally), *tally.faults)
-    # one that was pickled is another string, and JSON leaves out a default that is the same object
-    [coverage] = (each for each in COVERAGES if each == whole.coverage)
     return CaseResult(
-        case, whole.verdict or case_verdict(groups), tally.checked, coverage, groups,
+        case, whole.verdict or case_verdict(groups), tally.checked, whole.coverage, groups,
         whole.message, whole.left_out, diagnosis=whole.diagnosis,
     )  # fmt: skip
 
