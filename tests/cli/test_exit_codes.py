@@ -159,15 +159,15 @@ def test_no_report_over_the_list(known: Path) -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path) -> None:
-    report = tmp_path / "run.json"
+    report, log = tmp_path / "run.json", tmp_path / "log"
     command = [sys.executable, "-m", "convcheck", "run", "--backend", "planted.diary:Diary",
-               "onnx.Cast-21", "--json", str(report)]  # fmt: skip
+               "onnx.Cast-21", "--json", str(report), "--resume", str(log)]  # fmt: skip
     diary = tmp_path / "diary"
     process = subprocess.Popen(
         command, env={**os.environ, "DIARY": str(diary)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    while not diary.exists() or len(diary.read_text().splitlines()) < 12:
+    while not log.exists() or len(log.read_text().splitlines()) < 12:  # some results have come
         time.sleep(0.02)
     process.send_signal(number)
     out, _ = process.communicate(timeout=60)
