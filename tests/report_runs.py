@@ -404,7 +404,7 @@ def many() -> RunResult:
     ]
     problems = tuple(
         Problem(
-            "too broad", Place(KNOWN_FILE, 100 + i), f"covers 12 cases, of which {i} fail", CHANGED
+            "unmatched", Place(KNOWN_FILE, 100 + i), f"covers 12 cases, of which {i} fail", CHANGED
         )
         for i in range(12)
     )

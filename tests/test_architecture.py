@@ -86,7 +86,7 @@ BUDGET = {
     "backends": 5943,
     "causes": 2638,
     "chains": 1594,
-    "cli": 4793,
+    "cli": 4792,
     "emit": 510,
     "gate": 1264,
     "history": 699,
@@ -98,7 +98,7 @@ BUDGET = {
     "report": 10465,
     "reproduce": 1493,
     "rules": 5848,
-    "semantics": 7367,
+    "semantics": 7348,
     "survey": 672,
     "vectors": 4238,
 }

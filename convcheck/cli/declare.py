@@ -19,7 +19,6 @@ def declare(
     text: str,
     examples: str,
     *options: Option,
-    module: str = "",
     kind: type[click.Command] = click.Command,
 ) -> click.Command:
     """Return a command. Its module is imported when it is called, and its `main` is then given the
@@ -27,7 +26,7 @@ def declare(
     """
 
     def run(**given: Any) -> Any:
-        return importlib.import_module(f"convcheck.cli.{module or name}").main(**given)
+        return importlib.import_module(f"convcheck.cli.{name}").main(**given)
 
     call: Callable[..., Any] = run
     for option in reversed((*options, *GLOBAL_OPTIONS)):

@@ -35,7 +35,7 @@ VERDICTS: tuple[Verdict, ...] = (
 FAILURES: frozenset[Verdict] = frozenset(("error", "crashed", "fail", "refused", "inconsistent"))
 EVER: frozenset[Verdict] = frozenset(("error", "crashed", "inconsistent"))  # whatever the gate
 Tolerance = Literal["known", "waived"]
-Fault = Literal["stale", "changed", "unmatched", "expired", "too broad", "vanished"]
+Fault = Literal["stale", "changed", "unmatched", "expired", "vanished"]
 Outcome = Literal["fail", "interrupted", "nothing", "pass"]
 
 

@@ -152,7 +152,7 @@ def test_it_stays_small_and_says_what_it_leaves_out(count: int) -> None:
     assert shown + (int(left[1].replace(",", "")) if left else 0) == count
     assert shown >= min(count, 10)
     assert "more entries, for which there is no room" in text
-    entries = text.count("**TOO BROAD**")
+    entries = text.count("**UNMATCHED**")
     assert f"… and {240 - entries} more entries" in text
 
 

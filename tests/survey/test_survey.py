@@ -1,4 +1,4 @@
-"""`convcheck survey`: planted backends are told by what they do, and real ones are asked."""
+"""`convcheck run --open`: planted backends are told by what they do, and real ones are asked."""
 
 from __future__ import annotations
 

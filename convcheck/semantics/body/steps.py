@@ -476,25 +476,6 @@ class CompiledSteps(CompiledCalls):
         """Return whether a reading leaves open what is near a tie, as in a wider type."""
         return reading.open_near_ties and self.arithmetic(reading) not in (None, self.data)
 
-    def begins_as(self, reading: StepsReading) -> Hashable:
-        """Return what is equal for readings and edits before whose first line there is the same."""
-        rounded_to = self.arithmetic(reading) if reading.operands else None
-        hops = tuple((name, tuple(hops)) for name, hops in self.first.items())
-        met = self.case.attributes, self.meets, self.meeting
-        return *met, hops, rounded_to and (reading.operands, rounded_to)
-
-    def computes_as(self, line: StepsLine, reading: StepsReading) -> Hashable:
-        """Return what is equal for lines, readings and edits whose expression gives the same."""
-        kind = None if line.exact else self.arithmetic(reading)
-        once = kind is not None and line.name in reading.once
-        said = line.name, line.be, line.branches, line.conversions
-        return *said, kind, once, self.mode, reading.whole, self.opens_near_ties(reading)
-
-    @property
-    def ends_as(self) -> Hashable:
-        """What is equal for edits that make the same outputs of the same lines."""
-        return self.mode, self.through, self.steps.free_zero, self.steps.free_rest
-
     def distinct(self, readings: Sequence[StepsReading]) -> dict[Hashable, StepsReading]:
         """Return the first of the readings that round alike, in their order."""
         found: dict[Hashable, StepsReading] = {}
