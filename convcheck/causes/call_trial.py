@@ -17,7 +17,7 @@ from convcheck.judge.result import RIGHT
 from convcheck.records import replace
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Spec
+from convcheck.rules.model import DType, Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body import Edits, wrong_calls
 from convcheck.semantics.expected_calls import (
@@ -128,6 +128,11 @@ class CallTrial:
     @cached_property
     def _candidates(self) -> Edits:
         return wrong_calls(self.spec, self.calls.case, self.calls.calls)
+
+    @property
+    def types(self) -> tuple[tuple[DType, ...], ...]:
+        """The types by which a cause applies or does not."""
+        return self.calls.case.inputs, self.calls.case.outputs
 
     def applies(self, causes: Sequence[Cause]) -> bool:
         """Return whether causes may have a meaning for whole calls."""

@@ -14,7 +14,7 @@ from convcheck.judge.matching import Mask, matching
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
 from convcheck.rules.causes import Cause
-from convcheck.rules.model import Case, Spec
+from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.evaluate import evaluate
@@ -25,13 +25,6 @@ from convcheck.vectors.model import VectorSet
 
 Tried = tuple[Cause, Mask]  # a cause with the answers that it gives
 _PROBES = 6  # wrong answers that a cause has to give before it is tried on all
-
-
-def is_plain(cause: Cause) -> bool:
-    """Return whether it is no matter to a cause what the rules say under other values of attributes
-    and in other versions.
-    """
-    return not (cause.under or cause.version)
 
 
 @dataclass(frozen=True)
@@ -104,6 +97,11 @@ class Trial:
         """Return what causes make of the points together, None where they have no meaning here."""
         program = compile_wrong(self.spec, self.case, causes)
         return None if program is None else readings_at(program, self.points)
+
+    @property
+    def types(self) -> tuple[DType, DType]:
+        """The types by which a cause applies or does not."""
+        return self.case.inputs[0], self.case.outputs[0]
 
     def applies(self, causes: Sequence[Cause]) -> bool:
         """Return whether causes are of elements and for the types of the case; of two, whether the

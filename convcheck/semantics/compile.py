@@ -6,7 +6,7 @@ decides goes on to the next. A program ends with `else`, so that every input is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -160,6 +160,38 @@ def _rules_of(spec: Spec, source: str, target: str) -> tuple[Rule, ...]:
         for rule in spec.rules
         if all(ends[key] in allowed for key, allowed in rule.when if key in ends)
     )
+
+
+@lru_cache(_KEPT)
+def rules_key(spec: Spec, source: DType, target: DType, others: tuple[DType, ...]) -> Hashable:
+    """Return a cache key: by rules of equal keys, edited or not, x is converted alike from source
+    to target under equal attributes, also if it goes through one of the other types.
+    """
+    names = {source.name, REAL, *(each.name for each in others)}
+    applying = (each for each in spec.attributes if each.values and each.applies_to(target))
+    attributes = tuple((each.name, each.values, each.default) for each in applying)
+    literals = tuple((name, one.matches) for name, one in spec.literals.items())
+    rules = (_in_columns_for(rule, target.name, names) for rule in spec.rules)
+    return attributes, literals, tuple(rule for rule in rules if rule)
+
+
+def _in_columns_for(rule: Rule, target: str, sources: Collection[str]) -> Hashable:
+    """Return what a rule says in its columns for a destination; None if it has none for it."""
+    when = dict(rule.when)
+    keys = [key for key, _ in rule.columns]
+    entries = list(zip(*(values for _, values in rule.columns), strict=True)) or [()]
+    columns = [dict(zip(keys, entry, strict=True)) for entry in entries]
+    here = [n for n, column in enumerate(columns) if column.get("to", target) == target]
+    if not here or target not in when.pop("to", {target}):
+        return None
+    from_ = frozenset(sources).intersection(when.pop("from", sources))
+    rows = tuple((row.label, *(_gives(row.cells[n]) for n in here)) for row in rule.rows)
+    said = tuple(when.items()), tuple(entries[n] for n in here), rows
+    return rule.name, from_, rule.same_type, rule.rounding, said
+
+
+def _gives(cell: Cell) -> Hashable:
+    return tuple((each.word, each.argument, each.round) for each in cell.outcomes)
 
 
 def _subject(
