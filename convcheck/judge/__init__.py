@@ -1,1 +1,1 @@
-"""What an answer is worth: answers with what was expected, tallied, and made into results."""
+"""Compare answers with expectations, tally them, and make results."""

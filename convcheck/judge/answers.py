@@ -1,4 +1,4 @@
-"""What a backend answered to a case's inputs, and how the asking itself went."""
+"""The answers of a backend to a case's inputs, and the faults on the way."""
 
 from __future__ import annotations
 
@@ -15,77 +15,75 @@ from convcheck.wording import plural
 
 Index = NDArray[np.intp]
 
-# The states of an element.
 ANSWERED, REFUSED, CRASHED, NOT_ASKED, LOST = range(5)  # LOST: the adapter raised
 
-WITH_OTHERS = "refused with others"  # the kind of what is not known to be refused alone
+# the kind of a refusal that no single element is known to cause
+WITH_OTHERS = "refused with others"
 
-BETWEEN = "between calls"  # what happens when nothing is asked
+BETWEEN = "between calls"  # for a process that dies while idle
 
-# Calls of more than 2^10 and 2^16 elements: by an odd number that is larger than a set of vectors,
-# so that each of them stands behind the first 2^10 or 2^16. And so many calls, one after the other.
+# Sizes of large calls. Each size is odd and larger than a set of vectors, so that every vector also
+# stands behind the first 2^10 or 2^16 elements.
 LARGE_CALLS = {plural(size, "element"): size for size in ((1 << 10) + 1105, (1 << 16) + 1107)}
 MANY = 101
 MANY_CALLS = plural(MANY, "call")
-OTHERS = "after other attributes"  # what a process answers that was asked the same with others
-LARGEST = max(LARGE_CALLS.values())  # no call has more elements, but for what --consistency asks
+OTHERS = "after other attributes"  # the same inputs in a process that has seen other attributes
+LARGEST = max(LARGE_CALLS.values())  # elements in a call, except under --consistency
 
-ANOTHER = "another case"  # what is asked only to find out whether it is answered
+ANOTHER = "another case"  # asked only to find out whether the backend answers it
 
-TELLING = "telling causes apart"  # what is asked only to tell apart the causes of a failure
+TELLING = "telling causes apart"  # asked only to tell the causes of a failure apart
 
-# The ways in which elements are put to a backend. Under '' stands what is counted.
+# The ways of sending elements to a backend. '' stands for the answers that count.
 FIRST = (
     BETWEEN, "support", ANOTHER, "bulk", "alone", "odd tail", "short", "2-D", "3-D", "4-D",
     "empty", *LARGE_CALLS, MANY_CALLS, OTHERS, "sweep", TELLING,
 )  # fmt: skip
-AGAIN = ("again", "other place", "other options")  # what was answered, for the same bits
+AGAIN = ("again", "other place", "other options")  # repetitions with the same bits
 PLACEMENTS = ("", *FIRST, *AGAIN)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """An answer that is malformed as a whole, or a call that failed for no one element's sake.
+    """A malformed answer, or a failed call that no single element explains.
 
-    `kind` is one of 'wrong shape', 'wrong type', 'wrong number of outputs', 'not a code of the
-    type', 'refused' (by a placement: its elements were answered elsewhere), 'error' (likewise, but
-    the adapter raised) and 'crashed' (needs several inputs together, the placement's shape, or is
-    not reproduced). `index` is the first
-    element that was asked, or that is to blame; 0 where no element was asked.
+    `kind` is 'wrong shape', 'wrong type', 'wrong number of outputs', 'not a code of the type',
+    'refused' (in this placement only), 'error' (the same, but the adapter raised) or 'crashed' (the
+    crash needs several inputs, or this shape, or is not reproducible). `index` is the first element
+    of the call or the one to blame; 0 for an empty call.
     """
 
     kind: str
     placement: str
-    #: What is wrong, or what the runtime said.
+    #: What is wrong, or the runtime's message.
     message: str
     index: int
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Elements that another placement answered differently from the first one, and how."""
+    """Elements that got another answer in a later placement."""
 
     placement: str
     index: Index
-    #: Their answers there, as codes or texts.
+    #: The answers there, as codes or texts.
     got: Bits
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers of n elements.
+    """The answers to n elements.
 
-    `got` is output 0, of meaning where `state` is ANSWERED. `messages` has the runtime's own
-    words for refused elements, and what became of the process for crashed ones. An element that
-    was only ever in malformed answers is NOT_ASKED, and a fault says why. Those `with_others` were
-    refused in calls of which it was not found out whose fault that was.
+    `got` is output 0, meaningful only if `state` is ANSWERED. `messages` has the runtime's message
+    for a refused element and the exit of the process for a crashed one. An element with malformed
+    answers only is NOT_ASKED and has a fault. Elements `with_others` were refused in a batch, and
+    the culprit is unknown.
     """
 
     got: Bits
     state: NDArray[np.uint8]
     messages: Mapping[int, str]
     faults: tuple[Fault, ...] = ()
-    #: What placements after the first answered differently.
     elsewhere: tuple[Elsewhere, ...] = ()
     declined: Declined | None = None
     with_others: frozenset[int] = frozenset()
@@ -93,10 +91,10 @@ class Answers:
 
 @dataclass(frozen=True)
 class Avoid:
-    """What killed the backend before without one element being to blame.
+    """Calls that killed the backend before, without a single element to blame.
 
-    `together` are sets of elements that must not all stand in one call: such a call is made in
-    two. `placements` are not used at all. `faults` is what the case will report about it.
+    A call never holds all elements of a set in `together`: it is split in two. `placements` are
+    skipped. `faults` are reported for the case.
     """
 
     together: tuple[tuple[int, ...], ...] = ()
@@ -109,15 +107,15 @@ EVERYWHERE = frozenset(FIRST)
 
 @dataclass(frozen=True)
 class CallAnswers:
-    """The answers of n whole calls: `got` is of meaning where `state` is ANSWERED.
+    """The answers to n whole calls.
 
-    An answer may have any number of outputs of any type and shape: to judge that is the judge's.
-    `left_out` calls were not asked since their answers have more than `max_elements()`.
+    `got` is meaningful only if `state` is ANSWERED. Outputs are unchecked: any number, type and
+    shape. `left_out` counts calls that were skipped because their answers exceed `max_elements()`.
     """
 
     got: tuple[Outputs | Oversized | None, ...]
     state: NDArray[np.uint8]
-    #: Call number -> the runtime's own words, or what became of the process.
+    #: Call number -> the runtime's message, or the exit of the process.
     messages: Mapping[int, str]
     faults: tuple[Fault, ...] = ()
     declined: Declined | None = None

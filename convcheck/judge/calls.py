@@ -1,7 +1,7 @@
-"""Whole calls with their answers -> a tally: each is compared with what is due. Pure.
+"""Compare the answers to whole calls with expectations and tally them.
 
-A reading holds for a call as a whole: an answer passes that matches what every reading wants, is
-tolerated where it matches one of them, and fails where it matches none.
+A reading holds for a whole call: an answer passes if it matches every reading, is tolerated if it
+matches one, and fails if it matches none.
 """
 
 from __future__ import annotations
@@ -51,27 +51,25 @@ BETWEEN = "between readings"
 
 @dataclass(frozen=True)
 class JudgedCall:
-    """What came of one call: what is shown of it is the `reading`, and the first difference."""
+    """The verdict on one call."""
 
     #: RIGHT, 'undefined', 'fail', 'refused', 'crashed' or 'error'.
     sort: str
-    #: In what way it is wrong, in words; what became of the process.
+    #: The kind of error in words, or the exit of the process.
     kind: str
     reading: CallReading
-    #: The decision that it is judged by.
     row: int
-    #: The reading taken as the backend's.
+    #: The reading that the backend follows.
     named: str = ""
-    #: An element that differs: the first of those that the decision decides.
+    #: Output and element of the first difference that this decision decides.
     where: tuple[int, int] | None = None
-    #: How many elements differ.
     wrong: int = 0
 
 
 def tally_of_calls(
     calls: CallSet, answers: CallAnswers, inconsistent: tuple[Group, ...], whole: Whole
 ) -> Tally:
-    """Tally the answers to the calls of a case, which are `whole`."""
+    """Tally the answers to all calls of a case."""
     asked = np.flatnonzero(answers.state != NOT_ASKED).tolist()
     judged = {i: judged_call(calls, answers, i) for i in asked}
     rows = (row for i in asked for row in {judged[i].row, *calls.expected[i].all_rows})
@@ -85,7 +83,6 @@ def tally_of_calls(
 def _entries(
     calls: CallSet, answers: CallAnswers, judged: Mapping[int, JudgedCall], show_all: bool
 ) -> dict[Key, TallyEntry]:
-    """Return an entry for each decision, sort, kind and reading, in the order of first calls."""
     found: dict[Key, list[int]] = {}
     first: dict[Key, JudgedCall] = {}
     for i, one in judged.items():
@@ -106,7 +103,6 @@ def _entry(
     members: list[int],
     show_all: bool,
 ) -> TallyEntry:
-    """Return the entry of calls, with the first as an example unless all is right."""
     if key.sort == RIGHT and not key.named and not show_all:
         return TallyEntry(len(members))
     digest = spell_digest(added(_hash(calls, answers, i) for i in members))
@@ -117,7 +113,7 @@ def _entry(
 
 
 def judged_call(calls: CallSet, answers: CallAnswers, i: int) -> JudgedCall:
-    """Judge the answer to call `i`, which was asked."""
+    """Judge the answer to call `i`, which must have been asked."""
     expected, state = calls.expected[i], answers.state[i]
     if state == CRASHED:
         said = answers.messages.get(i, "")
@@ -168,7 +164,7 @@ def _of_answer(decisions: Sequence[Decision], expected: ExpectedCall, got: Retur
 def _convicting(
     decisions: Sequence[Decision], expected: ExpectedCall, off: Difference
 ) -> tuple[int, tuple[int, int] | None]:
-    """Return the firmest decision of a wrong element, and the first element that it decides."""
+    """Return the strongest decision among the wrong elements, and the first element it decides."""
     found = (
         (LEVELS.index(decisions[row].level), (output, at), row)
         for output, (rows, bad) in enumerate(zip(expected.rows, off.elements, strict=False))
@@ -179,13 +175,12 @@ def _convicting(
 
 
 def is_wrong_answer(expected: ExpectedCall, got: Returned) -> bool:
-    """Return whether an answer that came back is judged wrong, told sooner than in what way."""
+    """Return whether an answer is wrong, without finding the kind of error."""
     right = any(is_as_read(reading, got) for reading in expected.readings)
     return not (right or _free(expected) or is_between(expected, got))
 
 
 def _free(expected: ExpectedCall) -> bool:
-    """Return whether nothing is expected of a call: every reading leaves everything open."""
     return all(_leaves_open(reading) for reading in expected.readings)
 
 
@@ -198,14 +193,12 @@ def _leaves_open(reading: CallReading) -> bool:
 
 
 def _shown(calls: CallSet, answers: CallAnswers, i: int, one: JudgedCall) -> CallExample:
-    """Return a call as an example. Of one that was refused or crashed, nothing came back."""
     if answers.state[i] in (REFUSED, CRASHED, LOST):
         return call_example(calls, i, one.reading, None, message=answers.messages.get(i, ""))
     return call_example(calls, i, one.reading, answers.got[i], one.where, one.wrong)
 
 
 def _hash(calls: CallSet, answers: CallAnswers, i: int) -> int:
-    """Return the hash of a call and its answer, to 128 bits."""
     got = answers.got[i]
     tensors = [*calls.calls[i], *(got.arrays if isinstance(got, Outputs) else ())]
     return digest_of_bytes(

@@ -1,4 +1,4 @@
-"""A case's answers, be they to elements or to whole calls -> its tally, and its result."""
+"""Tally and judge the answers to a case, elements or whole calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from convcheck.vectors.model import CallSet, Vectors
 def judge(
     vectors: Vectors, answers: Answers | CallAnswers, *, show_all: bool = False
 ) -> CaseResult:
-    """Judge the answers to all vectors of a case. `show_all`: with examples of what is right."""
+    """Judge the answers to all vectors of a case.
+
+    With `show_all`, right answers get examples too.
+    """
     return finish_whole(vectors.case, tally_of_case(vectors, answers, show_all=show_all))
 
 
@@ -28,8 +31,10 @@ def tally_of_case(
     *,
     show_all: bool = False,
 ) -> Tally:
-    """Tally the answers to vectors that are all of a case, and what is inconsistent in them.
-    `show_all`: with examples of what is right.
+    """Tally the answers to all vectors of a case.
+
+    `inconsistent` are groups of answers that changed between placements. With `show_all`, right
+    answers get examples too.
     """
     declined, whole = answers.declined, Whole(vectors.coverage, show_all=show_all)
     if declined is not None and not is_refusal(vectors, declined):

@@ -1,18 +1,21 @@
-"""The digest of (input, answer) pairs: a sum of hashes, so that it does not depend on how the
-pairs were cut into spans, chunks, runs or shards, nor on their order.
+"""Compute the digest of a set of (input, answer) pairs.
 
-A hash has two lanes of 64 bits. Codes come in blocks of 4,096: block b has a weight m(b), the
-finaliser of splitmix64, and the place i in it has, in each lane, a weight u(i) and one t(i, k) for
-each 32-bit word a_k of the answer. The lane of a pair is
+The digest is a sum of hashes, so it depends neither on the order of the pairs nor on how they were
+split into spans, chunks or shards.
 
-    m(b) * (u(i) + t(i, 0) * a_0 + t(i, 1) * a_1)   mod 2^64,
+A hash has two lanes of 64 bits. Codes come in blocks of 4,096. Block b has a weight m(b), the
+finaliser of splitmix64. Index i in a block has, in each lane, a weight u(i) and a weight t(i, k)
+for each 32-bit word a_k of the answer. The lane of a pair is
 
-linear in the answer's words: consecutive codes with one answer are summed by block, from sums of
-weights that are known.
 
-Two sets of pairs whose digests are equal would have a relation among weights that look random;
-where answers differ in the sign bit of a word alone, 33 bits of each lane tell them apart, 66 in
-all. The weights are no secret: whoever wants two sets with one digest can make them.
+  m(b) * (u(i) + t(i, 0) * a_0 + t(i, 1) * a_1)   mod 2^64.
+
+It is linear in the words of the answer, so a run of codes with one answer is summed by block from
+running sums of weights.
+
+A collision needs a relation among pseudo-random weights. Answers that differ only in a sign bit
+still differ in 33 bits of each lane. The weights are public: the digest is not safe against
+deliberate collisions.
 """
 
 from __future__ import annotations
@@ -32,18 +35,18 @@ _LANE = (1 << 64) - 1
 _LANES = 2
 _BITS = 12
 _BLOCK = 1 << _BITS
-_PIECE = 1 << 12  # pairs that are added at a time: arrays stay in the cache, and in the heap
+_PIECE = 1 << 12  # pairs in a batch, so that arrays stay in the CPU cache
 _WORD = 4  # bytes
 _WORD_MASK = 0xFFFFFFFF
-_TOGETHER = 1 << 12  # blocks whose weights are made at once, and kept while they are needed
+_TOGETHER = 1 << 12  # blocks whose weights are computed and cached together
 
 _Lanes = NDArray[np.uint64]
 
 
 def digest_of_pairs(inputs: Bits, got: Bits) -> int:
-    """Return the digest of inputs, of shape (n,), with the answers to them.
+    """Return the digest of inputs, shape (n,), and their answers.
 
-    Codes of one value in arrays of another item size have another digest: a case has one.
+    Arrays of another item size have another digest, even with the same codes.
     """
     if inputs.dtype.hasobject or got.dtype.hasobject:
         texts = zip(cast(Texts, inputs), cast(Texts, got), strict=True)
@@ -69,9 +72,9 @@ def _of_piece(inputs: Codes, got: Codes) -> int:
 
 
 def digest_of_constant(first: int, count: int, answer: int, itemsize: int) -> int:
-    """Return the digest of consecutive codes from `first` on that all have one answer.
+    """Return the digest of `count` codes from `first` on that share one answer.
 
-    It takes a few microseconds, and some nanoseconds for each 4,096 codes.
+    Takes a few microseconds plus some nanoseconds a block.
     """
     end, total = first + count, np.zeros(_LANES, np.uint64)
     sums = _weights(itemsize).sums(answer)
@@ -86,12 +89,12 @@ def digest_of_constant(first: int, count: int, answer: int, itemsize: int) -> in
 
 
 def digest_of_words(words: tuple[int | str, ...]) -> int:
-    """Return the hash of texts or numbers, to 128 bits."""
+    """Return a 128-bit hash of texts or numbers."""
     return digest_of_bytes(repr(words).encode())
 
 
 def digest_of_bytes(*parts: bytes) -> int:
-    """Return the hash of bytes, one part after the other, to 128 bits."""
+    """Return a 128-bit hash of byte strings, concatenated."""
     state = hashlib.blake2b(digest_size=16)
     for part in parts:
         state.update(part)
@@ -99,7 +102,7 @@ def digest_of_bytes(*parts: bytes) -> int:
 
 
 def added(digests: Iterable[int]) -> int:
-    """Return the digest of disjoint sets of pairs, given that of each: lane by lane, their sum."""
+    """Return the digest of a union of disjoint sets: the sum of digests, lane by lane."""
     both = list(digests)
     lanes = (sum(d >> 64 for d in both), sum(d & _LANE for d in both))
     return ((lanes[0] & _LANE) << 64) | (lanes[1] & _LANE)
@@ -115,18 +118,18 @@ def spell_digest(digest: int) -> str:
 
 @dataclass(frozen=True)
 class _Weights:
-    """The weights of the places of a block, for answers of one item size; a lane a row."""
+    """Weights by index in a block, for one item size. Lanes are rows."""
 
-    #: u(i), of shape (lanes, places)
+    #: u(i), shape (lanes, block)
     place: _Lanes
-    #: t(i, k) of each word k, and times 2^8 or 2^16 where several answers share a word
+    #: t(i, k) of each word k, shifted by 2^8, 2^16 or 2^24 if answers share a word
     word: tuple[_Lanes, ...]
-    #: sums of the first n of `place` and of each of `word`, n from 0 on
+    #: running sums of `place` and `word`, from 0 on
     place_sums: _Lanes
     word_sums: tuple[_Lanes, ...]
 
     def sums(self, answer: int) -> _Lanes:
-        """Return the sums, without m(b), of the first n places that all have an answer."""
+        """Return the running sums of hashes for one answer, without m(b)."""
         found = self.place_sums
         for k, sums in enumerate(self.word_sums):
             found = found + sums * np.uint64((answer >> (32 * k)) & _WORD_MASK)
@@ -135,7 +138,7 @@ class _Weights:
 
 @cache
 def _weights(itemsize: int) -> _Weights:
-    """Return the weights for answers of so many bytes each: 1, 2, 4 or 8."""
+    """Return the weights for an item size of 1, 2, 4 or 8 bytes."""
     place = _random(1, _BLOCK)
     packed = _random(2, 2 * _BLOCK)[:, : _BLOCK * itemsize // _WORD]
     if itemsize > _WORD:
@@ -148,27 +151,24 @@ def _weights(itemsize: int) -> _Weights:
 
 
 def _random(seed: int, count: int) -> _Lanes:
-    """Return numbers that look random, of shape (lanes, count)."""
     first = np.arange(_LANES * count, dtype=np.uint64) + np.uint64(seed << 32)
     return _mix(first).reshape(_LANES, count)
 
 
 def _running(weights: _Lanes) -> _Lanes:
-    """Return the sums of the first 0, 1, 2 … weights of each lane."""
     sums = np.zeros((_LANES, weights.shape[1] + 1), np.uint64)
     np.cumsum(weights, axis=1, out=sums[:, 1:])
     return sums
 
 
 def _block_weight(blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Put m(b) in the place of each block: odd, so that no bit of a sum is lost."""
+    """Replace block numbers by m(b), which is odd so that no bit of a sum is lost."""
     weights = _mix(blocks)
     weights |= np.uint64(1)
     return weights
 
 
 def _block_weights(begin: int, stop: int) -> NDArray[np.uint64]:
-    """Return m(b) of consecutive blocks."""
     group, low = divmod(begin, _TOGETHER)
     if low + stop - begin > _TOGETHER:
         return _block_weight(np.arange(begin, stop, dtype=np.uint64))
@@ -182,7 +182,7 @@ def _weights_of(number: int) -> NDArray[np.uint64]:
 
 
 def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Put splitmix64's number in the place of each state (Steele, Lea and Flood, 2014)."""
+    """Replace each state by the output of splitmix64 (Steele, Lea and Flood, 2014)."""
     z += np.uint64(0x9E3779B97F4A7C15)
     high = z >> np.uint64(30)
     for shift, factor in ((27, 0xBF58476D1CE4E5B9), (31, 0x94D049BB133111EB)):
@@ -194,7 +194,7 @@ def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _words_of(got: Codes) -> list[NDArray[np.uint64]]:
-    """Return the words of each answer, the low one first."""
+    """Return the 32-bit words of each answer, low word first."""
     answers = got.astype(np.uint64)
     if got.dtype.itemsize <= _WORD:
         return [answers]
@@ -202,12 +202,11 @@ def _words_of(got: Codes) -> list[NDArray[np.uint64]]:
 
 
 def _part(first: int, end: int, sums: _Lanes) -> _Lanes:
-    """Return the sum of some consecutive codes of one block, given that of the first n places."""
+    """Return the digest of a run inside one block, given running sums."""
     block = _block_weight(np.array([first >> _BITS], np.uint64))
     low = first & (_BLOCK - 1)
     return (sums[:, low + end - first] - sums[:, low]) * block
 
 
 def _joined(lanes: Sequence[int]) -> int:
-    """Return two lanes as one number."""
     return (int(lanes[0]) << 64) | int(lanes[1])

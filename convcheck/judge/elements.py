@@ -1,7 +1,7 @@
-"""Elements with their answers -> a tally: every one of them is compared with what is due. Pure.
+"""Compare the answers to elements with expectations and tally them.
 
-A reading of a disputed rule holds for a case as a whole: a tally counts under each of them, and
-when all of a case is there, the one that explains most is taken as the backend's.
+A reading of a disputed rule holds for a whole case. So a tally counts under each reading, and the
+reading that explains most is chosen once the whole case is tallied.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ Index = NDArray[np.intp]
 def tally_of(
     vectors: VectorSet, answers: Answers, main: str, inconsistent: tuple[Group, ...] = ()
 ) -> Tally:
-    """Tally the answers to a case's vectors in every placement, and what is inconsistent in them.
+    """Tally the answers to a case's vectors in every placement.
 
-    Where `main` is MAIN, the answers that all placements share count under it: the same codes are
-    asked, and counted, elsewhere. Where it is '', they count with others.
+    If `main` is MAIN, the shared answers count under it, because a sweep asks and counts the same
+    codes. If it is '', they count like others.
     """
     return merge([tally_everywhere(vectors, answers, main, inconsistent, None)])
 
@@ -65,7 +65,10 @@ def tally_everywhere(
     inconsistent: tuple[Group, ...],
     whole: Whole | None,
 ) -> Tally:
-    """Tally the answers in every placement; `whole` is what they are all of, None for a part."""
+    """Tally the answers in every placement.
+
+    `whole` describes the case if these are all its answers; None for a part.
+    """
     tally = tally_of_elements(vectors, answers, None, whole=whole)
     entries = dict(_placed(tally, main))
     for other in answers.elsewhere:
@@ -80,7 +83,7 @@ def tally_everywhere(
 
 
 def _placed(tally: Tally, placement: str) -> Mapping[Key, TallyEntry]:
-    if not placement:  # as they are made
+    if not placement:  # not renamed
         return dict(tally.entries)
     return {replace(key, placement=placement): entry for key, entry in tally.entries}
 
@@ -92,13 +95,13 @@ def tally_of_elements(
     *,
     whole: Whole | None = None,
 ) -> Tally:
-    """Tally elements, which are some or all of those covered, given as ranges of positions.
+    """Tally some or all elements of the covered positions.
 
-    Of codes that are scattered, nothing is covered, None, and no ranges are made, unless they are
-    the `whole` of what is asked: then ranges are of neighbours among them. Faults are not looked
-    at.
+    `covered` are ranges of positions, or None for scattered codes, which get no ranges unless they
+    are the `whole` case. Then a range joins elements that were asked one after the other. Faults
+    are ignored.
     """
-    text = isinstance(vectors.case.inputs[0].format, Text)  # its position is that in the set
+    text = isinstance(vectors.case.inputs[0].format, Text)  # the position of a text is its index
     if covered is not None or whole or text or answers.messages or answers.with_others:
         return _Tallying(vectors, answers, covered, whole).tally()
     counts, index = _plainly_right(vectors, answers)
@@ -110,9 +113,7 @@ def tally_of_elements(
 
 
 def _plainly_right(vectors: VectorSet, answers: Answers) -> tuple[dict[int, int], Index]:
-    """Count the answers that are the one code that a row expects, by row; and tell which are not.
-    Of those there is nothing else to be told.
-    """
+    """Count by row the answers equal to the only expected code. Return the indices of the rest."""
     rows, first = vectors.expected.rows, vectors.expected.readings[0]
     agreed = np.array([len(decision.readings) == 1 for decision in vectors.decisions])
     right = np.asarray(answers.got == first.codes) & (first.patterns == EXACT)
@@ -132,7 +133,7 @@ class _Tallying:
         self.show_all = whole is not None and whole.show_all
         self.target = self.case.outputs[0].format
         at = _positions(vectors)
-        # ranges need an order; to find the lowest of scattered elements is quicker without one
+        # ranges need an order; the lowest scattered element is found faster without sorting
         ordered = self.whole or covered is not None
         order = np.argsort(at, kind="stable") if ordered else slice(None)
         self.at, self.inputs = at[order], tuple(tensor[order] for tensor in vectors.inputs)
@@ -203,7 +204,8 @@ class _Tallying:
             return TallyEntry(len(index))
         got = self.got.take(index)
         errors = errors_of(self.target, reading.codes.take(index), got)
-        if key.sort == "undefined" and not self.whole:  # as of runs of them, it is not measured
+        # runs of undefined codes have no error either
+        if key.sort == "undefined" and not self.whole:
             errors[:] = 0
         at = self.at.take(index)
         lowest = int(np.argmin(at))
@@ -223,7 +225,6 @@ class _Tallying:
         return Ranges() if self.scattered else ranges_of(self.at[index], self.edges)
 
     def _neighbours(self, index: Index) -> Ranges:
-        """Return runs of neighbours among the elements that were asked."""
         rank = np.cumsum(self.state != NOT_ASKED)[index]
         cuts = np.flatnonzero(np.diff(rank) != 1)
         firsts, lasts = index[np.r_[0, cuts + 1]], index[np.r_[cuts, len(index) - 1]]
@@ -241,15 +242,15 @@ class _Tallying:
 
 
 def _counts(rows: NDArray[np.int16]) -> dict[int, int]:
-    """Return how many elements each row decided, in the order of the rows; -1 is none."""
-    if len(rows) and (rows == rows[0]).all():  # as of most that are looked at closer
+    """Return the number of elements by row. Row -1 is skipped."""
+    if len(rows) and (rows == rows[0]).all():  # common in small batches
         return {int(rows[0]): len(rows)} if rows[0] >= 0 else {}
     counts = np.bincount(rows + 1)[1:].tolist()
     return {row: count for row, count in enumerate(counts) if count}
 
 
 def _positions(vectors: VectorSet) -> NDArray[np.uint64]:
-    """Return the place of each input among all in the order of values; of a text, in the set."""
+    """Return the position of each input in the order of values. For texts, the index."""
     source = vectors.case.inputs[0].format
     if isinstance(source, Text):
         return np.arange(len(vectors), dtype=np.uint64)

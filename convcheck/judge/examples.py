@@ -1,4 +1,4 @@
-"""Answers shown with what was due: elements, whole calls, and calls that gave no answer at all."""
+"""Build examples: an input, the expected value, the answer."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from convcheck.semantics.expected import EXACT, PATTERNS, Reading
 from convcheck.semantics.expected_calls import Call, CallReading
 from convcheck.vectors.model import CallSet, Vectors
 
-ELEMENTS_BEFORE = 3  # of those shown of a tensor, those before the first difference
-_SHOWN = 16  # elements of a tensor in a report
+ELEMENTS_BEFORE = 3  # elements shown before the first difference
+_SHOWN = 16  # elements shown of a tensor
 _FORM = frozenset(
     ("wrong shape", "wrong type", "wrong number of outputs", "not a code of the type")
 )
@@ -39,25 +39,25 @@ _FORM = frozenset(
 def example_of(
     inputs: Sequence[Bits], reading: Reading, i: int, got: Word | None, message: str = ""
 ) -> Example:
-    """Show element `i` with what a reading expects of it and what came back."""
+    """Return an example of element `i` under a reading."""
     words = tuple(entry_word(tensor[i]) for tensor in inputs)
     return Example(words, due_word(reading, i), got, message)
 
 
 def due_word(reading: Reading, i: int) -> Word:
-    """Return what a reading expects of an element: a code, a text, or a pattern's word in <>."""
+    """Return the expected code or text of an element, or its pattern in <>."""
     if reading.patterns[i] == EXACT:
         return entry_word(reading.codes[i])
     return f"<{PATTERNS[reading.patterns[i]]}>"
 
 
 def fault_groups(vectors: Vectors, faults: Sequence[Fault]) -> tuple[Group, ...]:
-    """Return the group of each answer that had no form, or call that died or was refused."""
+    """Return the group of each fault."""
     return tuple(fault_group(vectors, fault) for fault in faults)
 
 
 def fault_group(vectors: Vectors, fault: Fault) -> Group:
-    """Return the group of an answer that had no form, or of a call that died or was refused."""
+    """Return the group of a malformed answer, or of a crashed or refused call."""
     of_form, i = fault.kind in _FORM, fault.index
     verdict = fault.kind if fault.kind in ("crashed", "refused", "error") else "fail"
     decision, said = vectors.form, repr((fault.message,))
@@ -88,7 +88,7 @@ def call_example(
     wrong: int = 0,
     message: str = "",
 ) -> CallExample:
-    """Show the inputs, what was due and what came back, around the first difference."""
+    """Return an example of call `i`, excerpted around the first difference."""
     at = max(where[1] if where else 0, 0)
     first = max(0, at - ELEMENTS_BEFORE)
     inputs, arguments = shown_inputs(calls, i, [due.shape for due in reading.outputs], where)
@@ -107,15 +107,15 @@ def call_example(
 def shown_inputs(
     calls: CallSet, i: int, shapes: Sequence[tuple[int, ...]], where: tuple[int, int] | None
 ) -> tuple[tuple[Strip, ...], tuple[Word, ...]]:
-    """Show the inputs of call `i` about what meets an element of an output, and return the word of
-    each that does, () where they do not meet.
+    """Return excerpts of the inputs of call `i` and the input codes behind one output element.
 
-    `shapes` are those of the outputs; `where` is (output, element), None for the first of all.
+    `shapes` are those of the outputs. `where` is (output, element), by default the first element.
+    The codes are () if the inputs do not broadcast.
     """
     call, (output, element) = calls.calls[i], where or (0, 0)
     element = max(element, 0)
     places = _places_of(call, shapes, output, element, calls.along)
-    # a tensor with the shape of an output stands beside it; of a short one all is shown
+    # inputs shaped like an output are excerpted at the element, short ones in full
     about = [
         element if bits.shape in shapes else at if bits.size > _SHOWN else 0
         for bits, at in zip(call, places or [0] * len(call), strict=True)
@@ -135,9 +135,7 @@ def _places_of(
     element: int,
     along: tuple[int, int] | None,
 ) -> list[int]:
-    """Return the place in each input of what meets an element of an output, [] where they do not
-    meet.
-    """
+    """Return the index in each input that broadcasts to an output element, [] if none does."""
     if all(tensor.shape == () for tensor in call):
         return [0] * len(call)
     try:
@@ -154,7 +152,7 @@ def _due(reading: CallReading, first: int) -> tuple[Strip, ...] | str:
 
 
 def strips_due(reading: CallReading, first: int) -> tuple[Strip, ...]:
-    """Show the outputs that a reading wants, from element `first` on."""
+    """Return excerpts of the expected outputs from element `first` on."""
     return tuple(
         replace(
             strip(due.dtype.name, due.dtype.format, due.codes, first, due.patterns),
@@ -167,7 +165,7 @@ def strips_due(reading: CallReading, first: int) -> tuple[Strip, ...]:
 def strip(
     name: str, fmt: Format | None, bits: Bits, first: int, patterns: Bits | None = None
 ) -> Strip:
-    """Show a tensor of codes from element `first` on."""
+    """Return an excerpt of a tensor of codes from element `first` on."""
     part = slice(first, first + _SHOWN)
     words: list[Word] = [int(code) for code in bits.reshape(-1)[part]]
     if patterns is not None:
@@ -177,7 +175,7 @@ def strip(
 
 
 def returned_strips(calls: CallSet, i: int, got: Returned, first: int) -> tuple[Strip, ...]:
-    """Show the outputs that came back for call `i`, from element `first` on."""
+    """Return excerpts of the outputs of call `i` from element `first` on."""
     formats = {t.name: t.format for t in (*calls.case.inputs, *calls.case.outputs)}
     for reading in calls.expected[i].readings:
         formats |= {due.dtype.name: due.dtype.format for due in reading.outputs}

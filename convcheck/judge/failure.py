@@ -1,4 +1,4 @@
-"""What makes two failures the same: one key, of which each user takes the fields that it needs."""
+"""Failure keys: two failures with equal keys are the same. Each use compares some of the fields."""
 
 from __future__ import annotations
 
@@ -17,51 +17,50 @@ ANOTHER, MISSING, EXTRA = (
     "a refusal instead of an answer",
 )  # fmt: skip
 _REFUSED = "refused"
-_ANYWHERE = ("verdict", "level", "placement", "operator")  # what counts in whichever row
+_ANYWHERE = ("verdict", "level", "placement", "operator")  # fields that count regardless of the row
 
 
 @dataclass(frozen=True)
 class FailureKey:
-    """What a failure is told from others by. A field that does not count is blank."""
+    """The identity of a failure. A field that does not count is blank."""
 
-    #: a failing one
     verdict: Verdict | None = None
-    #: the rule and the row that are broken, blank for a case that fails as a whole
+    #: the broken rule, blank for a case that fails as a whole
     rule: str = ""
-    #: The label of the row that is broken.
     row: str = ""
-    #: how strong the row is: a rules.model.Level, in words
+    #: the level of the row: a rules.model.Level, in words
     level: str = ""
-    #: in what way it is wrong; of a case that fails as a whole, its message
+    #: the kind of error, or the message of a case that fails as a whole
     kind: str = ""
-    #: where it shows, blank where everywhere
+    #: blank for every placement
     placement: str = ""
-    #: the reading that was taken as the backend's
+    #: the reading that the backend follows
     reading: str = ""
-    #: of a refusal, the runtime's own words on one line
+    #: the runtime's message for a refusal, on one line
     words: str = ""
-    #: the operator that is asked, in whichever version: onnx.Cast
+    #: the operator without its version: onnx.Cast
     operator: str = ""
-    #: whether most of the values that the row decides are wrong
+    #: whether the failure affects most values that the row decides
     most: bool = False
 
     @property
     def name(self) -> str:
-        """Rule and row together, blank for a case that fails as a whole."""
+        """Rule and row, blank for a case that fails as a whole."""
         return f"{self.rule} / {self.row}" if self.rule else ""
 
     def only(self, *names: str) -> FailureKey:
-        """Return the key of these fields, the others blank."""
+        """Return a key with all other fields blank."""
         return FailureKey(**{name: getattr(self, name) for name in names})
 
     def without(self, *names: str) -> FailureKey:
-        """Return the key with these fields blank."""
+        """Return a key with these fields blank."""
         return self.only(*(field.name for field in fields(self) if field.name not in names))
 
 
 def failure_key(verdict: Verdict, group: Group | None, message: str = "") -> FailureKey:
-    """Return the whole key of a failing group, or of a case that fails as a whole: of it there is
-    no group, but a message.
+    """Return the full key of a failing group.
+
+    A case that fails as a whole has no group but a message.
     """
     if group is None:
         return FailureKey(verdict, kind=message)
@@ -74,12 +73,11 @@ def failure_key(verdict: Verdict, group: Group | None, message: str = "") -> Fai
 
 
 def failure_key_of_cause(group: Group, case: Case) -> FailureKey:
-    """Return the key of failures that look like one cause in several cases of an operator: by rule
-    row, in whichever file that stands, apart where most of the values that it decides are wrong.
+    """Return a key shared by the cases of an operator that seem to fail for one cause.
 
-    Refusals are one in the same words. Of whole calls, a death is one by whichever row. Of
-    promotions, a wrong type or refusal is one in whichever cell, and so are wrong elements by one
-    row: one cause shows in each type in its own kind.
+    The key names the row, not its file, and says whether most values of the row are wrong. Refusals
+    are keyed by message. Crashes of whole calls share a key across rows. In type promotions a wrong
+    type or refusal shares a key across the table, and wrong elements across kinds.
     """
     key, types = replace(failure_key(group.verdict, group), operator=case.op), of_types(case)
     if types and (sort := sort_of(group)):
@@ -95,62 +93,62 @@ def failure_key_of_cause(group: Group, case: Case) -> FailureKey:
 
 
 def is_of_most(group: Group) -> bool:
-    """Return whether half or more of the values that its row decides are in a group.
+    """Return whether a group holds half or more of the values that its row decides.
 
-    Then the row is not followed; where it is fewer, it is, but for some inputs.
+    If so, the backend does not implement the row. Otherwise it does, with exceptions.
     """
     return 2 * group.count >= group.of
 
 
 def failure_key_of_whole(verdict: Verdict, message: str, case: Case) -> FailureKey:
-    """Return the key of a case that fails as a whole, with the runtime's words."""
+    """Return the key of a case that fails as a whole, given the runtime's message."""
     return replace(failure_key(verdict, None, clean(message)), operator=case.op)
 
 
 def failure_key_of_case(case: CaseResult) -> FailureKey:
-    """Return the key of the result of a case that fails as a whole."""
+    """Return the key of a result that fails as a whole."""
     return failure_key_of_whole(case.verdict, case.message, case.case)
 
 
 @lru_cache(4096)
 def finding_id(cause: FailureKey) -> str:
-    """Return the short id of the findings of a cause: eight digits, the same in every run.
+    """Return the finding id of a cause: eight hexadecimal digits, stable across runs.
 
-    Fields that do not count are left out, so that a new one changes no id of those without it.
+    Blank fields are omitted, so a new field changes no id of failures without it.
     """
     said = {name: value for name, value in vars(cause).items() if value}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def finding_of(group: Group, case: Case) -> str:
-    """Return the id of the finding that a group of a case is of, '' where nothing is wrong."""
+    """Return the finding id of a group, '' if it does not fail."""
     failing = group.verdict in FAILURES
     return finding_id(failure_key_of_cause(group, case)) if failing else ""
 
 
 def fails_whole(case: CaseResult) -> bool:
-    """Return whether a case fails in another way than its groups do."""
+    """Return whether a case fails with a verdict that none of its groups has."""
     if case.verdict not in FAILURES:
         return False
     return not any(group.verdict == case.verdict for group in case.groups)
 
 
 def _of_elements(group: Group) -> bool:
-    """Return whether a group is of whole calls, right in type and shape and wrong in elements."""
+    """Return whether whole calls have the right type and shape but wrong elements."""
     found = (e.difference for e in group.examples if isinstance(e, CallExample))
     return any(difference is not None and difference[1] >= 0 for difference in found)
 
 
-# Where the type of the output is the answer -------------------------------------------------------
+# Type promotion --------------------------------------------------------------------------- -------
 
 
 def of_types(case: Case) -> bool:
-    """Return whether the question is which type two inputs have in common."""
+    """Return whether a case asks for the common type of two inputs."""
     return case.whole_calls and not case.outputs and len(case.inputs) == 2
 
 
 def sort_of(group: Group) -> str:
-    """Return in what way a group's type or refusal is wrong; '' where that is not what is wrong."""
+    """Return how a group's type or refusal is wrong, '' if it is right."""
     found = types_of(group)
     if found is None:
         return ""
@@ -159,7 +157,7 @@ def sort_of(group: Group) -> str:
 
 
 def types_of(group: Group) -> tuple[str, str] | None:
-    """Return the types that came and those that were due, or 'refused'; None where they agree."""
+    """Return the returned and the expected types, or 'refused'; None if they agree."""
     example = group.examples[0] if group.examples else None
     if not isinstance(example, CallExample) or group.verdict not in ("fail", "refused"):
         return None

@@ -1,4 +1,4 @@
-"""Whether an answer has the form it must have, before anyone looks at its values."""
+"""Check the form of an answer: number of outputs, types, shapes, valid codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Complaint = tuple[str, str]  # kind and message
 def form_complaint(
     answer: Outputs | Oversized, case: Case, shape: tuple[int, ...]
 ) -> Complaint | None:
-    """Say what is wrong with an answer as a whole, None where it is well-formed."""
+    """Return what is malformed about an answer, None if it is well-formed."""
     if isinstance(answer, Oversized):
         return "wrong shape", f"{answer.shapes[0]}, not {shape}"
     if len(answer.arrays) != len(case.outputs):
@@ -33,12 +33,12 @@ def form_complaint(
 
 
 def codes_complaint(answer: Outputs) -> str:
-    """Say why the answer to a whole call is no tensors of codes, '' where it is."""
+    """Return a complaint if a call's answer has arrays that are not codes, else ''."""
     return next((f"codes as {a.dtype}" for a in answer.arrays if a.dtype.kind != "u"), "")
 
 
 def strangers(fmt: Format, codes: Bits) -> NDArray[np.bool_] | None:
-    """Return which entries of an array are no codes of the format; None where every one is."""
+    """Return a mask of invalid codes, None if all are valid."""
     if isinstance(fmt, Text):
         strange = np.array([not isinstance(text, str) for text in codes], bool)
     elif fmt.bits == 8 * fmt.storage.itemsize:

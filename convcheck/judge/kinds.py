@@ -1,6 +1,6 @@
-"""Kinds of wrongness: in what way an answer differs from the one that is due, in words.
+"""Kinds of error: how an answer differs from the expected one, in words.
 
-Which kind is the first clue to the cause, and what failures are grouped by.
+The kind is the first clue to the cause, and failures are grouped by it.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _Signed = NDArray[np.signedinteger[Any]]
 
 
 class Kinds:
-    """A name for each of n answers, kept as a number: there are few names, and many answers."""
+    """The kind of each of n answers, stored as an index into a few names."""
 
     def __init__(self, n: int, name: str) -> None:
         self.names = [name]
         self.numbers = np.zeros(n, np.uint8)
 
     def __setitem__(self, where: Mask, name: str) -> None:
-        """Name some answers."""
-        if not np.count_nonzero(where):  # as of most names; quicker than any()
+        """Assign a kind to some answers."""
+        if not np.count_nonzero(where):  # most masks are empty; faster than any()
             return
         if name in self.names:
             np.putmask(self.numbers, where, np.uint8(self.names.index(name)))
             return
-        new = where.view(np.uint8) * np.uint8(len(self.names))  # the greatest number so far
+        new = where.view(np.uint8) * np.uint8(len(self.names))  # the largest number so far
         np.maximum(self.numbers, new, out=self.numbers)
         self.names.append(name)
 
     def by_name(self) -> Iterator[tuple[str, Index]]:
-        """Yield each name that some answers have, in order, and which they are."""
+        """Yield each kind in use, sorted, with the indices of its answers."""
         for name in sorted(self.names):
             index = np.flatnonzero(self.numbers == self.names.index(name))
             if len(index):
@@ -48,13 +48,13 @@ class Kinds:
 
 
 def kinds_of(fmt: Format, due: Bits, patterns: NDArray[np.uint8], got: Bits) -> NDArray[np.object_]:
-    """Name the kind of each wrong answer, all arrays of shape (n,)."""
+    """Return the kind of each wrong answer, shape (n,)."""
     kinds = named_kinds(fmt, due, patterns, got)
     return np.array(kinds.names, object)[kinds.numbers]
 
 
 def named_kinds(fmt: Format, due: Bits, patterns: NDArray[np.uint8], got: Bits) -> Kinds:
-    """Return the same, to be looked at name by name."""
+    """Return the kinds of wrong answers, shape (n,), for iteration by name."""
     default = {Text: "another text", Bool: "False instead of True"}
     kinds = Kinds(len(got), default.get(type(fmt), "another value"))
     if isinstance(fmt, Bool):
@@ -72,7 +72,7 @@ def _codes(bits: Bits) -> NDArray[np.unsignedinteger[Any]]:
 
 
 def errors_of(fmt: Format, due: Bits, got: Bits) -> NDArray[np.float64]:
-    """Measure how far off each answer is, in steps of the format; for choosing the extreme one."""
+    """Return the rough error of each answer in steps of the format, to pick the worst."""
     if isinstance(fmt, Text):
         return np.zeros(len(got))
     far = np.abs(rough_indices(fmt, _codes(due)) - rough_indices(fmt, _codes(got)))
@@ -119,7 +119,7 @@ def _float_kinds(
 
 
 def _wider(fmt: Float, magnitudes: Codes) -> _Signed:
-    """Return magnitudes as signed integers, as short as their differences allow: it is quicker."""
+    """Return magnitudes as signed integers of the shortest sufficient width, for speed."""
     return magnitudes.astype(np.int32 if fmt.bits < 32 else np.int64)
 
 
@@ -135,7 +135,6 @@ def _near_misses(fmt: Float, off: _Signed) -> dict[str, Mask]:
 
 
 def _specials(fmt: Float, due: _Signed, got: _Signed) -> dict[str, Mask]:
-    """Zeros, infinities and max in the place of one another."""
     names: dict[str, Mask] = {}
     if fmt.zero:
         names["zero instead of a number"] = (got == 0) & (due != 0)

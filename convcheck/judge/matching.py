@@ -1,4 +1,4 @@
-"""Which answers satisfy a reading, and how far an answer to a whole call is from it."""
+"""Compare an answer with a reading, element by element or as a whole call."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Returned = Outputs | Oversized
 
 
 def matching(reading: Reading, got: Bits, fmt: Format, source: Format, inputs: Bits) -> Mask:
-    """Return which answers a reading is satisfied with, all arrays of shape (n,).
+    """Return a mask of answers that satisfy a reading, shape (n,).
 
-    The reading's may be of shape (), where the same is expected of all numbers.
+    The reading has shape () if it expects the same of all elements.
     """
     exact = reading.patterns == EXACT
     right: Mask = np.asarray(np.logical_and(got == reading.codes, exact), bool)
@@ -58,23 +58,23 @@ def matching(reading: Reading, got: Bits, fmt: Format, source: Format, inputs: B
 
 @dataclass(frozen=True)
 class Difference:
-    """What is wrong with an answer under a reading.
+    """The difference between an answer and a reading.
 
-    `distance` orders answers by how near they are: number of outputs, types, shapes, elements.
-    `where` is (output, element), the element -1 for a type or shape; `wrong` counts elements.
+    `distance` orders answers by closeness: outputs and types, then shapes, then elements. `where`
+    is (output, element), with element -1 for a type or shape. `wrong` counts elements.
     """
 
-    #: In what way the answer is wrong, in words.
+    #: The kind of error, in words.
     kind: str
     distance: tuple[int, int, int]
     where: tuple[int, int] | None = None
     wrong: int = 0
-    #: The wrong elements of each output.
+    #: The indices of wrong elements of each output.
     elements: tuple[NDArray[np.intp], ...] = ()
 
 
 def difference(reading: CallReading, got: Returned) -> Difference | None:
-    """Compare an answer with a reading: None where it matches."""
+    """Return the difference between an answer and a reading, None if it matches."""
     if reading.pattern == UNDEFINED:
         return None
     if reading.pattern == REFUSED:
@@ -97,7 +97,7 @@ def difference(reading: CallReading, got: Returned) -> Difference | None:
 
 
 def is_as_read(reading: CallReading, got: Returned) -> bool:
-    """Return whether an answer matches a reading, told sooner than in what way it does not."""
+    """Return whether an answer matches a reading, faster than `difference`."""
     if isinstance(got, Outputs) and _alike(reading, got):
         pairs = zip(reading.outputs, got.arrays, strict=True)
         if not all(
@@ -112,7 +112,7 @@ def _has_codes(due: ExpectedOutput, array: Bits) -> bool:
 
 
 def shapes_of(got: Returned) -> tuple[tuple[int, ...], ...]:
-    """Return the shapes of an answer's outputs."""
+    """Return the shape of each output."""
     return got.shapes if isinstance(got, Oversized) else tuple(a.shape for a in got.arrays)
 
 
@@ -134,7 +134,6 @@ def _of_shape(
 
 
 def _right(due: ExpectedOutput, got: Bits, count: int) -> Mask:
-    """Return which of the first `count` elements are right."""
     reading = Reading(due.codes[:count], due.patterns[:count])
     flat = got.reshape(-1)[:count]
     return matching(reading, flat, due.dtype.format, due.dtype.format, reading.codes)
@@ -167,7 +166,7 @@ def _wrong_elements(due: ExpectedOutput, array: Bits) -> tuple[set[str], NDArray
 
 
 def closest(expected: ExpectedCall, got: Returned) -> tuple[CallReading, Difference | None]:
-    """Return the reading that an answer matches, else the one that it comes closest to."""
+    """Return the first reading that an answer matches, else the closest one and the difference."""
     found: list[tuple[CallReading, Difference]] = []
     for reading in expected.readings:
         off = difference(reading, got)
@@ -178,10 +177,9 @@ def closest(expected: ExpectedCall, got: Returned) -> tuple[CallReading, Differe
 
 
 def beyond(expected: ExpectedCall, got: Returned) -> tuple[NDArray[np.intp], ...] | None:
-    """Return the elements of each output that are not between the least and the greatest of the
-    readings, None where there is no such range.
+    """Return the elements outside the range of all readings, by output; None if there is no range.
 
-    Widened by one ulp of the output's type, among the readings of the same shape.
+    The range spans readings of the answer's shape and is widened by one ulp of the output type.
     """
     if not (expected.between and isinstance(got, Outputs)):
         return None
@@ -193,7 +191,7 @@ def beyond(expected: ExpectedCall, got: Returned) -> tuple[NDArray[np.intp], ...
 
 
 def is_between(expected: ExpectedCall, got: Returned) -> bool:
-    """Return whether each element is between the least and the greatest of the readings."""
+    """Return whether every element lies within the range of all readings."""
     outside = beyond(expected, got)
     return outside is not None and not any(map(len, outside))
 

@@ -1,4 +1,4 @@
-"""Ranges of positions found in parts, put together: the lowest, the highest, and how many."""
+"""Merge ranges of positions from several parts: the lowest, the highest, and their number."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from convcheck.records import Record
 
 Pair = tuple[int, int]  # first and last position
 
-KEPT = 8  # ranges shown of a group, half of them from either end
-_FEW = 64  # ranges that all become objects
+KEPT = 8  # ranges shown of a group, half of them from each end
+_FEW = 64  # up to this number, all ranges become objects
 
 
 class Ranges(Record, frozen=True):
-    """Ranges that do not touch. `kept` are the lowest and the highest of `count`, in order.
+    """Disjoint ranges that do not touch.
 
-    `loose` are those that begin or end where what was covered does: what lies beyond may lengthen
-    them. They are not in `count`.
+    `kept` are the lowest and highest of `count`, sorted. `loose` ranges end at the edge of the
+    covered part and may continue in another part; `count` excludes them.
     """
 
     kept: tuple[Pair, ...] = ()
@@ -27,16 +27,16 @@ class Ranges(Record, frozen=True):
     loose: tuple[Pair, ...] = ()
 
     def shown(self) -> tuple[tuple[Pair, ...], int]:
-        """Return the lowest and the highest of all, and how many are left out between them."""
+        """Return the outermost ranges, and the number left out between them."""
         kept = outermost(sorted((*self.kept, *self.loose)))
         return kept, self.count + len(self.loose) - len(kept)
 
 
 def merged(parts: Iterable[Ranges], edges: frozenset[int]) -> Ranges:
-    """Put ranges of disjoint parts together.
+    """Merge the ranges of disjoint parts.
 
-    `edges` are the first and the last positions of what all parts cover together: there, another
-    part may go on.
+    `edges` are the first and last positions of everything covered. A range that ends there stays
+    loose.
     """
     parts = list(parts)
     joined = joining(run for part in parts for run in part.loose)
@@ -50,7 +50,7 @@ def merged(parts: Iterable[Ranges], edges: frozenset[int]) -> Ranges:
 
 
 def joining(runs: Iterable[Pair]) -> tuple[Pair, ...]:
-    """Sort ranges, and make one of those that touch or overlap."""
+    """Sort ranges and join those that touch or overlap."""
     joined: list[Pair] = []
     for first, last in sorted(runs):
         if joined and first <= joined[-1][1] + 1:
@@ -61,13 +61,15 @@ def joining(runs: Iterable[Pair]) -> tuple[Pair, ...]:
 
 
 def outermost(runs: list[Pair]) -> tuple[Pair, ...]:
-    """Return the lowest and the highest of ranges that are in order."""
+    """Return the lowest and highest of sorted ranges."""
     return tuple(runs) if len(runs) <= KEPT else (*runs[: KEPT // 2], *runs[-KEPT // 2 :])
 
 
 def ranges_of(at: NDArray[np.uint64], edges: frozenset[int]) -> Ranges:
-    """Make ranges of positions in order, shape (n,), one or more; `edges` are the first and last
-    positions of what was covered. Of many ranges, only the outermost become objects.
+    """Return the ranges of sorted positions, shape (n,), n > 0.
+
+    `edges` are the first and last positions covered. If there are many ranges, only the outermost
+    become objects.
     """
     cuts = np.flatnonzero(np.diff(at) != 1)
     firsts = np.concatenate([at[:1], at[cuts + 1]])

@@ -1,7 +1,7 @@
-"""Results read from JSON, or from a worker's message: what structs leave to a decoder's hook.
+"""Decode results from JSON or a worker's message: the decoder hooks for fields of structs.
 
-A case is its head, or its id where the reader has the cases; a decision its fields, or its place in
-a table; a code a number, or a pair of its spelling and its value; a type its name.
+A case is its head, or its id if the reader knows the cases. A decision is its fields, or an index
+into a table. A code is a number, or a pair of spelling and value. A type is its name.
 """
 
 from __future__ import annotations
@@ -38,36 +38,36 @@ from convcheck.semantics.expected import Decision
 
 Types = Mapping[str, DType]
 Hooks = dict[Any, Callable[[Any], Any]]
-_ALIKE = 1 << 15  # cases that reports of several releases share: as many are kept
-_CODES = "BHILQbhilqO?"  # the characters of the numpy types that an array may have
+_ALIKE = 1 << 15  # cache size: cases that reports of several releases share
+_CODES = "BHILQbhilqO?"  # numpy type characters that an array may have
 
 SampleField.register(Answered)  # type: ignore[attr-defined]
 
 
 class CaseHead(Record, frozen=True, kw_only=True):
-    """What tells a case from others."""
+    """The fields that identify a case."""
 
-    #: OPERATOR-VERSION/INPUTS[-to-OUTPUT][/LAYOUT][/NAME=VALUE…]. It is stable.
+    #: OPERATOR-VERSION/INPUTS[-to-OUTPUT][/LAYOUT][/NAME=VALUE…]. Stable across releases.
     id: str
-    #: The types of the inputs; of a node and the one that turns it back, those of the first node.
+    #: The types of the inputs. For a node and its inverse, the inputs of the first node.
     inputs: tuple[str, ...]
-    #: The types of the outputs; empty where they are the answer.
+    #: The types of the outputs; empty if the type is the answer.
     outputs: tuple[str, ...]
-    #: The ranks of the inputs; absent where they are not part of the question.
+    #: The ranks of the inputs; absent if any rank will do.
     ranks: tuple[Count, ...] = ()
-    #: Those that apply, also at their default; one that is left out has the word `default`.
+    #: The attributes that apply, also at their default; an omitted one has the value `default`.
     attributes: dict[str, int | str] = field(default_factory=dict)
-    #: Of a chain, the types in the middle; absent of a single node.
+    #: The intermediate types of a chain; absent for a single node.
     middles: tuple[str, ...] = ()
-    #: How the graph of a chain is built, and options of the backend; absent for none.
+    #: How the graph of a chain is built, and options of the backend.
     setting: dict[str, str] = field(default_factory=dict)
-    #: Of a whole call that is asked as a conversion of its first input, the values of the others,
-    #: as they are written; absent for none.
+    #: The values of the inputs after the first, as written, if a call is asked as a conversion of
+    #: its first input.
     fixed: dict[str, str] = field(default_factory=dict)
 
 
 def case_head(case: Case) -> CaseHead:
-    """Return what tells a case from others."""
+    """Return the head of a case."""
     return CaseHead(
         id=case.id,
         inputs=tuple(t.name for t in case.node_inputs),
@@ -81,7 +81,7 @@ def case_head(case: Case) -> CaseHead:
 
 
 def with_id(result: CaseResult) -> CaseResult:
-    """Return a result to be encoded, with the id of its case in the place of that."""
+    """Return a result to encode, with its case replaced by the id."""
     named: Any = result.case.id
     return replace(result, case=named)
 
@@ -89,10 +89,10 @@ def with_id(result: CaseResult) -> CaseResult:
 def hooks(
     types: Types, cases: Mapping[str, Case] | None = None, rules: Sequence[Decision] = ()
 ) -> Hooks:
-    """Return how each type of field that is left to a hook is made.
+    """Return the decoder hook of each field type.
 
-    `types` are those of the specs, `cases` those that are named by their ids, `rules` the decisions
-    that are named by their places.
+    `types` are those of the specs, `cases` those referenced by id, `rules` the decisions referenced
+    by index.
     """
     known: dict[Decision, Decision] = {}
 
@@ -134,19 +134,19 @@ def hooks(
 
 
 def hook_of(made: Hooks) -> Callable[[type, Any], Any]:
-    """Return the hook of a decoder."""
+    """Return the hook to pass to a decoder."""
 
     def hook(kind: type, found: Any) -> Any:
         try:
             return made[kind](found)
         except msgspec.ValidationError as error:
-            raise ValueError(str(error)) from None  # the decoder adds the path to it
+            raise ValueError(str(error)) from None  # the decoder adds the path
 
     return hook
 
 
 def plain(value: Any) -> Any:
-    """Return what a struct holds that JSON does not know: an encoder's hook."""
+    """Encode what JSON lacks: an encoder's hook."""
     if isinstance(value, TypeName):
         return str(value)
     if isinstance(value, np.ndarray):
@@ -203,9 +203,10 @@ def _array(found: Any) -> Any:
 
 
 def case_named(head: CaseHead, types: Types) -> Case:
-    """Return a case made of its parts; what its id has besides them is the layout.
+    """Return the case of a head.
 
-    Raises ValueError for an id that is not that of its parts, UsageError for unknown types.
+    The layout comes from the id. Raises ValueError if the id contradicts the other fields,
+    UsageError for an unknown type.
     """
     return _case(
         head.id,

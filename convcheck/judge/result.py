@@ -1,4 +1,4 @@
-"""What a run found. Results of parts of a case merge into the case's result."""
+"""The results of a run. Results of parts of a case merge into the result of the case."""
 
 from __future__ import annotations
 
@@ -33,33 +33,34 @@ VERDICTS: tuple[Verdict, ...] = (
     "unsupported",
 )  # fmt: skip
 FAILURES: frozenset[Verdict] = frozenset(("error", "crashed", "fail", "refused", "inconsistent"))
-EVER: frozenset[Verdict] = frozenset(("error", "crashed", "inconsistent"))  # whatever the gate
+# these fail at every gate
+EVER: frozenset[Verdict] = frozenset(("error", "crashed", "inconsistent"))
 Tolerance = Literal["known", "waived"]
 Fault = Literal["stale", "changed", "unmatched", "expired", "vanished"]
 Outcome = Literal["fail", "interrupted", "nothing", "pass"]
 
 
 class TypeName(str):
-    """The name of a type, with its format; None for a type that no spec has."""
+    """The name of a type and its format, which is None if no spec has the type."""
 
     fmt: Format | None
 
     def __new__(cls, name: str, fmt: Format | None = None) -> TypeName:
-        """Name a type."""
+        """Create the name."""
         made = super().__new__(cls, name)
         made.fmt = fmt
         return made
 
 
 if TYPE_CHECKING:
-    Word: TypeAlias = int | str  # a code, or a text
+    Word: TypeAlias = int | str  # a code or a text
     Code: TypeAlias = Word
     CaseField: TypeAlias = Case
     DecisionField: TypeAlias = Decision
     Array: TypeAlias = NDArray[Any]
     AnswersField: TypeAlias = Answers | CallAnswers
     ElsewhereField: TypeAlias = Elsewhere
-else:  # what the hook of judge/reading.py makes
+else:  # built by the hook of judge/reading.py
     Word, Code = by_hook(int, str), by_hook(int, str)
     CaseField, DecisionField = by_hook(Case), by_hook(Decision)
     Array, SampleField = by_hook(np.ndarray), by_hook(tuple)
@@ -67,54 +68,52 @@ else:  # what the hook of judge/reading.py makes
 
 
 def entry_word(value: object) -> Word:
-    """Return an entry of an array of codes, or of texts, as a word. A long text is cut."""
+    """Return a code or text as a word. Long texts are cut."""
     return bounded(value, LONGEST_TEXT) if isinstance(value, str) else int(cast(int, value))
 
 
 class Excuse(Record, frozen=True):
-    """Why a failure does not fail the run: an entry of a list of known failures, or a waiver."""
+    """Why a failure does not fail the run: a list of known failures or a waiver."""
 
-    #: Whether it is known, or accepted for good.
+    #: Whether the failure is known, or accepted for good.
     kind: Tolerance
-    #: The entry's reason.
     reason: str
-    #: The address of an issue, '' for none.
+    #: The URL of an issue, or ''.
     issue: str
     place: Place
 
 
 class Problem(Record, frozen=True):
-    """What is wrong with an entry of a list of known failures. It fails the run.
+    """An error in a list of known failures. It fails the run.
 
-    `repair` is the exact text to have in the place of the entry, '' where it has to go.
+    `repair` is the text that should replace the entry, '' if the entry should go.
     """
 
-    #: What about the entry is not true.
     kind: Fault
     place: Place
-    #: The same in words, with what is there instead.
+    #: What the entry says and what holds instead.
     message: str
     repair: str = ""
 
 
 class Example(Record, frozen=True, tag_field="asked", tag="value"):
-    """One input with what was expected and what came back."""
+    """One input, its expected value and the answer."""
 
-    #: A code or a text for each tensor input.
+    #: A code or a text for each input tensor.
     inputs: tuple[Word, ...]
-    #: A code or a text, or a pattern: <nan>, <-nan> (the sign bit set), <undefined>, <refused>,
-    #: <zero>, <plain-to-x>, <plain>, <parses-to-x>, <parses>.
+    #: A code, a text, or a pattern: <nan>, <-nan> (sign bit set), <undefined>, <refused>, <zero>,
+    #: <plain-to-x>, <plain>, <parses-to-x>, <parses>.
     expected: Word
-    #: Absent where nothing came back.
+    #: Absent if there was no answer.
     got: Word | None = None
-    #: The runtime's own words where nothing came back.
+    #: The runtime's message if there was no answer.
     message: str = ""
 
 
 class Strip(Record, frozen=True):
-    """A tensor as a report shows it: type, shape, and some codes from element `first` on."""
+    """An excerpt of a tensor from element `first` on."""
 
-    #: The spec's name of the type, or of another type the backend's.
+    #: The type's name in the spec, or in the backend if no spec has it.
     type: TypeName
     shape: tuple[Count, ...] = ()
     #: The index of the first element shown, in row-major order.
@@ -124,151 +123,149 @@ class Strip(Record, frozen=True):
 
     @property
     def format(self) -> Format | None:
-        """The format of the type, None for one that is not the spec's."""
+        """The format of the type, None if no spec has it."""
         return self.type.fmt
 
 
 class CallExample(Record, frozen=True, tag_field="asked", tag="call"):
-    """A whole call with what was expected and what came back."""
+    """A whole call, its expected outputs and the answer."""
 
-    #: A tensor for each input.
     inputs: tuple[Strip, ...]
-    #: The outputs under the reading that came closest, or a pattern.
+    #: The outputs under the closest reading, or a pattern.
     expected: tuple[Strip, ...] | str
-    #: Absent where no outputs came back.
+    #: Absent if there were no outputs.
     got: tuple[Strip, ...] | None = None
-    #: The reading that came closest; absent where there is one only.
+    #: The closest reading; absent if there is only one.
     reading: str = ""
-    #: The output and the element of the first difference, element -1 for type or shape; absent for
-    #: no difference.
+    #: Output and element of the first difference, element -1 for a type or shape; absent if there
+    #: is none.
     difference: tuple[int, int] | None = None
-    #: How many elements differ.
+    #: Number of wrong elements.
     wrong: Count = 0
-    #: The runtime's own words where nothing came back.
+    #: The runtime's message if there were no outputs.
     message: str = ""
-    #: The word of each input that decides the element that differs; () where none does.
+    #: The input codes that the wrong element depends on; empty if unknown.
     arguments: tuple[Word, ...] = ()
 
 
 class Group(Record, frozen=True, rename={"decision": "rule"}):
-    """Values of one case under one row of a rule with one kind of wrongness."""
+    """Values of one case, decided by one row, with one kind of error."""
 
-    #: The row that decides them: its place in the table of rules, or all of it.
+    #: The row that decides them: an index into the table of rules, or the row itself.
     decision: DecisionField
     verdict: Verdict = "pass"
-    #: The kind of wrongness; absent where there is none.
+    #: The kind of error; absent if there is none.
     kind: str = ""
-    #: How many values are in the group.
+    #: Number of values in the group.
     count: Count = 0
-    #: How many values the row decided.
+    #: Number of values that the row decides.
     of: Count = 0
-    #: A hash of the inputs and answers, whatever their order; absent for right answers.
+    #: A hash of inputs and answers in any order; absent for right answers.
     digest: str = ""
-    #: The reading taken as the backend's; absent where there is one only.
+    #: The reading that the backend follows; absent if there is only one.
     reading: str = ""
-    #: Where it shows, if not everywhere: alone, odd tail ….
+    #: The placement, if the error does not occur in all: alone, odd tail ….
     placement: str = ""
-    #: Pairs of inputs, both included, between which every value asked is in the group; of cases
-    #: with one input.
+    #: Pairs of inputs, ends included. Every value asked between them is in the group. Only for
+    #: cases with one input.
     ranges: tuple[tuple[Code, Code], ...] = ()
-    #: Ranges left out in the middle of `ranges`.
+    #: Number of ranges left out in the middle of `ranges`.
     more_ranges: Count = 0
-    #: The first and, where it is another, the extreme.
+    #: The first example and, if it is another, the one that is farthest off.
     examples: tuple[Example | CallExample, ...] = ()
-    #: Absent where the failure counts.
+    #: Absent if the failure counts.
     excuse: Excuse | None = None
-    #: In a report, the id of the finding that it is of; absent where nothing is wrong.
+    #: In a report, the id of its finding; absent if nothing is wrong.
     finding: str = ""
 
 
-Names = tuple[str, ...]  # of causes that are at work together, the one that comes first first
+Names = tuple[str, ...]  # causes that act together, in the order of application
 
 
 class CauseInWords(Record, frozen=True):
-    """A cause of the catalogue, as reports tell it."""
+    """A cause of the catalogue as reports describe it."""
 
     name: str
-    #: What it does otherwise than the rules: a sentence without its subject.
+    #: How it departs from the rules: a predicate without its subject.
     says: str
-    #: Its rank in the catalogue, from 0: the likeliest first.
+    #: Its rank in the catalogue, from 0, likeliest first.
     order: Count
-    #: Attribute -> the value that it takes it for, whatever is given.
+    #: Attribute -> the value that it assumes in place of the given one.
     under: tuple[tuple[str, str], ...] = ()
 
 
 class ExplainedCase(Record, frozen=True, kw_only=True):
-    """A case of which a cause gives every answer."""
+    """A case whose answers a cause explains completely."""
 
     case: str
-    #: How many answers a rule decides.
+    #: Number of answers that a rule decides.
     answers: Count
-    #: How many of them are wrong.
+    #: Number of wrong answers.
     wrong: Count
 
 
 class Near(Record, frozen=True):
-    """How many answers of a case a cause gives that does not give them all."""
+    """A cause that explains some answers of a case."""
 
     #: The name of the cause.
     name: str
-    #: How many answers it gives.
+    #: Number of answers that it explains.
     count: Count
 
 
 class Fit(Record, frozen=True):
-    """Causes that give every answer that was judged, under one reading of the rules they leave."""
+    """Causes that explain every judged answer, under one reading of the rules they leave alone."""
 
-    #: Their names.
     names: Names
-    #: The reading, by its number.
+    #: The number of the reading.
     reading: Count = 0
-    #: Whether it is given in whole vectors only: the same inputs are right elsewhere.
+    #: Whether only whole vectors are wrong: the same inputs are right elsewhere.
     whole_vectors: bool = False
 
 
 class CaseDiagnosis(Record, frozen=True):
-    """What was found when causes were tried on the answers to a case that fails."""
+    """The result of the search for causes of a failing case."""
 
-    #: How many answers a rule decides: these a cause has to give.
+    #: Number of answers that a rule decides and a cause has to explain.
     answers: Count
-    #: How many of them are wrong.
+    #: Number of wrong answers.
     wrong: Count
-    #: What gives them all, the plainest first; () where nothing does.
+    #: The causes that explain all answers, simplest first; empty if none does.
     fits: tuple[Names, ...] = ()
-    #: What comes closest where nothing does; or everything that gives a wrong answer, if asked for.
+    #: The closest causes if none explains all; on request, every cause that explains a wrong
+    #: answer.
     near: tuple[Near, ...] = ()
-    #: Where the search ended in an error of convcheck's own: that. Then nothing was found.
+    #: The message of an internal error that ended the search. There are no findings then.
     fault: str = ""
-    #: How many answers to inputs besides the vectors are wrong: what fits gives these, too.
+    #: Number of wrong answers to inputs outside the vectors, which `fits` explain as well.
     beside: Count = 0
-    #: Whether the same inputs are right alone, in short tensors or in a tail.
+    #: Whether only whole vectors are wrong: the same inputs are right alone or in a tail.
     whole_vectors: bool = False
-    #: If two causes fit only together: for failing groups, by their digests, which of them give the
+    #: If only two causes together fit: digest of a failing group -> the causes that explain its
     #: example alone.
     alone: tuple[tuple[str, Names], ...] = ()
 
 
 Shown = Example | CallExample
-Laws = tuple[str, ...]  # what fits, in words, the plainest first
-Fits = tuple[tuple[str, Laws], ...]  # kinds of input ('' for all) with the laws that fit each
+Laws = tuple[str, ...]  # the laws that fit, in words, simplest first
+Fits = tuple[tuple[str, Laws], ...]  # kind of input ('' for all), and the laws that fit it
 
 
 class Answered(Record, frozen=True, eq=False):
-    """Elements of a row with what came of them: all, or a spread of very many.
+    """Elements of a row with their answers: all, or a spread of very many.
 
-    `state` is that of `Answers`; of codes, every NaN is the same. Arrays of shape (n,).
+    `state` is that of `Answers`. All NaN codes are made equal. Arrays of shape (n,).
     """
 
-    #: The codes of each input.
     inputs: tuple[Array, ...]
-    #: The code that was answered, where one was.
+    #: The answered code, if `state` is ANSWERED.
     got: Array
     state: Array
-    #: The runtime's words, by the position of an element.
+    #: The runtime's message by element.
     messages: Mapping[int, str]
 
     def __getitem__(self, i: int) -> Example:
-        """Return one element as an example; nothing was expected of it."""
+        """Return one element as an example without an expected value."""
         inputs = tuple(entry_word(tensor[i]) for tensor in self.inputs)
         got = entry_word(self.got[i]) if self.state[i] == ANSWERED else None
         return Example(inputs, "<undefined>", got, self.messages.get(i, ""))
@@ -285,20 +282,18 @@ if TYPE_CHECKING:
 class Surveyed(Record, frozen=True, rename={"decision": "rule"}):
     """What a backend did with the inputs of one row in one case.
 
-    `fits` are the laws (of a disputed row: the readings) that fit all its answers, by kind of
-    input; () where it gave none. `message` are its words for the first input that it refused or
-    that killed it, `unsupported` tells that the case could not be put to it at all. `elsewhere`
-    counts inputs that another placement answered otherwise, `odd` answers that no law fits, of
-    which `examples` are some; `sample` is a spread of all. Equal `digest`s mean equal answers,
-    every NaN being the same.
+    `fits` are the laws that fit all answers by kind of input (for a disputed row, the readings), ()
+    if there were none. `message` is the runtime's for the first input that it refused or that
+    killed it. `unsupported`: the case cannot be sent to the backend. `elsewhere` counts inputs with
+    another answer in another placement, `odd` counts answers that no law fits, with some as
+    `examples`. `sample` is a spread of all inputs. Equal `digest`s mean equal answers if all NaNs
+    are taken as equal.
     """
 
     decision: DecisionField
-    #: How many inputs were asked.
     asked: Count
     fits: Fits = ()
     refused: Count = 0
-    #: How many inputs killed it.
     crashed: Count = 0
     elsewhere: Count = 0
     odd: Count = 0
@@ -310,49 +305,49 @@ class Surveyed(Record, frozen=True, rename={"decision": "rule"}):
 
 
 class CaseResult(Record, frozen=True):
-    """A case and what was found."""
+    """A case and its result."""
 
     case: CaseField
-    #: The first of error (a fault of convcheck), crashed (the runtime died), fail (a wrong value),
-    #: refused (it raised where an answer was due), inconsistent (the same inputs got other bits in
-    #: another place, length, alignment or with other options), tolerated (as a reading of a
-    #: disputed rule has it), pass, undefined (not judged) and unsupported (declined before any
-    #: value mattered) that one of its groups has.
+    #: The first of these that one of its groups has: error (a fault of convcheck), crashed (the
+    #: runtime died), fail (a wrong value), refused (it raised although an answer was expected),
+    #: inconsistent (the same inputs got other bits in another place, length, alignment or with
+    #: other options), tolerated (follows one reading of a disputed rule), pass, undefined (not
+    #: judged), unsupported (declined before any value mattered).
     verdict: Verdict
-    #: Values, or whole calls, that were asked.
+    #: Number of values, or of whole calls, that were asked.
     checked: Count = 0
     #: Absent for edge.
     coverage: Coverage = "edge"
     groups: tuple[Group, ...] = ()
-    #: The runtime's own words where it could not be asked.
+    #: The runtime's message if the case could not be asked.
     message: str = ""
-    #: Calls that were not asked, since their answers are too large.
+    #: Number of calls skipped because their answers are too large.
     left_out: Count = 0
-    #: Of a case that fails as a whole; absent where the failure counts.
+    #: For a case that fails as a whole; absent if the failure counts.
     excuse: Excuse | None = None
-    #: None where no cause was tried: nothing fails, or what fails is no conversion's doing.
+    #: Absent if no cause was searched for: nothing fails, or no conversion can be the cause.
     diagnosis: CaseDiagnosis | None = None
-    #: In a report, the id of the finding of a case that fails as a whole, else ''.
+    #: In a report, the id of the finding if the case fails as a whole, else ''.
     finding: str = ""
-    #: Of a survey, what was done in rows that leave the answer open.
+    #: For a survey: what the backend does in rows that leave the answer open.
     rows: tuple[Surveyed, ...] = ()
-    #: From a worker that is asked for them: the answers that were judged.
+    #: From a worker on request: the answers that were judged.
     answers: AnswersField | None = None
 
     @property
     def values_judged(self) -> int:
-        """How many of the elements or calls asked a rule decides: those that are not undefined."""
+        """The number of elements or calls that a rule decides."""
         main = (group for group in self.groups if not group.placement)
         return self.checked - sum(g.count for g in main if g.verdict == "undefined")
 
     @property
     def excused(self) -> bool:
-        """Whether all that fails is in a list of known failures."""
+        """Whether every failure is in a list of known failures."""
         failing = [group for group in self.groups if group.verdict in FAILURES]
         return all(group.excuse for group in failing) if failing else bool(self.excuse)
 
     def gates(self, level: Level) -> bool:
-        """Return whether the case fails a run gated at `level` and stronger."""
+        """Return whether the case fails a run gated at `level`."""
         if self.verdict not in FAILURES:
             return False
         whole = not any(group.verdict == self.verdict for group in self.groups)
@@ -361,86 +356,80 @@ class CaseResult(Record, frozen=True):
 
 # Parts of a case ----------------------------------------------------------------------------
 
-RIGHT = "right"  # and whether that is `pass` or `tolerated` is found out at the end
+RIGHT = "right"  # `pass` or `tolerated`, decided when the whole case is tallied
 SORTS = ("undefined", RIGHT, "refused", "crashed", "error", "fail")
 BY_CALL = -1
 
 
 class Key(Record, frozen=True, order=True):
-    """A decision, a reading of it, what became of the elements, and in what way.
+    """A decision, a reading of it, and the outcome of elements under both.
 
-    Of whole calls, each has a reading of its own: `reading` is BY_CALL, and `named` the one that is
-    taken as the backend's, '' where every one is. `placement` is '' for what is counted, a
-    placement's name for what is asked another time, too.
+    For whole calls `reading` is BY_CALL and `named` the reading that the backend follows, '' if it
+    follows all. `placement` is '' for answers that count, else the placement that repeats them.
     """
 
     decision: Count
     reading: int
-    #: What became of the elements: one of SORTS.
+    #: The outcome: one of SORTS.
     sort: str
-    #: In what way they are wrong, in words; '' where they are not.
+    #: The kind of error in words, '' for none.
     kind: str = ""
     placement: str = ""
     named: str = ""
 
 
 class PlacedExample(Record, frozen=True):
-    """An example with its position among the inputs in the order of their values, and how far off
-    it is in steps of the destination.
-    """
+    """An example, its position in the order of values, and its error."""
 
     position: Count
-    #: How many steps of the destination the answer is off.
+    #: The error of the answer in steps of the destination.
     error: float
     example: Example | CallExample
 
 
 class TallyEntry(Record, frozen=True):
-    """The elements of a key: a count, a sum of hashes, where they are, two of them.
+    """The elements of a key: count, digest, ranges, and two examples.
 
-    Of what is right under the only reading of its rule there is just the count.
+    Right answers to an undisputed rule have a count only.
     """
 
     count: Count
-    #: The digest of (input, answer) pairs, a sum (see judge/digest.py).
+    #: The digest of (input, answer) pairs (see judge/digest.py).
     digest: Digest = ""
     ranges: Ranges = Ranges()
     #: The example at the lowest position.
     first: PlacedExample | None = None
-    #: The example that is farthest off, the lowest of several.
+    #: The example with the largest error, at the lowest position.
     extreme: PlacedExample | None = None
 
 
 class Whole(Record, frozen=True):
-    """What a result is made of besides its groups, where a tally has all vectors of a case."""
+    """The rest of a case's result, for a tally of all its vectors."""
 
     coverage: Coverage
-    #: the runtime's own words where it declined the case, or what was not asked
+    #: the runtime's message if it declined the case, or a note on skipped calls
     message: str = ""
-    #: how many calls were not asked since their answers would be too large
+    #: number of calls skipped because their answers would be too large
     left_out: int = 0
-    #: where the groups do not tell
+    #: overrides the verdict of the groups
     verdict: Verdict | None = None
-    #: whether what is right has examples
     show_all: bool = False
-    #: what explains the answers, where causes were tried
     diagnosis: CaseDiagnosis | None = None
 
 
 class Tally(Record, frozen=True):
-    """The tally of a part of a case, or of several; where it has `whole`, of all of its vectors.
+    """The tally of one or several parts of a case.
 
-    `asked` counts the elements of each decision, or the calls in which it decides some; `covered`
-    are the positions asked, as ranges. `faults` are groups of answers that had no form, of calls
-    that failed for no element's sake, and of what is inconsistent. `declined` counts elements of
-    calls that were, and `vectors` those of `asked` that are not of a span. `decisions` are those
-    that are named by number. `fits` is what gives all of its answers, the plainest first; None
-    where no cause was tried. `search_fault` is the error of convcheck's own in which the search for
-    that ended, '' where it did not.
+    `whole` is set if these are all vectors of the case. `asked` counts the elements of each
+    decision, or the calls in which it decides some. `covered` are the ranges of positions asked.
+    `faults` are groups of malformed answers, of calls that failed without an element to blame, and
+    of inconsistent answers. `declined` counts elements of declined calls. `vectors` counts the part
+    of `asked` that is not from a span. `decisions` are those that keys number. `fits` are the
+    causes that explain all answers, simplest first, or None without a search. `search_fault` is the
+    internal error that ended the search, or ''.
     """
 
     asked: Mapping[int, int]
-    #: What was counted, by key.
     entries: tuple[tuple[Key, TallyEntry], ...]
     covered: tuple[Pair, ...] = ()
     faults: tuple[Group, ...] = ()
@@ -453,12 +442,12 @@ class Tally(Record, frozen=True):
 
     @property
     def checked(self) -> int:
-        """How many elements, or calls, were asked."""
+        """The number of elements, or calls, asked."""
         return sum(e.count for k, e in self.entries if not k.placement and k.reading <= 0)
 
     @property
     def answered(self) -> bool:
-        """Whether anything came back."""
+        """Whether there are any answers."""
         return bool(self.entries or self.faults)
 
     @property
@@ -474,15 +463,15 @@ class Tally(Record, frozen=True):
 
 
 class Part(Record, frozen=True):
-    """What there is of a case: a tally, or a result of its vectors that could not be tallied.
+    """The finished part of a case: a tally, or the result of vectors that cannot be tallied.
 
-    `units` counts what was put together, of a case whose spans have so many `codes`, 0 for none.
-    `lost` is what went wrong with a unit as a whole.
+    `units` counts finished units. `codes` is the number of codes, or samples, to sweep, 0 for none.
+    `lost` is the result of a unit that failed as a whole.
     """
 
     case: CaseField
     codes: Count = 0
-    #: Whether its spans are of samples, not of codes.
+    #: Whether spans count samples instead of codes.
     sampled: bool = False
     vectors: CaseResult | None = None
     tally: Tally | None = None
@@ -491,17 +480,17 @@ class Part(Record, frozen=True):
 
     @property
     def firsts(self) -> range:
-        """Return the first code, or sample, of each span."""
+        """The first code, or sample, of each span."""
         return range(0, self.codes, SAMPLED_SPAN if self.sampled else span_size(self.case))
 
     @property
     def complete(self) -> bool:
-        """Return whether every unit of the case is there."""
+        """Whether every unit of the case is finished."""
         return self.units == 1 + len(self.firsts)
 
     @property
     def failing(self) -> bool:
-        """Return whether a failure was found already."""
+        """Whether a failure was found already."""
         found = self.vectors is not None and self.vectors.verdict in FAILURES
         return found or self.lost is not None or (self.tally is not None and self.tally.failing)
 
@@ -510,26 +499,26 @@ class Part(Record, frozen=True):
 
 
 class BackendInfo(Record, frozen=True):
-    """The backend as it names itself."""
+    """The backend as it describes itself."""
 
     name: str
-    #: Its version, and how it is set.
+    #: Its version and settings.
     version: str
-    #: What --backend was given, '' where not known.
+    #: The argument of --backend, '' if unknown.
     address: str = ""
 
 
 class Shard(Record, frozen=True):
-    """A part of a plan: of its cases those at position `index` - 1, and every `of`-th from there.
+    """Every `of`-th case of a plan, starting at position `index` - 1.
 
-    `plan` is a hash of the ids of all of them, in order.
+    `plan` is a hash of the ids of all cases, in order.
     """
 
     #: From 1.
     index: Annotated[int, Meta(ge=1)]
     of: Annotated[int, Meta(ge=1, le=10**9)]
     plan: str
-    #: The options that all shards have to share, as they were given: ("--seed", "1").
+    #: The options that all shards must share, as given: ("--seed", "1").
     options: tuple[tuple[str, str], ...] = ()
 
 
@@ -538,41 +527,38 @@ class Cpu(Record, frozen=True):
 
     #: As the operating system names it.
     model: str
-    #: Those by which kernels of conversions are chosen, in alphabetical order.
+    #: The features that conversion kernels are selected by, sorted.
     features: tuple[str, ...]
     #: Logical processors of the machine.
     count: int | None
 
 
 class Environment(Record, frozen=True):
-    """Where a run took place."""
+    """The machine and the software of a run."""
 
     #: Operating system and architecture.
     platform: str
     cpu: Cpu
-    #: Logical processors that the run could use.
+    #: Logical processors available to the run.
     threads: int | None
-    #: Python and the libraries; None for one that is not installed.
+    #: Python and the libraries; null if not installed.
     versions: dict[str, str | None]
 
 
 class Timing(Record, frozen=True):
-    """When a run took place. Equal runs differ in it, so that their JSON does not have it."""
+    """When a run took place. JSON omits it, so that equal runs have equal reports."""
 
-    #: When asking began.
     began: datetime
-    #: How long it took.
     seconds: float
-    #: How long workers took for a case, by its id; not of what an earlier run had asked.
+    #: Case id -> seconds in workers, without cases from an earlier run.
     cases: Mapping[str, float] = {}
 
 
 class WholeRun(Record, frozen=True):
-    """A run, in so far as reports of a part of it need it."""
+    """The facts of a whole run that reports of a part need."""
 
-    #: The letter of each cause by its name.
+    #: Cause name -> its letter.
     letters: Mapping[str, str]
-    #: All cases that were judged.
     judged: tuple[CaseField, ...]
 
 
@@ -580,60 +566,58 @@ class RunResult(Record, frozen=True):
     """A whole run, or a shard of one."""
 
     backend: BackendInfo
-    #: Which vectors were asked.
     tier: str
-    #: The gate: failures of rules at this level and stronger fail the run.
+    #: The gate: only failures of rules at this level or stronger fail the run.
     level: Level
-    #: A sha256 of the vectors of each spec that the plan asks.
+    #: A SHA-256 of the vectors of each spec in the plan.
     corpora: tuple[tuple[str, str], ...]
-    #: In the order of the plan.
     cases: tuple[CaseResult, ...]
-    #: Remarks on the run, such as that vectors were made again for an edited spec.
+    #: Remarks, such as that vectors were regenerated for an edited spec.
     notes: tuple[str, ...] = ()
-    #: Whether it was ended before all cases were done.
+    #: Whether it ended before all cases were finished.
     interrupted: bool = False
-    #: How often a worker had to be started anew.
+    #: How often a worker was restarted.
     restarts: Count = 0
-    #: Which part of the plan this is; absent for the whole of it.
+    #: The shard of the plan; absent for all of it.
     shard: Shard | None = None
-    #: Where it ran, None for here.
+    #: The machine of the run; absent for this one.
     environment: Environment | None = None
-    #: The list of known failures that it was held against.
+    #: The list of known failures that it was compared with.
     known: str = ""
-    #: What is wrong with that list.
+    #: The errors in that list.
     problems: tuple[Problem, ...] = ()
-    #: Whether the inputs asked are a user's own (--inputs), not the tier's.
+    #: Whether the inputs are the user's (--inputs), not the tier's.
     own_inputs: bool = False
-    #: What there is of cases that are not done, of which `cases` have the result so far.
+    #: The parts of unfinished cases; `cases` has their results so far.
     parts: tuple[Part, ...] = ()
-    #: Whether a number of failures ended the run; then the cases are those that were finished.
+    #: Whether it ended at a number of failures. Then `cases` are the finished ones.
     ended_early: bool = False
-    #: Whether what was answered was asked again in other ways.
+    #: Whether answers were asked for again in other ways.
     consistency: bool = False
-    #: None where it is not known, as of a report that was read.
+    #: Absent if unknown, as in a report that was read.
     timing: Timing | None = None
-    #: The causes that the diagnoses of cases name.
+    #: The causes named in diagnoses.
     causes: tuple[CauseInWords, ...] = ()
-    #: Whether no causes were tried on what fails.
+    #: Whether the search for causes was off.
     without_causes: bool = False
     #: Whether it is a survey of what the standard leaves open: nothing is judged.
     survey: bool = False
-    #: Of a part of a run, the run.
+    #: For a part of a run, the run.
     whole: WholeRun | None = None
 
     @property
     def corpus(self) -> str:
-        """Hash the vectors asked."""
+        """A hash of the vectors asked."""
         return corpus_of(self.corpora)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What there is to say of the run as a whole."""
+        """The remarks on the run as a whole."""
         return (*self.notes, *remarks(self.restarts, self.cases))
 
     @property
     def outcome(self) -> Outcome:
-        """Say how the run ended: `fail` before `interrupted` before `nothing` was judged."""
+        """The outcome: `fail` wins over `interrupted`, and that over `nothing` judged."""
         if self.problems or any(case.gates(self.level) for case in self.cases):
             return "fail"
         if self.interrupted:
@@ -643,14 +627,12 @@ class RunResult(Record, frozen=True):
 
 
 def corpus_of(corpora: tuple[tuple[str, str], ...]) -> str:
-    """Hash the vectors of several specs, given a sha256 of each, in hexadecimal digits."""
+    """Return the hash of the vectors of several specs, in hexadecimal, given a SHA-256 of each."""
     return hashlib.sha256(json.dumps(sorted(corpora)).encode()).hexdigest()
 
 
 def remarks(restarts: int, cases: tuple[CaseResult, ...]) -> tuple[str, ...]:
-    """Say how often the backend was restarted, how many calls were not asked, and of what no causes
-    were found for an error of convcheck's own.
-    """
+    """Return remarks on restarts, skipped calls, and failed searches for causes."""
     said = [f"the backend was restarted {plural(restarts, 'time')}"] if restarts else []
     if left := sum(case.left_out for case in cases):
         said.append(not_asked(left))
@@ -661,19 +643,20 @@ def remarks(restarts: int, cases: tuple[CaseResult, ...]) -> tuple[str, ...]:
 
 
 def search_failed(fault: str) -> str:
-    """Say that no causes were found, for an error of convcheck's own."""
+    """Return a remark on a failed search for causes."""
     return f"the search for causes failed, a fault of convcheck: {fault}"
 
 
 def not_asked(count: int) -> str:
-    """Say that calls were left out."""
+    """Return a remark on skipped calls."""
     calls = f"{plural(count, 'call')} {'was' if count == 1 else 'were'} not asked"
     return f"{calls}: an answer of more elements than CONVCHECK_MAX_ELEMENTS allows"
 
 
 def gates(group: Group, level: Level) -> bool:
-    """Return whether a group fails a run at `level`: a crash and what is inconsistent always, else
-    as strong as the gate.
+    """Return whether a group fails a run gated at `level`.
+
+    A crash, an error or an inconsistency fails it at every level.
     """
     if group.verdict not in FAILURES or group.excuse:
         return False
@@ -683,6 +666,6 @@ def gates(group: Group, level: Level) -> bool:
 
 
 def case_verdict(groups: tuple[Group, ...]) -> Verdict:
-    """Return the first of the verdicts, in their order, that is present."""
+    """Return the most serious verdict of the groups."""
     present = {group.verdict for group in groups}
     return next((v for v in VERDICTS if v in present), "undefined")

@@ -1,9 +1,8 @@
-"""Judge the answers to chunk after chunk of consecutive codes against runs of expectations.
+"""Judge the answers to chunks of consecutive codes against runs of expectations.
 
-What is expected of many codes at once is compared at once, and an answer that is not that is
-evaluated by itself. A *streak* is codes in a row of which the same is expected, and to which the
-same came, or of which all are undefined: one of them is judged for all. No array is longer than a
-chunk.
+Codes with the same expectation are compared at once, and only the answers that differ are evaluated
+one by one. A *streak* is a run of codes with the same expectation and either the same answer or an
+undefined one: one code is judged for all. No array is longer than a chunk.
 """
 
 from __future__ import annotations
@@ -37,40 +36,37 @@ from convcheck.vectors.model import VectorSet
 from convcheck.wording import plural
 
 Index = NDArray[np.intp]
-_MANY = 64  # tallies of chunks are merged when there are so many
+_MANY = 64  # tallies of chunks are merged at this number
 
 
 def codes_from(case: Case, first: int, count: int) -> Codes:
-    """Return consecutive codes of a case's source."""
+    """Return consecutive codes of a case's source type."""
     codes = np.arange(first, first + count, dtype=np.int64)
     return codes.astype(case.inputs[0].format.storage)
 
 
 @dataclass
 class _Streak:
-    """A streak that may go on."""
+    """A streak that the next chunk may continue."""
 
     run: Constant
     begin: int
     end: int
-    #: The first answer.
     first: int
-    #: The last answer.
     last: int
-    #: The digest of the answers, None if all are the same.
+    #: The digest of the answers, None if all are equal.
     digest: int | None = None
 
     def total(self, itemsize: int) -> int:
-        """Return the digest of the answers, of so many bytes each."""
         if self.digest is not None:
             return self.digest
         return digest_of_constant(self.begin, self.end - self.begin, self.first, itemsize)
 
 
 class SweepJudge:
-    """What was found of the chunks so far.
+    """The tally of the chunks so far.
 
-    Of a chunk, all codes are of one sign: positions rise, or fall, where the codes rise.
+    The codes of a chunk share a sign, so positions are monotone.
     """
 
     def __init__(self, case: Case, program: Program, form: Decision, out: Codes) -> None:
@@ -80,13 +76,13 @@ class SweepJudge:
         self.out = out
         self.agreed = [len(decision.readings) == 1 for decision in program.decisions]
         self.right: dict[int, int] = defaultdict(int)  # elements by row
-        self.streak: _Streak | None = None  # the last one, which may go on
+        self.streak: _Streak | None = None  # the last streak, which may continue
         self.found: list[Tally] = []
-        self.covered: list[tuple[int, int]] = []  # codes of one sign, as (begin, end)
-        self.turn = 1 << (self.source.bits - 1)  # where another sign begins
+        self.covered: list[tuple[int, int]] = []  # (begin, end) of covered codes, each of one sign
+        self.turn = 1 << (self.source.bits - 1)  # the first code of the other sign
 
     def chunk(self, at: int, pieces: list[Piece]) -> None:
-        """Judge what is in the output buffer, the answers to the codes from `at` on."""
+        """Judge the answers in the output buffer, to the codes from `at` on."""
         looked: list[Index] = []
         rest: list[tuple[int, int]] = []
         for piece in pieces:
@@ -110,13 +106,13 @@ class SweepJudge:
                 self._cover(*one)
 
     def keep(self, tally: Tally) -> None:
-        """Put the tally of codes to it that were asked otherwise."""
+        """Add the tally of codes that were asked in another way."""
         self.found.append(tally)
         if len(self.found) >= _MANY:
             self.found = [merge(self.found)]
 
     def tally(self) -> Tally:
-        """Put together what was found in the chunks, and what is right."""
+        """Return the merged tally of all chunks."""
         self._end_streak()
         covered = joining(self._pair(*ends) for ends in self.covered)
         asked = {row: count for row, count in self.right.items() if count}
@@ -126,25 +122,22 @@ class SweepJudge:
         return merge([tally, *self.found])
 
     def _cover(self, begin: int, end: int) -> None:
-        """Note that codes of one sign were judged."""
         if self.covered and self.covered[-1][1] == begin and begin != self.turn:
             begin = self.covered.pop()[0]
         self.covered.append((begin, end))
 
     def _pair(self, begin: int, end: int) -> Pair:
-        """Return the positions of codes of one sign from `begin` up to `end`, ends included."""
         first, last = position_of(self.source, begin), position_of(self.source, end - 1)
         return (first, last) if first <= last else (last, first)
 
     def _not_right(self, piece: Piece, got: Codes) -> NDArray[np.bool_]:
-        """Return which answers to the codes of a piece are not known to be right."""
         run = piece[0]
         if isinstance(run, Unknown) or not self.agreed[run.row]:
             return np.ones(len(got), bool)
         return unlike(piece, got, self.source, self.target)
 
     def _note_streak(self, run: Constant, begin: int, got: Codes) -> bool:
-        """Note a streak, or that the last one goes on; tell whether the answers are one."""
+        """Start or continue a streak. Return whether the answers are one."""
         same = bool((got == got[0]).all())
         if not (same or _undefined(run)):
             return False
@@ -168,7 +161,7 @@ class SweepJudge:
         return True
 
     def _end_streak(self) -> None:
-        """Tally the last streak: its lowest code, for all."""
+        """Tally the last streak by its lowest code."""
         streak, self.streak = self.streak, None
         if streak is None:
             return
@@ -191,10 +184,9 @@ class SweepJudge:
         self.keep(Tally({streak.run.row: count}, entries, (pair,), decisions=one.decisions))
 
     def _settle(self, at: int, index: Index, covered: tuple[Pair, ...]) -> None:
-        """Evaluate elements of a chunk one by one: those of the codes covered that are not known to
-        be right.
+        """Evaluate the elements at `index` one by one.
 
-        The codes are made anew: what a backend did to its input is no code that was asked.
+        The codes are recomputed because the backend may have overwritten its input.
         """
         codes, got = (at + index).astype(self.source.storage), self.out[index]
         faults: tuple[Group, ...] = ()
@@ -206,7 +198,6 @@ class SweepJudge:
         self.keep(replace(tally, faults=faults))
 
     def _stranger(self, codes: Codes, got: Codes) -> Group:
-        """Make the group of answers that are no codes of the type, with the lowest as example."""
         at = lowest(self.source, codes)
         one, answer = codes[[at]], got[[at]]
         message = f"{int(answer[0]):#x}, {len(got)} of {plural(len(self.out), 'element')}"
@@ -221,7 +212,7 @@ class SweepJudge:
 def unlike(
     piece: Piece, got: Codes, source: Numeric, target: Numeric, reading: int = 0
 ) -> NDArray[np.bool_]:
-    """Return which answers to the codes of a piece of a run are not known to be as it says."""
+    """Return a mask of answers that may differ from the outcome of a run."""
     run, begin, end = piece
     if isinstance(run, Constant):
         code, pattern = run.outcomes[min(reading, len(run.outcomes) - 1)]
@@ -229,7 +220,7 @@ def unlike(
             return np.asarray(got != got.dtype.type(code))
         if pattern != UNDEFINED:
             said = Reading(np.asarray(code, got.dtype), np.asarray(pattern, np.uint8))
-            # of numbers, it does not matter what they come from
+            # the source does not matter for numbers
             wrong, strange = ~matching(said, got, target, source, got), strangers(target, got)
             return wrong if strange is None else wrong | strange
     if isinstance(run, Affine):
@@ -243,7 +234,6 @@ def unlike(
 
 
 def _undefined(run: Constant) -> bool:
-    """Return whether nothing is due, under any reading."""
     return all(pattern == UNDEFINED for _, pattern in run.outcomes)
 
 

@@ -1,7 +1,7 @@
-"""What was found in a part of a case. Tallies of parts merge, in any order, into the case's.
+"""Merge the tallies of parts of a case, in any order, into the case's result.
 
-Readings of a disputed rule hold for a case as a whole, so a tally counts under each of them, and
-only when all parts are there is one taken as the backend's.
+A reading of a disputed rule holds for a whole case. So a tally counts under each reading, and the
+reading that the backend follows is chosen at the end.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import Coverage
 
 _WRONG = SORTS[2:]
-MAIN = "bulk"  # the placement of vectors whose codes are all asked again, and counted, in a sweep
+MAIN = "bulk"  # the placement of vectors that a sweep asks again and counts
 
 
 def named(decisions: Sequence[Decision], entries: Iterable[Key]) -> dict[int, Decision]:
-    """Return the decisions that keys name, by their numbers."""
+    """Return the decisions that the keys number."""
     return {i: decisions[i] for i in sorted({key.decision for key in entries})}
 
 
@@ -73,7 +73,7 @@ def merge(tallies: Iterable[Tally]) -> Tally:
 
 
 def _fitting_all(parts: Sequence[tuple[Fit, ...] | None]) -> tuple[Fit, ...] | None:
-    """Return what gives the answers of every part; None where causes were not tried on one."""
+    """Return the causes that explain every part, None if a part was not searched."""
     known = [fits for fits in parts if fits is not None]
     if not known or len(known) < len(parts):
         return None
@@ -86,7 +86,7 @@ def _name_of(fault: Group) -> tuple[str, ...]:
 
 
 def _lower(one: Group | None, other: Group) -> Group:
-    """Choose one of two faults of a kind: it must not matter which came first."""
+    """Return the fault to show, independent of the order of arguments."""
     return other if one is None else min(one, other, key=_place_of)
 
 
@@ -95,7 +95,7 @@ def _place_of(fault: Group) -> tuple[tuple[object, ...], str]:
 
 
 def combined(entries: list[TallyEntry], edges: frozenset[int]) -> TallyEntry:
-    """Make one of the entries of a key in disjoint parts, given the edges of what they cover."""
+    """Merge the entries of one key. `edges` are the ends of the covered ranges."""
     firsts = [e.first for e in entries if e.first]
     extremes = [e.extreme for e in entries if e.extreme]
     digests = [int(e.digest, 16) for e in entries if e.digest]
@@ -111,9 +111,9 @@ def combined(entries: list[TallyEntry], edges: frozenset[int]) -> TallyEntry:
 def finish(
     case: Case, tally: Tally, coverage: Coverage, others: tuple[Group, ...] = ()
 ) -> CaseResult:
-    """Return the case's result, with the reading of each rule that has the fewest wrong answers.
+    """Return the case's result, taking for each rule the reading with the fewest wrong answers.
 
-    `others` are groups found otherwise.
+    `others` are additional groups.
     """
     groups = (*_groups(case.inputs[0].format, tally), *tally.faults, *others)
     found = None if others else _diagnosis(tally, groups)
@@ -122,7 +122,7 @@ def finish(
 
 
 def _diagnosis(tally: Tally, groups: Sequence[Group]) -> CaseDiagnosis | None:
-    """Return what explains the answers of all parts of a case that fails, where that was tried."""
+    """Return the causes that explain all parts of a failing case, None without a search."""
     failing = [group for group in groups if group.verdict in FAILURES]
     if (tally.fits is None and not tally.search_fault) or not failing:
         return None
@@ -138,7 +138,7 @@ def _diagnosis(tally: Tally, groups: Sequence[Group]) -> CaseDiagnosis | None:
 
 
 def finish_whole(case: Case, tally: Tally) -> CaseResult:
-    """Return the result of a case all of whose vectors are in a tally."""
+    """Return the result of a case from a tally of all its vectors."""
     whole = tally.whole
     assert whole is not None  # noqa: S101
     groups = (*_groups(case.inputs[0].format, tally), *tally.faults)
@@ -154,7 +154,6 @@ def unsupported(coverage: Coverage, message: str) -> Tally:
 
 
 def _groups(source: Format, tally: Tally) -> Iterator[Group]:
-    """Return the groups, decision by decision, then what is wrong in other placements."""
     decisions, taken = tally.decisions, _taken(tally)
     show_all = tally.whole is not None and tally.whole.show_all
     of: dict[tuple[int, int, str], int] = defaultdict(int)
@@ -178,7 +177,7 @@ def _groups(source: Format, tally: Tally) -> Iterator[Group]:
 
 
 def promoted(tally: Tally) -> Tally:
-    """Count what vectors have where nothing else was asked yet."""
+    """Count the vectors under '' as long as no sweep has counted anything."""
     if tally.asked:
         return tally
     asked: dict[int, int] = defaultdict(int)
@@ -192,7 +191,7 @@ def promoted(tally: Tally) -> Tally:
 
 
 def _order(pair: tuple[Key, TallyEntry]) -> tuple[int, int, int, str]:
-    """Return the place of a group. Those of calls stay in the order of their first calls."""
+    """Return the sort key of an entry. Whole calls keep the order of their first calls."""
     key, _ = pair
     if key.reading == BY_CALL:
         return 0, key.decision, 0, ""
@@ -200,8 +199,9 @@ def _order(pair: tuple[Key, TallyEntry]) -> tuple[int, int, int, str]:
 
 
 def _shown(key: Key, entries: Set[Key]) -> bool:
-    """Return whether a group is worth showing: of other placements, what fails there; of vectors
-    whose codes were all asked again, what did not show then.
+    """Return whether a key makes a group.
+
+    Another placement shows a failure that the main one lacks.
     """
     if not key.placement:
         return True
@@ -214,8 +214,10 @@ def _rule(decision: Decision) -> tuple[str, tuple[str, ...]]:
 
 
 def _taken(tally: Tally) -> dict[tuple[str, tuple[str, ...]], tuple[int, bool]]:
-    """Choose a reading for each disputed rule; and tell whether the others explain as much of what
-    is counted. Where they do, other placements tell, unless all vectors were counted.
+    """Choose a reading for each disputed rule. Return its index and whether all readings fit
+    equally.
+
+    Only answers that count matter; other placements break ties in a partial tally.
     """
     counted: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     placed: dict[tuple[str, tuple[str, ...]], list[int]] = {}
@@ -236,7 +238,6 @@ def _taken(tally: Tally) -> dict[tuple[str, tuple[str, ...]], tuple[int, bool]]:
 def _group_of_right(
     decision: Decision, key: Key, count: int, of: int, first: PlacedExample | None
 ) -> Group:
-    """Return a group of which the count is all that there is to tell, and at most an example."""
     examples = (first.example,) if first else ()
     return Group(
         decision, "pass", key.kind, count, of, "", _reading_of(decision, key), key.placement,
@@ -252,7 +253,7 @@ def _group(
     source: Format, decision: Decision, verdict: str, key: Key, entry: TallyEntry, of: int
 ) -> Group:
     pairs, more = entry.ranges.shown()
-    numbers = cast(Numeric, source)  # of texts, there are no ranges
+    numbers = cast(Numeric, source)  # texts have no ranges
     ranges = tuple((code_at(numbers, a), code_at(numbers, b)) for a, b in pairs)
     samples = [entry.first] if entry.first else []
     if entry.extreme and entry.first and entry.extreme.position != entry.first.position:

@@ -1,4 +1,4 @@
-"""Codes, values and patterns in words, and text from outside made fit to show."""
+"""Spell codes, values and patterns, and sanitize text from outside."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convcheck.rules.model import PARAPHRASE, Case
 from convcheck.semantics.expected import PATTERNS
 from convcheck.wording import GLUE, plural
 
-if TYPE_CHECKING:  # a listing needs words, and nothing of what was judged
+if TYPE_CHECKING:  # a listing imports this module and must not load results
     from convcheck.judge.result import CallExample, Example, Strip, Word
 
 _PATTERNS = {
@@ -32,31 +32,31 @@ _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'", "\\": "\\\\"}
 
 
 def timestamp(moment: datetime) -> str:
-    """Return a moment in UTC, to the second: 2026-01-31T12:00:00Z."""
+    """Return a time in UTC, to the second: 2026-01-31T12:00:00Z."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def pattern(word: Word) -> str:
-    """Return the words of a pattern such as '<nan>', '' for a code or a text."""
+    """Return the description of a pattern such as '<nan>', '' for a code or a text."""
     name = word[1:-1] if isinstance(word, str) and word[:1] + word[-1:] == "<>" else ""
     return _PATTERNS.get(name, name) if name in PATTERNS else ""
 
 
 def hexadecimal(fmt: Numeric, code: int) -> str:
-    """Return a code as 0x… with as many digits as its format has (a bool is a byte)."""
+    """Return a code as 0x… with all digits of its format. A bool is a byte."""
     bits = 8 if isinstance(fmt, Bool) else fmt.bits
     return f"0x{code:0{-(-bits // 4)}x}"
 
 
 def code_text(fmt: Format, word: Word) -> str:
-    """Return a code in hexadecimal; a text or a pattern's word as it is."""
+    """Return a code in hexadecimal, a text or a pattern as it is."""
     if isinstance(word, str) or isinstance(fmt, Text):
         return str(word)
     return hexadecimal(fmt, word)
 
 
 def value(fmt: Format, word: Word | None) -> str | None:
-    """Return the value of a code; a text as it is; None for a pattern, or for no answer."""
+    """Return the value of a code, a text as it is, None for a pattern or None."""
     if word is None or pattern(word):
         return None
     if isinstance(word, str) or isinstance(fmt, Text):
@@ -70,13 +70,13 @@ def shown(fmt: Format, word: Word) -> str:
 
 
 def quote(text: str) -> str:
-    """Quote a text; what a terminal would obey or hide is escaped."""
+    """Quote a text and escape control and invisible characters."""
     plain = (c if c.isprintable() and c not in '"\\' else json.dumps(c)[1:-1] for c in text)
     return '"' + "".join(plain) + '"'
 
 
 def cited(text: str, left: str = '"', right: str = '"') -> str:
-    """Put a sentence in quotation marks, but for one that is told in other words."""
+    """Put a sentence in quotation marks unless it is a paraphrase."""
     said = clean(text)
     return said if said.startswith(PARAPHRASE) else f"{left}{said}{right}"
 
@@ -89,12 +89,12 @@ def clean(message: str) -> str:
 
 
 def translated(gloss: str) -> str:
-    """Mark what a sentence in another language says in English as a translation of ours."""
+    """Mark a translated sentence as our translation."""
     return f"our translation: {clean(gloss)}"
 
 
 def row_names(names: Sequence[str]) -> str:
-    """Return the first of some rows: some-rule / else, and 2 more rows; '' for none."""
+    """Return the first row's name and the number of others: some-rule / else, and 2 more rows."""
     others = len(names) - 1
     return "".join(names[:1]) + (f", and {plural(others, 'more row')}" if others > 0 else "")
 
@@ -110,14 +110,14 @@ def explain_values(case: Case, example: Example | CallExample) -> list[str]:
     """Return the values of an example as `convcheck explain` takes them."""
     from convcheck.judge.result import CallExample
 
-    # of an input that only gives a type there is no word, and of a call there may be none
+    # an input that only contributes its type has no value, and a call may have none
     given = example.arguments if isinstance(example, CallExample) else example.inputs
     words = [code_text(t.format, w) for t, w in zip(case.inputs, given, strict=False)]
     return [*words, *(word for _, word in case.fixed)]
 
 
 def shell_word(text: str) -> str:
-    """Quote a text for a shell; what a terminal would obey is escaped."""
+    """Quote a text for a shell and escape control characters."""
     return shlex.quote(text) if text.isprintable() else "$'" + "".join(map(_escape, text)) + "'"
 
 
@@ -128,7 +128,7 @@ def _escape(char: str) -> str:
 
 
 def pair(fmt: Format, span: Iterable[Word]) -> str:
-    """Spell a range of inputs: 0x3f808001 … 0x7f7fc000, or the one input that it is."""
+    """Return a range of inputs: 0x3f808001 … 0x7f7fc000, or its only input."""
     return f"{GLUE}…{GLUE}".join(dict.fromkeys(shown(fmt, word) for word in span))
 
 
