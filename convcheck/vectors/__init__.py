@@ -1,1 +1,1 @@
-"""What we ask: which inputs are worth asking, with what is expected, and where it is kept."""
+"""Choose test inputs, compute their expected values, and store both."""

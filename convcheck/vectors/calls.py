@@ -1,4 +1,4 @@
-"""Spec -> CallSets of a tier: the calls worth asking of an operator, with their expectations."""
+"""Make the calls of a case with their expectations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def call_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> CallSet:
 
 
 def expecting(spec: Spec, case: Case, calls: Iterable[Call], coverage: Coverage) -> CallSet:
-    """Return calls with what is expected of each."""
+    """Return a call set with the expectation of each call."""
     compiled = compile_calls(spec, case)
     rows = rows_of(compiled.decisions)
     asked = tuple(calls)

@@ -1,6 +1,6 @@
-"""Where a run's vectors come from: files, memory, or a user's own inputs.
+"""The source of a run's vectors: files, generation in memory, or a user's inputs.
 
-A corpus travels to the workers, and each makes or reads only what it is asked for.
+A corpus is sent to the workers, and each reads or generates only what it needs.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from convcheck.wording import plural
 
 @dataclass(frozen=True)
 class Corpus:
-    """The vectors of a tier; `words` are a user's own inputs as written, None for the tier's.
+    """The vectors of a tier.
 
-    With `sweeps`, the exhaustive tier asks sources of up to 32 bits in spans of codes, and the
-    vectors of such a case are the edge tier's, for the placements. So many `samples` are asked of
-    sources that are too wide to be asked whole, besides the vectors.
+    `words` are a user's own inputs as written, None for the tier's. With `sweeps`, the exhaustive
+    tier tests sources of up to 32 bits in spans of codes, plus the edge tier's vectors in all
+    placements. `samples` is the number of samples of wider sources.
     """
 
     catalog: Catalog
     tier: Tier
-    #: Of the random part of the inputs.
+    #: of the random part of the inputs
     seed: int
-    #: Those of the folders of vector files: with a user's own specs, then convcheck's.
+    #: of the user's specs first, then convcheck's
     manifests: tuple[Manifest, ...]
     words: tuple[str, ...] | None = None
     sweeps: bool = False
     samples: int = 0
 
     def only(self, cases: Iterable[Case]) -> Corpus:
-        """Return the corpus without the specs that none of these cases is of: quick to send."""
+        """Return the corpus reduced to the specs of these cases, to send less."""
         ids = dict.fromkeys(case.spec for case in cases)
         manifests = tuple(manifest.only(ids) for manifest in self.manifests)
         return replace(self, catalog=self.catalog.only(ids), manifests=manifests)
 
     def spans(self, case: Case) -> tuple[Span, ...]:
-        """Return the spans in which a case is asked besides its vectors."""
+        """Return the spans of a case that are tested in addition to its vectors."""
         if self._is_swept(case):
             return spans(case)
         return sample_spans(self.samples, self.seed) if is_sampled(case) else ()
@@ -70,7 +70,7 @@ class Corpus:
         return self.sweeps and self.tier == "exhaustive" and not own and is_swept(case)
 
     def conversion(self, case: Case) -> tuple[Program, Decision]:
-        """Return the rules of a case, and what an answer's form is held against."""
+        """Return the compiled rules of a case, and the decision on the form of an answer."""
         spec = self.catalog.specs[case.spec]
         return compile_case(spec, case), form_decision(spec)
 
@@ -88,9 +88,8 @@ class Corpus:
         return read_vectors(manifest, spec, case, self.catalog.types.types)
 
     def count(self, case: Case) -> int:
-        """Return the number of a case's vectors without making them: the files have it.
-
-        Raises VectorError for a damaged file.
+        """Return the number of a case's vectors without generating them. Raises VectorError for a
+        damaged file.
         """
         if self.words is not None:
             return len(self.words)
@@ -102,18 +101,16 @@ class Corpus:
         return "edge" if self._is_swept(case) else self.tier
 
     def stored(self, case: Case) -> bool:
-        """Return whether the files have the case as the spec stands now."""
+        """Return whether the files have the case for the current spec."""
         return self._stored_in(case.spec) is not None
 
     def _stored_in(self, name: str) -> Manifest | None:
-        """Return the manifest of the first folder that has a spec as it stands now."""
         if name not in self._stored:
             self._stored[name] = self._found(name)
         return self._stored[name]
 
     @cached_property
     def _stored(self) -> dict[str, Manifest | None]:
-        """What was found of specs so far."""
         return {}
 
     def _found(self, name: str) -> Manifest | None:
@@ -126,7 +123,7 @@ class Corpus:
         return [one for one in self.manifests if (one.tier, one.seed) == asked]
 
     def check(self, cases: Sequence[Case]) -> tuple[str, ...]:
-        """Check the files that cases need; gives notes for the report.
+        """Check the files of some cases. Return notes for the report.
 
         Raises VectorError for a file that is truncated, edited or of a newer format.
         """
@@ -142,9 +139,7 @@ class Corpus:
         )
 
     def digests(self, cases: Iterable[Case]) -> tuple[tuple[str, str], ...]:
-        """Hash, spec by spec, what determines the vectors asked: generator, tier, seed, spec,
-        own inputs. Gives (spec id, sha256 in hexadecimal digits), in the order of the ids.
-        """
+        """Return (spec id, SHA-256 in hexadecimal) of the parameters of the vectors, sorted."""
         return tuple((name, self._digest(name)) for name in sorted({case.spec for case in cases}))
 
     def _digest(self, name: str) -> str:
@@ -158,8 +153,9 @@ class Corpus:
 
 
 def open_corpus(catalog: Catalog, tier: Tier, seed: int, folder: Path) -> Corpus:
-    """Return the corpus of a tier, with the manifest of the vectors folder where there is one, and
-    of the folders `vectors` among a user's own specs.
+    """Return the corpus of a tier with the manifests found.
+
+    Looks in the folders `vectors` of a user's specs, then in `folder`.
     """
     folders = (*(root / "vectors" for root in catalog.folders), folder)
     found = tuple(read_manifest(one) for one in folders if (one / MANIFEST).exists())
@@ -167,7 +163,7 @@ def open_corpus(catalog: Catalog, tier: Tier, seed: int, folder: Path) -> Corpus
 
 
 def read_words(path: Path, fmt: Format) -> tuple[str, ...]:
-    """Read a user's own inputs: one a line, hex bit patterns (or texts for a string source).
+    """Read a user's inputs, one a line: hexadecimal codes, or texts for a string source.
 
     `#` starts a comment line. Raises UsageError with file and line.
     """

@@ -1,8 +1,7 @@
-"""Each bit that a conversion drops, once the only one that is set beyond where it decides.
+"""Choose inputs in which a single dropped bit decides the rounding.
 
-Rounding looks at what it drops as a whole: whether it is half a unit, more or less. Code that looks
-at the lowest 8, 20 or 32 of these bits only, or goes through a narrower type, is wrong where one of
-the others is the only one that is set, and nowhere else.
+Code that looks only at the lowest 8, 20 or 32 dropped bits, or goes through a narrower type, fails
+if the one bit set is elsewhere, and only then.
 """
 
 from __future__ import annotations
@@ -20,13 +19,12 @@ from convcheck.vectors.binades import Binades, binades_of, boundaries_of, within
 
 
 def only_dropped(source: Numeric, target: Format) -> Codes:
-    """Return, in a normal and in a subnormal binade of the destination, a tie with one more bit and
-    a tie less one bit, for each bit that is dropped there; in the normal one, a value with one
-    more bit, too. Integers, all of one spacing, have ties next to 1 alone.
+    """Return ties with one bit added or subtracted, for each dropped bit.
 
-    The ties are such that the bit decides between two results: one goes down without it, to even,
-    and the other one up. Directed modes look at the last kind. The signs alternate, and a bit that
-    one binade has in one sign, the other one has in the other.
+    One normal and one subnormal binade of the destination are used. Without its bit a tie goes down
+    to even; with it, up, and the other way round. The normal binade also has values with one bit
+    added, for directed modes. Integers have one spacing and ties next to 1 only. Signs alternate,
+    opposite in the two binades.
     """
     found = [np.empty(0, source.storage)]
     for turn, low in enumerate(_places(source, target)):
@@ -37,8 +35,9 @@ def only_dropped(source: Numeric, target: Format) -> Codes:
 
 
 def _places(source: Numeric, target: Format) -> Iterator[int]:
-    """Yield a magnitude, a multiple of four, of the format of the boundaries for a normal and one
-    for a subnormal binade, where the source drops bits; integers are spaced like subnormals.
+    """Yield a boundary magnitude, a multiple of four, in a normal and in a subnormal binade.
+
+    Integers are spaced like subnormals.
     """
     if isinstance(target, Int):
         yield from (4, 0)
@@ -52,14 +51,12 @@ def _places(source: Numeric, target: Format) -> Iterator[int]:
 
 
 def _chosen(source: Numeric, binades: Binades, finer: Float) -> tuple[int, int]:
-    """Return the binade in the middle; of integers the highest one, where they drop the most."""
     if isinstance(source, Float):
         return binades[len(binades) // 2]
     return [binade for binade in binades if finer.value(binade[0]) <= source.max][-1]
 
 
 def _with_one_bit(source: Numeric, target: Format, magnitude: int, above: bool, turn: int) -> Codes:
-    """Return a boundary with each lower bit of the source by itself added to it, or taken away."""
     exact, half = _boundary(target, magnitude)
     least = _last_bit(source, exact)
     room = _exponent(half) - least
@@ -76,7 +73,6 @@ def _with_one_bit(source: Numeric, target: Format, magnitude: int, above: bool, 
 
 
 def _boundary(target: Format, magnitude: int) -> tuple[Fraction, Fraction]:
-    """Return a boundary, and how far apart boundaries are there: half a unit of the destination."""
     if not isinstance(target, Float):
         return Fraction(magnitude, 2), Fraction(1, 2)
     finer = boundaries_of(target)[0]
@@ -85,12 +81,10 @@ def _boundary(target: Format, magnitude: int) -> tuple[Fraction, Fraction]:
 
 
 def _last_bit(source: Numeric, exact: Fraction) -> int:
-    """Return the exponent of the last bit of the source's value at or below a number."""
     if not isinstance(source, Float):
         return 0
     return max(_exponent(exact) - source.mantissa, source.lowest_exponent)
 
 
 def _exponent(exact: Fraction) -> int:
-    """Return the exponent of the leading bit of a number whose denominator is a power of two."""
     return exact.numerator.bit_length() - exact.denominator.bit_length()

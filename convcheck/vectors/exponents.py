@@ -1,7 +1,7 @@
-"""Exponents of a source, so close that no window of a few of them is left out.
+"""Add inputs so that every few exponents of a source are tested.
 
-A shift by an amount that is taken modulo 32 or 64, or an exponent that is cut to eight bits, is
-wrong in a window of a few exponents, far from the destination's range.
+A shift count modulo 32 or 64, or an exponent cut to eight bits, fails in a window of a few
+exponents far outside the destination's range.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from convcheck.numerics.neighbours import signed
 from convcheck.numerics.order import each_once
 from convcheck.vectors.binades import Binades, binades_of
 
-_MANY = 512  # binades, more than any source of up to 32 bits has
-_WINDOW = 4  # neighbouring binades outside the range, of which one may be without a value
-_NEAR = 64  # binades: what is taken modulo 64 shows there
-_STEP = 13  # odd, and no power of two is near a multiple of it soon
+_MANY = 512  # binades; more than any source of up to 32 bits has
+_WINDOW = 4  # adjacent binades outside the range, at most one of them without a value
+_NEAR = 64  # binades; a count modulo 64 shows within them
+_STEP = 13  # odd, and its small multiples are not near a power of two
 MOST = 900  # vectors of a case
 
 U64 = NDArray[np.uint64]
@@ -29,20 +29,21 @@ Mask = NDArray[np.bool_]
 
 
 def left_out(source: Numeric, target: Format, asked: Codes, rng: np.random.Generator) -> Codes:
-    """Return the codes that are missing so that, of any two neighbouring binades of the source, one
-    has a value that is no power of two; of any four outside the destination's range, three have
-    one, and each sign is among them.
+    """Return the codes that complete the coverage of exponents.
 
-    Subnormal binades count as those of other values do. Those of integers are their lengths. Where
-    there are very many, this holds next to the destination's range; farther out and within it is
-    one binade of 13, in the two signs by turns: one in each residue of any power of two. It is one
-    of 15, 17, ... as far as a case would have more than 900 vectors.
+    Afterwards, one of any two adjacent binades has a value that is not a power of two. Outside the
+    destination's range, three of any four have one, in both signs. Subnormal binades count; those
+    of integers are their lengths.
+
+    If there are very many binades, this holds near the range only. Elsewhere every 13th binade is
+    tested with alternating signs, so every residue modulo a power of two occurs. The step grows to
+    15, 17, ... if a case would exceed 900 vectors.
     """
     every = np.array(_roomy(source), np.uint64)
     beyond = _beyond_range(source, target, len(every))
     there = [_there(source, asked, every, sign) for sign in (False, True)[: 1 + source.signed]]
     room = MOST - len(each_once(asked))
-    steps = range(_STEP, _MANY, 2) if room >= 0 else ()  # else none fits
+    steps = range(_STEP, _MANY, 2) if room >= 0 else ()  # otherwise none fits
     tried = (_missing(beyond, there, step) for step in steps)
     fitting = (turns for turns in tried if sum(map(np.count_nonzero, turns)) <= room)
     found = [np.empty(0, source.storage)]
@@ -54,7 +55,6 @@ def left_out(source: Numeric, target: Format, asked: Codes, rng: np.random.Gener
 
 
 def _missing(beyond: I64, there: Sequence[Mask], step: int) -> list[Mask]:
-    """Return, for each sign, which binades to ask besides those that are there."""
     far = ((beyond > _NEAR) | (beyond <= 0)) & (len(beyond) > _MANY)
     inside = (beyond <= 0) & np.any(there, axis=0)
     every = np.arange(len(beyond)) % (2 * step)
@@ -65,8 +65,9 @@ def _missing(beyond: I64, there: Sequence[Mask], step: int) -> list[Mask]:
 
 
 def _beyond_range(source: Numeric, target: Format, count: int) -> I64:
-    """Return by how many binades a source's are outside the destination's range, 0 or less inside;
-    a destination without a range is taken for one that has 1 alone.
+    """Return the distance of each binade from the destination's range, 0 or less inside.
+
+    A destination without a range counts as the single value 1.
     """
     low, high = 0, 0
     if isinstance(target, Float):
@@ -79,16 +80,12 @@ def _beyond_range(source: Numeric, target: Format, count: int) -> I64:
 
 
 def _roomy(source: Numeric) -> Binades:
-    """Return the binades of a source, each with its first magnitude and how many there are, that
-    have more than a power of two.
-    """
     if not isinstance(source, Float):
         return [(1 << k, 1 << k) for k in range(1, source.bits - source.signed)]
     return [binade for binade in binades_of(source, source.max_magnitude) if binade[1] > 1]
 
 
 def _there(source: Numeric, codes: Codes, binades: U64, negative: bool) -> Mask:
-    """Return in which binades there is a code of that sign and of no power of two."""
     magnitude, minus = _parts(source, codes)
     here = magnitude[minus == negative]
     at = np.searchsorted(binades[:, 0], here, side="right") - 1
@@ -99,7 +96,6 @@ def _there(source: Numeric, codes: Codes, binades: U64, negative: bool) -> Mask:
 
 
 def _parts(source: Numeric, codes: Codes) -> tuple[U64, Mask]:
-    """Return the magnitudes of codes, and which are negative."""
     wide = codes.astype(np.uint64)
     if isinstance(source, Float):
         return wide & np.uint64(source.magnitude_mask), is_negative(source, codes)
@@ -108,8 +104,10 @@ def _parts(source: Numeric, codes: Codes) -> tuple[U64, Mask]:
 
 
 def _gaps(there: Mask, outside: Mask) -> Iterator[tuple[int, int]]:
-    """Yield the places to fill, each with the sign that is missing longest: every second empty
-    place inside the range, outside it all but one of four places.
+    """Yield the index and sign of each binade to fill.
+
+    Inside the range every second empty binade is filled, outside three of four, with the sign
+    missing longest.
     """
     last_empty, missing = -_WINDOW, np.zeros(there.shape[1], np.int64)
     for place, here in enumerate(there):

@@ -1,4 +1,4 @@
-"""What the type and shape of an answer are held against."""
+"""The decision on the type and shape of an answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from convcheck.semantics.expected import Decision
 
 
 def form_decision(spec: Spec) -> Decision:
-    """Return the decision on the type and shape of an answer: the spec's sentence on its output."""
+    """Return the spec's sentence on its output as a decision."""
     cite, names = spec.output_cite, ("output", "type and shape")
     document = spec.document_of(cite)
     return Decision(*names, "normative", cite.text, document, cite.place, gloss=cite.gloss)

@@ -1,4 +1,4 @@
-"""Spec -> VectorSets of a tier."""
+"""Generate the vectors of a tier for a spec."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from convcheck.vectors.texts import few_texts, text_inputs
 
 
 def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
-    """Return a case's vectors. A source too wide to be asked whole gets the boundary tier instead
-    of the exhaustive one, and its coverage says so.
+    """Return a case's vectors.
+
+    A source that is too wide gets the boundary tier instead of the exhaustive one, and its coverage
+    says so.
     """
     bits, coverage = _inputs(spec, case, tier, seed)
     return VectorSet(case, (bits,), evaluate(spec, case, bits), coverage, form_decision(spec))
@@ -36,13 +38,13 @@ def _inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Bits, Covera
 
 
 def _keeps_bits(spec: Spec) -> bool:
-    """Return whether every outcome is the bits of the input, so that no value tells more."""
+    """Return whether every outcome is the input's bits, so that any value will do."""
     cells = (cell for rule in spec.rules for row in rule.rows for cell in row.cells)
     return all(outcome.word == "same" for cell in cells for outcome in cell.outcomes)
 
 
 def inputs_of(case: Case, tier: Tier, seed: int = 0) -> tuple[Bits, Coverage]:
-    """Return a case's inputs, and how far they cover its source."""
+    """Return a case's inputs and their coverage."""
     source, target = case.inputs[0].format, case.outputs[0].format
     if case.outside:
         return few_texts() if isinstance(source, Text) else few_inputs(source), "edge"
@@ -58,13 +60,13 @@ def vectors_of(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> Vectors:
 
 
 def count_vectors(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> int:
-    """Return the number of a case's vectors, without evaluating what is expected of them."""
+    """Return the number of a case's vectors without evaluating expectations."""
     if case.whole_calls:
         return len(calls_of(spec, case, tier, seed)[0])
     return len(_inputs(spec, case, tier, seed)[0])
 
 
 def vector_sets(spec: Spec, tier: Tier, seed: int = 0) -> Iterator[Vectors]:
-    """Yield the vectors of every case of a spec, in the spec's order."""
+    """Yield the vectors of every case, in the spec's order."""
     for case in cases(spec):
         yield vectors_of(spec, case, tier, seed)

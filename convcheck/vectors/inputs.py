@@ -1,10 +1,9 @@
-"""Which inputs are worth asking: derived from the two formats, numbers only (see texts.py).
+"""Choose numeric inputs from the formats of source and destination (texts: texts.py).
 
-Everything hangs on one observation: the rounding boundaries of a float format (its values and the
-midpoints between them) are exactly the values of the same format with one more mantissa bit. So a
-boundary is a magnitude of that finer format, and every selection here is a selection of
-magnitudes, brought to the source format: the largest source value not above it, and the source
-values next to that one.
+The rounding boundaries of a float format (values and midpoints) are exactly the values of the same
+format with one more mantissa bit. So every selection here is a selection of magnitudes of that
+finer format, converted to the source: the largest source value not above the boundary, and its
+neighbours.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ from convcheck.vectors.model import Coverage, Tier
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
-_BUDGET = 240  # about this many edge inputs come from the destination's binades
-_STRIDDEN = 48  # so many of these are probed, if each has but one probe
-_VERY_MANY, _NEAR = 512, 64  # binades, and of these those next to 1
-_OUTSIDE = 150  # inputs in binades outside the destination's range, at most
-_HALVES = 2  # boundaries of a binade that has one value: that and a midpoint
-_LEAST_BETWEEN = Fraction(1, 2**24)  # of a type on the way: its last bit does not decide there
-_SMALL = 8  # sources of up to so many bits are always asked whole
+_BUDGET = 240  # edge inputs from the destination's binades, about
+_STRIDDEN = 48  # binades that are probed if each gets a single probe
+_VERY_MANY, _NEAR = 512, 64  # binades, and those of them next to 1
+_OUTSIDE = 150  # inputs outside the destination's range, at most
+_HALVES = 2  # boundaries of a binade with one value: the value and a midpoint
+_LEAST_BETWEEN = Fraction(1, 2**24)  # below it, the last bit of an intermediate type cannot decide
+_SMALL = 8  # up to this number of bits, a source is always exhaustive
 _CARRIED = 24  # random codes of a source whose bits are kept
-_WHOLE = 16  # and of up to so many from the boundary tier on
+_WHOLE = 16  # the same for a source from the boundary tier on
 
-# What is asked in a binade of the finer format: (offset of the boundary, source ulps from it).
-# Odd offsets are midpoints: of an even and of an odd value, and the one that carries over (-1).
-# Next to a value itself (0) is where directed rounding tells.
+# Probes in a binade of the finer format: (offset of the boundary, source ulps from it). Odd offsets
+# are midpoints, after an even and an odd value, and the one that carries (-1). Directed rounding
+# shows next to a value (0).
 _PROBES = (
     (1, 0), (3, 0), (1, 1), (3, -1), (-1, 0), (1, -1),
     (3, 1), (0, 1), (2, 0), (-1, -1), (0, -1), (0, 0),
@@ -52,22 +51,24 @@ _PROBES = (
 def numeric_inputs(
     source: Numeric, target: Format, tier: Tier, seed: int
 ) -> tuple[Codes, Coverage]:
-    """Return the input codes of a tier, sorted by value, and how far they cover the source.
+    """Return the input codes of a tier, sorted by value, and their coverage.
 
-    `seed` selects the random part; the same arguments give the same inputs everywhere.
+    `seed` selects the random part. Deterministic.
     """
     kept = _few_inputs if tier == "edge" else _many_inputs
     return kept(source, target, tier, seed)
 
 
 def few_inputs(source: Numeric) -> Codes:
-    """Return the inputs of a case of which nothing is expected: the source's own special values."""
+    """Return special values, for a case without expectations."""
     return in_order(source, np.unique(special_codes(source)))
 
 
 def carried_inputs(source: Numeric, seed: int) -> tuple[Codes, Coverage]:
-    """Return the edge inputs of what keeps its bits: all of a narrow source, else special values
-    and random codes, so many that no bit is like another.
+    """Return the edge inputs of an operator that keeps bits.
+
+    All codes of a narrow source, otherwise special values and enough random codes to tell all bits
+    apart.
     """
     if source.bits <= _SMALL:
         return numeric_inputs(source, source, "edge", seed)
@@ -78,7 +79,7 @@ def carried_inputs(source: Numeric, seed: int) -> tuple[Codes, Coverage]:
 
 
 def chosen_inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tuple[Codes, Coverage]:
-    """Return what `numeric_inputs` does, chosen anew."""
+    """Compute `numeric_inputs` without the cache."""
     if source.bits <= (_SMALL if tier == "edge" else _WHOLE):
         return in_order(source, np.arange(1 << source.bits, dtype=source.storage)), "exhaustive"
     pair = zlib.crc32(f"{text_of_format(source)} {text_of_format(target)}".encode())
@@ -103,12 +104,12 @@ def chosen_inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tup
     return codes, beyond_edge(target)
 
 
-# Versions of an operator ask the same inputs: of an edge set it costs some kilobytes to keep them.
+# Versions of an operator share inputs. An edge set takes some kilobytes.
 _few_inputs, _many_inputs = (lru_cache(maxsize=n)(chosen_inputs) for n in (1024, 64))
 
 
 def beyond_edge(target: Format) -> Coverage:
-    """Return how far the boundary tier covers a source that is too wide to be asked whole."""
+    """Return the coverage of the boundary tier for a wide source."""
     narrow = not isinstance(target, Text) and target.bits <= _WHOLE
     return "boundary-complete" if narrow else "sampled"
 
@@ -118,7 +119,7 @@ def in_order(fmt: Numeric, codes: Codes) -> Codes:
     return codes[np.argsort(order_key(fmt, codes), kind="stable")]
 
 
-# The source's own structure ------------------------------------------------------------------
+# Structure of the source ------------------------------------------------------------------ -------
 
 
 def _alternating(n: int) -> NDArray[np.bool_]:
@@ -134,7 +135,6 @@ def _all_powers(source: Numeric) -> U64:
 
 
 def _powers(source: Numeric, rng: np.random.Generator) -> Codes:
-    """Every power of two of the source with its neighbours, and a sample of the rest."""
     powers = _all_powers(source)
     near = np.concatenate([powers, powers + np.uint64(1), powers - np.uint64(1)])
     random = rng.integers(0, top(source), 4096, np.uint64, endpoint=True)
@@ -143,7 +143,6 @@ def _powers(source: Numeric, rng: np.random.Generator) -> Codes:
 
 
 def _sample(source: Numeric, rng: np.random.Generator) -> Codes:
-    """Some two dozen powers of two, by turns a neighbour of one, far outside too; random ones."""
     powers = _all_powers(source)
     powers = powers[:: max(1, len(powers) // 24)]
     turn = np.array([0, 1, 0, -1])[np.arange(len(powers)) % 4].astype(np.uint64)
@@ -153,9 +152,10 @@ def _sample(source: Numeric, rng: np.random.Generator) -> Codes:
 
 
 def _powers_within(source: Numeric, target: Float | Int, asked: Codes) -> Codes:
-    """Every power of two that both types have, and for an integer type 1/2 and 1/4, in each sign of
-    the destination. Where a case has no room for that, those far from 1 are in one sign, by turns;
-    where both types have very many, only those next to 1 are asked.
+    """Return every power of two that both types have, in both signs.
+
+    Integer destinations add 1/2 and 1/4. If a case has too little room, those far from 1 get one
+    sign, alternating. If both types have very many, only those near 1 are taken.
     """
     low, high = -2, target.bits - 1 - target.signed
     if isinstance(target, Float):
@@ -176,11 +176,10 @@ def _powers_within(source: Numeric, target: Float | Int, asked: Codes) -> Codes:
     return np.concatenate([one, other])
 
 
-# Boundaries of a float destination ----------------------------------------------------------
+# Boundaries of a float destination ---------------------------------------------------------- -----
 
 
 def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
-    """Every boundary of a narrow destination; of a wide one all probes and some in each binade."""
     finer, past, last = boundaries_of(target)
     if target.bits <= _WHOLE:
         magnitudes = np.arange(last + 1, dtype=np.uint64)
@@ -195,12 +194,11 @@ def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> C
 
 
 def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
-    """Probes in every binade of the destination within reach, in rotation, as the budget allows.
+    """Return rotating probes in every reachable binade, within the budget.
 
-    The signs alternate; the notable binades get every probe, those around max in both signs.
-    A probe of a binade that has one value comes with one just past its midpoint: there alone
-    another type on the way may lose what decides. The first two gaps between boundaries have their
-    middle, too.
+    Signs alternate. Landmark binades get every probe, those around max in both signs. In a binade
+    with one value, a value just past its midpoint is added, the only place where an intermediate
+    type may fail. So are the middles of the first two gaps.
     """
     finer, past, last = boundaries_of(target)
     every = binades_of(finer, last)
@@ -228,16 +226,13 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
 
 
 def _first_middles(source: Numeric, target: Float, finer: Float) -> Codes:
-    """Two values amid the least boundaries: next to none of them, each nearer to another one."""
+    """Return two values in the middle of the smallest gaps between boundaries."""
     finest = replace(finer, mantissa=finer.mantissa + 1)
     numbers = decode_magnitudes(finest, np.array([1, 3], np.uint64))
     return at(source, numbers, np.zeros(2, np.int64), _alternating(2) & target.signed)
 
 
 def _notable(binades: Binades, finer: Float) -> set[int]:
-    """The lowest binades, the first normal one, that of one where there is one, the highest and
-    those past max.
-    """
     normal = finer.mantissa if finer.zero else 0  # index of the first normal binade
     one = normal + finer.bias - finer.zero
     count = len(binades)
@@ -245,11 +240,10 @@ def _notable(binades: Binades, finer: Float) -> set[int]:
     return found | {one} if 0 <= one < count else found
 
 
-# Boundaries of an integer destination -------------------------------------------------------
+# Boundaries of an integer destination ------------------------------------------------------- -----
 
 
 def _all_of_integer(source: Float, target: Int) -> Codes:
-    """Every integer and half-integer in and next to a narrow destination; else as at the edge."""
     if target.bits > _WHOLE:
         return _edge_of_integer(source, target)
     top = int(max(target.max, -target.min)) + 2
@@ -259,8 +253,9 @@ def _all_of_integer(source: Float, target: Int) -> Codes:
 
 
 def _edge_of_integer(source: Float, target: Int) -> Codes:
-    """Integers and half-integers at the ends of the range and at zero; those powers of two, within
-    the range, beyond which the source has no fractions (the others are integers of some length).
+    """Return integers and half-integers at zero and at the ends of the range, and powers of two.
+
+    The powers start where the source has no fractions.
     """
     half = Fraction(1, 2)
     ends = [target.max + k * half for k in range(-2, 3)]
@@ -273,9 +268,10 @@ def _edge_of_integer(source: Float, target: Int) -> Codes:
 
 
 def _lengths(source: Numeric, target: Int) -> Codes:
-    """Integers of every length that the source holds exactly: the first two, the odd one next to
-    the middle and the last; of a float each with a fraction, too, by turns a half and all that
-    there is room for. The signs alternate.
+    """Return integers of every length that the source holds.
+
+    For each length: the first two, the odd one next to the middle, and the last. Floats add a
+    fraction, alternately one half and the longest. Signs alternate.
     """
     precise = source.mantissa + 1 if isinstance(source, Float) else source.bits - source.signed
     length = np.repeat(np.arange(precise, dtype=np.uint64), 4)
@@ -300,7 +296,7 @@ def _lengths(source: Numeric, target: Int) -> Codes:
 
 
 def _residues(source: Int, target: Int, edge: bool, rng: np.random.Generator) -> Codes:
-    """Wrap borders: notable (or all) low parts under zero, one, random and full high parts."""
+    """Return integers at wrap borders: landmark low parts under several high parts."""
     if source.bits <= target.bits:
         return np.empty(0, source.storage)
     border = 1 << (target.bits - 1)

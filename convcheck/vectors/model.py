@@ -13,7 +13,7 @@ from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision, Expected
 from convcheck.semantics.expected_calls import Among, Call, ExpectedCall
 
-GENERATOR = 11  # raise it when the selection of inputs changes
+GENERATOR = 11  # increment when the selection of inputs changes
 Tier = Literal["edge", "boundary", "exhaustive"]
 Coverage = Literal["edge", "boundary-complete", "sampled", "exhaustive", "partial"]
 COVERAGES: tuple[Coverage, ...] = get_args(Coverage)
@@ -21,10 +21,10 @@ COVERAGES: tuple[Coverage, ...] = get_args(Coverage)
 
 @dataclass(frozen=True)
 class VectorSet:
-    """A case's inputs, sorted by value, each with its expectation.
+    """A case's inputs, sorted by value, with their expectations.
 
-    `inputs` has one array a tensor input, each of shape (n,): codes, or texts. `form` is what an
-    answer of another type or shape is held against.
+    `inputs` has one array of codes or texts for each input, shape (n,). `form` is the decision on
+    an answer's type and shape.
     """
 
     case: Case
@@ -54,22 +54,21 @@ class VectorSet:
 
 @dataclass(frozen=True)
 class CallSet:
-    """A case's calls, each with its expectation, of an operator whose question is a whole call.
+    """A case's whole calls with their expectations.
 
-    Rows of the expectations index `decisions`.
+    The rows of expectations index `decisions`.
     """
 
     case: Case
     calls: tuple[Call, ...]
-    #: What is expected of each call, in order.
     expected: tuple[ExpectedCall, ...]
     decisions: tuple[Decision, ...]
     coverage: Coverage
-    #: What an answer of another type or shape is held against.
+    #: the decision on an answer's type and shape
     form: Decision
-    #: What elements have to be one of besides, None for nothing.
+    #: a further constraint on elements, None for none
     among: Among | None = None
-    #: The axis and the size of blocks by which other inputs meet the first, None for neither.
+    #: axis and block size along which other inputs broadcast to the first, None for neither
     along: tuple[int, int] | None = None
 
     def __len__(self) -> int:

@@ -1,20 +1,19 @@
-"""Samples of sources too wide to be asked whole: an endless sequence that any part can be cut from.
+"""Sample sources that are too wide for all codes: an endless sequence with random access.
 
-Sample i depends only on (source, target, seed, i), so pieces of any sizes, made in any order and
-anywhere, are pieces of one sequence. The samples take turns, one of each in every four:
+Sample i depends only on (source, target, seed, i), so pieces can be made in any order and anywhere.
+Four kinds of samples alternate:
 
-- a random value of a binade of the source; the binades, subnormal ones and zero included, rotate;
-- a random boundary of the destination, a value or a midpoint, 0 to 2 source ulps to either side;
-- a random bit pattern, so NaNs, infinities and what is far out of range too;
-- a random boundary again, and a distance of up to 2^k ulps, k at eight scales from next to it to
-  halfway to the next boundary: narrow destinations have so few boundaries that their nearest
-  neighbours would come again and again.
+- a random value in a binade of the source, cycling through all binades and zero;
+- a random boundary of the destination, 0 to 2 source ulps to either side;
+- a random bit pattern, which includes NaNs, infinities and out-of-range values;
+- a random boundary plus up to 2^k ulps, with k at eight scales up to half the distance to the
+  next boundary, because a narrow destination has few boundaries and their nearest neighbours
+  would repeat.
 
-The boundaries rotate through the destination's binades within reach of the source, and the end of
-its range has turns of its own. Booleans and texts have no boundaries: there the first and the
-third take turns.
+Boundaries cycle through the destination's binades that the source reaches, and the end of its range
+is repeated. For booleans and texts only the first and third kind alternate.
 
-The sequence is part of the corpus: whoever changes it raises SEQUENCE.
+The sequence is part of the corpus: increment SEQUENCE when it changes.
 """
 
 from __future__ import annotations
@@ -35,19 +34,19 @@ from convcheck.numerics.neighbours import top
 from convcheck.numerics.number import number_parts
 from convcheck.vectors.binades import boundaries_of
 
-SEQUENCE = 2  # raise it when the samples change
+SEQUENCE = 2  # increment when the samples change
 U64 = NDArray[np.uint64]
-_BLOCK = 1 << 15  # samples made at a time: what the work needs stays in the cache
+_BLOCK = 1 << 15  # samples in a batch, so that arrays stay in the CPU cache
 _LEADING = 1 << 63
 _WORD = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
-_BEYOND = 2  # binades past the end of a destination that still count as its own
+_BEYOND = 2  # binades past the end of a destination that count as its own
 _NEAR = (0, 1, -1, 0, 2, -2)  # ulps from a boundary; a third are the boundary itself
 _SCALES = 8
 
 
 class _Place(NamedTuple):
-    """The numbers ``(lead + some of the bits of keep) * 2^(exponent - 63)``; zero has lead 0."""
+    """The numbers ``(lead + some of the bits of keep) * 2^(exponent - 63)``. Zero has lead 0."""
 
     exponent: int
     lead: int
@@ -55,7 +54,7 @@ class _Place(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """How a sample comes of a random word r: its code is ``(r & mask) + start``."""
+    """The recipe of a sample: for a random word r, its code is ``(r & mask) + start``."""
 
     mask: int
     start: int
@@ -63,9 +62,9 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows that the samples go through, again and again, as columns; a block or more of them.
+    """The cyclic sequence of rows as columns, at least a block long.
 
-    The turns' rows alternate: the first rows of all, the second ones, and so on.
+    The kinds alternate: all first rows, then all second ones, and so on.
     """
 
     masks: U64
@@ -73,10 +72,9 @@ class _Rows:
 
 
 def samples(source: Numeric, target: Format, seed: int, first: int, count: int) -> Codes:
-    """Return the samples `first` to ``first + count - 1``: source codes, shape (count,), in order.
+    """Return `count` samples from `first` on: source codes, shape (count,).
 
-    Besides the codes themselves it needs a few MB, whatever the count. Raises ValueError where
-    `first` or `count` is negative.
+    Needs a few MB in addition. Raises ValueError for a negative `first` or `count`.
     """
     if first < 0 or count < 0:
         raise ValueError(f"samples have no negative numbers: first {first}, count {count}")
@@ -86,7 +84,7 @@ def samples(source: Numeric, target: Format, seed: int, first: int, count: int) 
 
 
 def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first: int) -> None:
-    """Put the samples from `first` on into an array of source codes, as many as it holds."""
+    """Fill an array with the samples from `first` on."""
     rows, key, at = _rows(source, target), _key(source, target, seed), 0
     while at < len(codes):
         begin = (first + at) % len(rows.masks)
@@ -96,14 +94,14 @@ def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first:
         _put_words(words, key, first + at)
         words &= rows.masks[begin:end]
         words += rows.starts[begin:end]
-        if source.bits < 8 * words.itemsize:  # a sum below zero is the code of a negative number
+        if source.bits < 8 * words.itemsize:  # a negative sum is the code of a negative number
             words &= np.uint64((1 << source.bits) - 1)
         if words is not here:
             here[:] = words
         at += len(here)
 
 
-# Random words that depend on nothing but a key and an index -----------------------------------
+# Random words from a key and an index -------------------------------------------------------- ----
 
 
 def _key(source: Numeric, target: Format, seed: int) -> int:
@@ -112,7 +110,7 @@ def _key(source: Numeric, target: Format, seed: int) -> int:
 
 
 def _put_words(z: U64, key: int, index: int) -> None:
-    """Put the outputs from `index` on of splitmix64 (Steele, Lea and Flood, 2014) into z."""
+    """Fill z with outputs of splitmix64 (Steele, Lea and Flood, 2014) from `index` on."""
     np.add(_states()[: len(z)], np.uint64((key + _GOLDEN * (index + 1)) & _WORD), out=z)
     high = z >> np.uint64(30)
     for shift, factor in ((27, 0xBF58476D1CE4E5B9), (31, 0x94D049BB133111EB)):
@@ -124,18 +122,14 @@ def _put_words(z: U64, key: int, index: int) -> None:
 
 @cache
 def _states() -> U64:
-    """The states of splitmix64 from 0 on, as many as a block needs."""
     return np.arange(_BLOCK, dtype=np.uint64) * np.uint64(_GOLDEN)
 
 
-# What the turns go through ----------------------------------------------------------------------
+# Rows of the four kinds ------------------------------------------------------------------------ --
 
 
 @lru_cache(maxsize=8)
 def _rows(source: Numeric, target: Format) -> _Rows:
-    """The rows of a pair, as often as they are a block; those of each turn are repeated until all
-    turns have as many, the binades of the source a whole number of times.
-    """
     turns = list(_turns(source, target))
     length = -(-max(map(len, turns)) // len(turns[0])) * len(turns[0])
     rows = [turn[i % len(turn)] for i in range(length) for turn in turns]
@@ -145,7 +139,6 @@ def _rows(source: Numeric, target: Format) -> _Rows:
 
 
 def _turns(source: Numeric, target: Format) -> Iterator[list[_Row]]:
-    """Yield the rows of each turn."""
     own = _own_places(source)
     patterns = [_Row((1 << source.bits) - 1, 0)]
     yield _signed(source, [(_row(source, place, 0), True) for place in own])
@@ -168,9 +161,10 @@ def _turns(source: Numeric, target: Format) -> Iterator[list[_Row]]:
 
 
 def _row(source: Numeric, place: _Place, scale: int) -> _Row:
-    """Give the row of a place, whose exponent the source has: the largest magnitudes of the source
-    not above its numbers; with a scale, moved up or down by as much as that is of half the way to
-    the next one.
+    """Return the row of a place: the largest source magnitudes not above its numbers.
+
+    A scale moves them randomly by up to a fraction of half the distance to the next boundary. The
+    source must have the place's exponent.
     """
     if place.lead == 0:
         return _moved(source, _Row(1 if scale else 0, 0), 0)
@@ -187,16 +181,16 @@ def _row(source: Numeric, place: _Place, scale: int) -> _Row:
 
 
 def _moved(source: Numeric, row: _Row, by: int) -> _Row:
-    """Move the magnitudes of a row, within those of the source."""
     mask, last = row.mask, top(source)
-    while row.start + mask > last:  # of the last binade, the source may have a part
+    while row.start + mask > last:  # the source may have only part of the last binade
         mask ^= 1 << (mask.bit_length() - 1)
     return _Row(mask, max(min(row.start + by, last - mask), 0))
 
 
 def _signed(source: Numeric, rows: list[tuple[_Row, bool]]) -> list[_Row]:
-    """Make codes of magnitudes, of either sign where that is asked for: of integers, first those
-    of all rows above zero, then those below.
+    """Return rows of codes from rows of magnitudes, in both signs if requested.
+
+    For integers, the positive rows come first.
     """
     if not source.signed:
         return [row for row, _ in rows]
@@ -207,19 +201,21 @@ def _signed(source: Numeric, rows: list[tuple[_Row, bool]]) -> list[_Row]:
 
 
 def _takes_sign(source: Numeric, target: Float | Int, place: _Place) -> bool:
-    """Below zero, an unsigned destination has boundaries next to it only, or those of wrapping."""
+    """Return whether to test negative numbers.
+
+    An unsigned destination has boundaries below zero only next to it, or from wrapping.
+    """
     near_zero = isinstance(target, Int) and place.exponent <= 0
     return target.signed or not isinstance(source, Float) or near_zero
 
 
 def _binade(exponent: int, precision: int) -> _Place:
-    """The numbers from 2^exponent to twice that with `precision` bits after the leading one."""
+    """Return the place of [2^exponent, 2^(exponent + 1)) with `precision` mantissa bits."""
     bits = min(max(precision, 0), 63)
     return _Place(exponent, _LEADING, ((1 << bits) - 1) << (63 - bits))
 
 
 def _points(values: Iterable[Fraction]) -> list[_Place]:
-    """Places of one positive number each, cut at 64 bits: no source has more."""
     return [_Place(*number_parts(value)[:2], keep=0) for value in values]
 
 
@@ -227,7 +223,6 @@ _ZERO = _Place(0, 0, 0)
 
 
 def _own_places(source: Numeric) -> list[_Place]:
-    """Every binade of the source, and zero where it has one."""
     if not isinstance(source, Float):
         return [_ZERO, *(_binade(e, 63) for e in range(top(source).bit_length()))]
     lowest = source.lowest_exponent if source.zero else -source.bias
@@ -236,32 +231,28 @@ def _own_places(source: Numeric) -> list[_Place]:
 
 
 def _boundary_places(source: Numeric, target: Float | Int) -> list[_Place]:
-    """The boundaries of the destination, wherever the source may be."""
     if isinstance(target, Float):
         return _of_float(target)
     return _of_integer(target) if isinstance(source, Float) else _of_wrapping(target)
 
 
 def _of_float(target: Float) -> list[_Place]:
-    """Values and midpoints, one more mantissa bit, and those at the end of the range again."""
     finer, past, _ = boundaries_of(target)
     exponents = range(finer.lowest_exponent - _BEYOND, target.highest_exponent + _BEYOND + 1)
     binades = [_binade(e, finer.mantissa) for e in exponents]
     if target.zero:
-        low = finer.lowest_exponent  # of the lowest midpoint, half the smallest value
+        low = finer.lowest_exponent  # the lowest midpoint: half the smallest value
         binades = [_binade(e, min(e - low, finer.mantissa)) for e in exponents[_BEYOND:]]
     return [_ZERO, *binades, *_points(finer.value(past + d) for d in (-2, -1, 0))]
 
 
 def _of_integer(target: Int) -> list[_Place]:
-    """Integers and the halves between, and those at the ends of the range again."""
     binades = [_binade(e, e + 1) for e in range(-1, target.bits + _BEYOND)]
     ends = [target.max + Fraction(d, 2) for d in range(4)]
     return [_ZERO, *binades, *_points(ends)]
 
 
 def _of_wrapping(target: Int) -> list[_Place]:
-    """For integer sources: the integers in range; past it multiples of half the modulus."""
     inside = int(target.max).bit_length()
     within = [_binade(e, e) for e in range(inside)]
     outside = [_binade(e, e - target.bits + 1) for e in range(inside, 64)]

@@ -1,4 +1,4 @@
-"""Which texts are worth asking of a conversion from string."""
+"""Choose text inputs for conversions from string."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from convcheck.numerics.format import Float, Format, Int
 from convcheck.vectors.binades import Binades, binades_of, boundaries_of
 from convcheck.vectors.model import Coverage, Tier
 
-_DIGITS = 20  # significant digits that a literal may have before specs call it undefined
-_HALVES = 2  # boundaries of a binade that has one value: that and a midpoint
-# A midpoint that is off by 2^-n of itself is one again in bfloat16, in float16 and in float32, in
-# this order, but in no more precise one of them.
+_DIGITS = 20  # significant digits; specs call longer literals undefined
+_HALVES = 2  # boundaries of a binade with one value: the value and a midpoint
+# A midpoint with a relative error of 2^-n is a midpoint again in bfloat16, float16 and float32, in
+# this order, but not in a more precise one of them.
 _OFF = (10, 14, 30)
-_FLOAT32 = 23  # bits of its mantissa
-_BINADES = 300  # about so many literals at most, one a binade
+_FLOAT32 = 23  # mantissa bits
+_BINADES = 300  # literals, about; one a binade
 _SPELLINGS = (
     "INF", "+INF", "inf", "+inf", "Inf", "-INF", "-inf", "-Inf", "NaN", "nan", "NAN",
     "0", "-0", "+0", "0.0", "-0.0", "1", "-1", "+1", "007", "3.14", "1000", "1e-5", "1E8", "1e+2",
@@ -31,7 +31,7 @@ _TEXTS = ("", "a", "Hello World!", "1.0", "é", "日本語", "tab\there", "line\
 
 
 def text_inputs(target: Format, tier: Tier, seed: int) -> tuple[Texts, Coverage]:
-    """Return the texts of a tier for a destination, and the coverage: edge or sampled."""
+    """Return the texts of a tier for a destination, and the coverage."""
     texts = list(_TEXTS if not isinstance(target, Float | Int) else _SPELLINGS)
     if isinstance(target, Float):
         texts += _boundary_literals(target, tier, seed)
@@ -44,7 +44,7 @@ def text_inputs(target: Format, tier: Tier, seed: int) -> tuple[Texts, Coverage]
 
 
 def few_texts() -> Texts:
-    """Return the texts of a case of which nothing is expected: numbers, and what is none."""
+    """Return texts for a case without expectations: numbers and others."""
     return np.array(["0", "1", "-2", "3.14", "1e-5", "INF", "NaN", "Hello World!", ""], object)
 
 
@@ -56,11 +56,10 @@ def _integer_literals(target: Int) -> list[str]:
 
 
 def _boundary_literals(target: Float, tier: Tier, seed: int) -> list[str]:
-    """Values and midpoints of the destination as literals, with the nearest literals around."""
     finer, past, last = boundaries_of(target)
     binade = 1 << finer.mantissa
     one = target.bias * binade
-    whole = one + (target.mantissa + 1) * binade  # from here on, the midpoints are odd integers
+    whole = one + (target.mantissa + 1) * binade  # from here on, midpoints are odd integers
     around = {1, 2, 3, binade, one + 1, one + 3, whole + 1, whole + 3}
     around |= {past - 3, past - 2, past - 1, past}
     rng = np.random.default_rng(seed)
@@ -77,10 +76,9 @@ def _boundary_literals(target: Float, tier: Tier, seed: int) -> list[str]:
 
 
 def _one_a_binade(finer: Float, binades: Binades, rng: np.random.Generator) -> list[str]:
-    """A literal in every binade, of very many in one of several; the signs alternate.
+    """Return a literal between two boundaries in every binade, in every nth if there are many.
 
-    It lies between two boundaries, not so high in its binade that it is rounded out of it. Where
-    a binade has one value, another one in its upper half is.
+    Signs alternate. A binade with one value gets a second literal in its upper half.
     """
     stride = -(-len(binades) // _BINADES)
     literals = []
@@ -94,7 +92,6 @@ def _one_a_binade(finer: Float, binades: Binades, rng: np.random.Generator) -> l
 
 
 def _literals_near(value: Fraction) -> list[str]:
-    """The value itself where 20 digits hold it, and the 20-digit literals just below and above."""
     below, above = (_divide(value, way) for way in (ROUND_FLOOR, ROUND_CEILING))
     if below == above:
         unit = Decimal(1).scaleb(below.adjusted() - _DIGITS + 1)
@@ -106,8 +103,9 @@ def _literals_near(value: Fraction) -> list[str]:
 
 
 def _beside(finer: Float, magnitude: int, target: Float) -> list[str]:
-    """A literal beside a midpoint, on the side of the odd neighbour, which is the nearest: none
-    where a type in between is no more precise than the destination.
+    """Return a literal near a midpoint on the odd side, that an intermediate type rounds onto it.
+
+    Empty if all intermediate types are less precise than the destination.
     """
     places = [n for n in _OFF if n > target.mantissa + 2]
     if magnitude % 2 == 0 or not places:
@@ -118,9 +116,10 @@ def _beside(finer: Float, magnitude: int, target: Float) -> list[str]:
 
 
 def _beside_float32(finer: Float, target: Float) -> list[str]:
-    """Return literals that float64 and then float32 rounds to a boundary, and float32 alone does
-    not: they lie just past a tie of float32 beside a boundary near 1. None if the destination is
-    no coarser than float32.
+    """Return literals that double rounding via float64 to float32 puts on a boundary.
+
+    They lie just past a tie of float32 next to a boundary near 1. Empty if the destination is not
+    coarser than float32.
     """
     if target.mantissa >= _FLOAT32:
         return []
@@ -128,7 +127,7 @@ def _beside_float32(finer: Float, target: Float) -> list[str]:
     one = target.bias << finer.mantissa
     for boundary in map(finer.value, (one, one + 1, one + 3)):
         step = Fraction(2 if boundary >= 2 else 1, 1 << (_FLOAT32 + 1))
-        # Below a power of two float32 has twice as many values.
+        # Below a power of two, float32 values are twice as dense.
         below = step / 2 if boundary == 1 else step
         literals.append(str(_divide(boundary - below, ROUND_FLOOR)))
         literals.append(str(_divide(boundary + step, ROUND_CEILING)))

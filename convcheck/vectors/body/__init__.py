@@ -1,4 +1,4 @@
-"""(Spec, Case) -> the calls worth asking, by the body that the spec has."""
+"""Choose the calls of a case by the body of its spec."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.model import Coverage, Tier
 
-# Body -> what chooses its calls, imported when used. A table is asked elements.
+# Body -> its chooser, imported on use. A table is tested by elements.
 CHOOSERS: Mapping[str, str] = {
     "matrix": "convcheck.vectors.body.matrix:matrix_calls",
     "formula": "convcheck.vectors.body.formula:formula_calls",
@@ -19,6 +19,6 @@ Chooser = Callable[[Spec, Case, Tier, int], tuple[Sequence[Call], Coverage]]
 
 
 def calls_of(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Sequence[Call], Coverage]:
-    """Return the calls to ask of a case, and how far they cover what can be asked."""
+    """Return the calls of a case and their coverage."""
     choose: Chooser = resolve_name(CHOOSERS[spec.body.name])
     return choose(spec, case, tier, seed)

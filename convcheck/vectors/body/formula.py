@@ -1,9 +1,8 @@
-"""Which calls of a formula are worth asking: those that its spec lists, and some made of it.
+"""Choose the calls of a formula: those listed in its spec, and random ones.
 
-A made call has random arguments (seeded) and, for its limit, an element of the formula itself:
-then a whole number of steps ends exactly there, and a unit in the last place to either side makes
-one element more or less. Where the arguments have the output's type, long sequences cross the end
-of its exact integers.
+A random call has seeded arguments, and an element of the formula as its limit. The sequence ends
+exactly there, and one ulp to either side changes its length by one. If the arguments have the
+output's type, long sequences cross the end of its exact integers.
 """
 
 from __future__ import annotations
@@ -29,21 +28,19 @@ from convcheck.semantics.expected_calls import Call
 from convcheck.semantics.typed_arithmetic import EXACTLY
 from convcheck.vectors.model import Coverage, Tier
 
-LONGEST = 300  # elements of a sequence that is asked
+LONGEST = 300  # elements of a sequence
 _MADE: dict[Tier, int] = {"edge": 6, "boundary": 100, "exhaustive": 100}
-_STEPS = (1, 2, 3, 5, 7, 11)  # how many whole steps a made call has
-_LEAST_GAP = 256  # below it there is no room for groups
-_PRECISIONS = (53, 24, 11)  # of the float types in which integers may be computed by mistake
+_STEPS = (1, 2, 3, 5, 7, 11)  # steps of a random call
+_LEAST_GAP = 256  # below it groups do not fit
+_PRECISIONS = (53, 24, 11)  # mantissas of the float types that integers may wrongly go through
 Codes = tuple[int, ...]
 Shape = tuple[int, ...]
 
 
 def formula_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return the calls of a case, each one scalar per input: codes of shape (), but for lists that
-    have a shape of their own.
+    """Return the calls of a case: codes of shape (), except lists that specify a shape.
 
-    Argument lists that the inputs' types cannot hold are left out, and so are sequences of more
-    than LONGEST elements.
+    Skips arguments that the input types lack and sequences of more than LONGEST elements.
     """
     formula = spec.body_as(Formula)
     formats = tuple(cast(Numeric, dtype.format) for dtype in case.inputs)
@@ -77,7 +74,7 @@ def _listed(
 
 
 def _readable(formats: Sequence[Numeric], rows: Iterable[Sequence[str]]) -> Iterator[Codes]:
-    """Return the codes of arguments, rounded to their types, where these have such numbers."""
+    """Yield arguments as codes, rounded; skip those outside the formats."""
     for row in rows:
         try:
             yield tuple(code_of(fmt, word)[0] for fmt, word in zip(formats, row, strict=True))
@@ -86,14 +83,13 @@ def _readable(formats: Sequence[Numeric], rows: Iterable[Sequence[str]]) -> Iter
 
 
 def _around(fmt: Numeric, codes: Codes, at: int) -> Iterator[Codes]:
-    """Return a call, and the same with one argument a unit in the last place off."""
+    """Yield a call and the same call with one argument one ulp off."""
     yield codes
     for beside in _beside(fmt, codes[at]):
         yield (*codes[:at], beside, *codes[at + 1 :])
 
 
 def _beside(fmt: Numeric, code: int) -> Iterator[int]:
-    """Return the codes of the next values below and above a finite one."""
     value = value_of(fmt, code)
     if not isinstance(fmt, Float):
         yield from (int(v) & fmt.mask for v in (value - 1, value + 1) if fmt.min <= v <= fmt.max)
@@ -118,7 +114,6 @@ def _made(
 
 
 def _long(formula: Formula, case: Case, formats: Sequence[Numeric]) -> Iterator[Codes]:
-    """Return long sequences in either direction."""
     output = case.outputs[0]
     gap = _first_gap(cast(Numeric, output.format))
     if formula.interval is None or gap < _LEAST_GAP or {*case.inputs} != {output}:
@@ -130,10 +125,10 @@ def _long(formula: Formula, case: Case, formats: Sequence[Numeric]) -> Iterator[
 
 
 def _across(gap: int) -> Iterator[tuple[int, Decimal, int]]:
-    """Yield the start, the step and the number of elements of sequences across a number from which
-    on a type has no odd numbers. Groups of 16 and of 64 elements begin at numbers that it lacks.
+    """Yield start, step and length of sequences across `gap`, the first gap between integers.
 
-    The last one shrinks to a small number from such a beginning, whose error is many ulps there.
+    Groups of 16 and 64 elements start at numbers that the type lacks. The last sequence shrinks to
+    a small number, so its error is many ulps there.
     """
     yield from ((gap + k, Decimal(1), n) for k, n in ((-15, 33), (-7, 34), (-63, 130)))
     yield from ((s * (gap + k), Decimal(-3), 40) for s, k in ((1, 73), (-1, -47)))
@@ -142,8 +137,9 @@ def _across(gap: int) -> Iterator[tuple[int, Decimal, int]]:
 
 
 def _first_gap(fmt: Numeric) -> int:
-    """Return the number from which on a float type has no odd numbers: this type, or for integers
-    the widest float type that does not hold them all. Return 0 if there is none.
+    """Return where a float type starts to lack odd numbers, 0 for never.
+
+    For an integer type, take the widest float type that does not hold it.
     """
     if isinstance(fmt, Float):
         return 2 << fmt.mantissa
@@ -151,7 +147,6 @@ def _first_gap(fmt: Numeric) -> int:
 
 
 def _word(fmt: Numeric, output: Format, random: Random) -> str:
-    """Write a number that the format may have to round; of at least 1 for an integer output."""
     sign = random.choice((-1, 1) if fmt.signed else (1,))
     if not isinstance(fmt, Float):
         return str(sign * random.randint(1, 99))
@@ -163,7 +158,6 @@ def _word(fmt: Numeric, output: Format, random: Random) -> str:
 def _ending(
     formula: Formula, formats: Sequence[Numeric], words: Sequence[str], steps: int
 ) -> Iterator[Codes]:
-    """Return a call with the element after some steps as its limit, where the types have both."""
     at = formula.arguments.index(formula.asked.limit)
     for codes in _readable(formats, [words]):
         values = [value_of(fmt, code) for fmt, code in zip(formats, codes, strict=True)]

@@ -1,8 +1,8 @@
-"""Which calls are worth asking where the answer is a common type.
+"""Choose the calls of type promotions.
 
-Every case is asked for its type, with values that any type has. What values become depends on the
-types and ranks alone, so it is asked in the first case that gives a type: one call for each row of
-the value rules, of the values that tell right from wrong there, and one without any values.
+Every case is asked for its type, with values that any type has. Conversions of values depend on
+types and ranks alone, so only the first case with a given result type tests them: one call for each
+row of the value rules, and one without elements.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
 _RANDOM = 1
-_AT_EDGE = 10  # values a row of a tensor
-_OF_SCALAR, _OF_ROUNDED = 3, 6  # calls a row of a scalar, and of one that may be rounded
-_OPEN = 2  # values a row of which nothing is due
-_MORE = 32  # times as many in other tiers
+_AT_EDGE = 10  # values a row, for a tensor
+_OF_SCALAR, _OF_ROUNDED = 3, 6  # calls a row for a scalar, and for one that may round
+_OPEN = 2  # values a row that leaves the result undefined
+_MORE = 32  # factor in other tiers
 
 Row = tuple[str, str]
 Groups = dict[Row, Codes]
 
 
 def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return the calls of a case: one for the type, and in the first case that gives it, values.
+    """Return the calls of a case: one for the type, then the values if this case tests them.
 
-    A scalar holds one value, so that its rows are asked in calls of their own.
+    A scalar holds one value, so each of its values needs a call.
     """
     shapes = _layout(spec, case)
     plain = [plain_codes(t.format) for t in case.inputs]
-    # as few elements as the shapes allow: a tensor of one is no scalar
+    # as few elements as the shapes allow, but a tensor of one is still a tensor
     calls = [_call(shapes, [c[-_least(s) :] for c, s in zip(plain, shapes, strict=True)], -1)]
     found = find(spec, case.inputs, case.ranks, case.attributes)
     if not _asks_values(spec, case, found):
@@ -59,14 +59,10 @@ def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Ca
 
 
 def _turns(each: Conversion, tier: Tier) -> int:
-    """Return the number of values of a row that a scalar is asked."""
     return (_OF_ROUNDED if _rounds(each) else _OF_SCALAR) * (1 if tier == "edge" else _MORE)
 
 
 def _rounds(each: Conversion) -> bool:
-    """Return whether some number is rounded: a float has no room for all its digits, or for one so
-    small.
-    """
     source, target = each.source.format, each.target.format
     if not isinstance(target, Float) or isinstance(source, Text):
         return False
@@ -81,7 +77,6 @@ def _layout(spec: Spec, case: Case) -> list[tuple[str, ...]]:
 
 
 def _call(shapes: Sequence[tuple[str, ...]], codes: Sequence[Codes], turn: int) -> Call:
-    """Put codes into the shapes of a layout; a scalar takes the one whose turn it is."""
     return tuple(
         _tensor(dims, c) if dims else np.array(c[turn % len(c)])
         for dims, c in zip(shapes, codes, strict=True)
@@ -89,7 +84,7 @@ def _call(shapes: Sequence[tuple[str, ...]], codes: Sequence[Codes], turn: int) 
 
 
 def _tensor(dims: tuple[str, ...], codes: Codes) -> Codes:
-    """Put codes into a shape whose first letter is as long as it takes; others are 1."""
+    """Fill a shape with codes. Its first letter grows as needed, other letters are 1."""
     letters = [d for d in dims if not d.isdigit()]
     lengths = dict.fromkeys(letters, 1)
     if letters:
@@ -98,19 +93,16 @@ def _tensor(dims: tuple[str, ...], codes: Codes) -> Codes:
 
 
 def _empty(shapes: Sequence[tuple[str, ...]], plain: Sequence[Codes]) -> list[Call]:
-    """Return a call of tensors without elements, none where no size of the layout is free."""
     free = [any(not d.isdigit() for d in dims) for dims in shapes]
     codes = [c[:0] if none else c for c, none in zip(plain, free, strict=True)]
     return [_call(shapes, codes, 0)] if any(free) else []
 
 
 def _least(dims: tuple[str, ...]) -> int:
-    """Return the number of elements of a shape whose letters are 1."""
     return prod(int(d) for d in dims if d.isdigit())
 
 
 def _asks_values(spec: Spec, case: Case, found: FoundCell) -> bool:
-    """Return whether no case before this one surely gives the same type to the same inputs."""
     if not found.certain:
         return False
     for attributes in _combinations(spec):
@@ -119,7 +111,7 @@ def _asks_values(spec: Spec, case: Case, found: FoundCell) -> bool:
         other = find(spec, case.inputs, case.ranks, attributes)
         if other.certain and other.target == found.target:
             return False
-    return True  # a case that the spec does not enumerate
+    return True  # the spec does not enumerate this case
 
 
 @lru_cache(maxsize=4)
@@ -130,7 +122,6 @@ def _products(lists: tuple[tuple[str, tuple[int | str, ...]], ...]) -> tuple[Att
 
 
 def _combinations(spec: Spec) -> tuple[Attributes, ...]:
-    """Return the attributes of the cases of two inputs, in the spec's order."""
     return _products(tuple((a.name, a.values) for a in spec.attributes))
 
 
@@ -138,14 +129,13 @@ def _combinations(spec: Spec) -> tuple[Attributes, ...]:
 
 
 def values_asked(each: Conversion, tier: Tier, seed: int) -> Codes:
-    """Return the codes that a tier asks of a conversion in some case, each once."""
+    """Return the distinct codes that a tier tests in a conversion."""
     plain = plain_codes(each.source.format)
     return np.unique(np.concatenate([plain, *_groups(each, tier, seed).values()]))
 
 
 @lru_cache(maxsize=1024)
 def _groups(each: Conversion, tier: Tier, seed: int) -> Groups:
-    """Return the values to ask of a conversion, by the row that decides them."""
     codes = _candidates(each, tier, seed)
     codes = codes[~np.isin(codes, plain_codes(each.source.format))]
     rows = each.run(codes).rows
@@ -159,7 +149,6 @@ def _groups(each: Conversion, tier: Tier, seed: int) -> Groups:
 
 
 def _candidates(each: Conversion, tier: Tier, seed: int) -> Codes:
-    """Return codes of the source, the most telling first, each once."""
     source, target = each.source.format, each.target.format
     assert isinstance(source, Float | Int | Bool)  # noqa: S101  a matrix has no texts
     assert isinstance(target, Float | Int | Bool)  # noqa: S101
@@ -184,9 +173,9 @@ def _candidates(each: Conversion, tier: Tier, seed: int) -> Codes:
 
 
 def _ends(source: Numeric, target: Numeric) -> Codes:
-    """Return codes of the ends of an integer target's range, where the source goes beyond it.
+    """Return codes at the ends of an integer target's range, if the source exceeds it.
 
-    The upper one is one less of a signed source: two inputs that become the same tell no order.
+    For a signed source the upper end is one less: the inputs must convert to different values.
     """
     if not isinstance(target, Int) or (target.max >= source.max and target.min <= source.min):
         return np.empty(0, source.storage)
@@ -195,28 +184,29 @@ def _ends(source: Numeric, target: Numeric) -> Codes:
 
 
 def _ties(source: Numeric, target: Numeric) -> Codes:
-    """Return codes at and next to ties of a float target, low, high and smallest, in both signs.
+    """Return codes at and next to ties of a float target: low, high and smallest, in both signs.
 
-    One step beside a high tie of a wide source is lost on the way through a type between the two.
+    One step past a high tie is lost if a wide source goes through an intermediate type.
     """
     if not isinstance(target, Float) or source == target:
         return np.empty(0, source.storage)
-    half = Fraction(1, 2 << target.mantissa)  # of the unit in the last place, at 1
+    half = Fraction(1, 2 << target.mantissa)  # half an ulp at 1
     high = min(source.max.numerator.bit_length() - 2, target.highest_exponent - 1)
     low = Fraction(1) if isinstance(source, Float) else Fraction(2 << target.mantissa)
     ties = [base * (1 + k * half) for base in (low, Fraction(2) ** high) for k in (1, 3)]
     ties += [target.value(1) * k / 2 for k in (1, 3)]
-    turns = [(0, 0, 1, -1, 0, 0), (1, -1, 0, 0, 1, -1), (-1, 1, -1, 1, -1, 1)]  # steps beside each
+    # steps from each tie
+    turns = [(0, 0, 1, -1, 0, 0), (1, -1, 0, 0, 1, -1), (-1, 1, -1, 1, -1, 1)]
     parts = [_beside(source, ties, steps, turn % 2) for turn, steps in enumerate(turns)]
     return np.concatenate(parts)
 
 
 def _sharp(source: Numeric, target: Numeric) -> Codes:
-    """Return codes of which few others do the work.
+    """Return codes that discriminate well on their own.
 
-    Into integers: a power of two that is lost in half as many bits. Into floats: one step past a
-    tie of the highest binade; a tie that carries, and is rounded up or not by its sign; half of the
-    smallest number and one step above it; and one 64 binades below.
+    Integer target: a power of two that half the width lacks. Float target: one step past a tie in
+    the highest binade; a tie that carries; half the smallest value and one step above it; and a
+    value 64 binades lower.
     """
     if source == target or isinstance(target, Bool):
         return np.empty(0, source.storage)
@@ -227,7 +217,7 @@ def _sharp(source: Numeric, target: Numeric) -> Codes:
     top = min(source.max.numerator.bit_length() - 1, target.highest_exponent)
     past = [(1 + half) * Fraction(2) ** top, (2 - half) * Fraction(2) ** (top - 1)]
     if isinstance(source, Float) and source.mantissa <= target.mantissa:
-        past = [least, 3 * least]  # the only ties that it has
+        past = [least, 3 * least]  # its only ties
     low = [least, least, 3 * least / 2**64] if isinstance(source, Float) else []
     return _at(source, past + low, [1, 0, 0, 1, 0], [False, True, False, False, False])
 
@@ -235,7 +225,6 @@ def _sharp(source: Numeric, target: Numeric) -> Codes:
 def _at(
     source: Numeric, numbers: Sequence[Fraction], steps: Sequence[int], negative: Sequence[bool]
 ) -> Codes:
-    """Return codes so many steps from numbers, of those that a source has room for."""
     room = [i for i, number in enumerate(numbers) if number <= source.max]
     signs = np.array([negative[i] and source.signed for i in room], bool)
     offsets = np.array([steps[i] for i in room], np.int64)

@@ -1,8 +1,8 @@
-"""Which calls are worth asking of steps that look for the smallest and the largest element.
+"""Choose the calls of steps that reduce a tensor to its minimum and maximum.
 
-The spec names ranges. Between the ends of each, the elements follow from what it expects of these
-alone: those that bring the last line to boundaries of the output, and their neighbours. The ends
-stand at changing places, since kernels look for them in vectors and in what these leave over.
+The spec names ranges. For each range, the elements are the inputs that bring the last line to a
+boundary of the output, and their neighbours. The two ends stand at varying indices, since kernels
+search vector lanes and remainders separately.
 """
 
 from __future__ import annotations
@@ -29,16 +29,15 @@ from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.model import Coverage, Tier
 
-_ELEMENTS: Mapping[Tier, int] = {"edge": 61, "boundary": 1021, "exhaustive": 1021}  # of a call
-_LENGTHS = (1, 2, 3, 7, 17, 33)  # of short calls, in turn
-_SIZES = (2, 3, 3, 5)  # of the dimensions of a layout that has several letters
-_PAST = Fraction(1, 4)  # of a step, beyond a boundary
+# elements of a call
+_ELEMENTS: Mapping[Tier, int] = {"edge": 61, "boundary": 1021, "exhaustive": 1021}
+_LENGTHS = (1, 2, 3, 7, 17, 33)  # lengths of short calls, cyclic
+_SIZES = (2, 3, 3, 5)  # dimensions of a layout with several letters
+_PAST = Fraction(1, 4)  # of a step, past a boundary
 
 
 def ranged_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return the calls of a case: a tensor of codes each. The same arguments give the same calls
-    everywhere.
-    """
+    """Return the calls of a case, one tensor each. Deterministic."""
     compiled, layout = compile_steps(spec, case), layout_of(spec, case)
     fmt = cast(Float, compiled.data.format)
     ranges = [tuple(code_of(fmt, word)[0] for word in words) for words in spec.body_as(Steps).ends]
@@ -57,14 +56,12 @@ def ranged_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Ca
 
 
 def _tensor(compiled: CompiledSteps, ends: Codes, count: int, seed: tuple[int, int]) -> Codes:
-    """Return a tensor with these ends, of so many elements."""
     rng = np.random.Generator(np.random.PCG64([*seed, zlib.crc32(ends.tobytes())]))
     codes = rng.permutation(_between(compiled, ends, rng))[: count - len(ends)]
     return cast(Codes, rng.permutation(np.concatenate([ends, codes])))
 
 
 def _between(compiled: CompiledSteps, ends: Codes, rng: np.random.Generator) -> Codes:
-    """Return codes worth asking that are not outside a range."""
     (_, patterns), *others = compiled.due([[ends]])[0][0]
     zero = np.zeros(1, ends.dtype)
     if (patterns == UNDEFINED).any():
@@ -86,7 +83,6 @@ def _between(compiled: CompiledSteps, ends: Codes, rng: np.random.Generator) -> 
 
 
 def _inside(fmt: Float, codes: Codes, ends: Codes) -> NDArray[np.bool_]:
-    """Return which codes are numbers from the first end to the second."""
     low, high = positions(fmt, ends).tolist()
     at = positions(fmt, codes)
     return np.asarray((at >= low) & (at <= high))

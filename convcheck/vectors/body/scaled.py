@@ -1,9 +1,8 @@
-"""Which calls are worth asking of steps of which the spec says what brings the last line to a
-value, or which convert nothing: of what is scaled.
+"""Choose the calls of scaling steps: steps with an inverse in the spec, or without a conversion.
 
-The values worth asking follow from those that the spec names for the other inputs: for codes of
-the output, the data that bring the last line to a boundary, and their neighbours. They are asked
-in the simplest layouts; other layouts are asked few values, a set of the other inputs an element.
+The spec lists values of the other inputs. For each set, the data are those that bring the last line
+to a rounding boundary of the output, and their neighbours. Only the simplest layouts test all of
+them. Other layouts test few values, with one set of the other inputs an element.
 """
 
 from __future__ import annotations
@@ -47,36 +46,36 @@ from convcheck.vectors.inputs import in_order, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
 Mask = NDArray[np.bool_]
-Set = Mapping[str, int]  # input after the first -> a code of its type
-# boundaries of each set that are chosen at random; codes of one, where nothing is converted
+Set = Mapping[str, int]  # input after the first -> its code
+# random boundaries of each set; random codes if nothing is converted
 _SOME: Mapping[Tier, int] = {"edge": 3, "boundary": 1 << 12, "exhaustive": 1 << 12}
 _CODES: Mapping[Tier, int] = {"edge": 12, "boundary": 1 << 12, "exhaustive": 1 << 12}
-_SHARP = 2  # values closest to a boundary above an even and an odd value, on each side of it
-_HALF = 0.5  # of the last place: what is closer to a boundary is rounded onto it
-_ENDS = 3  # values on which readings differ, closest to a boundary and farthest from it
-_COARSE = 6  # bits of mantissa that the type of a division has at least
-_LOOKED_AT = 1 << 9  # boundaries among which they are looked for
-_OPEN, _APART = 1, 8  # values of a set that are undefined; at random, on which readings differ
-_ALL = 16  # bits of a first input of which every code is looked at
-_FINE = 20  # bits after the last one of a result, by which it is told how close to a tie it is
-_SHORT = 5  # bits of whole numbers that are looked at with every power of two: their products tie
-_TIMES = 4  # calls of one value under each set, where each input has one
-_LITTLE = 3  # values asked where little is defined
-_TURNS = 5  # calls of a layout that has several values of an input
-_OF_ENDS = 3  # calls of such a layout of what is about the ends of ranges
-_SHIFTED = (30, 33)  # powers of two by which a shift of a 32-bit significand loses it, or wraps
-_SIZES = (3, 2, 5, 2)  # of the letters of a layout that has several values of an input
-_WITH_1 = (1, 3, 1, 2)  # likewise, in a call that has dimensions of 1
-_LANES = 8  # elements of a vector of a kernel
+_SHARP = 2  # closest values on each side of a boundary, above even and odd values each
+_HALF = 0.5  # ulp; a value closer to a boundary is rounded onto it
+_ENDS = 3  # inputs with different readings that are kept: closest to a boundary, and farthest
+_COARSE = 6  # the least mantissa bits of the type of a division
+_LOOKED_AT = 1 << 9  # boundaries that are searched
+_OPEN, _APART = 1, 8  # undefined values of a set; random values with different readings
+_ALL = 16  # up to this number of bits, every code of the first input is searched
+_FINE = 20  # extra bits of a result, to measure its distance from a tie
+_SHORT = 5  # bits of short integers, searched with every power of two: their products are ties
+_TIMES = 4  # calls a set if each input has one value
+_LITTLE = 3  # values for sets that leave most undefined
+_TURNS = 5  # calls of a layout with several values of an input
+_OF_ENDS = 3  # such calls with values at the ends of ranges
+_SHIFTED = (30, 33)  # exponents at which a 32-bit shift of a significand loses it or wraps
+_SIZES = (3, 2, 5, 2)  # sizes of the letters of such a layout
+_WITH_1 = (1, 3, 1, 2)  # the same, with dimensions of 1
+_LANES = 8  # elements of a kernel's vector
 _BYTE = 8  # bits
 _UNEVEN = 0x8123456789ABCDEF
-_FEW = 8  # values asked under codes at the ends of a type
-_FAR = (31,)  # powers of two near which a machine's integers end
+_FEW = 8  # values if another input is at the end of its type
+_FAR = (31,)  # exponents near the limits of a machine's integers
 
 
 @dataclass(frozen=True)
 class Asking:
-    """What is asked; of two that are equal the same data is worth asking."""
+    """A case to choose data for. Equal instances get equal data."""
 
     meaning: Meaning
     tier: Tier
@@ -95,37 +94,33 @@ class Asking:
 
 
 def asking_of(spec: Spec, case: Case, tier: Tier, seed: int) -> Asking:
-    """Return what is asked of a case."""
+    """Return the parameters of a case."""
     compiled = compile_steps(spec, case)
     return Asking(compiled.meaning, tier, seed, compiled, layout_of(spec, case))
 
 
 @dataclass(frozen=True)
 class _Pool:
-    """Data worth asking under a set, in order."""
-
-    #: Of which every reading says the same.
+    #: every reading agrees on these
     agreed: Codes
-    #: Those of them that bring the last line on a boundary, or closest to one, these first.
+    #: the agreed ones on a boundary or closest to one
     sharp: Codes
-    #: On which readings differ.
+    #: the readings differ
     apart: Codes
-    #: Of what all say the same of: what is about the ends of the ranges of both types.
+    #: the agreed ones at the ends of both types' ranges
     ends: Codes
 
 
 def scaled_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return the calls of a case: a tensor of codes for each input in the question.
-
-    The same arguments give the same calls everywhere.
-    """
+    """Return the calls of a case, a tensor of codes for each input. Deterministic."""
     asking = asking_of(spec, case, tier, seed)
     return _chosen(asking, spec.body_as(Steps)), "edge" if tier == "edge" else "sampled"
 
 
 def fixed_cases(spec: Spec, case: Case) -> Iterator[Case]:
-    """Yield a case of whole calls as conversions of its first input: under each set of values of
-    the others that the spec names; nothing of a case that is none under any.
+    """Yield a case as conversions of its first input, one for each set of other inputs in the spec.
+
+    Yields nothing if the case cannot be a conversion.
     """
     if not can_fix(spec, case):
         return
@@ -137,9 +132,7 @@ def fixed_cases(spec: Spec, case: Case) -> Iterator[Case]:
 
 
 def fixed_inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Codes, Coverage]:
-    """Return the codes worth asking of a conversion of a first input, in the order of values; all
-    of a narrow one in the exhaustive tier.
-    """
+    """Return the codes to test in a conversion of a first input, sorted by value."""
     asking = asking_of(spec, case.call, tier, seed)
     if tier == "exhaustive":
         every = np.arange(1 << asking.data.bits).astype(asking.data.storage)
@@ -151,8 +144,9 @@ def fixed_inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Codes, 
 
 
 def codes_under(spec: Spec, case: Case, others: Mapping[str, int]) -> Codes:
-    """Return the codes of a first input that are worth asking where the other inputs have these
-    codes, by name; none where all is undefined then.
+    """Return the codes to test in a first input for fixed codes of the others, sorted.
+
+    Empty if everything is undefined then.
     """
     asking = asking_of(spec, case.call, "edge", 0)
     if _is_open(asking, others):
@@ -201,14 +195,14 @@ def _chosen(asking: Asking, steps: Steps) -> list[Call]:
 
 
 def _extremes(asking: Asking, names: Sequence[str], sets: Sequence[Set]) -> list[Set]:
-    """Return the first set with other codes of some inputs: the ends of each one's type."""
+    """Return the first set with some inputs replaced by the end codes of their types."""
     codes = {
         name: [c for c in end_codes(asking.format_of(name))
                if not _is_open(asking, {**sets[0], name: c})]
         for name in names if name in sets[0]
     }  # fmt: skip
     turns = max((len(some) for some in codes.values()), default=0)
-    # two by two: four limits that are equal tell little
+    # in pairs, because four equal limits discriminate little
     offsets = {name: i // 2 for i, (name, some) in enumerate(codes.items()) if some}
     found = [
         {**sets[0], **{n: codes[n][(k + off) % len(codes[n])] for n, off in offsets.items()}}
@@ -218,8 +212,9 @@ def _extremes(asking: Asking, names: Sequence[str], sets: Sequence[Set]) -> list
 
 
 def end_codes(fmt: Numeric) -> list[int]:
-    """Return the two least codes of a type that are not negative, or the least, the greatest, and
-    one in which no byte is like another.
+    """Return the codes at the ends of a type, and one whose bytes all differ.
+
+    For floats: 0, the smallest and the largest positive code.
     """
     uneven = [_UNEVEN >> 64 - fmt.bits] if fmt.bits > _BYTE else []
     if isinstance(fmt, Float):
@@ -228,25 +223,24 @@ def end_codes(fmt: Numeric) -> list[int]:
 
 
 def _beyond(asking: Asking, pools: Sequence[_Pool]) -> list[_Pool]:
-    """Return of each pool the largest number: some kernels treat elements apart by their places,
-    and what one of them does beyond the range shows wherever it is.
+    """Return the largest number of each pool.
+
+    Some kernels process elements in groups, and an overflow shows only in one of them.
     """
     return [_only(_largest(asking, pool.agreed)) for pool in pools]
 
 
 def _shared_out(codes: Sequence[Codes]) -> list[_Pool]:
-    """Return a pool of each set's codes, begun where the others do not: few of them are taken."""
+    """Return a pool of each set's codes, each rotated differently, because few are used."""
     shares = ((i * len(one) // len(codes), one) for i, one in enumerate(codes))
     return [_only(np.roll(one, -start)) for start, one in shares]
 
 
 def _only(codes: Codes) -> _Pool:
-    """Return the pool of nothing but some codes."""
     return _Pool(codes, codes, codes[:0], codes)
 
 
 def _largest(asking: Asking, codes: Codes) -> Codes:
-    """Return the code of the largest number, alone."""
     x = decode(asking.data, codes)
     place = int(np.argmax(np.where(x.kind == FINITE, _as_floats(x), -np.inf)))
     return codes[place : place + 1]
@@ -259,14 +253,14 @@ def letters_of(layout: Layout) -> list[str]:
 
 
 def sets_of(asking: Asking, asked: Sequence[Words], *, defined: bool = True) -> list[Set]:
-    """Return the distinct sets of codes of the other inputs that are in the question, and that
-    their types hold; where `defined`, those under which something is.
+    """Return the distinct sets of codes of the other inputs that their types hold.
+
+    With `defined`, skip sets that leave everything undefined.
     """
     return [_codes_of(asking, words) for words in _words(asking, asked, defined=defined)]
 
 
 def _words(asking: Asking, asked: Sequence[Words], *, defined: bool = True) -> list[Words]:
-    """Return these sets in words, in the order of the inputs."""
     found: dict[tuple[int, ...], Words] = {}
     for words in asked:
         given = dict(words)
@@ -281,12 +275,10 @@ def _words(asking: Asking, asked: Sequence[Words], *, defined: bool = True) -> l
 
 
 def _codes_of(asking: Asking, words: Words) -> Set:
-    """Return the codes of a set. Raises OutsideFormatError for what a type does not hold."""
     return {name: code_of(asking.format_of(name), word)[0] for name, word in words}
 
 
 def _is_open(asking: Asking, one: Set) -> bool:
-    """Return whether a set leaves everything undefined."""
     ones = np.array([code_of(asking.data, "1")[0]], asking.data.storage)
     compiled = asking.compiled
     values = compiled.decoded([inputs_under(asking, one, ones)])
@@ -294,12 +286,12 @@ def _is_open(asking: Asking, one: Set) -> bool:
 
 
 def inputs_under(asking: Asking, one: Set, data: Codes) -> list[Bits]:
-    """Return data with one code of each other input."""
+    """Return the inputs of a call: the data, and one code of each other input."""
     others = (np.array(code, asking.format_of(name).storage) for name, code in one.items())
     return [data, *others]
 
 
-# The data to ask under a set of the other inputs ---------------------------------------------
+# Data under one set ---------------------------------------------------------------------- --------
 
 
 @lru_cache(maxsize=1 << 11)  # layouts and versions share them
@@ -332,7 +324,6 @@ def _pool(asking: Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
 
 
 def _apart(asking: Asking, one: Set, codes: Codes) -> tuple[Mask, Mask]:
-    """Return of which data readings differ, and of which nothing is expected."""
     due, _ = asking.compiled.due([inputs_under(asking, one, codes)])
     [(first, patterns), *others] = [outputs[0] for outputs in due]
     apart = np.zeros(len(codes), bool)
@@ -342,7 +333,6 @@ def _apart(asking: Asking, one: Set, codes: Codes) -> tuple[Mask, Mask]:
 
 
 def _codes(fmt: Numeric, rng: np.random.Generator, count: int) -> Codes:
-    """Choose codes of a format: what is special of it, and others at random."""
     some = min(count, 1 << fmt.bits)
     chosen = rng.choice(1 << fmt.bits, some, replace=False)
     ends = special_codes(fmt) if fmt.bits > 2 else np.arange(4)
@@ -350,7 +340,6 @@ def _codes(fmt: Numeric, rng: np.random.Generator, count: int) -> Codes:
 
 
 def _at_boundaries(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
-    """Return the data that bring the last line to boundaries of the output, and next to them."""
     wanted = [*_boundaries(asking.compiled.output.format, rng, _SOME[asking.tier])]
     wanted += [Fraction(2) ** k * (1 + Fraction(d, 1 << 20)) for k in _FAR for d in (-1, 3)]
     data, _ = _brought(asking, one, wanted)
@@ -358,8 +347,8 @@ def _at_boundaries(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
 
 
 def _at_steps(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
-    """Return the data at which branches part, and between them those that bring the line that the
-    spec names half-way between whole numbers, and to some of these; and what is next to them.
+    """Return the data at branch thresholds, at ties of the spec's `back` line, and their
+    neighbours.
     """
     compiled, fmt = asking.compiled, asking.data
     ends = compiled.thresholds(numbers_under(asking, one, 1))
@@ -377,12 +366,11 @@ def _at_steps(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
 
 
 def _brought(asking: Asking, one: Set, wanted: list[Fraction]) -> tuple[Codes, Rational]:
-    """Return the data that bring the last line to values, rounded and as they are."""
     return asking.compiled.brought(of_fractions(wanted), numbers_under(asking, one, len(wanted)))
 
 
 def numbers_under(asking: Asking, one: Set, n: int) -> dict[str, Rational]:
-    """Return the values of a set, n times each."""
+    """Return the values of a set, each n times."""
     formats = {name: asking.format_of(name) for name in one}
     return {
         name: of_numbers(decode(formats[name], np.full(n, code, formats[name].storage)))
@@ -391,18 +379,17 @@ def numbers_under(asking: Asking, one: Set, n: int) -> dict[str, Rational]:
 
 
 def _next_to(asking: Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Codes]:
-    """Return codes, and those that are so many above and below them."""
     mask = data.dtype.type((1 << asking.data.bits) - 1)
     steps = [data.dtype.type(d) for d in far]
     return [data, *((data + d) & mask for d in steps), *((data - d) & mask for d in steps)]
 
 
 def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return the data closest to boundaries, above and below, of which all readings say the same,
-    in units of the last place of the first line: there a division that is a little off shows. So it
-    does on ties with a large significand, each with another one, where its type is coarse. And of
-    those on which readings differ the closest and the farthest, so that a type between those of two
-    readings shows.
+    """Return the agreed data closest to boundaries, and some data whose readings differ.
+
+    Closeness is in ulps of the first line, where an inexact division shows. Ties with large
+    significands are added for a coarse type. From the data whose readings differ, both the closest
+    and the farthest are taken, to expose an intermediate type.
     """
     wanted = _inner(asking.compiled.output.format, rng)
     data, exact = _brought(asking, one, wanted)
@@ -436,7 +423,7 @@ def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, C
 
 
 def _of_other_numbers(fmt: Numeric, codes: Codes, index: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return of some codes, in order, those that differ in more than the sign and the exponent."""
+    """Return the indices of codes that differ in more than sign and exponent."""
     if not isinstance(fmt, Float):
         return index
     significands = codes[index] & codes.dtype.type((1 << fmt.mantissa) - 1)
@@ -445,18 +432,13 @@ def _of_other_numbers(fmt: Numeric, codes: Codes, index: NDArray[np.intp]) -> ND
 
 
 def _is_odd_below(asking: Asking, boundaries: list[Fraction]) -> Mask:
-    """Return of which boundaries the value of the output next to them, towards zero, is odd: to
-    that one a tie is not rounded.
-    """
     fmt = cast(Numeric, asking.compiled.output.format)
     below = round_to(from_fractions(boundaries), fmt, MODES["toward-zero"]).magnitude
     return np.asarray(below % 2 == 1)
 
 
 def _ulps_of_first(asking: Asking, one: Set, codes: Codes) -> NDArray[np.float64]:
-    """Return what the first line gives in units of its last place, in the coarsest type in which a
-    reading calculates; in very small ones where all are exact.
-    """
+    """Return the first line's result in ulps of the coarsest type that a reading computes in."""
     compiled = asking.compiled
     types = [compiled.arithmetic(reading) for reading in compiled.steps.readings]
     bits = min((t.format.mantissa for t in types if t and isinstance(t.format, Float)), default=63)
@@ -466,8 +448,9 @@ def _ulps_of_first(asking: Asking, one: Set, codes: Codes) -> NDArray[np.float64
 
 
 def _sharp_results(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return the data, where nothing is converted, of which the last line is a tie of the output,
-    to an even value below and above it, or closest to one; and some on which readings differ.
+    """Return the data whose last line is a tie or closest to one, and some whose readings differ.
+
+    For steps without a conversion.
     """
     compiled, fmt = asking.compiled, asking.compiled.output.format
     codes = np.unique(_candidates(asking))
@@ -485,22 +468,19 @@ def _sharp_results(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[
     order = order[np.argsort(np.abs(off[order]), kind="stable")]
     tie = off == 0
     near = np.abs(off) < 1 << _FINE - 2
-    # beside a tie, only the parity that would round the tie itself the other way tells
+    # off a tie, only the parity that rounds the tie the other way discriminates
     sides = [tie & odd, tie & ~odd, near & (off > 0) & ~odd, near & (off < 0) & odd]
     kept = _by_turns([order[(side & agreed)[order]] for side in sides], rng)
     return codes[kept], codes[rng.permutation(np.flatnonzero(apart))[:_APART]]
 
 
 def _by_turns(sides: Sequence[NDArray[np.intp]], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the first places of each side, side by side in turns."""
+    """Return the first indices of each side, interleaved."""
     shuffled = [sides[i] for i in rng.permutation(len(sides))]
     return np.concatenate([side[i : i + 1] for i in range(_SHARP) for side in shuffled])
 
 
 def _candidates(asking: Asking) -> Codes:
-    """Return codes of a first input among which such data is looked for: all of them, or of a wide
-    type what is worth asking of a conversion to the output, and short numbers.
-    """
     data = asking.data
     if data.bits <= _ALL:
         return np.arange(1 << data.bits).astype(data.storage)
@@ -514,14 +494,13 @@ def _candidates(asking: Asking) -> Codes:
 
 
 def _as_floats(x: Numbers) -> NDArray[np.float64]:
-    """Return numbers as they are about: their sizes are compared."""
+    """Return approximate values, to compare sizes."""
     with np.errstate(over="ignore", under="ignore"):
         size = np.ldexp(x.significand.astype(np.float64), np.clip(x.exponent, -2000, 2000))
     return np.where(x.sign, -size, size)
 
 
 def _inner(fmt: Format, rng: np.random.Generator) -> list[Fraction]:
-    """Return boundaries within a type's range, so many at random where there are more."""
     if isinstance(fmt, Float):
         finer, past, _ = boundaries_of(fmt)
         halves = rng.permutation(np.arange(1, past, 2))[:_LOOKED_AT].tolist()
@@ -530,14 +509,13 @@ def _inner(fmt: Format, rng: np.random.Generator) -> list[Fraction]:
     low, high = int(cast(Numeric, fmt).min), int(cast(Numeric, fmt).max)
     if high - low < _LOOKED_AT:
         some = list(range(low, high))
-    else:  # those about zero are ties of data of few bits, too
+    else:  # those near zero are ties of narrow data as well
         near = range(max(low, -_LOOKED_AT // 8), _LOOKED_AT // 8)
         some = [*near, *rng.integers(low, high, _LOOKED_AT - len(near)).tolist()]
     return [Fraction(2 * q + 1, 2) for q in some]
 
 
 def _boundaries(fmt: Format, rng: np.random.Generator, some: int) -> list[Fraction]:
-    """Return the ends of a type's range, boundaries about zero, and others at random."""
     if isinstance(fmt, Float):
         finer, past, _ = boundaries_of(fmt)
         halves = np.arange(1, past, 2)
@@ -552,8 +530,9 @@ def _boundaries(fmt: Format, rng: np.random.Generator, some: int) -> list[Fracti
 
 
 def _ends(fmt: Format) -> list[Fraction]:
-    """Return the boundaries at the ends of a type's range, and what a shift of a significand to the
-    place of a subnormal loses.
+    """Return boundaries at the ends of a type's range.
+
+    For floats, add values whose significand a subnormal shift loses.
     """
     if isinstance(fmt, Float):
         finer, past, _ = boundaries_of(fmt)
@@ -568,9 +547,10 @@ def _ends(fmt: Format) -> list[Fraction]:
 
 
 def _whole(asking: Asking, one: Set, data: Codes) -> Call:
-    """Ask data under one set, of a layout with one element of each other input; not as many as fill
-    the vectors of a kernel. In the last byte of an output of less than a byte the largest number
-    is alone: some kernels treat what fills no byte apart.
+    """Return a call of data under one set, for a layout with one element of each other input.
+
+    The length is not a multiple of a kernel's vector. For sub-byte outputs the largest number is
+    alone in the last byte, which some kernels treat separately.
     """
     if len(data) and cast(Numeric, asking.compiled.output.format).bits < _BYTE:
         data = np.append(data, np.repeat(_largest(asking, data), 1 + len(data) % 2))
@@ -582,10 +562,6 @@ def _whole(asking: Asking, one: Set, data: Codes) -> Call:
 def _call(
     asking: Asking, sets: Sequence[Set], pools: Sequence[_Pool], k: int, sizes: Sequence[int]
 ) -> Call:
-    """Make the k-th call: the other inputs have the sets in turn, from where the call before
-    stopped, or where each has all of them, one further; and the data are of the pool of the set
-    that they meet.
-    """
     shapes = shapes_of(asking.layout, sizes)
     first, second, *_ = asking.compiled.names
     count = prod(shapes[second])
@@ -595,7 +571,7 @@ def _call(
 
 
 def shapes_of(layout: Layout, sizes: Sequence[int]) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each input of a layout whose letters have sizes."""
+    """Return the shape of each input, given sizes of the letters."""
     letters = dict(zip(letters_of(layout), sizes, strict=False))
     return {n: tuple(int(letters.get(d, d)) for d in dims) for n, dims in layout.shapes}
 
@@ -603,7 +579,7 @@ def shapes_of(layout: Layout, sizes: Sequence[int]) -> dict[str, tuple[int, ...]
 def others_of(
     asking: Asking, sets: Sequence[Set], shapes: Mapping[str, tuple[int, ...]], begin: int
 ) -> tuple[list[NDArray[np.intp]], list[Bits]]:
-    """Return which set each element of each other input has, in turn from one on, and its codes."""
+    """Return the set index of each element of each other input, and the codes."""
     turns, tensors = [], []
     for name in asking.compiled.names[1:]:
         turn = ((np.arange(prod(shapes[name])) + begin) % len(sets)).reshape(shapes[name])
@@ -614,7 +590,6 @@ def others_of(
 
 
 def _filled(asking: Asking, which: NDArray[np.intp], pools: Sequence[_Pool], k: int) -> Codes:
-    """Fill a tensor of which each element says the pool that it is from."""
     codes = np.zeros(which.shape, asking.data.storage)
     turn = k if which.size > 1 else k // len(pools)
     for index in np.unique(which):
@@ -624,9 +599,9 @@ def _filled(asking: Asking, which: NDArray[np.intp], pools: Sequence[_Pool], k: 
 
 
 def _some(pool: _Pool, count: int, turn: int) -> Codes:
-    """Take what is sharp, going on where the turn before stopped, but for every third element."""
+    """Return sharp codes in turn; every third code is an ordinary one."""
     n = turn * count + np.arange(count)
     sharp = pool.sharp[(n - n // 3) % len(pool.sharp)]
-    # by a step that has no divisor in common with most lengths, so that a sample is spread
+    # 37 is coprime to most lengths, so this samples evenly
     agreed = pool.agreed[n * 37 % len(pool.agreed)]
     return np.where(n % 3 == 2, agreed, sharp)

@@ -1,8 +1,7 @@
-"""Which calls are worth asking of an operator that is computed in steps around a conversion.
+"""Choose the calls of steps around a conversion.
 
-The values worth asking of a conversion are known (see inputs.py). Under each set of values of the
-other inputs that the spec names, what the lines after the conversion make of those values is the
-data to ask: the lines before bring it back to a boundary, or next to one.
+The inputs of the conversion itself come from inputs.py. Inverting the lines before the conversion
+gives the data that bring it to a boundary or next to one, for each set of other inputs in the spec.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ from convcheck.vectors.body.scaled import (
 from convcheck.vectors.inputs import in_order, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
-Sizes = tuple[int, ...]  # of a layout's letters, in order
+Sizes = tuple[int, ...]  # sizes of a layout's letters, in order
 Places = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-WHOLE = -1  # as many elements as there are values to ask
-# Odd sizes, since kernels have tails; axes of one size, since one can be taken for another.
+WHOLE = -1  # as many elements as there are values
+# Odd sizes test the tails of kernels. Equal sizes test confused axes.
 _EDGE: Mapping[int, tuple[Sizes, ...]] = {
     0: ((),) * 76,
     1: ((WHOLE,), (131,), (97,), (128,), (101,), (64,), (113,), (1,), (3,), (7,), (17,), (0,)),
@@ -62,18 +61,18 @@ _EDGE: Mapping[int, tuple[Sizes, ...]] = {
     4: ((1, 7, 3, 7), (2, 4, 4, 4), (2, 1, 9, 1)),
 }
 _BOUNDARY = {**_EDGE, 3: ((1, 14, 4681), (6, 6, 6)), 4: ((1, 7, 96, 97), (2, 4, 4, 4))}
-_FEW = 9  # values asked under codes at the ends of a type
-_LITTLE = 5  # values asked where little is defined
-_OPEN = 12  # and of those that a set leaves undefined
-_ROUND = 64  # what is taken modulo 32 or 64 shows where a count is this, or a little more
-_TIES, _NEAR = 12, 12  # values on a midpoint, and next to one, looked for under each reading
+_FEW = 9  # values if another input is at the end of its type
+_LITTLE = 5  # values for sets that leave most undefined
+_OPEN = 12  # undefined values of a set
+_ROUND = 64  # a shift count modulo 32 or 64 shows at this count or slightly more
+_TIES, _NEAR = 12, 12  # values on a midpoint and next to one, under each reading
 
 
 def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return the calls of a case: a tensor of codes for each input in the question.
+    """Return the calls of a case, a tensor of codes for each input. Deterministic.
 
-    The same arguments give the same calls everywhere. They have every rounding boundary of the
-    type that is converted to, under the few values of the other inputs that are asked.
+    They cover every rounding boundary of the conversion's target under the spec's sets of other
+    inputs.
     """
     steps = spec.body_as(Steps)
     if steps.ends:
@@ -102,23 +101,19 @@ def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
 
 
 def _sizes(asking: Asking, tier: Tier) -> tuple[Sizes, ...]:
-    """Return the sizes of a layout's letters. All values are asked of vectors with one element of
-    each other input; the edge tier asks no other layout for them.
-    """
     found = (_EDGE if tier == "edge" else _BOUNDARY)[len(letters_of(asking.layout))]
     every = tier != "edge" or _is_vector(asking)
     return found if every else tuple(sizes for sizes in found if sizes != (WHOLE,))
 
 
-# The data to ask under a set of the other inputs ---------------------------------------------
+# Data under one set ---------------------------------------------------------------------- --------
 
 
 @dataclass(frozen=True)
 class _Pool:
-    """Data worth asking, shuffled, so that any part of it is a sample.
+    """Candidate data, shuffled, so that any part is a sample.
 
-    `sharp` is both zeros, what few conversions get right, and then what brings the conversion on a
-    boundary, or closest to one.
+    `sharp` starts with both zeros and hard values, followed by the data closest to a boundary.
     """
 
     sharp: Codes
@@ -138,16 +133,13 @@ def _pool(asking: Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
 
 
 def _undone(asking: Asking, one: Mapping[str, int], wanted: Codes) -> Codes:
-    """Return the data of which the conversion gets the values wanted, or nearly."""
     return asking.compiled.undone(wanted, numbers_under(asking, one, len(wanted)))
 
 
 def _sharp(
     asking: Asking, one: Mapping[str, int], target: Float, rng: np.random.Generator
 ) -> Codes:
-    """Return both zeros, some data of each kind that is told from others by few values, and then
-    the data next to every boundary that is closest to it, under each reading.
-    """
+    """Return both zeros, one value of each hard kind, and the data closest to boundaries."""
     fmt = cast(Float, asking.data)
     finer, past, _ = boundaries_of(target)
     boundaries = decode_magnitudes(finer, np.arange(past, dtype=np.uint64))
@@ -171,28 +163,26 @@ def _sharp(
 
 
 def _tiny(fmt: Float, target: Float) -> Codes:
-    """Return a number of either sign that is shifted by 64 to the place of a target's subnormals;
-    where a format has none, what is nearest to it.
-    """
+    """Return numbers of both signs that a 64-bit shift brings to the target's subnormals."""
     exact = Fraction(3, 2) * Fraction(2) ** (_least_normal(target) - _ROUND)
     return rounded_codes(from_fractions([exact, -exact]), fmt)
 
 
 def _least_normal(fmt: Float) -> int:
-    """Return the exponent of the least normal number."""
     return fmt.lowest_exponent + fmt.mantissa
 
 
 def _telling(reached: Sequence[Numbers], target: Float, finer: Float) -> Places:
-    """Choose, of each kind, the first value that is of it under every reading."""
     kinds = zip(*(_kinds(x, target, finer) for x in reached), strict=True)
     found = [np.flatnonzero(np.logical_and.reduce(masks))[:1] for masks in kinds]
     return np.unique(np.concatenate(found))
 
 
 def _kinds(x: Numbers, target: Float, finer: Float) -> tuple[Mask, ...]:
-    """Return which values are far below the subnormals, a tie of these that goes down, just above
-    one, or, of the other sign, just below, and beyond the largest number but next to the midpoint.
+    """Return a mask for each hard kind.
+
+    They are: far below the subnormals, a subnormal tie rounded down, just above one, negative just
+    below one, and just below the overflow midpoint.
     """
     count = _least_normal(target) - x.exponent
     far = (x.kind == FINITE) & (x.significand != 0)
@@ -208,7 +198,6 @@ def _kinds(x: Numbers, target: Float, finer: Float) -> tuple[Mask, ...]:
 
 
 def _closest(x: Numbers, target: Float, finer: Float, rng: np.random.Generator) -> Places:
-    """Choose some of the values that are on a midpoint, and those closest to one otherwise."""
     _, midpoint, off = _from_midpoint(x, target, finer)
     ties = np.flatnonzero(midpoint & (off.significand == 0))
     order = np.argsort(np.where(midpoint, off.exponent - x.exponent, FAR), kind="stable")
@@ -219,8 +208,9 @@ def _closest(x: Numbers, target: Float, finer: Float, rng: np.random.Generator) 
 def _from_midpoint(
     x: Numbers, target: Float, finer: Float
 ) -> tuple[NDArray[np.uint64], Mask, Numbers]:
-    """Return the nearest magnitude of the finer format, whether it is a midpoint of the target, and
-    what the numbers without their signs are above that.
+    """Return the nearest finer magnitude, whether it is a midpoint, and the distance from it.
+
+    Signs are ignored.
     """
     magnitude = round_to(x, finer, nearest_even).magnitude
     inside = (x.kind == FINITE) & (magnitude < np.uint64(2 * target.max_magnitude + 2))
@@ -231,7 +221,6 @@ def _from_midpoint(
 
 
 def _mostly_defined(asking: Asking, one: Mapping[str, int], codes: Codes) -> Codes:
-    """Keep few of the values for which nothing is expected."""
     undefined = ~_is_defined(asking, one, codes)
     keep = ~undefined | (np.cumsum(undefined) <= _OPEN)
     kept: Codes = codes[keep]
@@ -239,7 +228,6 @@ def _mostly_defined(asking: Asking, one: Mapping[str, int], codes: Codes) -> Cod
 
 
 def _is_defined(asking: Asking, one: Mapping[str, int], codes: Codes) -> Mask:
-    """Return for which values something is expected."""
     compiled = asking.compiled
     _, patterns = compiled.finished(compiled.run(inputs_under(asking, one, codes)))
     return np.asarray(patterns != UNDEFINED)
@@ -256,8 +244,9 @@ def _call(
     sizes: Sizes,
     used: Counter[int] | None = None,
 ) -> Call:
-    """Make the k-th call: the other inputs have the sets in turn, the k-th one first. `used` is how
-    much of what is sharp in each pool was asked before.
+    """Return the k-th call.
+
+    `used` counts the sharp codes that earlier calls took from each pool.
     """
     if sizes == (WHOLE,):
         pool = pools[k % len(pools)]
@@ -274,12 +263,11 @@ def _call(
 def _filled(
     fmt: Numeric, which: Places, pools: Sequence[_Pool], k: int, used: Counter[int]
 ) -> Codes:
-    """Fill a tensor of which each element says the pool that it is from, in order of values."""
     codes = np.zeros(which.shape, fmt.storage)
     for index in np.unique(which):
         here = which == index
         pool, count = pools[index], int(here.sum())
-        half = (count + 1 - k // len(pools) % 2) // 2  # of one element: by turns
+        half = (count + 1 - k // len(pools) % 2) // 2  # a single element alternates
         sharp = min(len(pool.sharp), max(count - len(pool.rest), half))
         codes[here] = in_order(fmt, _some(pool, used[index], sharp, k, count))
         used[index] += sharp
@@ -287,20 +275,16 @@ def _filled(
 
 
 def _some(pool: _Pool, start: int, sharp: int, k: int, count: int) -> Codes:
-    """Take so much of what is sharp, going on where the last call stopped, and of the rest."""
     one = _window(pool.sharp, start, sharp)
     return np.concatenate([one, _window(pool.rest, k * 37, count - sharp)])
 
 
 def _window(codes: Codes, start: int, count: int) -> Codes:
-    """Take `count` codes from `start` on, around the end."""
     return codes[(np.arange(count) + start) % len(codes)] if count else codes[:0]
 
 
 def _exact(asking: Asking, sets: Sequence[Mapping[str, int]]) -> list[Call]:
-    """Ask, under each set, every value of the type that is converted to which nothing rounds, of
-    vectors with one element of each other input.
-    """
+    """Return calls of vectors with every value that converts exactly."""
     if not _is_vector(asking):
         return []
     calls = []
@@ -318,16 +302,12 @@ def _exact(asking: Asking, sets: Sequence[Mapping[str, int]]) -> list[Call]:
 
 
 def _is_vector(asking: Asking) -> bool:
-    """Return whether the first input has one free size, and the others one element each."""
     _, *others = asking.layout.shapes
     one = all(dim == "1" for _, dims in others for dim in dims)
     return one and len(letters_of(asking.layout)) == 1
 
 
 def _at_ends(asking: Asking, names: Sequence[str], first: Mapping[str, int]) -> list[Call]:
-    """Ask vectors of a few values, of which something is expected, where other inputs have codes at
-    the ends of their type.
-    """
     if not _is_vector(asking):
         return []
     calls = []
@@ -342,7 +322,6 @@ def _at_ends(asking: Asking, names: Sequence[str], first: Mapping[str, int]) -> 
 
 
 def _little(asking: Asking, sets: Sequence[Mapping[str, int]], pool: _Pool) -> list[Call]:
-    """Ask vectors of a few values under each set that leaves little defined."""
     if not _is_vector(asking):
         return []
     return [_call(asking, [one], [pool], 0, (_LITTLE,)) for one in sets]

@@ -1,1 +1,1 @@
-"""Vectors in the forms that other tools read."""
+"""Export vectors for other tools."""

@@ -1,7 +1,7 @@
-"""A folder that an export fills, file by file, each whole or not at all.
+"""Write an export into a folder, each file completely or not at all.
 
-`convcheck-export.json` in it says what was written. Only a folder that is new, empty, or has that
-file is written to, and only files that it lists are ever removed.
+`convcheck-export.json` lists the files. An export writes only to a new or empty folder, or to one
+with that file, and removes only files that it lists.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ MARK = "convcheck-export.json"
 
 
 def check(folder: Path, form: str) -> frozenset[str]:
-    """Return the names of the files that an earlier export left in a folder.
+    """Return the files that an earlier export left in a folder.
 
-    Raises UsageError where it has anything else in it, or is no folder.
+    Raises UsageError if the folder has other files, or is not a folder.
     """
     if not folder.exists():
         return frozenset()
@@ -48,8 +48,9 @@ def _listed(folder: Path, form: str) -> frozenset[str]:
 
 
 def write_export(files: Iterable[tuple[str, bytes]], folder: Path, form: str) -> None:
-    """Write files, given as (name with slashes, content), and remove those no longer given.
-    Raises UsageError as `check` does, and for a file of no export.
+    """Write files, given as (name with slashes, content), and remove those of an earlier export.
+
+    Raises UsageError as `check` does, and for a file in the way.
     """
     before, given = check(folder, form), set[str]()
     _mark(folder, form, before)

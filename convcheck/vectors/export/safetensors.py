@@ -1,10 +1,9 @@
-"""Vectors in bulk as safetensors: raw bit patterns as unsigned integers, an element an entry.
+"""Export vectors as safetensors: codes as unsigned integers.
 
-Of a case of elements: `input`, `expected` (codes under the first reading), `pattern` (a byte an
-element, an index into the metadata's patterns) and `row` (an index into its rules). Of whole
-calls the same with the call's number before it and the tensor's after it: `7/input/0`,
-`7/expected/0`, `7/pattern/0`; `row` and `outcome` (a pattern, `exact` where outputs are due) have
-an entry a call.
+A case of elements has `input`, `expected` (codes under the first reading), `pattern` (uint8, an
+index into the metadata's patterns) and `row` (an index into its rules). A case of whole calls has
+names such as `7/input/0`, `7/expected/0`, `7/pattern/0`: call, tensor, index. There `row` and
+`outcome` (a pattern, `exact` for outputs) have one entry a call.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ Tensors = dict[str, NDArray[Any]]
 
 
 def can_hold(case: Case) -> bool:
-    """Return whether a case has a form in safetensors, which has no texts."""
+    """Return whether safetensors can hold a case: it has no texts."""
     return not any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
 
 
 def content(spec: Spec, vectors: Vectors, tier: str, seed: int) -> bytes:
-    """Return the file of one case, which `can_hold` allows."""
+    """Return the file of one case, for which `can_hold` is true."""
     from safetensors.numpy import save
 
     if isinstance(vectors, CallSet):
@@ -87,7 +86,7 @@ def _of_calls(vectors: CallSet) -> tuple[Tensors, tuple[Decision, ...]]:
 
 
 def _output_types(vectors: Vectors) -> list[Any]:
-    """Return the outputs' type names; where they are the answer, those of each call."""
+    """Return the names of the output types; for each call if the type is the answer."""
     if vectors.case.outputs or isinstance(vectors, VectorSet):
         return [t.name for t in vectors.case.outputs]
     return [[d.dtype.name for d in e.readings[0].outputs] for e in vectors.expected]

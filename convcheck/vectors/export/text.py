@@ -1,6 +1,6 @@
-"""The plain pipe: an input a line, and answers read back the same way.
+"""Export inputs as lines and read answers back.
 
-A code is hex of fixed width, a text a JSON string; an answer may also be the word `refused`.
+A code is hexadecimal of fixed width, a text a JSON string. An answer may be `refused`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]+")
 
 
 def lines(vectors: VectorSet) -> Iterator[str]:
-    """Return an input a line, without line ends."""
+    """Yield one input a line, without line ends."""
     fmt = vectors.case.inputs[0].format
     words = words_of_bits(fmt, vectors.inputs[0])
     return map(canonical, words) if isinstance(fmt, Text) else iter(words)
 
 
 def read_answers(data: bytes, file: str, fmt: Format) -> tuple[Bits, NDArray[np.bool_]]:
-    """Read answers of a type: codes or texts, and which of them are refusals, shape (n,).
+    """Return the answers as codes or texts, and a mask of refusals, shape (n,).
 
-    Raises UsageError with file and line for what is no answer.
+    Raises UsageError with file and line for an invalid answer.
     """
     said = _decoded(data, file)
     words = [_word(line, fmt, Place(file, number)) for number, line in enumerate(said, 1)]
@@ -46,7 +46,7 @@ def read_answers(data: bytes, file: str, fmt: Format) -> tuple[Bits, NDArray[np.
 
 
 def _decoded(data: bytes, file: str) -> Sequence[str]:
-    """Split into lines at line feeds only: a text may have any other separator in it."""
+    """Split at line feeds only, because a text may contain any other separator."""
     found: list[str] = []
     for number, line in enumerate(data.removesuffix(b"\n").split(b"\n") if data else [], 1):
         try:

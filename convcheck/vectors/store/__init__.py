@@ -1,1 +1,1 @@
-"""Vector files: canonical JSON, written and read back."""
+"""Write and read vector files: canonical JSON."""

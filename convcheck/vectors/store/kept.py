@@ -1,4 +1,4 @@
-"""What a folder keeps where the vectors of some specs alone are written to it."""
+"""Write the vectors of some specs into a folder that keeps those of others."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ def with_kept(
     selected: Sequence[Spec], specs: Mapping[str, Spec], folder: Path, tier: str, seed: int,
     check: bool,
 ) -> tuple[list[Spec], Manifest | None]:  # fmt: skip
-    """Return the specs to make vectors of so that some selected come right in a folder, and the
-    part of its manifest that stays; None where there is none.
+    """Return the specs to write and the part of the manifest to keep, None if there is none.
 
-    They are the selected, those in the folder whose files they may share and, unless it is only to
-    `check` what is there, those that may share theirs. Raises UsageError if the others cannot stay:
-    of another tier or seed, or sharing files though no spec is known.
+    In addition to the selected specs, the specs in the folder that share files with them are
+    written. With `check`, only those whose files the selected specs share. Raises UsageError if the
+    others cannot stay: another tier or seed, or shared files of an unknown spec.
     """
     if not (folder / MANIFEST).exists():
         return list(selected), None
@@ -41,13 +40,12 @@ def with_kept(
 
 
 def _sharing(spec: Spec, specs: Mapping[str, Spec]) -> set[str]:
-    """Return the specs whose files a spec may share, and those whose files these may."""
+    """Return the specs whose files a spec may share, transitively."""
     direct = {*may_share(spec, specs)}
     return direct.union(*(_sharing(specs[name], specs) for name in direct))
 
 
 def _check_unknown(manifest: Manifest, chosen: set[str], unknown: set[str]) -> None:
-    """Refuse to write files that specs share of which no more is known than their vectors."""
     files = {name: set(entry["cases"].values()) for name, entry in manifest.specs.items()}
     written = set[str]().union(*(files.get(name, ()) for name in chosen))
     for name in sorted(unknown):

@@ -1,4 +1,4 @@
-"""The manifest of a vectors folder: the hash of each file, and which file each case has."""
+"""The manifest of a vectors folder: the hash of each file, and the file of each case."""
 
 from __future__ import annotations
 
@@ -19,36 +19,33 @@ _REGENERATE = "run `convcheck generate`, or get the file again from its source"
 
 
 class ListedFile(NamedTuple):
-    """A file's line in the manifest."""
+    """A file's entry in the manifest."""
 
-    #: The hash of its bytes.
     sha256: str
-    #: How many elements, or whole calls, it has.
+    #: elements or whole calls
     vectors: int
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """A vectors folder's table of contents."""
+    """The table of contents of a vectors folder."""
 
     folder: Path
-    #: Of the random part of the inputs.
+    #: of the random part of the inputs
     seed: int
-    #: The tier of all files.
     tier: str
-    #: Spec id -> the spec's hash, and the file of each case.
+    #: spec id -> the spec's hash, and the file of each case
     specs: Mapping[str, Any]
-    #: By their names.
     files: Mapping[str, ListedFile]
-    #: The hash of the manifest itself.
+    #: the hash of the manifest itself
     digest: str
 
     def sha256(self, name: str) -> str | None:
-        """Return the hash of a file; None if the manifest does not list it."""
+        """Return the hash of a file, None if it is not listed."""
         return self.files[name].sha256 if name in self.files else None
 
     def only(self, ids: Iterable[str]) -> Manifest:
-        """Return the manifest of these specs' files alone."""
+        """Return the manifest of these specs only."""
         specs = {name: self.specs[name] for name in ids if name in self.specs}
         names = {name for spec in specs.values() for name in spec["cases"].values()}
         return replace(
@@ -73,7 +70,6 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _spec_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the hash of a spec and the file of each of its cases."""
     listed = {
         name: f"{folder}/{name}.json" for folder, names in entry["cases"].items() for name in names
     }
@@ -81,7 +77,7 @@ def _spec_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> tuple[dict[str, Any], str]:
-    """Return the object in a file, and the file's text. Raises VectorError."""
+    """Return the object in a JSON file and the file's text. Raises VectorError."""
     try:
         text = read_text(path, MOST_OF_REPORT)
         data = json.loads(text)
@@ -101,7 +97,7 @@ def damaged_file(path: Path, what: str, line: int = 0) -> VectorError:
 
 
 def check_version(data: Mapping[str, Any], key: str, known: int, path: Path) -> None:
-    """Raise VectorError if a file is not of the known format."""
+    """Raise VectorError if a file has another format version."""
     version = data.get(key)
     if not isinstance(version, int):
         raise damaged_file(path, f"not a convcheck file: no {key!r}")
@@ -136,8 +132,9 @@ def manifest_text(
 
 
 def _spec_text(entry: Mapping[str, Any]) -> str:
-    """Write which files the cases of a spec have: in each folder, the names of those that have the
-    file of their name there; and the file of each case that shares another one's.
+    """Return the files of a spec's cases as text.
+
+    Cases whose file has their own name are listed by folder; others with the file that they share.
     """
     folders: dict[str, list[str]] = {}
     shared: dict[str, str] = {}
@@ -161,15 +158,14 @@ def _spec_text(entry: Mapping[str, Any]) -> str:
 
 
 def _entries(mapping: Mapping[str, Any]) -> str:
-    """One entry a line, in the order given."""
     return "{\n" + ",\n".join(f"{canonical(k)}: {canonical(v)}" for k, v in mapping.items()) + "\n}"
 
 
 def sha256(text: str) -> str:
-    """Hash a file's content."""
+    """Return the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def canonical(value: object) -> str:
-    """Return the one spelling of a value in JSON."""
+    """Return the canonical JSON of a value."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

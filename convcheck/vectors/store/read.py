@@ -1,4 +1,4 @@
-"""Vector files and their manifest, read back and held against their hashes."""
+"""Read vector files and their manifest, and verify their hashes."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _DAMAGED = KeyError, ValueError, TypeError, IndexError, OverflowError
 
 
 def read_vectors(manifest: Manifest, spec: Spec, case: Case, types: Types) -> Vectors:
-    """Read the vectors of a case; `types` are those that an output of a whole call may have.
+    """Read the vectors of a case; `types` are the possible output types of a whole call.
 
-    Raises VectorError for a file that is not what the manifest says: truncated, edited, newer.
+    Raises VectorError for a file that is truncated, edited or newer than the manifest.
     """
     name, entry = _listed(manifest, case)
     data = shared_file(manifest.folder, name, entry.sha256)
@@ -59,9 +59,9 @@ def read_vectors(manifest: Manifest, spec: Spec, case: Case, types: Types) -> Ve
 
 
 def count_stored(manifest: Manifest, case: Case) -> int:
-    """Return the number of a case's vectors, whole calls or elements, by the files of a folder.
+    """Return the number of a case's vectors from the files of a folder.
 
-    Raises VectorError for files that do not say it.
+    Raises VectorError for files that do not have it.
     """
     name, entry = _listed(manifest, case)
     try:
@@ -74,7 +74,6 @@ def count_stored(manifest: Manifest, case: Case) -> int:
 
 
 def _listed(manifest: Manifest, case: Case) -> tuple[str, ListedFile]:
-    """Return the file of a case. Raises VectorError where the manifest has none."""
     name = manifest.specs[case.spec]["cases"].get(file_key(case))
     if name not in manifest.files:
         raise damaged_file(manifest.folder / MANIFEST, f"it has no vectors of {case.id}")
@@ -82,7 +81,7 @@ def _listed(manifest: Manifest, case: Case) -> tuple[str, ListedFile]:
 
 
 def verified(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
-    """Read a vector file and hold it against its hash. Raises VectorError."""
+    """Read a vector file and verify its hash. Raises VectorError."""
     path = folder / name
     data, text = read_json(path)
     check_version(data, "convcheck-vectors", FORMAT, path)
@@ -91,18 +90,18 @@ def verified(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
     return data
 
 
-_NEIGHBOURS = 4  # files: the cases that share one come one after the other
+_NEIGHBOURS = 4  # files; cases that share one are adjacent
 
 
 @lru_cache(maxsize=_NEIGHBOURS)
 def shared_file(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
-    """Read a file that several cases share, as `verified` does."""
+    """Read a file as `verified` does, cached for the cases that share it."""
     return verified(folder, name, sha)
 
 
 @dataclass(frozen=True)
 class _Content:
-    """What a file says of a question, in arrays that its cases share: they cannot be written to."""
+    """The vectors of a file, in read-only arrays that cases share."""
 
     inputs: tuple[Bits, ...]
     rows: NDArray[np.int16]
@@ -114,7 +113,6 @@ def _content(
     folder: Path, name: str, sha: str | None, sources: tuple[Format, ...], target: Format,
     readings: int,
 ) -> _Content:  # fmt: skip
-    """Return the vectors of a file as arrays, given the formats and how many readings there are."""
     columns = list(zip(*shared_file(folder, name, sha)["vectors"], strict=True))
     words = zip(sources, columns[:-2], strict=True)
     content = _Content(
@@ -134,7 +132,7 @@ def _reading(fmt: Format, said: Iterable[str | list[str]], r: int) -> Reading:
 
 
 def verify_files(manifest: Manifest, cases: Sequence[Case]) -> None:
-    """Hold the files of cases against the manifest. Raises VectorError for the first that fails."""
+    """Verify the files of cases. Raises VectorError for the first failure."""
     folder = manifest.folder
     for name in {manifest.specs[case.spec]["cases"].get(file_key(case)) for case in cases}:
         if name is not None:
@@ -144,7 +142,6 @@ def verify_files(manifest: Manifest, cases: Sequence[Case]) -> None:
 
 
 def _sha256_of(path: Path) -> str:
-    """Return the hash of a file's bytes, '' where it cannot be read."""
     try:
         return hashlib.sha256(read_file(path, MOST_OF_REPORT)).hexdigest()
     except OSError:

@@ -1,4 +1,4 @@
-"""Vector files of whole calls, read back."""
+"""Read the vector files of whole calls."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def count_calls(data: Mapping[str, Any], case: Case) -> int:
 
 
 def call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> CallSet:
-    """Return the calls of a case in a file; `types` are those that an output may have."""
+    """Return the calls of a case in a file; `types` are the possible output types."""
     compiled = compile_calls(spec, case)
     decisions, form = compiled.decisions, form_decision(spec)
     rows = rows_of(decisions)
     coverage, number = _entry(data, case)
-    rules = [rows.get(tuple(rule)) for rule in data["rules"]]  # of all cases of the file
+    rules = [rows.get(tuple(rule)) for rule in data["rules"]]  # for all cases of the file
     known = {number: row for number, row in enumerate(rules) if row is not None}
     calls, expected = [], []
     names = dict(enumerate(data["readings"]))
@@ -56,14 +56,12 @@ def call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> C
 
 
 def _entry(data: Mapping[str, Any], case: Case) -> tuple[Any, Any]:
-    """Return how far a case of a file is covered, and the index of its set."""
     row = case_row(case, data["attributes"])
     [(coverage, number)] = [one[-2:] for one in data["cases"] if one[:-2] == row]
     return coverage, number
 
 
 def _rows(text: str, known: Mapping[int, int], due: ExpectedOutput) -> NDArray[np.int16]:
-    """Return the rows of an output's elements."""
     rows = np.array([known[int(word)] for word in without_runs(text)], np.int16)
     _check(len(rows) == len(due.codes), f"{plural(len(rows), 'rule')} of {len(due.codes)}")
     return rows
@@ -80,12 +78,11 @@ def _inputs(case: Case, inputs: list[Any]) -> Iterator[Any]:
 
 
 def _is_in_place(case: Case, call: Call, said: Sequence[CallReading]) -> bool:
-    """Return whether a call has the ranks of its case, or is outside of what the text says."""
     return tuple(bits.ndim for bits in call) == case.ranks or said[0].pattern == UNDEFINED
 
 
 def _readings(readings: list[Any], names: Mapping[int, str], types: Types) -> Iterator[CallReading]:
-    """Yield the readings of a call, those after the first with what they share with it."""
+    """Yield the readings of a call. Later ones copy shared elements from the first."""
     first: list[list[str]] = []
     for number, said in readings:
         name = names[number]
@@ -102,7 +99,6 @@ def _readings(readings: list[Any], names: Mapping[int, str], types: Types) -> It
 
 
 def _completed(words: list[str], first: list[list[str]]) -> list[str]:
-    """Return words with those of the first reading where they are the same."""
     if SAME not in words:
         return words
     [shared] = first

@@ -1,4 +1,4 @@
-"""Codes, and what is expected of answers, as words of a file."""
+"""Spell codes and expected values as words of a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from convcheck.wording import plural
 
 
 def words_of_bits(fmt: Format, bits: Bits) -> list[str]:
-    """Spell codes in hex of fixed width, a digit for every four bits; a text is a word as it is."""
+    """Return codes in hexadecimal of fixed width, or texts as they are."""
     entries: list[Any] = bits.reshape(-1).tolist()
     if isinstance(fmt, Text):
         return entries
@@ -25,7 +25,7 @@ def words_of_bits(fmt: Format, bits: Bits) -> list[str]:
 
 
 def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
-    """Return the codes of hex words, or texts. Raises ValueError for a word with too many bits."""
+    """Return the codes of hexadecimal words, or texts. Raises ValueError for too many bits."""
     if isinstance(fmt, Text):
         texts = list(words)
         array = np.empty(len(texts), object)
@@ -38,14 +38,14 @@ def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
 
 
 def words_due(fmt: Format, codes: Bits, patterns: NDArray[np.uint8]) -> list[str]:
-    """Spell what is expected: codes, or pattern words; a text is marked by an equals sign."""
+    """Return expected values as codes or pattern names; a text starts with an equals sign."""
     mark = "=" if isinstance(fmt, Text) else ""
     pairs = zip(words_of_bits(fmt, codes), patterns.tolist(), strict=True)
     return [f"{mark}{word}" if p == EXACT else PATTERNS[p] for word, p in pairs]
 
 
 def due_of_words(fmt: Format, words: Sequence[str]) -> tuple[Bits, NDArray[np.uint8]]:
-    """Return the codes and patterns that `words_due` spelled. Raises ValueError for other words."""
+    """Return the codes and patterns of expected words. Raises ValueError for invalid words."""
     if isinstance(fmt, Text):
         found = [EXACT if word.startswith("=") else PATTERNS.index(word) for word in words]
     else:
@@ -57,13 +57,13 @@ def due_of_words(fmt: Format, words: Sequence[str]) -> tuple[Bits, NDArray[np.ui
 
 
 def with_runs(words: Iterable[str]) -> str:
-    """Return words with a space between them; one that comes n times in a row is WORD*n."""
+    """Join words with spaces; n equal words in a row become WORD*n."""
     runs = ((word, len(list(run))) for word, run in groupby(words))
     return " ".join(word if n == 1 else f"{word}*{n}" for word, n in runs)
 
 
 def without_runs(text: str) -> list[str]:
-    """Return the words of a text that `with_runs` made. Raises ValueError for what is no number."""
+    """Split the words that `with_runs` joined. Raises ValueError for an invalid count."""
     words: list[str] = []
     for run in text.split():
         word, star, n = run.partition("*")

@@ -1,10 +1,9 @@
-"""Canonical JSON, one file a case, one vector a line; and the manifest with their hashes.
+"""Write vector files: canonical JSON, a file a case, a vector a line, and the manifest.
 
-A person can read it, `git diff` shows a change of a rule as lines, and a C program parses it in
-thirty lines. Files are written whole or not at all. Cases of equal types, rules and vectors share
-a file: with one of their own spec, or with the case of the same name in the spec that it extends
-or in an earlier version of the operator.
-The manifest says which file each case has.
+Files are easy to read, diff line by line, and parse in a few lines of C. They are written
+completely or not at all. Cases of equal types, rules and vectors share a file: within their spec,
+with the spec that it extends, or with an earlier version of the operator. The manifest has the file
+of each case.
 """
 
 from __future__ import annotations
@@ -37,16 +36,13 @@ _REGENERATE = "run `convcheck generate`, or get the file again from its source"
 
 
 def path_of(case: Case) -> str:
-    """Return a case's file within a vectors folder: onnx/Cast-21/float32-to-int8.json."""
+    """Return a case's file in a vectors folder: onnx/Cast-21/float32-to-int8.json."""
     family, _, rest = case.spec.partition(".")
     return f"{family}/{rest}/{file_key(case)}.json"
 
 
-# Writing -------------------------------------------------------------------------------------
-
-
 def body(vectors: VectorSet) -> str:
-    """Return what cases may share: the types, the rules, the vectors."""
+    """Return the part of a file that cases may share: types, rules, vectors."""
     types = {
         "inputs": [t.name for t in vectors.case.sources],
         "outputs": [t.name for t in vectors.case.outputs],
@@ -77,7 +73,7 @@ def _lines(vectors: VectorSet, rules: Mapping[int, int]) -> list[str]:
 
 
 def _said(fmt: Format, expected: Expected, rows: Sequence[int]) -> list[str]:
-    """Spell what is expected of each input: a word, or one for each reading where these differ."""
+    """Return each expected value: a word, or a list if readings differ."""
     due = [[*_quoted(fmt, words_due(fmt, r.codes, r.patterns))] for r in expected.readings]
     if len(due) == 1:
         return due[0]
@@ -88,12 +84,11 @@ def _said(fmt: Format, expected: Expected, rows: Sequence[int]) -> list[str]:
 
 
 def _quoted(fmt: Format, words: Iterable[str]) -> Iterable[str]:
-    """Spell words as JSON strings: of codes and patterns no character is escaped."""
     return map(canonical, words) if isinstance(fmt, Text) else map('"{}"'.format, words)
 
 
 def header(spec: Spec, seed: int, vectors: Vectors) -> str:
-    """Return the head of a vector file, up to its body: for what it was made first."""
+    """Return the head of a vector file, for the case that it was made for first."""
     head = {
         "convcheck-vectors": FORMAT,
         "generator": GENERATOR,
@@ -106,11 +101,10 @@ def header(spec: Spec, seed: int, vectors: Vectors) -> str:
 
 
 class Files:
-    """The files of a tier, made one after the other: (name, content), the manifest last.
+    """Iterate over the files of a tier as (name, content), the manifest last.
 
-    Only hashes are kept of what has been given out, so memory stays flat. `vectors` and `size`
-    (bytes) are those of the files given out so far. What is `kept` are other specs, which the
-    manifest has besides these.
+    Keeps only hashes of earlier files, so memory stays constant. `vectors` and `size` (bytes) count
+    the files so far. `kept` is the manifest of other specs to retain.
     """
 
     def __init__(
@@ -129,7 +123,6 @@ class Files:
         self._alike: dict[tuple[str, str], str] = {}  # spec, hash of a body -> file
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        """Make the files, parents before their children."""
         for spec, vector_sets in self._sets:
             cases: dict[str, str] = {}
             self._specs[spec.id] = {"spec_sha256": digest_of_spec(spec), "cases": cases}
@@ -143,7 +136,6 @@ class Files:
         yield MANIFEST, content
 
     def _entries(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the entries of all specs, in their order, and of all files, by their names."""
         kept = self.kept
         found = {**kept.specs, **self._specs} if kept else self._specs
         files = {**kept.files, **self._files} if kept else self._files
@@ -154,7 +146,7 @@ class Files:
     def _file(
         self, spec: Spec, name: str, text: str, vectors: tuple[Vectors, ...]
     ) -> tuple[str, str | None]:
-        """Return a file of a body; no content where another case has one of the same body."""
+        """Return the file of a body, and its content unless another case shares it."""
         key = sha256(text)
         same = (self._specs[other]["cases"].get(name) for other in may_share(spec, self._specs))
         older = next((path for path in same if path and self._bodies[path] == key), None)
@@ -173,9 +165,7 @@ class Files:
 
 
 def may_share(spec: Spec, others: Iterable[str]) -> Iterator[str]:
-    """Yield those of the `others` whose files a spec may share: the spec that it extends, and
-    earlier versions of the operator.
-    """
+    """Yield the specs whose files a spec may share: the one it extends, and earlier versions."""
     op, version = _operator_and_version(spec.id)
     for other in others:
         named, number = _operator_and_version(other)
@@ -189,7 +179,7 @@ def _operator_and_version(spec: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _bodies(sets: Iterable[Vectors]) -> Iterator[tuple[str, str, tuple[Vectors, ...]]]:
-    """Return (name, body, vectors) of each file: a case's own, or that of its input types."""
+    """Yield (name, body, vectors) of each file: of a case, or of the input types of whole calls."""
     shared: dict[str, list[CallSet]] = {}
     for vectors in sets:
         if isinstance(vectors, CallSet):
@@ -201,7 +191,7 @@ def _bodies(sets: Iterable[Vectors]) -> Iterator[tuple[str, str, tuple[Vectors, 
 
 
 def differing(files: Files, folder: Path) -> list[str]:
-    """Return the names of a folder's files that differ, are missing or are left over."""
+    """Return the files of a folder that differ, are missing or are left over."""
     given, differ = set(), []
     for name, text in files:
         given.add(name)
@@ -214,7 +204,6 @@ def differing(files: Files, folder: Path) -> list[str]:
 
 
 def _holds(path: Path, content: bytes) -> bool:
-    """Return whether a file has this content."""
     same_size = path.is_file() and path.stat().st_size == len(content)
     return same_size and path.read_bytes() == content
 
@@ -224,10 +213,10 @@ def _kept(files: Files) -> set[str]:
 
 
 def write_folder(files: Files, folder: Path) -> int:
-    """Bring a folder to the files given, the manifest last; gives the number of files changed.
+    """Write a folder's files, the manifest last. Return the number of changed files.
 
-    Raises UsageError where a file cannot be written, and for a folder that holds something else;
-    each file is whole, old or new.
+    Raises UsageError if a file cannot be written or the folder has other content. Each file is
+    written completely or not at all.
     """
     _check_folder(folder)
     given, changed, before = set(), 0, _listed(folder)
@@ -244,7 +233,6 @@ def write_folder(files: Files, folder: Path) -> int:
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse a folder that has anything in it and no manifest."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is not a folder", hint="--out DIR")
     if folder.is_dir() and any(folder.iterdir()) and _manifest_of(folder) is None:
@@ -253,7 +241,6 @@ def _check_folder(folder: Path) -> None:
 
 
 def _manifest_of(folder: Path) -> Any:
-    """Return what a folder's manifest says, None where it has none of ours."""
     try:
         said = json.loads(read_text(folder / MANIFEST, MOST_OF_REPORT))
     except (OSError, ValueError, RecursionError):
@@ -262,7 +249,7 @@ def _manifest_of(folder: Path) -> Any:
 
 
 def _listed(folder: Path) -> set[str]:
-    """Return the files in a folder that its manifest lists: ours to remove, and no others."""
+    """Return the existing files that the manifest lists: only these may be removed."""
     inside, said = folder.resolve(), _manifest_of(folder) or {}
     files = said.get("files")
     places = files.items() if isinstance(files, dict) else ()

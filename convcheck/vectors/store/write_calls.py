@@ -1,12 +1,10 @@
-"""Vector files of operators whose question is a whole call: one a combination of input types.
+"""Write the vector files of whole calls: one a combination of input types.
 
-The cases of a file name sets of calls, and equal sets are written once. One case a line: its
-layout, the values of its attributes, how far it is covered, the index of its set. One call a line:
-its input tensors, the index of the rule that decides it, and its readings. Where rules differ from
-element to element, the indices of each output's follow that of the call. A rule and the name of a
-reading are written once, and a call has their indices. Of a tensor there is the shape and its
-elements; `7f*3` is one three times. In a reading after the first, `=` is the element that the first
-one has there.
+Cases refer to sets of calls, and equal sets are written once. A case is one line: layout, values of
+attributes, coverage, index of the set. A call is one line: input tensors, index of the deciding
+rule, readings. If rules differ by element, the indices for each output follow. Calls refer to rules
+and names of readings by index. A tensor is its shape and its elements, with `7f*3` for a
+repetition. In readings after the first, `=` stands for the element of the first.
 """
 
 from __future__ import annotations
@@ -27,9 +25,9 @@ SAME = "="
 
 
 def file_key(case: Case) -> str:
-    """Return the name of a case's vector file: for whole calls, that of the input types.
+    """Return the name of a case's vector file: for whole calls, its input types.
 
-    What only gives a type has no part in a vector, so that such a case shares another's file.
+    An input that only contributes its type does not count, so such cases share a file.
     """
     if case.whole_calls:
         return case.name.partition("/")[0]
@@ -37,7 +35,7 @@ def file_key(case: Case) -> str:
 
 
 def case_row(case: Case, names: Iterable[str]) -> list[str | None]:
-    """Return the layout of a case and its values of the attributes that a file names."""
+    """Return the layout of a case and its values of the attributes named in a file."""
     said = {name: str(value) for name, value in case.attributes}
     return [case.layout, *(said.pop(name, None) for name in names), *said.values()]
 
@@ -48,7 +46,7 @@ def rule_key(decision: Decision) -> Rule:
 
 
 def rows_of(decisions: Sequence[Decision]) -> dict[Rule, int]:
-    """Return the row of each decision: the first, where both conversions of a call have it."""
+    """Return the row of each decision. The first wins if both conversions of a call have it."""
     rows: dict[Rule, int] = {}
     for row, decision in enumerate(decisions):
         rows.setdefault(rule_key(decision), row)
@@ -56,7 +54,7 @@ def rows_of(decisions: Sequence[Decision]) -> dict[Rule, int]:
 
 
 def body_of_calls(sets: Sequence[CallSet]) -> str:
-    """Return the part of a file that may be shared between versions: the cases, rules and calls."""
+    """Return the part of a file that versions may share: cases, rules, calls."""
     rows = ((one, row) for one in sets for due in one.expected for row in sorted(due.all_rows))
     rules = {rule_key(one.decisions[row]): 0 for one, row in rows}
     numbers = {rule: number for number, rule in enumerate(rules)}
@@ -102,7 +100,7 @@ def _lines(calls: CallSet, numbers: Mapping[Rule, int], named: Mapping[str, int]
 
 
 def _readings(readings: Sequence[CallReading], named: Mapping[str, int]) -> list[list[object]]:
-    """Spell readings by the numbers of their names, those after the first as what differs."""
+    """Return readings with names as indices; later ones list only differences."""
     spelled = [
         [words_due(due.dtype.format, due.codes, due.patterns) for due in reading.outputs]
         for reading in readings
@@ -122,7 +120,6 @@ def _readings(readings: Sequence[CallReading], named: Mapping[str, int]) -> list
 
 
 def _unlike(words: list[str], first: Sequence[list[str]]) -> list[str]:
-    """Return words, with SAME for those of the first reading where that has as many."""
     if not first or len(first[0]) != len(words):
         return words
     return [SAME if a == b else a for a, b in zip(words, first[0], strict=True)]
