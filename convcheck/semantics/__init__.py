@@ -1,1 +1,1 @@
-"""What the rules mean: case and outcome words as functions, and the evaluator."""
+"""Compile and evaluate rules: case and outcome words as functions."""

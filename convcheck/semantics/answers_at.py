@@ -1,8 +1,4 @@
-"""What a program says of inputs: the rows that decide, codes and patterns.
-
-The one definition of what rows mean: decode, round, classify, outcome, encode, over chunks that
-stay in the cache.
-"""
+"""Run a program over inputs, in chunks that stay in the CPU cache."""
 
 from __future__ import annotations
 
@@ -32,12 +28,12 @@ HandedOn = Callable[["Program", Hop | None, bool], tuple[Rows, Answers]]
 
 
 def run_program(program: Program, case: Case, bits: Bits) -> Expected:
-    """Run a compiled case over inputs of shape (n,)."""
+    """Run a compiled case over inputs, shape (n,)."""
     return run_conversion(program, case.inputs[0].format, case.outputs[0].format, bits)
 
 
 def run_conversion(program: Program, source: Format, target: Format, bits: Bits) -> Expected:
-    """Run a compiled conversion over inputs of shape (n,)."""
+    """Run a compiled conversion over inputs, shape (n,)."""
     if program.computed:
         return program.computed.expect(cast(Codes, bits))
     n = len(bits)
@@ -55,7 +51,7 @@ def run_conversion(program: Program, source: Format, target: Format, bits: Bits)
 
 
 def points_of(case: Case, bits: Bits) -> Points:
-    """Decode a chunk of inputs of a case, of which many programs are asked."""
+    """Decode a chunk of inputs that many programs will run over."""
     source, target = case.inputs[0].format, case.outputs[0].format
     return Points(source, target, bits, decode(source, bits), _kept={})
 
@@ -63,7 +59,7 @@ def points_of(case: Case, bits: Bits) -> Points:
 def answers_at(
     program: Program, points: Points, storage: np.dtype[np.generic]
 ) -> tuple[Rows, Answers]:
-    """Return the row that decides each point, and the codes and patterns of each reading."""
+    """Return the row that decides each point, and codes and patterns under each reading."""
     entries, found = program.entries, dict[Hashable, tuple[Rows, Answers]]()
 
     def handed_on(program: Program, hop: Hop | None, retyped: bool) -> tuple[Rows, Answers]:
@@ -85,13 +81,13 @@ def answers_at(
 
 
 def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
-    from convcheck.semantics.hops import gone_through  # of wrong conversions alone
+    from convcheck.semantics.hops import gone_through  # wrong conversions only
 
     return gone_through(points, hop, retyped)
 
 
 def hands_on(program: Program) -> tuple[Program, Hop | None, bool] | None:
-    """Return to what a program hands everything on, as a number that goes through a type alone."""
+    """Return the target of a program that only delegates: program, hop, reinterpretation."""
     [entry, *more] = program.entries
     [step, *others] = entry.steps
     if more or others or step.program is None or program.decisions or entry.first:
@@ -103,7 +99,7 @@ def deciding(program: Program, points: Points) -> NDArray[np.uint8]:
     """Return the index of the entry that decides each point."""
     entries = program.entries
     which = np.full(len(points.bits), len(entries) - 1, np.uint8)
-    for index in range(len(entries) - 2, -1, -1):  # the first row that matches is written last
+    for index in range(len(entries) - 2, -1, -1):  # the first matching row is written last
         entry = entries[index]
         assert entry.test is not None  # noqa: S101  only the last entry is `else`
         np.copyto(which, np.uint8(index), where=of_word(points, entry.test, entry.mode))
@@ -111,14 +107,12 @@ def deciding(program: Program, points: Points) -> NDArray[np.uint8]:
 
 
 def of_word(points: Points, word: Callable[[Points, str], T], mode: str) -> T:
-    """Return what a word gives of points."""
+    """Return a word's result for points, memoised."""
     return points.kept((word, mode), lambda: word(points, mode))
 
 
 def differs_through(program: Program, between: Float) -> Test:
-    """Return the test for inputs of which a program says something else once they are rounded, to
-    nearest even, to a type in between.
-    """
+    """Return a test: does first rounding to a type, to nearest even, change the answer?"""
 
     def holds(points: Points, mode: str) -> Mask:
         storage = points.target.storage
@@ -133,7 +127,6 @@ def differs_through(program: Program, between: Float) -> Test:
 
 
 def _through(points: Points, between: Float) -> Points:
-    """Return points rounded to a format that has infinities: what is beyond its max becomes one."""
     magnitude = round_to(points.x, between, MODES[NEAREST]).magnitude
     magnitude = np.minimum(magnitude, np.uint64(between.infinity_code))
     codes = encode(between, magnitude, points.x.sign)
@@ -148,7 +141,7 @@ def _reading(
     reading: int,
     made: tuple[np.dtype[np.generic], HandedOn],
 ) -> tuple[Bits, NDArray[np.uint8]]:
-    """Return codes and patterns under one reading; handed-on elements also get their own row."""
+    """Return codes and patterns under one reading. Delegated elements get the inner row."""
     storage, handed_on = made
     steps = [entry.steps[min(reading, len(entry.steps) - 1)] for entry in entries]
     patterns = np.array([step.pattern for step in steps], np.uint8)[which]

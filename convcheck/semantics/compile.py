@@ -1,7 +1,7 @@
-"""(Spec, Case) -> Program: the rows that apply, in order, with their words looked up.
+"""Compile a case into a program: the rows that apply, in order.
 
-The rows of all rules whose condition holds are tried from the top; what no row of one rule
-decides goes on to the next. A program ends with `else`, so that every input is decided.
+The rows of all rules whose condition holds are tried in order. A program ends with `else`, so every
+input is decided.
 """
 
 from __future__ import annotations
@@ -63,42 +63,41 @@ from convcheck.wording import meant
 
 @dataclass(frozen=True)
 class Subject:
-    """What the conditions of rules are matched against."""
+    """The context that conditions of rules are matched against."""
 
     spec: Spec
-    #: The source's name.
     source: str
-    #: The source's format; that of a real where the input goes on as a number.
+    #: the format of a real after `as-real`
     source_format: Format
-    #: The destination's name.
     target: str
     format: Format
-    #: Attribute -> the value in force, as written.
+    #: attribute -> its value as written
     attributes: tuple[tuple[str, str], ...]
-    #: The attributes that are left out.
     left_out: frozenset[str] = frozenset()
-    #: The rules on the way here, so that a circle is refused.
+    #: the rules so far, to detect cycles
     chain: tuple[str, ...] = ()
-    #: Whether it counts which row decides. Of a wrong conversion it does not.
+    #: whether the deciding row matters; not in a wrong conversion
     told: bool = True
-    #: The spec that decides where these rules do not, of a wrong conversion.
+    #: the spec that decides if these rules do not, for a wrong conversion
     below: Spec | None = None
 
     @cached_property
     def facts(self) -> dict[str, str]:
-        """Everything that a condition may name, by its key."""
+        """The values of conditions, by key."""
         facts = {"from": self.source, "to": self.target, **dict(self.attributes)}
         if self.spec.pairs:
             facts[PAIR] = self.spec.pairs.word(self.source, self.target, self.attributes)
         return facts
 
 
-_KEPT = 1024  # programs; a few tens of kB each
+_KEPT = 1024  # programs of a few tens of kB
 
 
 def compile_table(spec: Spec, case: Case) -> Program:
-    """Return the program of a case by the rules of its spec. Raises SpecError with the place of an
-    unknown word, an outcome that the destination cannot hold, or a point that no rule decides.
+    """Return the program of a case.
+
+    Raises SpecError for an unknown word, an outcome that the destination lacks, or an undecided
+    input.
     """
     attributes = tuple((name, str(value)) for name, value in case.attributes)
     if entry := uncovered_by(spec, case):
@@ -113,10 +112,9 @@ def compile_conversion(
     attributes: tuple[tuple[str, str], ...] = (),
     rule: str = "",
 ) -> Program:
-    """Return the program that converts one type to another by a spec's rules, or by one alone.
+    """Return the program that converts one type to another by a spec's rules, or by one of them.
 
-    It is made once for many cases, and the last of them are kept. Raises SpecError as
-    `compile_table` does.
+    Cached. Raises SpecError as `compile_table` does.
     """
     return _compiled(spec, source, target, attributes, rule)
 
@@ -128,16 +126,15 @@ def compile_untold(
     attributes: tuple[tuple[str, str], ...],
     below: Spec | None = None,
 ) -> Program:
-    """Return the program of rules that someone has edited. What it says of points is all that there
-    is: the rows that decide are not told. What the rules leave, those of the spec `below` decide;
-    where they leave everything, it is the program of that one, which is made once for many specs
-    above it. Raises SpecError as `compile_table` does.
+    """Compile edited rules without citations.
+
+    Rules of `below` decide what they leave. Raises SpecError as `compile_table` does.
     """
     subject = _subject(spec, source, target, attributes, told=False, below=below)
     return _program(subject, spec.rules) if below else _going_on(subject)
 
 
-ON = " > "  # between the names of a rule, or a row, and of that to which it hands on
+ON = " > "  # joins the names of delegating rules or rows
 
 
 @lru_cache(_KEPT)
@@ -151,9 +148,6 @@ def _compiled(
 
 @lru_cache(_KEPT)
 def _rules_of(spec: Spec, source: str, target: str) -> tuple[Rule, ...]:
-    """Return the rules of a spec that may apply to a source and a destination: whatever the values
-    of attributes are, others do not.
-    """
     ends = {"from": source, "to": target}
     return tuple(
         rule
@@ -211,13 +205,12 @@ def _subject(
 
 @lru_cache(_KEPT)
 def _left_out(spec: Spec, source: DType, target: DType, rule: Rule) -> Program:
-    """Return the program of what a text leaves out: one rule, and nothing is expected."""
     subject = Subject(spec, source.name, source.format, target.name, target.format, ())
     return _program(subject, (rule,))
 
 
 def matches(rule: Rule, subject: Subject) -> int | None:
-    """Return the column of a rule that applies to a subject, None where the rule does not."""
+    """Return the column of a rule for a subject, None if the rule does not apply."""
     facts = subject.facts
     for key, allowed in rule.when:
         if facts.get(key, "") not in allowed and not _is_named(subject, key, allowed):
@@ -228,9 +221,7 @@ def matches(rule: Rule, subject: Subject) -> int | None:
 
 
 def _is_named(subject: Subject, key: str, allowed: frozenset[Value]) -> bool:
-    """Return whether a condition has the word for an attribute that is left out, as this one is,
-    or the one for a value outside its list, as this one has.
-    """
+    """Return whether a condition allows an omitted attribute, or a value outside its list."""
     if DEFAULT in allowed and key in subject.left_out:
         return True
     return OTHER in allowed and _is_other(subject, key, subject.facts.get(key, ""))
@@ -270,7 +261,7 @@ def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
 
 
 def _readings(entry: CompiledRow) -> int:
-    """Return how many readings a row has: of one that hands on alone, those of the rows there."""
+    """Return the number of readings of a row. A row that only delegates has those of its target."""
     [first, *more] = entry.steps
     return len(entry.steps) if more or first.program is None else first.program.readings
 
@@ -280,7 +271,7 @@ def _rows(subject: Subject, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Row
         column = matches(rule, subject)
         if column is not None:
             for row in rule.rows:
-                # without such a row the same is due: it tells how firmly, and by which rule
+                # such a row changes only the level and the rule, not the answer
                 counts = subject.told or not row.label.startswith(THROUGH)
                 if counts and possible(row.label, subject.source_format, subject.format):
                     yield rule, row, column
@@ -313,7 +304,6 @@ def _entry(
 
 
 def _test(subject: Subject, row: Row, inner: Program | None) -> CaseWord | None:
-    """Return the function of a row's label, None for `else`."""
     if row.label == ELSE:
         return None
     if row.label.startswith(THROUGH):
@@ -325,7 +315,6 @@ def _test(subject: Subject, row: Row, inner: Program | None) -> CaseWord | None:
 
 
 def _through(spec: Spec, row: Row, inner: Program | None) -> CaseWord:
-    """Return the test for what the row's own program says of x and of x rounded to a type."""
     name = row.label.removeprefix(THROUGH)
     types = {t.name: t.format for listed in spec.types.values() for t in listed}
     between = types.get(name)
@@ -384,7 +373,6 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
 
 
 def _check_computable(subject: Subject, word: str, cell: Cell) -> None:
-    """Raise SpecError for a word that has no meaning between two formats."""
     if is_computable(word, subject.source_format, subject.format):
         return
     what = f"NaNs of {subject.source} and {subject.target} do not both have a payload"
@@ -394,7 +382,6 @@ def _check_computable(subject: Subject, word: str, cell: Cell) -> None:
 
 
 def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
-    """Match again, from the number that the input denotes."""
     if subject.source == REAL and not subject.told:
         return _as_below(subject, rule.name)
     if subject.source == REAL:
@@ -408,13 +395,11 @@ def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
 
 @lru_cache(_KEPT)
 def _going_on(subject: Subject) -> Program:
-    """Return the program of a number, with which several rows of a table go on."""
     return _program(subject, _rules_of(subject.spec, subject.source, subject.target))
 
 
 @lru_cache(_KEPT)
 def _as_below(subject: Subject, rule: str) -> Program:
-    """Decide by the rules that stand below a rule, as several rows of its table may say."""
     names = [each.name for each in subject.spec.rules]
     return _program(subject, subject.spec.rules[names.index(rule) + 1 :])
 
@@ -422,11 +407,11 @@ def _as_below(subject: Subject, rule: str) -> Program:
 def _gone_through(
     subject: Subject, hop: Hop, behind: Callable[[Subject], Program]
 ) -> CompiledOutcome:
-    """Decide of x as a type holds it, by the rules behind that: those for that type where there are
-    any. Without them, and of a text, which the rules look at, by those for the source. A number
-    that goes on as one has been there before.
+    """Compile a hop followed by the rules for its type, or for the source if there are none.
+
+    Texts always use the rules for the source. A number that is already real skips the hop.
     """
-    # of wrong conversions alone
+    # wrong conversions only
     from convcheck.semantics.hop_words import with_ieee_specials
     from convcheck.semantics.hops import keeps
 
@@ -452,7 +437,7 @@ def _is_text(subject: Subject) -> bool:
 
 
 def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:
-    """Decide by one rule alone, whatever its condition; its column has to apply."""
+    """Delegate to one rule, ignoring its condition. Its column must apply."""
     named = next((r for r in subject.spec.rules if r.name == name), None)
     chain = (*subject.chain, rule.name)
     if named is None or name in chain:
@@ -464,7 +449,6 @@ def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:
 
 
 def _as(subject: Subject, cell: Cell, change: str) -> Program:
-    """Match again under another value of an attribute."""
     name, _, value = change.partition("=")
     values = next((a.values for a in subject.spec.attributes if a.name == name), ())
     link = f"{AS} {change}"
@@ -487,14 +471,14 @@ def _as(subject: Subject, cell: Cell, change: str) -> Program:
 
 
 def unknown_words(spec: Spec) -> Iterator[SpecError]:
-    """Return an error for every word of a spec's tables that is not in the vocabulary."""
+    """Yield an error for every unknown word of a spec's tables."""
     yield from unknown_words_of(spec.rules, spec.literals)
 
 
 def unknown_words_of(
     rules: Iterable[Rule], literals: Mapping[str, Spelling]
 ) -> Iterator[SpecError]:
-    """Return an error for every word of rules that is not in the vocabulary."""
+    """Yield an error for every unknown word of rules."""
     known = {*CONSTANTS, *COMPUTATIONS, AS_REAL, AS_BELOW, BY, AS, TEXT}
     for rule in rules:
         modes = (rule.rounding.mode, *(mode for _, mode in rule.rounding.modes))
@@ -539,12 +523,12 @@ def weaker(a: Level, b: Level) -> Level:
     return max(a, b, key=LEVELS.index)
 
 
-_Decided = tuple[Decision, Row, Cell]  # row and cell stay alive, and so their ids stay theirs
+_Decided = tuple[Decision, Row, Cell]  # keeps row and cell alive, so that their ids are not reused
 _decisions: WeakKeyDictionary[Spec, dict[tuple[object, ...], _Decided]] = WeakKeyDictionary()
 
 
 def _decision(subject: Subject, rule: Rule, row: Row, cell: Cell) -> Decision:
-    """Return the decision of a cell, which is the same in every case under one rounding mode."""
+    """Return the decision of a cell, shared by all cases with one rounding mode."""
     known = _decisions.setdefault(subject.spec, {})
     key = (rule.name, id(row), id(cell), _mode(subject, rule, "", cell))
     if key not in known:
@@ -565,14 +549,12 @@ def _made(subject: Subject, rule: Rule, row: Row, cell: Cell) -> Decision:
 
 
 def _is_of_several(rule: Rule, cites: Sequence[Cite]) -> bool:
-    """Return whether what a cell rests on is of several cells, and does not tell which decides: the
-    sentence of a whole table, or a row that is quoted with all of its columns.
-    """
+    """Return whether the citation covers several cells, and so does not show which decides."""
     return len(rule.rows) > 1 and (bool(rule.columns) or rule.cite in cites)
 
 
 def _handed_on(outer: Decision, program: Program) -> list[Decision]:
-    """Name inner decisions by the chain that leads to them; the weaker level counts."""
+    """Return the inner decisions, named by the chain of rules. The weaker level counts."""
     return [
         replace(
             inner,

@@ -1,4 +1,4 @@
-"""(Spec, Case, input bits) -> Expected, with the row that decided each element."""
+"""Evaluate a case on inputs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from convcheck.semantics.program import Program
 
 
 def evaluate(spec: Spec, case: Case, bits: Bits) -> Expected:
-    """Return what a case expects of each input, `bits` of shape (n,): codes, or texts.
+    """Return the expectation of each input: codes or texts, shape (n,).
 
-    Raises SpecError where the spec does not decide the case (see `compile_case`).
+    Raises SpecError if the spec does not decide the case.
     """
     return run_program(compile_case(spec, case), case, bits)
 
 
 def compile_case(spec: Spec, case: Case) -> Program:
-    """Return the program of a case of elements. Raises SpecError with the place of an unknown word,
-    an outcome that the destination cannot hold, or a point that no rule decides.
+    """Return the program of a case of elements.
+
+    Raises SpecError for an unknown word, an outcome that the destination lacks, or an undecided
+    input.
     """
     return compile_fixed(spec, case) if case.fixed else compile_table(spec, case)
 
@@ -31,8 +33,6 @@ def compile_case(spec: Spec, case: Case) -> Program:
 def decisions_named(
     spec: Spec, case: Case, named: Sequence[tuple[str, str, str]]
 ) -> tuple[Decision, ...]:
-    """Return the decisions of a case that are told by rule, row and level. Raises KeyError for one
-    that it does not have.
-    """
+    """Return the decisions of a case by (rule, row, level). Raises KeyError."""
     known = {(d.rule, d.row, str(d.level)): d for d in compile_case(spec, case).decisions}
     return tuple(known[one] for one in named)

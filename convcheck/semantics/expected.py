@@ -1,4 +1,4 @@
-"""What is expected of an answer: for each element a pattern, and the row that decided it."""
+"""The expectation of elements: a pattern each, and the row that decides it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from convcheck.errors import Place
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Cite, Level, Spec
 
-# The patterns. Everything but EXACT stands in a vector file as the word given here.
+# The patterns. Vector files use these words, except for EXACT.
 EXACT, ANY_NAN, NEGATIVE_NAN, UNDEFINED, REFUSED = range(5)
 PLAIN_TO_X, PLAIN, PARSES_TO_X, PARSES = range(5, 9)
 ANY_ZERO = 9
@@ -25,55 +25,55 @@ PATTERNS = (
 
 @dataclass(frozen=True)
 class Quotation:
-    """What a row, or a part of it, rests on."""
+    """A citation of a row, or of a part of it."""
 
-    #: The sentence, quoted.
+    #: The quoted sentence.
     text: str
     #: Title and section of the document.
     document: str
-    #: A reading, or the length or the elements of a sequence; '' for all of the row.
+    #: A reading, or the length or elements of a sequence; '' for the whole row.
     of: str = ""
-    #: The same in English, where it is in another language: our translation; else ''.
+    #: Our English translation of a foreign sentence, else ''.
     gloss: str = ""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The row that decides an element: rule and row as the spec names them, level and citation.
+    """The row that decides an element, with level and citation.
 
-    `rule` names a chain where one rule hands on to another: 'string-to-float > float-to-float'.
+    `rule` names the chain if rules delegate: 'string-to-float > float-to-float'.
     """
 
     rule: str
     row: str
     level: Level
-    #: The sentence, quoted.
+    #: The quoted sentence.
     cite: str
-    #: Title and section of the document that is quoted.
+    #: Title and section of the document.
     source: str
     place: Place
-    #: Names, in order; ('',) where there is only one.
+    #: Names, in order; ('',) for a single one.
     readings: tuple[str, ...] = ("",)
     #: (rule, row) of every step of the chain.
     trail: tuple[tuple[str, str], ...] = ()
-    #: What each part of the row rests on, in the place of the sentence; () where that is of all.
+    #: The citations of the row's parts, in place of the sentence; empty if it covers the whole row.
     quotations: tuple[Quotation, ...] = ()
-    #: What the row says in words, where the sentence is that of a table of several rows; else ''.
+    #: The row in words, if the sentence covers several rows, else ''.
     row_in_words: str = ""
-    #: The sentence in English, where it is in another language: our translation; else ''.
+    #: Our English translation of a foreign sentence, else ''.
     gloss: str = ""
 
-    def __hash__(self) -> int:  # of few that are equal here, anything else differs
+    def __hash__(self) -> int:  # equal rule and row are rare among different decisions
         return hash((self.rule, self.row))
 
     @property
     def name(self) -> str:
-        """Rule and row together: 'float-to-float8-saturating / [x] > max'."""
+        """Rule and row: 'float-to-float8-saturating / [x] > max'."""
         return f"{self.rule} / {self.row}"
 
     @property
     def sentences(self) -> tuple[Quotation, ...]:
-        """What the verdict rests on: each sentence once, with the parts that rest on it."""
+        """The citations, each sentence once with all parts that rest on it."""
         found: dict[Quotation, list[str]] = {}
         for one in self.quotations or (Quotation(self.cite, self.source, "", self.gloss),):
             found.setdefault(replace(one, of=""), []).append(one.of)
@@ -92,9 +92,7 @@ def decision_of(
     cites: Iterable[tuple[str, Cite]] = (),
     row_in_words: str = "",
 ) -> Decision:
-    """Return the decision of a row, given its rule and its label; `cites` are those of parts of
-    it, by their names.
-    """
+    """Return the decision of a row; `names` are rule and label, `cites` are those of its parts."""
     quotations = (
         Quotation(one.text, spec.document_of(one), name, one.gloss) for name, one in cites
     )
@@ -106,19 +104,19 @@ def decision_of(
 
 @dataclass(frozen=True)
 class Reading:
-    """Under one reading: the codes (or texts) and the pattern of each element, shape (n,)."""
+    """The codes (or texts) and patterns under one reading, shape (n,)."""
 
     codes: Bits
-    #: How each code is compared: an index into PATTERNS.
+    #: index into PATTERNS
     patterns: NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Expectations of n elements.
+    """The expectations of n elements.
 
-    `rows` indexes `decisions`. There are as many `readings` as the most disputed decision has;
-    an element under a decision with fewer repeats its last one.
+    `rows` indexes `decisions`. The number of `readings` is the largest of all decisions; elements
+    with fewer repeat their last one.
     """
 
     rows: NDArray[np.int16]
@@ -129,19 +127,19 @@ class Expected:
         return len(self.rows)
 
     def take(self, index: NDArray[np.intp] | slice) -> Expected:
-        """Return the expectations of some of the elements."""
+        """Return the expectations of some elements."""
         readings = tuple(Reading(r.codes[index], r.patterns[index]) for r in self.readings)
         return Expected(self.rows[index], self.decisions, readings)
 
     def put(self, index: NDArray[np.intp], others: Expected) -> None:
-        """Put the expectations of others in the place of those of some elements."""
+        """Replace the expectations of some elements."""
         self.rows[index] = others.rows
         for reading, other in zip(self.readings, others.readings, strict=True):
             reading.codes[index], reading.patterns[index] = other.codes, other.patterns
 
 
 def end_to_end(parts: Sequence[Expected]) -> Expected:
-    """Return expectations of elements one after the other."""
+    """Concatenate expectations."""
     if len(parts) == 1:
         return parts[0]
     readings = (

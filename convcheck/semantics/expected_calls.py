@@ -1,6 +1,6 @@
-"""What is expected of a whole call: of a sequence, a tensor, a promotion.
+"""The expectation of a whole call: a sequence, a tensor, a promotion.
 
-A reading holds for all outputs of the call together, never element by element.
+A reading holds for all outputs of a call.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from convcheck.numerics.format import Float
 from convcheck.rules.model import DType
 from convcheck.semantics.expected import ANY_NAN, EXACT, UNDEFINED, Decision
 
-Call = tuple[Bits, ...]  # a tensor of codes for each input, in its shape
+Call = tuple[Bits, ...]  # a tensor of codes for each input
 
 
 @dataclass(frozen=True)
 class ExpectedOutput:
-    """What one output has to be: its type and shape, and the code and pattern of each element.
+    """The expectation of one output.
 
-    `codes` and `patterns` are flat, of `prod(shape)` elements in C order.
+    `codes` and `patterns` are flat, in C order.
     """
 
     dtype: DType
@@ -34,7 +34,7 @@ class ExpectedOutput:
 
     @property
     def answer(self) -> Bits:
-        """Codes that are as expected, in the shape of the output: where any NaN is, one."""
+        """Codes that meet the expectation, in the output's shape."""
         fmt = self.dtype.format
         if not isinstance(fmt, Float) or not (self.patterns == ANY_NAN).any():
             return self.codes.reshape(self.shape)
@@ -44,26 +44,25 @@ class ExpectedOutput:
 
 @dataclass(frozen=True)
 class CallReading:
-    """A call's answer under one reading: outputs (EXACT), a refusal (REFUSED), or UNDEFINED."""
+    """The expectation under one reading: outputs (EXACT), REFUSED, or UNDEFINED."""
 
     name: str
     outputs: tuple[ExpectedOutput, ...] = ()
-    #: EXACT where outputs are due, else REFUSED or UNDEFINED.
     pattern: int = EXACT
 
 
 @dataclass(frozen=True)
 class ExpectedCall:
-    """What is expected of one call; `row` indexes the decisions that come with it.
+    """The expectation of one call; `row` indexes its decisions.
 
-    The readings differ in outcome. Where `between`, an answer that is none of them, but with every
-    element between the least and the greatest reading widened by an ulp, is tolerated.
+    With `between`, an answer whose elements all lie within the range of the readings, widened by
+    one ulp, is tolerated.
     """
 
     row: int
     readings: tuple[CallReading, ...]
     between: bool = False
-    #: The row of each element of each output, () where all have that of the call.
+    #: the row of each element of each output, () if all have that of the call
     rows: tuple[NDArray[np.int16], ...] = ()
 
     @property
@@ -74,19 +73,19 @@ class ExpectedCall:
 
 @dataclass(frozen=True, eq=False)
 class Among:
-    """What the elements of some calls are one of, whatever else is due of them."""
+    """A set of codes that the elements of some calls must be in."""
 
-    #: The row that decides where one is something else.
+    #: the row that decides a violation
     row: int
-    #: What is said of such an answer.
+    #: the kind of error
     kind: str
-    #: The input -> its one code in these calls.
+    #: input -> its only code in these calls
     given: Mapping[int, int]
-    #: The codes that there are of the output.
+    #: the allowed codes of the output
     codes: Codes
 
     def misses(self, call: Call, due: ExpectedCall, got: Bits) -> bool:
-        """Return whether an element, of which something is expected, is none of the codes."""
+        """Return whether a defined element is outside the codes."""
         if not all((call[i] == code).all() for i, code in self.given.items()):
             return False
         free = [reading.outputs[0].patterns == UNDEFINED for reading in due.readings]
@@ -96,45 +95,46 @@ class Among:
 
 @dataclass(frozen=True)
 class WrongCall:
-    """What a wrong implementation gives for the calls of a case, which go by their numbers."""
+    """The answers of a wrong implementation to calls, by number."""
 
-    #: What is equal for those that give the same.
+    #: equal keys mean equal answers
     key: Hashable
-    #: Call -> what it gives, None where that is not said.
+    #: call -> its answer, None if unknown
     answer: Callable[[int], CallReading | None]
-    #: Call -> the shape of the one output, None where that is not said; told sooner than the rest.
+    #: call -> the shape of its only output, None if unknown; cheaper than `answer`
     shape: Callable[[int], tuple[int, ...] | None] | None = None
 
 
-DEADLY = CallReading("the process dies", pattern=UNDEFINED)  # it alone is meant, not its equals
+DEADLY = CallReading("the process dies", pattern=UNDEFINED)  # compared by identity
 
 
 class CompiledCalls(ABC):
-    """A case of an operator whose question is a whole call, ready to be asked of the spec."""
+    """A compiled case of whole calls."""
 
-    #: The rows that may decide a call of the case.
+    #: the rows that may decide a call
     decisions: tuple[Decision, ...]
 
     @property
     def among(self) -> Among | None:
-        """What elements have to be one of besides, None for nothing."""
+        """A further constraint on elements, None for none."""
         return None
 
     @property
     def along(self) -> tuple[int, int] | None:
-        """The axis along which other inputs meet the first, and the size of their blocks, 0 for
-        none; None where they broadcast.
+        """The axis along which other inputs broadcast to the first, and the block size.
+
+        The size is 0 without blocks. None for plain broadcasting.
         """
         return None
 
     @abstractmethod
     def size(self, inputs: Sequence[Bits]) -> int:
-        """Return how many elements the largest output has under any reading, without making it."""
+        """Return the size of the largest output under any reading, without computing it."""
 
     @abstractmethod
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return what is expected of a call. Raises SpecError where the spec does not decide it."""
+        """Return the expectation of a call. Raises SpecError if the spec does not decide it."""
 
     def expect_all(self, calls: Sequence[Call]) -> list[ExpectedCall]:
-        """Return what is expected of each of several calls. Raises SpecError as `expect` does."""
+        """Return the expectation of each call. Raises SpecError."""
         return [self.expect(call) for call in calls]

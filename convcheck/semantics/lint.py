@@ -1,4 +1,4 @@
-"""Lint a spec by the body that it has."""
+"""Lint a spec by its body."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from convcheck.semantics.body.table_lint import Diagnostic, Proof
 from convcheck.semantics.compile import unknown_words
 from convcheck.semantics.evaluate import compile_case
 
-# Body -> its lint, imported when used.
+# Body -> its linter, imported on use.
 LINTS: Mapping[str, str] = {
     "table": "convcheck.semantics.body.table_lint:lint_table",
     "matrix": "convcheck.semantics.body.matrix_lint:lint_matrix",
@@ -25,7 +25,7 @@ LINTS: Mapping[str, str] = {
 
 
 def check_decided(spec: Spec) -> None:
-    """Raise SpecError for the first case that the spec does not decide."""
+    """Raise SpecError for the first undecided case."""
     decide = compile_calls if spec.body.whole_calls else compile_case
     for case in cases(spec):
         try:
@@ -36,7 +36,7 @@ def check_decided(spec: Spec) -> None:
 
 
 def lint_spec(spec: Spec) -> Proof:
-    """Return what linting a spec found, whatever its body; of unknown words, these alone."""
+    """Lint a spec. Unknown words are reported alone."""
     unknown = {Diagnostic(e.place or spec.place, e.message, e.hint): 0 for e in unknown_words(spec)}
     if unknown:
         return Proof(spec.id, count_cases(spec), diagnostics=list(unknown))
@@ -47,7 +47,7 @@ def lint_spec(spec: Spec) -> Proof:
 
 
 def _never_left_out(spec: Spec) -> Iterator[Diagnostic]:
-    """Yield the attributes that have a default, and that every case gives to which they apply."""
+    """Yield attributes with a default that no case omits."""
     for attribute in spec.attributes:
         if attribute.default is None or not attribute.stated:
             continue
@@ -59,7 +59,7 @@ def _never_left_out(spec: Spec) -> Iterator[Diagnostic]:
 
 
 def _glosses(spec: Spec) -> Iterator[Diagnostic]:
-    """Yield what is wrong with translations: one is missing, or is of no sentence that is cited."""
+    """Yield missing translations, and translations of sentences that are not cited."""
     cited = list(citations(spec))
     for text, cite in {cite.text: cite for cite in cited}.items():
         if is_foreign(text) and not cite.gloss.strip():
@@ -68,14 +68,13 @@ def _glosses(spec: Spec) -> Iterator[Diagnostic]:
             yield Diagnostic(cite.place, message, hint)
     unused = spec.glosses.keys() - {cite.text for cite in cited}
     for text, place in spec.glosses.items():
-        if text in unused and place.file == spec.place.file:  # a version that extends may need less
+        # a version that extends may cite fewer
+        if text in unused and place.file == spec.place.file:
             yield Diagnostic(place, f"no citation has this sentence: {text}", "leave it out")
 
 
 def faults(proofs: Iterable[Proof]) -> dict[Diagnostic, list[str]]:
-    """Return what is wrong, each once, with the ids of the specs that have it: of a rule all that
-    extend it.
-    """
+    """Return each diagnostic with the ids of the specs that have it."""
     found: dict[Diagnostic, list[str]] = {}
     for proof in proofs:
         for diagnostic in proof.diagnostics:

@@ -1,4 +1,4 @@
-"""A compiled conversion: rows in order, each with its test and its outcomes; and what it says."""
+"""A compiled conversion: rows in order, each with a test and outcomes."""
 
 from __future__ import annotations
 
@@ -31,108 +31,102 @@ _KNOWN = {one.compute: one for one in COMPUTATIONS.values()}
 
 @dataclass(frozen=True)
 class CompiledOutcome:
-    """What one reading of a cell gives: a constant, a computation, or another program."""
+    """The outcome of a cell under one reading: a constant, a computation, or another program."""
 
-    #: How an answer is compared.
+    #: index into PATTERNS
     pattern: int
-    #: The constant.
     code: int = 0
-    #: The computation, None for a constant or another program.
+    #: None for a constant or another program
     compute: Computation | None = None
-    #: The rounding mode of the computation, '' for none.
+    #: rounding mode, or ''
     mode: str = ""
     program: Program | None = None
-    #: What x goes through on its way to that program.
+    #: applied to x before that program
     hop: Hop | None = None
-    #: Whether the program is one of that type, and not of the source's.
+    #: whether the program is for the hop's type, not the source's
     retyped: bool = False
 
 
 @dataclass(frozen=True)
 class CompiledRow:
-    """A row: the test (None for `else`), the rounding mode of its words, and a step a reading."""
+    """A row: its test (None for `else`), the rounding mode, and an outcome for each reading."""
 
     test: CaseWord | None
     mode: str
-    #: One outcome a reading.
     steps: tuple[CompiledOutcome, ...]
-    #: Its number, or the first of those that it hands on to: the index of its (first) decision.
+    #: index of its first decision
     first: int
     rule: Rule
     row: Row
-    #: That of the row which the steps are made of.
+    #: the cell of the outcomes
     cell: Cell
 
     @property
     def rows(self) -> int:
-        """How many rows it is: those that it hands on to, else one."""
+        """The number of rows, counting those it delegates to."""
         [first, *more] = self.steps
         return 1 if more or first.program is None else first.program.rows
 
 
 class Computed(Protocol):
-    """What computes expectations otherwise than by rows."""
+    """Computes expectations without rows."""
 
     def expect(self, codes: Codes) -> Expected:
-        """Return what is expected of codes of shape (n,)."""
+        """Return the expectation of codes, shape (n,)."""
         ...
 
     def changes(self, first: int, last: int) -> NDArray[np.uint64] | None:
-        """Return the codes of one sign from `first` to `last` at which the expectation changes, the
-        first one included; None if that is not known.
+        """Return the codes where the expectation changes, including `first`; None if unknown.
+
+        The codes share a sign.
         """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Entries in order, the last one `else`; decisions of all rows, handed-on ones flattened.
+    """Rows in order, the last one `else`, and the decisions of all rows, flattened.
 
-    It equals itself alone.
+    Programs compare by identity.
     """
 
-    #: The rows, tried from the first on.
     entries: tuple[CompiledRow, ...]
     decisions: tuple[Decision, ...]
-    #: The largest number of readings of any row.
+    #: the largest number of readings of a row
     readings: int
-    #: What computes the expectations where no rows do: then there are no entries.
+    #: computes the expectations in place of rows
     computed: Computed | None = None
 
     @cached_property
     def rows(self) -> int:
-        """How many rows decide: those that it hands on to included."""
+        """The number of rows, including delegation."""
         return sum(entry.rows for entry in self.entries)
 
     @cached_property
     def natures(self) -> frozenset[Nature]:
-        """The natures of its case words, those of programs handed on to included."""
+        """The natures of its case words, including delegation."""
         own = frozenset(entry.test.nature for entry in self.entries if entry.test)
         steps = (step.program for entry in self.entries for step in entry.steps)
         return own.union(*(program.natures for program in steps if program))
 
     @cached_property
     def meaning(self) -> Meaning:
-        """What it says, which another program may say as well."""
+        """A normal form: equal for programs with equal answers."""
         return meaning_of(self.entries)
 
     @property
     def kept_by(self) -> Hashable:
-        """What its answers are kept by: those of programs that say the same are the same, but where
-        it is told which row decides.
-        """
+        """The cache key of its answers. Programs without decisions share by meaning."""
         return self if self.decisions else self.meaning
 
 
 def alike(one: Program, other: Program) -> bool:
-    """Return whether programs differ in nothing, but for modes where nothing is rounded."""
+    """Return whether programs have equal meanings."""
     return one is other or one.meaning == other.meaning
 
 
 def alike_of(one: Program, other: Program, source: Format, target: Format) -> bool:
-    """Return whether programs say the same of the numbers of a source, which may be codes of
-    another type for one of them.
-    """
+    """Return whether programs agree on the numbers of a source, even as codes of another type."""
     parts = (
         meaning_of(e for e in program.entries if possible(e.row.label, source, target))
         for program in (one, other)
@@ -141,9 +135,7 @@ def alike_of(one: Program, other: Program, source: Format, target: Format) -> bo
 
 
 class Meaning(tuple[Hashable, ...]):
-    """What is equal for programs that say the same: their rows, without where these stand and what
-    they rest on, and without modes where nothing is rounded. Its hash is worked out once.
-    """
+    """A normal form of rows, without places, citations and irrelevant modes. The hash is cached."""
 
     @cached_property
     def _hash(self) -> int:
@@ -154,7 +146,7 @@ class Meaning(tuple[Hashable, ...]):
 
 
 def meaning_of(entries: Iterable[CompiledRow]) -> Meaning:
-    """Return what rows say."""
+    """Return the normal form of rows."""
     return Meaning(map(_of_row, entries))
 
 

@@ -1,4 +1,4 @@
-"""What a row of a table says, in words, for who reads a report and not the table."""
+"""Describe a row of a table in words."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ _ON: Mapping[str, str] = {
 
 
 def row_in_words(label: str, outcomes: Iterable[tuple[Outcome, str]]) -> str:
-    """Return what a row says, given the outcome of each reading with its rounding mode: 'where x is
-    a NaN, the result is any NaN'.
-    """
+    """Return a row in words: 'where x is a NaN, the result is any NaN'."""
     due = dict.fromkeys(_gives(outcome, mode) for outcome, mode in outcomes)
     return f"where {_holds(label)}, the result is {' or '.join(due)}"
 
@@ -47,7 +45,7 @@ def _holds(label: str) -> str:
         return f"the result is another where x is first rounded to {between}"
     if label == ELSE:
         return "no row before it holds"
-    return CASES[label].english if label in CASES else label  # x < 2^-126 is in words enough
+    return CASES[label].english if label in CASES else label  # x < 2^-126 needs no words
 
 
 def _gives(outcome: Outcome, mode: str) -> str:

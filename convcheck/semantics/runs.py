@@ -1,9 +1,9 @@
-"""What is expected of codes in a row: constants, whole tiles by one pattern, or nothing known.
+"""Describe the expectations of consecutive codes as runs: constant, affine or unknown.
 
-Between two powers of two, the numbers of a source stand at equal distances, and so do those of each
-type that x is rounded to. So what is expected changes only at a multiple of half a step of the
-widest of them, at the code after it, and as far from it as half a step of another type. Where steps
-are narrow, what is expected of one tile of codes is that of the next one but for a constant.
+Within a binade, the values of the source and of each type that x is rounded to are equally spaced.
+So an expectation changes only at multiples of half a step of the coarsest type, at the code after,
+and half a step of another type away. If steps are small, the expectation of a tile of codes is that
+of the previous tile plus a constant.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from convcheck.semantics.segments import (
     segments,
 )
 
-TILE = 1 << 14  # codes; of float32, a binade has 2^23
-NARROW = 8  # bits of a destination with so few values that all changes are looked up
+TILE = 1 << 14  # codes; a float32 binade has 2^23
+NARROW = 8  # bits; below, all changes of a destination are looked up
 _FEW = 1 << 10  # changes in a binade
-_KEPT = 64  # conversions
+_KEPT = 64
 
 
 @dataclass(frozen=True)
 class Constant:
-    """Codes from `first` up to `end` of which the same is expected."""
+    """Codes from `first` up to `end` with one expectation."""
 
     first: int
     end: int
-    #: The row that decides, by its number among the decisions.
+    #: index of the decision
     row: int
     #: (code, pattern) of each reading.
     outcomes: tuple[tuple[int, int], ...]
@@ -51,15 +51,15 @@ class Constant:
 
 @dataclass(frozen=True)
 class Affine:
-    """Whole tiles of which other codes are expected by one pattern, per reading `shape + base`,
-    modulo the size of the destination's storage: shapes of TILE codes, bases of a code a tile.
+    """Whole tiles of codes with affine expectations: `shape + base` for each reading.
+
+    Modulo the destination's storage. A shape has TILE codes, `bases` one code a tile.
     """
 
     first: int
     end: int
-    #: The row that decides, by its number among the decisions.
+    #: index of the decision
     row: int
-    #: The pattern of each reading.
     patterns: tuple[int, ...]
     shapes: tuple[Codes, ...]
     bases: tuple[Codes, ...]
@@ -67,22 +67,20 @@ class Affine:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Codes that have to be evaluated one by one."""
+    """Codes to evaluate one by one."""
 
     first: int
     end: int
 
 
 Run = Constant | Affine | Unknown
-Piece = tuple[Run, int, int]  # a run, and the part of it that lies in a chunk
+Piece = tuple[Run, int, int]  # a run, and the part of it within a chunk
 
 
 def runs(
     program: Program, source: Numeric, target: Numeric, first: int, count: int, tile: int = TILE
 ) -> list[Run]:
-    """Describe what is expected of `count` codes from `first` on. The runs stand in the order of
-    the codes, and leave none out.
-    """
+    """Return the runs of `count` codes from `first` on, in order and without gaps."""
     end = first + count
     if program.computed:
         changes = program.computed.changes(first, end - 1)
@@ -90,10 +88,10 @@ def runs(
         return [Unknown(first, end)] if known is None else list(known)
     by_code = lookup(program, source, target)
     found: list[Run] = []
-    starts: list[U64] = []  # of constants that come next
+    starts: list[U64] = []  # of adjacent constants
     for part in by_code.parts:
         within = max(part.first, first), min(part.last, end - 1)
-        apart = tile // 2 if part.only else tile // 4  # of several rows, tiles are seldom alike
+        apart = tile // 2 if part.only else tile // 4  # with several rows, tiles rarely agree
         for interval, changes in _cut(by_code, part, within, apart=apart):
             if changes is not None:
                 starts.append(changes)
@@ -105,7 +103,7 @@ def runs(
 
 
 def in_chunks(found: Iterable[Run], first: int, end: int, size: int) -> Iterator[list[Piece]]:
-    """Yield the pieces of runs that lie in each chunk of so many codes."""
+    """Yield the pieces of runs in each chunk."""
     more = iter(found)
     run = next(more)
     for begin in range(first, end, size):
@@ -121,7 +119,7 @@ def in_chunks(found: Iterable[Run], first: int, end: int, size: int) -> Iterator
 
 @lru_cache(_KEPT)
 def lookup(program: Program, source: Numeric, target: Numeric) -> Segments:
-    """Return the segments of a conversion, those of a narrow destination cut into constants."""
+    """Return the segments of a conversion. Those of a narrow destination are constants."""
     by_code = Segments(program, source, target, segments(program, source, target))
     if target.bits > NARROW:
         return by_code
@@ -138,8 +136,9 @@ def lookup(program: Program, source: Numeric, target: Numeric) -> Segments:
 
 
 def changes_of(by_code: Segments, part: Segment, most: int) -> U64 | None:
-    """Return the codes of a segment at which what is expected may change, in order, the first one
-    included; None if they are not known, or more than so many in a binade.
+    """Return the codes of a segment where the expectation may change, including the first.
+
+    None if unknown, or if a binade has more than `most`.
     """
     found: list[U64] = []
     for _, changes in _cut(by_code, part, (part.first, part.last), most=most):
@@ -150,9 +149,7 @@ def changes_of(by_code: Segments, part: Segment, most: int) -> U64 | None:
 
 
 def joined(expect: Callable[[Codes], Expected], starts: U64) -> tuple[U64, Expected]:
-    """Return those of some codes at which something else is expected than at the one before, and
-    what is expected.
-    """
+    """Return the codes whose expectation differs from the one before, and the expectations."""
     expected = expect(starts)
     facts = [expected.rows, *(a for r in expected.readings for a in (r.codes, r.patterns))]
     change = np.ones(len(starts), bool)
@@ -163,7 +160,6 @@ def joined(expect: Callable[[Codes], Expected], starts: U64) -> tuple[U64, Expec
 def _constants(
     expect: Callable[[Codes], Expected], starts: list[U64], end: int
 ) -> Iterator[Constant]:
-    """Yield constants up to a code, given those at which they may begin."""
     if starts:
         firsts, expected = joined(expect, np.concatenate(starts))
         ends = [*firsts[1:].tolist(), end]
@@ -174,7 +170,7 @@ def _constants(
 
 
 def _tiles(by_code: Segments, part: Segment, interval: Interval, tile: int) -> Iterator[Run]:
-    """Yield the whole tiles of a part of a binade as one run, and what is beside them."""
+    """Yield the whole tiles of a part of a binade as one run, and the rest as unknown."""
     if part.formats is None:
         yield Unknown(interval[0], interval[1] + 1)
         return
@@ -196,15 +192,15 @@ def _tiles(by_code: Segments, part: Segment, interval: Interval, tile: int) -> I
         yield Unknown(end, interval[1] + 1)
 
 
-# Where what is expected changes ------------------------------------------------------------------
+# Changes of the expectation --------------------------------------------------------------------- -
 
 
 def _cut(
     by_code: Segments, part: Segment, within: Interval, most: int = 1 << 32, apart: int = 1
 ) -> Iterator[tuple[Interval, U64 | None]]:
-    """Cut an interval of a segment where a power of two is passed. Yield each part with the codes
-    at which what is expected may change, its first one included; None if these are not known, more
-    than so many, or less than so many codes apart.
+    """Cut an interval at powers of two, and yield each part with the codes of possible changes.
+
+    None if changes are unknown, more than `most`, or closer than `apart` codes.
     """
     first, last = within
     if first > last:
@@ -229,7 +225,6 @@ def _cut(
 
 
 def _changes(interval: Interval, binade: Interval, steps: Sequence[int]) -> U64:
-    """Return the codes of a part of a binade at which what is expected may change, in order."""
     size, half = binade[1] - binade[0], max(steps[0] // 2, 1)
     near = {0}
     for step in steps[1:]:
@@ -243,21 +238,18 @@ def _changes(interval: Interval, binade: Interval, steps: Sequence[int]) -> U64:
 
 
 def _steps(source: Numeric, formats: Sequence[Format], exponent: int) -> list[int]:
-    """Return how many codes of a source are a step of each type, the widest first, but those of
-    one or less; [1] if there is none.
-    """
+    """Return the steps of each type in codes of the source, largest first; [1] if all are 1."""
     own = _spacing(source, exponent)
     wide = {1 << max(_spacing(fmt, exponent) - own, 0) for fmt in formats}
     return sorted(wide - {1}, reverse=True) or [1]
 
 
 def _spacing(fmt: Format, exponent: int) -> int:
-    """Return the exponent of the distance of numbers of a type in a binade."""
     return max(exponent - fmt.mantissa, fmt.lowest_exponent) if isinstance(fmt, Float) else 0
 
 
 def _least(fmt: Format) -> int:
-    """Return the exponent of the least number that is not rounded to 0 whatever the mode."""
+    """Return the exponent of the least number that some mode does not round to 0."""
     if not isinstance(fmt, Float):
         return -1
     return fmt.lowest_exponent - 1 if fmt.zero else -FAR
@@ -265,7 +257,7 @@ def _least(fmt: Format) -> int:
 
 @lru_cache
 def _binades(source: Numeric) -> tuple[list[int], list[int]]:
-    """Return the first code of each binade, and the end of all codes; and the exponents."""
+    """Return the first code of each binade and the end of all codes, and the exponents."""
     if isinstance(source, Float):
         within = [1 << place for place in range(source.mantissa)] if source.zero else []
         magnitudes = [*within, *range(0, source.magnitude_mask, 1 << source.mantissa)]

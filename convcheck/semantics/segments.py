@@ -1,10 +1,9 @@
-"""A conversion cut into segments: intervals of codes of the source, with the rows left to decide.
+"""Cut a conversion into segments: intervals of codes with the rows that still decide.
 
-Rows that ask whether x is a special value, or on which side of a number it is, are decided for a
-segment as a whole. On most segments one row is left, which gives a constant or a rounding. That
-rests on what the case words declare of themselves (see `CaseWord`): a threshold is passed at most
-once among the numbers of one sign, so that what holds at both ends of an interval holds in between,
-and where it is passed is found by bisection. Nothing is known here of any rule.
+Rows that test for special values or thresholds are resolved for whole segments. Most segments keep
+one row, a constant or a rounding. This relies on the natures of case words (see `CaseWord`): a
+threshold is crossed at most once among numbers of one sign, so equal results at both ends of an
+interval hold between them, and bisection finds the crossing.
 """
 
 from __future__ import annotations
@@ -38,31 +37,31 @@ _OF_CODES, _ROUNDING, _WRAPPING = (
         ("wrapped", "wrapped-magnitude"),
     )
 )
-_PARTS = 16  # of an interval in which a key changes
-_KEPT = 1024  # conversions
+_PARTS = 16  # of an interval in a search step
+_KEPT = 1024
 U64 = NDArray[np.uint64]
-Interval = tuple[int, int]  # the first code and the last
-Path = tuple[tuple[Hop, bool], ...]  # what x has gone through, and whether that retypes it
+Interval = tuple[int, int]  # first and last code
+Path = tuple[tuple[Hop, bool], ...]  # hops of x, and whether each reinterprets
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Codes that are decided by the same rows."""
+    """Codes that the same rows decide."""
 
     first: int
     last: int
-    #: The rows left to decide, the last one `else`.
+    #: the remaining rows, the last one `else`
     program: Program
-    #: The outcome under each reading, if one row is left and x goes through nothing.
+    #: the outcomes by reading, if one row remains without a hop
     only: tuple[CompiledOutcome, ...] | None
-    #: Whether the same is expected of all codes.
+    #: whether all codes have one expectation
     constant: bool
-    #: The types that x is rounded to on its way, None if little is known of what is expected.
+    #: the types that x is rounded to, None if little is known
     formats: tuple[Format, ...] | None
 
 
 class Segments:
-    """The segments of a conversion, in the order of the codes."""
+    """The segments of a conversion, in the order of codes."""
 
     def __init__(
         self, program: Program, source: Numeric, target: Numeric, parts: Sequence[Segment]
@@ -70,7 +69,7 @@ class Segments:
         self.program, self.source, self.target, self.parts = program, source, target, parts
         self.starts = np.array([part.first for part in parts], source.storage)
         self._firsts = run_conversion(program, source, target, self.starts)
-        self._numbers = np.zeros(len(parts), np.uint8)  # of what is left; 0 of constants
+        self._numbers = np.zeros(len(parts), np.uint8)  # of the remaining rows; 0 for constants
         self._left: dict[object, tuple[int, Segment]] = {}
         for at, part in enumerate(parts):
             if not part.constant:
@@ -78,7 +77,7 @@ class Segments:
                 self._numbers[at], _ = self._left.setdefault(key, (len(self._left) + 1, part))
 
     def expected(self, codes: Codes) -> Expected:
-        """Return what is expected of codes of shape (n,): what the evaluator says of them."""
+        """Return the expectation of codes, shape (n,)."""
         codes = codes.astype(self.source.storage, copy=False)
         starts = range(0, max(len(codes), 1), CHUNK)
         return end_to_end([self._of_chunk(codes[at : at + CHUNK]) for at in starts])
@@ -94,7 +93,6 @@ class Segments:
         return found
 
     def _put(self, found: Expected, here: NDArray[np.intp], part: Segment, codes: Codes) -> None:
-        """Put what is expected of some of the codes, which one segment's rows decide."""
         bits = codes.take(here)
         if part.only is None:
             found.put(here, run_conversion(part.program, self.source, self.target, bits))
@@ -106,13 +104,13 @@ class Segments:
 
 
 def _repeated(outcomes: tuple[CompiledOutcome, ...]) -> Iterator[CompiledOutcome]:
-    """Repeat the last outcome: a row may have fewer readings than others."""
+    """Yield outcomes, repeating the last. A row may have fewer readings than others."""
     return chain(outcomes, repeat(outcomes[-1]))
 
 
 @lru_cache(_KEPT)
 def segments(program: Program, source: Numeric, target: Numeric) -> tuple[Segment, ...]:
-    """Cut the codes of a source by the rows of a program, in the order of the codes."""
+    """Cut the codes of a source by the rows of a program."""
     cut = _Cutting(source, target).reduced(program, (), intervals_of(source))
     found = [_segment(*interval, left, target) for interval, left in cut]
     return tuple(sorted(found, key=lambda segment: segment.first))
@@ -125,8 +123,9 @@ def _segment(first: int, last: int, program: Program, target: Numeric) -> Segmen
 
 
 def _formats(program: Program, target: Numeric) -> tuple[Format, ...] | None:
-    """Return the types that x is rounded to on its way; None if codes may be expected that neither
-    stay the same between two steps of a type, nor grow by as much as x or its code.
+    """Return the types that x is rounded to.
+
+    None if expectations may neither be constant between two steps of a type nor grow with x.
     """
     found: list[Format] = []
     for entry in program.entries:
@@ -162,8 +161,9 @@ def _formats_of(step: CompiledOutcome, target: Numeric) -> tuple[Format, ...] | 
 def key_changes(
     intervals: Sequence[Interval], key: Callable[[U64], NDArray[np.int64]]
 ) -> list[int]:
-    """Return before which codes of intervals a key changes, given that it is the same all over
-    where both ends have it. A key is a number, or several, shape (n, k).
+    """Return the codes where a key changes.
+
+    Equal keys at both ends of an interval must hold throughout. Keys have shape (n,) or (n, k).
     """
     firsts, lasts = (np.array(ends, np.uint64) for ends in zip(*intervals, strict=True))
     keys = np.split(key(np.concatenate([firsts, lasts])).reshape(2 * len(firsts), -1), 2)
@@ -182,7 +182,7 @@ def key_changes(
 
 
 def _between(firsts: U64, lasts: U64) -> U64:
-    """Return codes that cut intervals into parts, both ends among them, of shape (parts + 1, n)."""
+    """Return codes that cut intervals into parts, ends included, shape (parts + 1, n)."""
     step = np.maximum((lasts - firsts) // np.uint64(_PARTS), np.uint64(1))
     offsets = np.arange(_PARTS + 1, dtype=np.uint64)[:, None] * step
     points: U64 = firsts + np.minimum(offsets, lasts - firsts)
@@ -191,14 +191,14 @@ def _between(firsts: U64, lasts: U64) -> U64:
 
 
 def cut_at(interval: Interval, cuts: Sequence[int]) -> Iterator[Interval]:
-    """Cut one interval before some codes."""
+    """Cut an interval before some codes."""
     first, last = interval
     starts = sorted({first, *(cut for cut in cuts if first < cut <= last)})
     yield from ((start, end - 1) for start, end in pairwise([*starts, last + 1]))
 
 
 def intervals_of(source: Numeric) -> list[Interval]:
-    """Return the codes of one sign that are numbers, zeros and infinities alone, and NaNs."""
+    """Return intervals of codes: finite nonzero, zero, infinity and NaN, by sign."""
     if not isinstance(source, Float):
         top = source.mask >> 1 if source.signed else source.mask
         return [(0, 0), (1, top), *([(top + 1, source.mask)] if source.signed else [])]
@@ -225,15 +225,13 @@ def _only(program: Program) -> tuple[CompiledOutcome, ...] | None:
 
 
 class _Cutting:
-    """Cuts intervals of a source's codes by the rows of programs."""
-
     def __init__(self, source: Numeric, target: Numeric) -> None:
         self.source, self.target = source, target
 
     def reduced(
         self, program: Program, path: Path, intervals: Sequence[Interval]
     ) -> Iterator[tuple[Interval, Program]]:
-        """Yield parts of intervals, each with the rows of a program left to decide it."""
+        """Yield parts of intervals, each with its remaining rows."""
         left: list[tuple[Interval, tuple[CompiledRow, ...]]] = [(one, ()) for one in intervals]
         for entry in program.entries:
             hit, left = self._parted(entry, path, left)
@@ -247,13 +245,13 @@ class _Cutting:
     def _parted(
         self, entry: CompiledRow, path: Path, left: list[tuple[Interval, tuple[CompiledRow, ...]]]
     ) -> tuple[list[tuple[Interval, tuple[CompiledRow, ...]]], ...]:
-        """Part intervals into those of which a row's word holds, or may hold, and the others."""
+        """Split intervals into those that a row's word matches, or may match, and the others."""
         test, mode = entry.test, entry.mode
         if not left or test is None or not _decides(entry, path):
             return left, []
 
         def key(codes: U64) -> NDArray[np.int64]:
-            """The sign changes at most once, too: beyond its range, an integer may be its least."""
+            """The sign is included: past its range, an integer may be its minimum."""
             points = self._points(codes, path)
             return test(points, mode) + 2 * points.x.sign.astype(np.int64)
 
@@ -267,8 +265,7 @@ class _Cutting:
         return hit, others
 
     def _points(self, codes: U64, path: Path) -> Points:
-        """Decode codes, and let x go through what is on its path."""
-        from convcheck.semantics.hops import gone_through  # of wrong conversions alone
+        from convcheck.semantics.hops import gone_through  # wrong conversions only
 
         bits = codes.astype(self.source.storage)
         points = Points(self.source, self.target, bits, decode(self.source, bits))
@@ -279,7 +276,6 @@ class _Cutting:
     def _cut_by_steps(
         self, entry: CompiledRow, path: Path, interval: Interval
     ) -> Iterator[tuple[Interval, CompiledRow]]:
-        """Yield parts of an interval, each with what is left of a row's outcomes."""
         cut = [self._of_step(step, path, interval) for step in entry.steps]
         starts = sorted({first for parts in cut for (first, _), _ in parts})
         for part in cut_at(interval, starts):
@@ -307,8 +303,9 @@ class _Cutting:
     def _without_wrapping(
         self, hop: Hop, path: Path, interval: Interval
     ) -> Iterator[tuple[Interval, Hop]]:
-        """Part an interval by whether an integer type that wraps round holds the numbers: of what
-        it holds, it does not matter what becomes of the others.
+        """Split an interval by whether a wrapping type holds the numbers.
+
+        Inside, wrapping becomes clamping, which is monotone.
         """
         from convcheck.semantics.hops import holds
 
@@ -327,18 +324,17 @@ class _Cutting:
 
 
 def _decides(entry: CompiledRow, path: Path) -> bool:
-    """Return whether a row's word holds of whole intervals."""
     known = entry.test is None or entry.test.nature in (SPECIAL, THRESHOLD)
     return known and all(rises(hop) for hop, _ in path)
 
 
 def rises(hop: Hop) -> bool:
-    """Return whether numbers of one sign keep their order, up to a largest one."""
+    """Return whether a hop is monotone on numbers of one sign."""
     return is_plain(hop) and hop.beyond != "wrap"
 
 
 def is_plain(hop: Hop) -> bool:
-    """Return whether x goes through a type that has all of its numbers, or becomes whole."""
+    """Return whether a hop is a full type, or rounds to integers."""
     if isinstance(hop.type, str):
         return hop.type in (WHOLE, MAGNITUDE)
     return not (hop.subnormals or hop.no_specials or hop.normal_only or hop.by_code)

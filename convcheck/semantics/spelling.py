@@ -1,4 +1,4 @@
-"""Does a printed number read back? What the text patterns of an expectation mean."""
+"""Judge printed numbers by the text patterns of an expectation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convcheck.numerics.number import from_fractions
 from convcheck.numerics.rounding import round_to
 from convcheck.semantics.expected import PARSES_TO_X, PLAIN, PLAIN_TO_X
 
-_KEPT = 1 << 14  # texts, which are asked for again: in every placement, and of many causes
+_KEPT = 1 << 14  # texts; they recur in placements and for causes
 _SPECIALS = {
     "inf": "Inf",
     "+inf": "Inf",
@@ -27,11 +27,11 @@ _SPECIALS = {
 
 @lru_cache(_KEPT)
 def satisfies(pattern: int, text: str, source: Numeric, code: int) -> bool:
-    """Return whether a printed text is right for a code of its source under a text pattern.
+    """Return whether a printed text satisfies a text pattern for a source code.
 
-    Plain: no exponent. To x: the exact decimal, rounded to nearest-even in the source format, is
-    x; zeros of either sign are the same number. Otherwise any number will do: a
-    lossy print is recorded, not judged. INF and NaN are known by their spellings, in any case.
+    Plain: no exponent. To x: rounding the decimal to nearest even gives x, and zeros are equal.
+    Otherwise any number passes: a lossy print is recorded, not judged. INF and NaN match in any
+    letter case.
     """
     special = spell_special(source, code)
     if special in ("Inf", "-Inf", "NaN", "-NaN"):

@@ -1,4 +1,4 @@
-"""One input through a program, step by step: which rows were tried, and what each reading gives."""
+"""Trace one input through a program: the rows tried, and the outcome of each reading."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ from convcheck.semantics.vocabulary import Points
 
 @dataclass(frozen=True)
 class Link:
-    """A row: of the chain of rows that decides, or one that was tried and does not hold."""
+    """A row that decides, or that was tried and does not match."""
 
-    #: The rule's name.
     rule: str
     row: str
     place: Place
@@ -31,7 +30,7 @@ class Link:
 
 @dataclass(frozen=True)
 class RoundedValue:
-    """[x] by a rounding mode; `value` has lost the sign of a zero, `negative` has it."""
+    """[x] by a rounding mode. `negative` is the sign, also of a zero."""
 
     mode: str
     value: Fraction
@@ -40,40 +39,37 @@ class RoundedValue:
 
 @dataclass(frozen=True)
 class Given:
-    """What one reading gives.
+    """The outcome of one reading.
 
-    Where its outcome names a rule, `links` are the rows of it that decide, and `gives` is what the
-    last of them says.
+    If it delegates to a rule, `links` are the deciding rows there, and `gives` is the last outcome.
     """
 
     outcome: Outcome
     gives: Outcome
-    #: How an answer is compared.
+    #: index into PATTERNS
     pattern: int
-    #: The code, or the text, that is due.
+    #: the expected code or text
     code: int | str
-    #: [x], None where nothing is rounded.
+    #: [x], None without rounding
     rounded: RoundedValue | None
     links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What decides one input. `x` is its exact value, None for NaN, infinity and other texts."""
+    """The decision on one input. `x` is its exact value, None if it has none."""
 
     decision: Decision
     x: Fraction | None
-    #: The rows that were tried in vain, in order.
+    #: the rows that do not match, in order
     tried: tuple[Link, ...]
     links: tuple[Link, ...]
-    #: What each reading gives.
+    #: the outcome of each reading
     given: tuple[Given, ...]
 
 
 @dataclass(frozen=True)
 class _Walk:
-    """A trace within one program: `index` is that of the decision."""
-
     index: int
     tried: tuple[Link, ...]
     links: tuple[Link, ...]
@@ -81,7 +77,7 @@ class _Walk:
 
 
 def trace(program: Program, case: Case, bits: Bits) -> Trace:
-    """Return what decides the one input in `bits`, of shape (1,), in the program that judges it."""
+    """Trace the input in `bits`, shape (1,), through a program."""
     points = points_of(case, bits)
     walk = _walk(program, points)
     decision = program.decisions[walk.index]
@@ -89,7 +85,7 @@ def trace(program: Program, case: Case, bits: Bits) -> Trace:
 
 
 def _exact(points: Points) -> Fraction | None:
-    """Return the exact value of the input: of a text also what 64 bits do not hold."""
+    """Return the exact value of the input. Texts may exceed 64 bits."""
     if isinstance(points.source, Text):
         return parse_decimal(points.bits[0])
     return to_fraction(points.x, 0) if points.x.kind[0] == FINITE else None
@@ -110,7 +106,6 @@ def _link(entry: CompiledRow) -> Link:
 
 
 def _decided(entry: CompiledRow, points: Points) -> _Walk:
-    """Return what a row gives; where it hands on to another program, that decides."""
     program = entry.steps[0].program
     if len(entry.steps) == 1 and program is not None:
         inner = _walk(program, points)
@@ -132,12 +127,12 @@ def _given(entry: CompiledRow, reading: int, points: Points) -> Given:
 
 
 def _rounded(points: Points, mode: str) -> RoundedValue | None:
-    """Return [x] of a finite x; None without a rounding mode, or for an integer beyond 64 bits."""
+    """Return [x] of a finite x, None without a rounding mode or for an integer beyond 64 bits."""
     x, target = points.x, points.target
     if not mode or x.kind[0] != FINITE or isinstance(target, Text):
         return None
-    # The grid goes on beyond max at the precision of its last binade, so numbers farther out are
-    # brought there, and their [x] back.
+    # The grid continues past max at the precision of the last binade. Larger numbers are scaled
+    # down to it, and [x] is scaled back.
     scale = 0
     if isinstance(target, Float):
         scale = max(int(x.exponent[0]) - target.highest_exponent, 0)

@@ -1,8 +1,7 @@
-"""Arithmetic of one exact value at a time, each operation rounded to a type, for expressions.
+"""Compute single exact values, each operation rounded to a type.
 
-Arithmetic within a float type rounds to nearest even (IEEE 754-2019, 4.3.3: the default of binary
-formats); an integer type has no rounding and no room outside its range, unless it is a machine's:
-there results wrap round, and division drops the rest.
+Float types round to nearest even (IEEE 754-2019, 4.3.3). Integer types have no rounding and no
+values outside their range, except machine integers, which wrap and truncate division.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from convcheck.numerics.modes import NEAREST
 from convcheck.numerics.scalar import BeyondError, grid_of
 
 Operations = Mapping[str, Callable[..., Fraction]]
-#: What is exact. A division by zero raises ZeroDivisionError.
+#: Exact operations. Division by zero raises ZeroDivisionError.
 EXACTLY: Operations = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -39,8 +38,8 @@ EXACTLY: Operations = {
 def operations(fmt: Numeric, machine: bool = False) -> Operations:
     """Return the operations of a type, or of a machine's integers.
 
-    They raise BeyondError on overflow; a division by zero is one, and ZeroDivisionError where a
-    machine's integers are divided.
+    They raise BeyondError on overflow and division by zero, but machine integers raise
+    ZeroDivisionError.
     """
     wraps = machine and isinstance(fmt, Int)
     divide = operator.truediv if wraps else _quotient
@@ -53,9 +52,7 @@ def _fitted(apply: Callable[..., Fraction], fmt: Numeric, machine: bool) -> Call
 
 
 def fitted(value: Fraction, fmt: Numeric, machine: bool = False) -> Fraction:
-    """Return the value of a type that a value rounds to, or of a machine's integer type the low
-    bits of it, without its fraction. Raises BeyondError.
-    """
+    """Return a value rounded to a type; machine integers truncate and wrap. Raises BeyondError."""
     if not (machine and isinstance(fmt, Int)):
         return grid_of(fmt, NEAREST).round(value)
     code = math.trunc(value) & fmt.mask
@@ -70,10 +67,10 @@ def _quotient(a: Fraction, b: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A value and the format that it is of; `literal` for a number that takes any format."""
+    """A value and its format; a `literal` takes any format."""
 
     value: Fraction
-    #: The format, None for exact values.
+    #: None for exact
     fmt: Numeric | None
     literal: bool = False
 
@@ -81,10 +78,10 @@ class Typed:
 def typed_operations(
     formats: Mapping[str, Numeric], machine: bool = False
 ) -> Mapping[str, Callable[..., Typed]]:
-    """Return operations on typed values, which work in their operands' type, and conversions.
+    """Return operations on typed values of one type, and conversions.
 
-    `formats` are the types by name, for 'convert'. They raise BeyondError on overflow,
-    ZeroDivisionError, and SpecError for operands of two types.
+    `formats` are the types of 'convert' by name. Raise BeyondError, ZeroDivisionError, and
+    SpecError for operands of two types.
     """
     table = {name: _typed(name, machine) for name in EXACTLY}
     table["number"] = lambda n: Typed(Fraction(n), None, literal=True)

@@ -1,8 +1,8 @@
-"""The words of the tables, a function each, vectorised.
+"""The words of tables as vectorised functions.
 
-A word knows numbers and formats, and no operator, runtime or type by name. Case words give a mask
-of the elements they hold for; outcome words give codes of the destination and how they are
-compared. x is the exact input, [x] is x rounded to the destination's grid by the rule's mode.
+A word knows numbers and formats, but no operator, runtime or type. Case words return masks. Outcome
+words return codes of the destination and a pattern. x is the exact input, [x] is x rounded to the
+destination's grid.
 """
 
 from __future__ import annotations
@@ -53,29 +53,26 @@ T = TypeVar("T")
 
 @dataclass
 class Points:
-    """A chunk of inputs as the words see them; what is computed once is kept."""
+    """A chunk of inputs, with memoised results."""
 
-    #: The inputs' format.
     source: Format
-    #: The destination's format.
     target: Format
     bits: Bits
-    #: The inputs as exact numbers.
     x: Numbers
     _rounded: dict[str, Rounded] = field(default_factory=dict)
     _matching: dict[str, Mask] = field(default_factory=dict)
     _number: Mask | None = None
     _kept: dict[Hashable, Any] | None = None
-    #: Points of which these are some, and which of them.
+    #: the points that these are selected from, and their indices
     part_of: tuple[Points, NDArray[np.intp]] | None = None
 
     def at(self, index: NDArray[np.intp]) -> Points:
-        """Return some of the points, in an order."""
+        """Return some of the points."""
         bits, x, part = self.bits[index], take(self.x, index), (self, index)
         return Points(self.source, self.target, bits, x, _kept={}, part_of=part)
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what is made of the points: only once, if many programs are asked of them."""
+        """Return `make()`, memoised if many programs run over the points."""
         if self._kept is None:
             return make()
         if key not in self._kept:
@@ -89,7 +86,7 @@ class Points:
         return self._rounded[mode]
 
     def matching(self, pattern: str) -> Mask:
-        """Return which inputs are texts that match a regular expression as a whole."""
+        """Return a mask of texts that fully match a regular expression."""
         if pattern not in self._matching:
             matches = re.compile(pattern).fullmatch
             found = (matches(text) is not None for text in cast(Texts, self.bits))
@@ -97,7 +94,7 @@ class Points:
         return self._matching[pattern]
 
     def with_numbers(self, x: Numbers) -> Points:
-        """Return the same inputs, taken for other numbers."""
+        """Return the same inputs with other numbers."""
         kept: dict[Hashable, Any] | None = None if self._kept is None else {}
         return Points(self.source, self.target, self.bits, x, _matching=self._matching, _kept=kept)
 
@@ -122,27 +119,26 @@ Nature = Literal["special", "threshold", "grid", "isolated", "level"]
 
 @dataclass(frozen=True)
 class CaseWord:
-    """A case word: which inputs it holds of, and what may be concluded of those in between."""
+    """A case word: a test, and how its result varies with the input."""
 
-    #: What the word asks of a number. `special`: whether it is a zero, an infinity or NaN.
-    #: `threshold`: on which side of one number x or [x] is; among the numbers of one sign that are
-    #: not zero the answer changes once at most. `grid`: whether it is one of the values that stand
-    #: at equal distances, a power of two of codes, within a binade. `isolated`: anything else, so
-    #: that every code has to be looked at. `level`: the same, but without the row the same is due:
-    #: only how firmly, and by which rule, is another matter. Between two boundaries of the
-    #: destination in a binade, that changes as many codes, a power of two, from either at most.
+    #: How the test varies. `special`: depends on zero, infinity or NaN only. `threshold`: changes
+    #: at most once among nonzero numbers of one sign. `grid`: holds at equally spaced values within
+    #: a binade, a power of two of codes apart. `isolated`: anything else, so every code is tested.
+    #: `level`: likewise, but it changes only the level and the rule, not the answer. Between two
+    #: boundaries of the destination it changes at most the same number of codes, a power of two,
+    #: from either.
     nature: Nature
-    #: Inputs and a rounding mode -> for each input whether the word holds, shape (n,).
+    #: inputs and a rounding mode -> mask, shape (n,)
     test: Test
-    #: The word in a sentence of a report.
+    #: for reports
     english: str = ""
-    #: Whether it looks only at the numbers that inputs denote; any other may look at their codes.
+    #: whether it depends on numbers only, not on codes
     of_numbers: bool = False
-    #: Of a level, the type that x is rounded to first.
+    #: the type that x is first rounded to, for a `level`
     between: Float | None = None
 
     def __call__(self, points: Points, mode: str) -> Mask:
-        """Return for each input whether the word holds, shape (n,)."""
+        """Return a mask of inputs that match, shape (n,)."""
         return self.test(points, mode)
 
 
@@ -163,11 +159,10 @@ def _bound(p: Points, name: str) -> Fraction:
 
 
 def _beyond(p: Points, mode: str, bound: Fraction, past: int = 0) -> Mask:
-    """[x] farther from zero than a bound of the destination, or than so many values past it."""
     rounded = p.rounded(mode)
     target = p.target
     if isinstance(target, Float):
-        # what underflows a format without a zero has a magnitude that wrapped round below 0
+        # underflow in a format without zero wraps to a huge magnitude
         below_zero = np.uint64(0 if target.zero else 1 << target.mantissa)
         return np.asarray(
             rounded.magnitude + below_zero > np.uint64(target.max_magnitude + past) + below_zero
@@ -183,13 +178,11 @@ def _rounds_to_negative_zero(p: Points, mode: str) -> Mask:
 
 
 def _exact(p: Points, mode: str) -> Mask:
-    """Return where x is a value of the destination's grid."""
     low, high = p.rounded("toward-zero"), p.rounded("away")
     return np.asarray(low.magnitude == high.magnitude) & p.number
 
 
 def _subnormal(p: Points) -> Mask:
-    """Return where x is a subnormal of its own type."""
     if not isinstance(p.source, Float) or not p.source.zero:
         return np.zeros(len(p.bits), bool)
     magnitude = cast(Codes, p.bits) & p.source.storage.type(p.source.magnitude_mask)
@@ -199,7 +192,6 @@ def _subnormal(p: Points) -> Mask:
 
 
 def _rounds_to_subnormal(p: Points, mode: str) -> Mask:
-    """Return where [x] is a subnormal of the destination."""
     if not isinstance(p.target, Float) or not p.target.zero:
         return np.zeros(len(p.bits), bool)
     magnitude = p.rounded(mode).magnitude
@@ -208,7 +200,6 @@ def _rounds_to_subnormal(p: Points, mode: str) -> Mask:
 
 
 def _tiny(p: Points) -> Mask:
-    """Return where x is closer to zero than the least normal of the destination, and not zero."""
     if not isinstance(p.target, Float) or not p.target.zero:
         return np.zeros(len(p.bits), bool)
     least = p.target.lowest_exponent + p.target.mantissa
@@ -216,7 +207,7 @@ def _tiny(p: Points) -> Mask:
 
 
 def _carries(p: Points, mode: str) -> Mask:
-    """Return where rounding raises the exponent of a normal number."""
+    """Return a mask of normal numbers whose exponent rounding raises."""
     if not isinstance(p.target, Float):
         return np.zeros(len(p.bits), bool)
     width = np.uint64(p.target.mantissa)
@@ -226,7 +217,7 @@ def _carries(p: Points, mode: str) -> Mask:
 
 
 def _top(p: Points, mode: str) -> Mask:
-    """Return where [x] has the exponent of the largest value, or a larger one."""
+    """Return a mask of [x] with at least the largest exponent."""
     if not isinstance(p.target, Float):
         return np.zeros(len(p.bits), bool)
     last_below = (p.target.max_magnitude >> p.target.mantissa << p.target.mantissa) - 1
@@ -234,7 +225,6 @@ def _top(p: Points, mode: str) -> Mask:
 
 
 def _less_than_least(p: Points) -> Mask:
-    """Return where x is closer to zero than the least value of the destination, and not zero."""
     if not isinstance(p.target, Float) or not p.target.zero:
         return np.zeros(len(p.bits), bool)
     small = p.x.exponent < p.target.lowest_exponent
@@ -242,7 +232,7 @@ def _less_than_least(p: Points) -> Mask:
 
 
 def _signalling(p: Points) -> Mask:
-    """Return where x is a NaN whose first bit below the exponent is 0."""
+    """Return a mask of NaNs whose quiet bit is 0."""
     if not has_payload(p.source):
         return np.zeros(len(p.bits), bool)
     quiet = np.uint64(1 << (cast(Float, p.source).mantissa - 1))
@@ -253,8 +243,9 @@ _DOUBLE = Float(11, 52, 1023, "ieee", infinity=True)
 
 
 def _out_of_range(p: Points) -> Mask:
-    """Return where C's strtod sets ERANGE: x overflows a double, or is inexact and below the least
-    normal one even if it is rounded without a least exponent.
+    """Return a mask of x for which C's strtod sets ERANGE.
+
+    x overflows a double, or is inexact and below the least normal even with unbounded exponent.
     """
     low, near, high = (round_to(p.x, _DOUBLE, MODES[m]).magnitude for m in _TO_DOUBLE)
     twice = round_to(replace(p.x, exponent=p.x.exponent + 1), _DOUBLE, MODES["nearest-even"])
@@ -357,7 +348,7 @@ _MULTIPLE = re.compile(r"x (>|< -) ?([0-9]{1,4}) max")  # "x > 4 max", "x < -4 m
 
 
 def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
-    """Return the function of a row's label, None for a word that is not in the vocabulary."""
+    """Return the function of a row's label, None for an unknown word."""
     if label.startswith(TEXT_IS):
         literal = literals.get(label.removeprefix(TEXT_IS))
         return _spelled(literal.matches) if literal else None
@@ -368,7 +359,6 @@ def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
 
 @cache
 def _power(label: str) -> CaseWord | None:
-    """Return the function of a comparison with a power of two."""
     power = _POWER.fullmatch(label)
     if power is None:
         return None
@@ -378,7 +368,6 @@ def _power(label: str) -> CaseWord | None:
 
 @cache
 def _multiple(label: str) -> CaseWord | None:
-    """Return the function of a comparison with a multiple of the largest value."""
     multiple = _MULTIPLE.fullmatch(label)
     if multiple is None:
         return None
@@ -415,12 +404,11 @@ def _longer(digits: int) -> CaseWord:
 
 
 def _no_zero(target: Format) -> bool:
-    """Return whether a destination has no zero with a sign, or none at all."""
     return isinstance(target, Int) or (isinstance(target, Float) and not target.zero)
 
 
 def possible(label: str, source: Format, target: Format) -> bool:
-    """Return whether a word on special values could hold of a source, for a destination."""
+    """Return whether a word on special values can match for these formats."""
     if (label == "[x] = -0" and _no_zero(target)) or (
         label == EMPTY and not isinstance(source, Text)
     ):
@@ -435,7 +423,7 @@ def possible(label: str, source: Format, target: Format) -> bool:
 
 
 def known_cases(literals: Mapping[str, Spelling]) -> list[str]:
-    """Return the names of the case words, for error messages."""
+    """Return the names of the case words, for messages."""
     spelled = (TEXT_IS + name for name in literals)
     return [
         *CASES,
@@ -449,38 +437,37 @@ def known_cases(literals: Mapping[str, Spelling]) -> list[str]:
     ]
 
 
-# Outcome words. A constant gives a code of the destination; a computation gives codes.
+# Outcome words. A constant is one code of the destination; a computation returns codes.
 
 Constant = Callable[[Format], int]
 Computation = Callable[[Points, str], Bits]
 
 
 class ConstantWord(NamedTuple):
-    """An outcome word that gives one code of the destination."""
+    """An outcome word for one code of the destination."""
 
     code: Constant
-    #: What it gives, in a sentence of a report.
+    #: for reports
     english: str
-    #: How an answer is compared.
+    #: index into PATTERNS
     pattern: int = EXACT
 
 
 class ComputedWord(NamedTuple):
-    """An outcome word that gives codes computed of the inputs."""
+    """An outcome word for codes computed from the inputs."""
 
     compute: Computation
-    #: What it gives, in a sentence of a report.
+    #: for reports
     english: str
-    #: How an answer is compared.
+    #: index into PATTERNS
     pattern: int = EXACT
-    #: Whether it needs a rounding mode.
     rounds: bool = False
-    #: Whether it looks only at the numbers that inputs denote; any other may look at their codes.
+    #: whether it depends on numbers only, not on codes
     of_numbers: bool = False
 
 
 class NotInFormatError(Exception):
-    """An outcome that the destination cannot hold, such as +inf of a format without infinity."""
+    """An outcome that the destination lacks, such as +inf without infinities."""
 
 
 def _float(target: Format) -> Float:
@@ -576,7 +563,7 @@ CONSTANTS: Mapping[str, ConstantWord] = {
 
 
 def _rounded_codes(p: Points, mode: str) -> Codes:
-    """[x] in the destination's code; meaningful where no earlier row found it out of range."""
+    """[x] in the destination's code; only meaningful in range."""
     return encode(cast(Numeric, p.target), p.rounded(mode).magnitude, p.x.sign)
 
 
@@ -585,7 +572,7 @@ def _same(p: Points, mode: str) -> Bits:
 
 
 def _low_bits(p: Points, mode: str) -> Codes:
-    """Discard higher bits, and reinterpret: two's complement sign extension where they grow."""
+    """Truncate to the low bits, or sign-extend."""
     source, target = cast(Int | Bool, p.source), cast(Int | Bool, p.target)
     wide = cast(Codes, p.bits).astype(np.uint64)
     if source.signed:
@@ -594,7 +581,6 @@ def _low_bits(p: Points, mode: str) -> Codes:
 
 
 def _code_bits(p: Points, *, high: bool = False) -> Codes:
-    """The low (or the high) bits of the code of a number, whatever it denotes."""
     source, target = cast(Numeric, p.source), cast(Numeric, p.target)
     drop = max(source.bits - target.bits, 0) if high else 0
     codes = cast(Codes, p.bits).astype(np.uint64) >> np.uint64(drop)
@@ -602,7 +588,7 @@ def _code_bits(p: Points, *, high: bool = False) -> Codes:
 
 
 def _wrapped(p: Points, mode: str) -> Codes:
-    """The low bits of [x], a whole number of any size, in two's complement."""
+    """[x] wrapped in two's complement, for any size."""
     magnitude, past = p.rounded(mode).magnitude, p.x.exponent - 63
     shifted = p.x.significand << np.clip(past, 0, 63).view(np.uint64)
     magnitude = np.where(past > 63, np.uint64(0), np.where(past > 0, shifted, magnitude))
@@ -611,18 +597,17 @@ def _wrapped(p: Points, mode: str) -> Codes:
 
 
 def _wrapped_magnitude(p: Points, mode: str) -> Codes:
-    """The low bits of [x] without its sign."""
     bare = p.with_numbers(replace(p.x, sign=np.zeros_like(p.x.sign)))
     return _wrapped(bare, mode)
 
 
 def _wrapped_unsigned(p: Points, mode: str) -> Codes:
-    """The low bits of [x] but the highest of them."""
+    """[x] wrapped to one bit less than the destination."""
     return np.asarray(_wrapped(p, mode) & p.target.storage.type(cast(Int, p.target).mask >> 1))
 
 
 def _wrapped_short(p: Points, mode: str) -> Codes:
-    """The low bits of [x], one too few, of which the highest is the sign where there is one."""
+    """[x] wrapped to one bit less than the destination, then sign-extended."""
     kept, target = _wrapped_unsigned(p, mode), cast(Int, p.target)
     if not target.signed:
         return kept
@@ -631,32 +616,30 @@ def _wrapped_short(p: Points, mode: str) -> Codes:
 
 
 def _low_byte(p: Points, mode: str) -> Codes:
-    """The low byte of the code, which a bool may be stored as, whatever it is."""
+    """Return the low byte of the code, as a bool may be stored."""
     return (cast(Codes, p.bits) & cast(Codes, p.bits).dtype.type(255)).astype(np.uint8)
 
 
 def _most(p: Points, mode: str) -> Codes:
-    """The largest value with the sign of x, or the lowest."""
     low, high = CONSTANTS["min"][0](p.target), CONSTANTS["+max"][0](p.target)
     return np.where(p.x.sign, low, high).astype(p.target.storage)
 
 
 def _leading_bit(p: Points, mode: str) -> Codes:
-    """The power of two that x has reached."""
+    """Return x truncated to a power of two."""
     target = cast(Float, p.target)
     magnitude = p.rounded("toward-zero").magnitude >> np.uint64(target.mantissa)
     return encode(target, magnitude << np.uint64(target.mantissa), p.x.sign)
 
 
 def _infinity_with_mantissa(p: Points, mode: str) -> Codes:
-    """The exponent of infinity with the bits below it that [x] has."""
+    """Return infinity's exponent with the mantissa of [x]."""
     target = cast(Float, p.target)
     low = p.rounded(mode).magnitude & np.uint64((1 << target.mantissa) - 1)
     return encode(target, low | np.uint64(target.infinity_code), p.x.sign)
 
 
 def _digits(p: Points, mode: str) -> Texts:
-    """The digits of [x], a whole number, with its sign."""
     magnitudes = round_to(p.x, Int(64, signed=False), MODES[mode]).magnitude
     texts = np.empty(len(p.bits), object)
     texts[:] = ["-" * int(s) + str(m) for s, m in zip(p.x.sign, magnitudes, strict=True)]
@@ -664,14 +647,14 @@ def _digits(p: Points, mode: str) -> Texts:
 
 
 def _signed_zero(p: Points, mode: str) -> Codes:
-    """A zero with the sign of x where the destination has one, the code 0 where it has none."""
+    """Return a zero with the sign of x if the destination has one, else code 0."""
     signed = isinstance(p.target, Float) and p.target.zero and p.target.negative_zero
     sign = p.x.sign if signed else np.zeros(len(p.bits), bool)
     return encode(cast(Numeric, p.target), np.zeros(len(sign), np.uint64), sign)
 
 
 def has_payload(fmt: Format) -> bool:
-    """Return whether the NaNs of a format are told apart by bits below an exponent of all ones."""
+    """Return whether the NaNs of a format have a payload."""
     return isinstance(fmt, Float) and fmt.nan == "ieee"
 
 
@@ -683,8 +666,9 @@ def is_computable(word: str, source: Format, target: Format) -> bool:
 
 
 def _payload(p: Points, mode: str) -> Codes:
-    """The code of a NaN with its bits below the exponent rounded to those that the destination has,
-    as those of a number: with none left it is an infinity, and a carry goes into the sign.
+    """Return a NaN with its payload rounded to the destination.
+
+    A zero payload becomes infinity, and a carry goes into the sign.
     """
     source, target = cast(Float, p.source), cast(Float, p.target)
     bits = cast(Codes, p.bits).astype(np.uint64) & np.uint64((1 << source.mantissa) - 1)
@@ -733,11 +717,11 @@ COMPUTATIONS: Mapping[str, ComputedWord] = {
     "parses-to-x": _computes(_spelling, "a text that reads back as x", PARSES_TO_X),
     "parses": _computes(_spelling, "a text that reads as a number", PARSES),
 }
-AS_REAL, BY = "as-real", "by"  # go on as the number denoted; decide by the rule named
-AS_BELOW = "as-below"  # what the rules below say
-TEXT = "text"  # a text: "text True"
-AS = "as"  # match again under another value of an attribute: "as mode=CAST_RINT"
-#: Those that need a rounding mode.
+AS_REAL, BY = "as-real", "by"  # continue as a real; delegate to a rule
+AS_BELOW = "as-below"  # delegate to the rules below
+TEXT = "text"  # a fixed text: "text True"
+AS = "as"  # match again with another attribute value: "as mode=CAST_RINT"
+#: words that need a rounding mode
 ROUNDING_WORDS = frozenset(
     (
         *(word for word in CASES if word.startswith("[x]") and word != "[x] = x"),
@@ -747,9 +731,7 @@ ROUNDING_WORDS = frozenset(
 
 
 def sees_codes(word: str) -> bool:
-    """Return whether a case word or an outcome word may look at the codes of inputs, and not only
-    at the numbers that these denote.
-    """
+    """Return whether a word may depend on codes, not only on numbers."""
     known = CASES.get(word) or _power(word) or _multiple(word) or COMPUTATIONS.get(word)
     if known:
         return not known.of_numbers
@@ -757,12 +739,12 @@ def sees_codes(word: str) -> bool:
 
 
 def known_outcomes() -> list[str]:
-    """Return the names of the outcome words, for error messages."""
+    """Return the names of the outcome words, for messages."""
     own = (AS_REAL, AS_BELOW, f"{BY} RULE", f"{AS} ATTRIBUTE=VALUE", f"{TEXT} WORDS")
     return [*CONSTANTS, *COMPUTATIONS, *own]
 
 
 @cache
 def saying(words: str) -> Computation:
-    """Return the computation that gives a text, whatever the input."""
+    """Return a computation that always gives `words`."""
     return lambda p, mode: np.full(len(p.bits), words, object)

@@ -1,4 +1,4 @@
-"""(Spec, Case) -> what decides a case of whole calls, by the body that the spec has."""
+"""Compile a case of whole calls by the body of its spec."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from convcheck.rules.causes import Cause
 
 
-# Body -> its compiler, imported when used. A table is compiled by `program.compile_case`.
+# Body -> its compiler, imported on use. `program.compile_case` compiles tables.
 COMPILERS: Mapping[str, str] = {
     "matrix": "convcheck.semantics.body.matrix:compile_matrix",
     "formula": "convcheck.semantics.body.formula:compile_formula",
@@ -22,12 +22,12 @@ COMPILERS: Mapping[str, str] = {
 
 
 def compile_calls(spec: Spec, case: Case) -> CompiledCalls:
-    """Compile a case of whole calls. Raises SpecError with the place of what is missing."""
+    """Compile a case of whole calls. Raises SpecError."""
     compiler: Callable[[Spec, Case], CompiledCalls] = resolve_name(COMPILERS[spec.body.name])
     return compiler(spec, case)
 
 
-# Body -> what makes wrong implementations of some calls of a case.
+# body -> wrong implementations of its calls
 WRONG: Mapping[str, str] = {
     "matrix": "convcheck.semantics.body.wrong_matrix:WrongMatrices",
     "formula": "convcheck.semantics.body.wrong_formula:WrongFormulas",
@@ -35,13 +35,15 @@ WRONG: Mapping[str, str] = {
 }
 
 
-Edits = Callable[[Sequence["Cause"]], Iterable[WrongCall]]  # causes -> what calls become with them
+# causes -> the answers of implementations with them
+Edits = Callable[[Sequence["Cause"]], Iterable[WrongCall]]
 
 
 def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
-    """Return what makes wrong implementations of some calls of a case: what these become with the
-    edits of causes, for each reading that they leave; nothing where the edits have no meaning for
-    the case, or change nothing.
+    """Return a function from causes to the answers of implementations with them.
+
+    One answer for each reading that the causes leave. None if the edits do not apply or change
+    nothing.
     """
     make: Callable[[Spec, Case, Sequence[Call]], Edits] = resolve_name(WRONG[spec.body.name])
     made = make(spec, case, calls)

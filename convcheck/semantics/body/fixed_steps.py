@@ -1,9 +1,8 @@
-"""A case of steps in which all inputs but the first are fixed, as a program of the first.
+"""Run a steps case with all inputs but the first fixed, as a program of the first.
 
-What is expected of many codes in a row is found by bisection. Where every line rises or falls with
-the first input, and the conversion at the end is by rows that ask on which side of a number a value
-is, the codes of one row are next to each other, and so are those among them of which the same is
-expected: of two codes of one sign that agree in row and result, all between them do.
+Runs of codes with one expectation are found by bisection. If every line is monotone and the final
+conversion compares with thresholds, then two codes of one sign that agree in row and result agree
+with all codes between them.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from convcheck.semantics.segments import U64, key_changes
 from convcheck.semantics.vocabulary import COMPUTATIONS
 
 _RISING = COMPUTATIONS["[x]"][0]
-_KEPT = 64  # programs
+_KEPT = 64
 
 
 @dataclass(frozen=True)
 class _Trend:
-    """How a value goes with the first input."""
+    """The monotonicity of a value in the first input."""
 
-    #: 1 where it rises or stays, -1 where it falls or stays, 0 where it stays, None for neither.
+    #: 1 or -1 for weakly monotone, 0 for constant, None otherwise
     slope: int | None
-    #: The sign of what stays, and is finite and not 0; else 0.
+    #: the sign of a finite nonzero constant, else 0
     sign: int = 0
 
 
@@ -48,22 +47,22 @@ _UNKNOWN = _Trend(None)
 
 @dataclass(frozen=True, eq=False)
 class FixedSteps:
-    """What computes the expectations of the first input."""
+    """Computes the expectations of the first input."""
 
-    #: The whole call.
     compiled: CompiledSteps
-    #: The other inputs, each of one code.
+    #: the other inputs, one code each
     others: tuple[Bits, ...]
 
     def expect(self, codes: Codes) -> Expected:
-        """Return what is expected of codes of shape (n,). A reading holds for all of them."""
+        """Return the expectation of codes, shape (n,). Readings hold for all of them."""
         due, runs = self.compiled.due([[self._stored(codes), *self.others]])
         readings = tuple(Reading(*one) for [one] in due)
         return Expected(self.compiled.rows(due, runs)[0], self.compiled.decisions, readings)
 
     def changes(self, first: int, last: int) -> U64 | None:
-        """Return the codes of one sign from `first` to `last` at which the expectation changes, the
-        first one included; None if that is not known.
+        """Return the codes from `first` to `last` where the expectation changes, including `first`.
+
+        The codes must share a sign. None if unknown.
         """
         if not self.rises:
             return None
@@ -71,9 +70,7 @@ class FixedSteps:
 
     @cached_property
     def rises(self) -> bool:
-        """Whether every line rises or falls with the first input, up to a conversion at the end by
-        rows of which each holds of numbers next to each other, and gives one code or rounds.
-        """
+        """Whether every line is monotone, and each row of the conversion takes one interval."""
         trends = {self.compiled.names[0]: _Trend(1)}
         for name, tensor in zip(self.compiled.names[1:], self.others, strict=True):
             fmt = self.compiled.types[name].format
@@ -85,11 +82,10 @@ class FixedSteps:
         return slope is not None and all(map(_rises, self._conversions(last)))
 
     def _conversions(self, line: StepsLine) -> list[Program]:
-        """Return the programs by which readings convert by a line."""
         return [self.compiled.program(line, one) for one in self.compiled.steps.readings]
 
     def _facts(self, codes: U64) -> NDArray[np.int64]:
-        """Return what is equal if the same is expected for one reason, shape (n, facts)."""
+        """Return a key of each code, shape (n, facts): equal keys mean equal expectations."""
         due, runs = self.compiled.due([[self._stored(codes), *self.others]])
         rows = [
             *self.compiled.rows(due, runs),
@@ -103,8 +99,9 @@ class FixedSteps:
 
 
 def can_fix(spec: Spec, case: Case) -> bool:
-    """Return whether a case can be asked as a conversion of its first input: it has one value of
-    each other input, and ends in a conversion.
+    """Return whether a case can be a conversion of its first input.
+
+    It needs one value of each other input and a conversion at the end.
     """
     steps = spec.body
     if not isinstance(steps, Steps) or not steps.back or steps.lines[-1].be is not None:
@@ -113,9 +110,7 @@ def can_fix(spec: Spec, case: Case) -> bool:
 
 
 def compile_fixed(spec: Spec, case: Case) -> Program:
-    """Return the program of a case of which the inputs after the first are fixed. Raises SpecError
-    as `compile_steps` does.
-    """
+    """Return the program of a case with fixed inputs. Raises SpecError."""
     return _compiled(spec, case)
 
 
@@ -127,14 +122,12 @@ def _compiled(spec: Spec, case: Case) -> Program:
 
 
 def _sign_of(x: Numbers) -> int:
-    """Return the sign of a number that is finite and not 0; else 0."""
     if x.kind[0] != FINITE or x.significand[0] == 0:
         return 0
     return -1 if x.sign[0] else 1
 
 
 def _trend(expression: Expression, trends: Mapping[str, _Trend]) -> _Trend:
-    """Return how an expression goes with the first input, given how its names do."""
     operation, parts = expression.operation, [_trend(p, trends) for p in expression.parts]
     if operation == NAME:
         return trends.get(expression.name, _UNKNOWN)
@@ -159,13 +152,12 @@ def _scaled(one: _Trend, sign: int) -> _Trend:
 
 
 def _sum(one: _Trend, other: _Trend) -> _Trend:
-    """Return how a sum goes: of two that go the same way, or one of which stays."""
     slopes = {cast(int, one.slope), cast(int, other.slope)}
     return _UNKNOWN if slopes == {1, -1} else _Trend(sum(slopes))
 
 
 def _rises(program: Program) -> bool:
-    """Return whether each row holds of numbers next to each other, and gives one code or rounds."""
+    """Return whether each row takes one interval, and gives a constant or rounds."""
     natures = {entry.test.nature for entry in program.entries if entry.test}
     steps = (step for entry in program.entries for step in entry.steps)
     return natures <= {"special", "threshold"} and all(map(_is_plain, steps))

@@ -1,8 +1,7 @@
-"""A formula's case -> what each call is expected to give, under every reading.
+"""Compute the expected sequence of a formula's call under every reading.
 
-Values are exact fractions; a reading rounds its operations to a type by the rounding modes of the
-numerics. A call is undefined as a whole where a condition of the spec holds, or where any reading
-of it overflows: nobody is accused on the strength of the other readings.
+Values are exact fractions, and readings round operations to a type. A call is undefined if a
+condition of the spec holds, or if any reading overflows.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ from convcheck.semantics.expected_calls import (
 )
 from convcheck.wording import plural
 
-# Rows of a rule: nothing is rounded; every reading rounds to the same; readings differ.
+# The rows of a rule.
 PLAIN, AGREED, DIFFERING = "no element is rounded", "every reading agrees", "readings differ"
-LONGEST = 1 << 24  # elements of one sequence that `expect` makes
+LONGEST = 1 << 24  # elements of a sequence in `expect`
 
 
 class TooLongError(ValueError):
-    """A call whose sequence is longer than `expect` makes; `size` tells without making it."""
+    """A sequence that is too long for `expect`. `size` still works."""
 
 
 class _UndefinedError(Exception):
@@ -56,14 +55,14 @@ class _UndefinedError(Exception):
 
 
 def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
-    """Compile a case of a spec with a formula. Raises SpecError where no rule is for its types."""
+    """Compile a case of a formula. Raises SpecError if no rule covers its types."""
     formula = spec.body_as(Formula)
     rule = rule_of(formula, case)
     return FormulaCalls(formula, rule, case, tuple(_decisions(spec, formula, rule)))
 
 
 def rule_of(formula: Formula, case: Case) -> FormulaRule:
-    """Return the rule that a case falls under. Raises SpecError where there is none."""
+    """Return the rule of a case. Raises SpecError if there is none."""
     for rule in formula.rules:
         if rule.when.holds(case.inputs, case.outputs[0]):
             return rule
@@ -85,19 +84,18 @@ def _decisions(spec: Spec, formula: Formula, rule: FormulaRule) -> Iterator[Deci
 
 @dataclass(frozen=True)
 class SequenceReading:
-    """One reading of a call: the number of elements, and their codes."""
+    """The number of elements and their codes, under one reading."""
 
     name: str
-    #: The number of elements.
     length: int
     codes: tuple[int, ...]
-    #: Whether a zero element may have either sign.
+    #: whether a zero element may have either sign
     free_zero: bool = False
 
 
 @dataclass(frozen=True)
 class FormulaCalls(CompiledCalls):
-    """A case of a formula, ready to be asked. The last three decisions are the rule's."""
+    """A compiled case of a formula. The last three decisions are the rule's."""
 
     formula: Formula
     rule: FormulaRule
@@ -105,10 +103,7 @@ class FormulaCalls(CompiledCalls):
     decisions: tuple[Decision, ...]
 
     def size(self, inputs: Sequence[Bits]) -> int:
-        """Return the number of elements of the longest reading; 1 where the call is undefined.
-
-        Raises SpecError as `expect` does.
-        """
+        """Return the length of the longest reading, 1 if undefined. Raises SpecError."""
         try:
             return self._longest(self._sequences(inputs))
         except (_UndefinedError, BeyondError):
@@ -117,10 +112,7 @@ class FormulaCalls(CompiledCalls):
             raise self._undecided("a division by zero") from None
 
     def lengths(self, inputs: Sequence[Bits]) -> frozenset[int]:
-        """Return how many elements a call has, by each reading; none where it is undefined.
-
-        Raises SpecError as `expect` does.
-        """
+        """Return the lengths under all readings, empty if undefined. Raises SpecError."""
         try:
             sequences, modes = self._sequences(inputs), self.formula.to_float
             return frozenset(sequences.length(way, m) for way in self._lengths for m in modes)
@@ -131,16 +123,16 @@ class FormulaCalls(CompiledCalls):
 
     @property
     def agrees_on_elements(self) -> bool:
-        """Whether every reading has the same elements, so that only their number may differ."""
+        """Whether all readings agree on the elements, so that only the length is in dispute."""
         ways = {element for _, element in self.rule.readings}
         return len(ways) == 1 and not isinstance(self.case.outputs[0].format, Float)
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return what is expected of a call of one scalar per input, codes of shape (); of other
-        shapes, what the condition on them says.
+        """Return the expectation of a call with scalar inputs, shape ().
 
-        Raises TooLongError beyond LONGEST elements, and SpecError for what no condition covers:
-        a division by zero, an overflow, an argument that is no number.
+        Other shapes fall under a condition of the spec. Raises TooLongError beyond LONGEST
+        elements, and SpecError for a case without a condition: division by zero, overflow, NaN or
+        infinity.
         """
         try:
             sequences = self._sequences(inputs)
@@ -163,7 +155,7 @@ class FormulaCalls(CompiledCalls):
         return ExpectedCall(row, tuple(call_reading(r, dtype) for r in readings), between)
 
     def _sequences(self, inputs: Sequence[Bits]) -> Sequences:
-        """Decode the arguments. Raises _UndefinedError where they are undefined by themselves."""
+        """Decode the arguments. Raises _UndefinedError."""
         if any(bits.ndim for bits in inputs):
             raise _UndefinedError(self._row(NOT_SCALAR))
         formats = [cast(Numeric, dtype.format) for dtype in self.case.inputs]
@@ -181,7 +173,6 @@ class FormulaCalls(CompiledCalls):
         return sequences
 
     def _check(self, sequences: Sequences) -> None:
-        """Raise for an argument that is zero, or outside an integer type, once it is converted."""
         for mode in self.formula.to_float:
             arguments = sequences.converted(mode)
             for row, undefined in enumerate(self.formula.undefined):
@@ -197,7 +188,6 @@ class FormulaCalls(CompiledCalls):
         return max(sequences.length(way, mode) for way in self._lengths for mode in modes)
 
     def _distinct(self, sequences: Sequences) -> Iterator[SequenceReading]:
-        """Return the readings that differ in outcome, each under its first name."""
         seen: set[Hashable] = set()
         for mode in self.formula.to_float:
             for length, element in self.rule.readings:
@@ -220,7 +210,6 @@ class FormulaCalls(CompiledCalls):
         return f"{name}; conversions {mode}" if len(self.formula.to_float) > 1 else name
 
     def _row(self, when: str) -> int:
-        """Find the condition that decides a call. Raises SpecError where there is none."""
         for row, undefined in enumerate(self.formula.undefined):
             if undefined.when == when:
                 return row
@@ -235,7 +224,7 @@ class FormulaCalls(CompiledCalls):
 
 
 def call_reading(reading: SequenceReading, dtype: DType) -> CallReading:
-    """Return a sequence of a type as the reading of a call."""
+    """Return a sequence as the reading of a call."""
     codes = np.array(reading.codes, dtype.format.storage)
     patterns = np.full(reading.length, EXACT, np.uint8)
     if reading.free_zero and isinstance(dtype.format, Float):

@@ -1,9 +1,8 @@
-"""Is a formula total over its domain, is every rule and condition reached, do examples replay?
+"""Check that a formula is total, its rules and conditions are reached, and its examples hold.
 
-Representatives of each input are its special values and a few ordinary ones. With every
-combination of the ordinary ones, and every special value among ordinary ones, each case either
-falls under a condition of `undefined` or has a whole number of elements under every reading, and
-short sequences are made in full.
+Each input is represented by its special values and a few ordinary ones. In every combination of
+ordinary values, and with each special value among ordinary ones, a case must meet a condition of
+`undefined` or have an integer length under every reading. Short sequences are computed.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from convcheck.semantics.body.table_lint import Diagnostic, Proof
 from convcheck.semantics.expected_calls import Call
 
 _ORDINARY = ("0", "1", "-2", "2.5", "7")
-_SHORT = 50  # elements of a sequence that is made in full
+_SHORT = 50  # elements of a sequence that is computed
 
 
 def lint_formula(spec: Spec) -> Proof:
@@ -63,7 +62,7 @@ def _unreached(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
 
 
 def _unasked(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
-    """Every call that is listed is one of some case."""
+    """Yield listed calls that no case tests."""
     for entry in formula.asked.lists:
         here = [c for c in asked if entry.when.holds(c.inputs, c.outputs[0])]
         for row in (*entry.listed, *entry.around):
@@ -73,7 +72,6 @@ def _unasked(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
 
 
 def _codes(types: Sequence[DType], words: Sequence[str]) -> Call | None:
-    """Return a call's codes, None where an input's type has no such number."""
     try:
         return tuple(
             np.array(code_of(cast(Numeric, t.format), word)[0], t.format.storage)
@@ -87,7 +85,7 @@ def _codes(types: Sequence[DType], words: Sequence[str]) -> Call | None:
 
 
 def _not_total(spec: Spec, formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
-    """One case stands for those of the same rule and output type."""
+    """Check one case for each rule and output type."""
     chosen = {(id(_rule_of(formula, c)), c.outputs[0].name): c for c in asked}
     reached: set[int] = set()
     for case in chosen.values():
@@ -108,7 +106,7 @@ def _not_total(spec: Spec, formula: Formula, asked: Sequence[Case]) -> Iterator[
 
 
 def _representatives(formula: Formula, case: Case) -> Iterator[Call]:
-    """Combine ordinary values, put each special value among ordinary ones, and ask each shape."""
+    """Yield combinations of ordinary values, each special value among them, and each shape."""
     ordinary = [
         [call[0] for word in _ORDINARY if (call := _codes([dtype], [word]))]
         for dtype in case.inputs
@@ -124,7 +122,7 @@ def _representatives(formula: Formula, case: Case) -> Iterator[Call]:
 
 
 def _alike(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
-    """No reading stands twice: `output` beside the name of the type that it is."""
+    """Yield readings that occur twice, such as `output` and the output type's name."""
     for case in asked:
         rule = _rule_of(formula, case)
         for length, element in rule.readings if rule else ():
@@ -146,7 +144,6 @@ def _resolved(case: Case, way: FormulaWay) -> tuple[object, ...]:
 
 
 def _replay(spec: Spec, example: FormulaExample) -> Iterator[Diagnostic]:
-    """Evaluate an example of the text, and hold every reading to it."""
     try:
         compiled, call = _example(spec, example)
         fmt = cast(Numeric, example.output.format)

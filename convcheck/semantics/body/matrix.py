@@ -1,7 +1,7 @@
-"""A matrix: two inputs are converted to the type that they have in common, or refused.
+"""Promote two inputs to their common type, or refuse them.
 
-A call that only asks for the type (each value is 0 or 1, which every type has) is decided by the
-pair's cell; one that asks for values, by the row of the value rules that decides them.
+A call with values 0 and 1 only, which every type has, is decided by the cell of the pair. Other
+calls are decided by the row of the value rules.
 """
 
 from __future__ import annotations
@@ -37,34 +37,32 @@ from convcheck.semantics.program import Program
 from convcheck.wording import meant
 
 Pair = tuple[str, str]
-_KEPT = 4096  # small calls of a conversion whose expectation is remembered
+_KEPT = 4096  # small calls of a conversion whose result is cached
 
 
 @dataclass(frozen=True)
 class FoundCell:
-    """What a matrix answers: the cell, its pair as (row, column), and the common type.
+    """A cell of a matrix, its pair as (row, column), and the common type.
 
-    `answer` says whether it is refused, under these attributes.
+    `answer` depends on the attributes.
     """
 
-    #: The table that has the pair.
     table: MatrixTable
     pair: Pair
     cell: MatrixCell
     answer: CellAnswer
-    #: The common type.
     target: DType
 
     @property
     def certain(self) -> bool:
-        """Whether there is one answer, and no refusal."""
+        """Whether there is one answer and no refusal."""
         return [r.refused for r in self.answer.readings] == [False]
 
 
 def find(
     spec: Spec, inputs: Sequence[DType], ranks: Sequence[int], attributes: Attributes
 ) -> FoundCell:
-    """Look up the common type of two inputs. Raises SpecError where no table has the pair."""
+    """Look up the common type of two inputs. Raises SpecError if no table has the pair."""
     matrix = spec.body_as(Matrix)
     said = dict(spec.in_force(attributes))
     for table in matrix.tables:
@@ -80,7 +78,6 @@ def find(
 
 
 def _pair(table: MatrixTable, names: Pair, ranks: Sequence[int]) -> Pair | None:
-    """Return the names as (row, column), None where the table has no cell for them."""
     for first, second in ((0, 1), (1, 0)):
         pair = (names[first], names[second])
         kinds = tuple("dimensioned" if ranks[i] else "scalar" for i in (first, second))
@@ -110,7 +107,7 @@ def _target(spec: Spec, matrix: Matrix, cell: MatrixCell, said: dict[str, int | 
 
 @dataclass(frozen=True)
 class Became:
-    """What codes become, and the rows that decide those of them that are not beyond doubt."""
+    """The converted codes, and the rows that decide nontrivial ones."""
 
     reading: Reading
     rows: frozenset[int]
@@ -118,18 +115,17 @@ class Became:
 
 @dataclass(eq=False)
 class Conversion:
-    """How values of one type become another, with what small calls of it were found to give."""
+    """A conversion with a cache of small calls."""
 
-    #: The type of an input.
     source: DType
-    #: The common type.
+    #: the common type
     target: DType
     program: Program
-    #: The bytes of small inputs -> what they became.
+    #: bytes of small inputs -> result
     known: dict[bytes, Became] = field(default_factory=dict)
 
     def expect(self, codes: Bits) -> Became:
-        """Return what codes of shape (n,) become."""
+        """Return the converted codes, shape (n,)."""
         key = codes.tobytes()
         if key not in self.known:
             if len(self.known) > _KEPT:
@@ -143,18 +139,18 @@ class Conversion:
         return Became(expected.readings[0], frozenset(expected.rows[special].tolist()))
 
     def run(self, codes: Bits) -> Expected:
-        """Evaluate the value rules on codes of shape (n,)."""
+        """Evaluate the value rules, shape (n,)."""
         return run_conversion(self.program, self.source.format, self.target.format, codes)
 
 
 @lru_cache(1024)
 def conversion(spec: Spec, source: DType, target: DType) -> Conversion:
-    """Return a conversion by the spec's value rules, compiled once for all cases that need it."""
+    """Return a conversion by the spec's value rules."""
     return Conversion(source, target, compile_conversion(spec, source, target))
 
 
 def plain_codes(fmt: Format) -> Codes:
-    """Return the codes of 0 and 1, which convert to any type beyond doubt."""
+    """Return the codes of 0 and 1, which every type can represent."""
     one = fmt.bias << fmt.mantissa if isinstance(fmt, Float) else 1
     return np.array([0, one], fmt.storage)
 
@@ -164,21 +160,20 @@ def plain_codes(fmt: Format) -> Codes:
 
 @dataclass(frozen=True)
 class CompiledMatrix(CompiledCalls):
-    """A case, ready: `decisions` are the cell's, then those of the two conversions."""
+    """A compiled case. `decisions` are the cell's, then those of both conversions."""
 
-    #: The cell that decides the types.
     found: FoundCell
     conversions: tuple[Conversion, ...]
     decisions: tuple[Decision, ...]
-    #: Where each conversion's decisions begin among all.
+    #: index of each conversion's first decision
     offsets: tuple[int, ...]
 
     def size(self, inputs: Sequence[Bits]) -> int:
-        """Return the number of elements of the larger output: as many as its input has."""
+        """Return the number of elements of the larger output."""
         return max(bits.size for bits in inputs)
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return what a call of two tensors of codes gives."""
+        """Return the expectation of a call of two tensors."""
         pairs = zip(self.conversions, inputs, strict=True)
         values = [each.expect(bits.reshape(-1)) for each, bits in pairs]
         row = self._row(values)
@@ -196,7 +191,7 @@ class CompiledMatrix(CompiledCalls):
         )
 
     def _row(self, values: Sequence[Became]) -> int:
-        """Choose what decides the call: the weakest row of its values that leaves nothing open."""
+        """Return the weakest row of the values that leaves nothing open."""
         pairs = zip(self.offsets, values, strict=True)
         rows = [offset + row for offset, became in pairs for row in became.rows]
         if not rows or not self.found.certain:
@@ -206,15 +201,12 @@ class CompiledMatrix(CompiledCalls):
 
 
 def _due(target: DType, shape: tuple[int, ...], reading: Reading, free: bool) -> ExpectedOutput:
-    """Return what an output has to be; where `free`, its elements are left open."""
     patterns = np.full_like(reading.patterns, UNDEFINED) if free else reading.patterns
     return ExpectedOutput(target, shape, reading.codes, patterns)
 
 
 def compile_matrix(spec: Spec, case: Case) -> CompiledMatrix:
-    """Look up a case, and compile its two conversions. Raises SpecError with the place of what is
-    missing.
-    """
+    """Compile a case and its two conversions. Raises SpecError."""
     found = find(spec, case.inputs, case.ranks, case.attributes)
     conversions = tuple(conversion(spec, source, found.target) for source in case.inputs)
     decisions = [_decision(spec, found)]

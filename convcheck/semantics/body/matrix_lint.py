@@ -1,7 +1,6 @@
-"""Is a matrix complete and reached, are its values decided, do the examples replay?
+"""Check that a matrix is complete, its cells are reached, and its examples hold.
 
-The cases are all there is to ask for a type, so each of them is looked up. What values become is
-proved for each conversion that a case needs, as it is for a table.
+Every case is looked up. Values are checked for each conversion that a case needs, as for a table.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from convcheck.semantics.body.table_lint import (
 
 
 def lint_matrix(spec: Spec) -> Proof:
-    """Check the matrix of a spec; what no table decides is not looked at any further."""
+    """Check the matrix of a spec. Stops at undecided cases."""
     asked = list(cases(spec))
     decided, found = _decided(spec, asked)
     found += _shape(spec)
@@ -36,7 +35,7 @@ def lint_matrix(spec: Spec) -> Proof:
 
 
 def _decided(spec: Spec, asked: list[Case]) -> tuple[list[FoundCell], list[Diagnostic]]:
-    """Look every case up; return what was found, and what is wrong where nothing was."""
+    """Look up every case. Return the cells and the errors."""
     decided, found = [], []
     for case in asked:
         if len(case.inputs) != 2:
@@ -50,7 +49,7 @@ def _decided(spec: Spec, asked: list[Case]) -> tuple[list[FoundCell], list[Diagn
 
 
 def _shape(spec: Spec) -> Iterator[Diagnostic]:
-    """Names of tables differ, and what is refused can be allowed."""
+    """Yield duplicate table names, and refusals that no attribute allows."""
     matrix = spec.body_as(Matrix)
     names = [table.name for table in matrix.tables]
     for table in matrix.tables:
@@ -64,7 +63,7 @@ def _shape(spec: Spec) -> Iterator[Diagnostic]:
 
 
 def _unreached(spec: Spec, decided: list[FoundCell]) -> Iterator[Diagnostic]:
-    """Every cell decides a case, and every target stands in a cell."""
+    """Yield cells that decide no case, and targets in no cell."""
     matrix = spec.body_as(Matrix)
     reached = {(found.table.name, found.pair) for found in decided}
     for table in matrix.tables:
@@ -80,7 +79,7 @@ def _unreached(spec: Spec, decided: list[FoundCell]) -> Iterator[Diagnostic]:
 
 
 def _values(spec: Spec, asked: list[Case], decided: list[FoundCell]) -> Iterator[Diagnostic]:
-    """Every conversion is decided, in one reading, and every row of the rules is reached."""
+    """Yield conversions with several readings, and rows of the value rules that are not reached."""
     reached: set[tuple[str, str]] = set()
     needed = {(t, found.target): 0 for case, found in zip(asked, decided, strict=True)
               for t in case.inputs}  # fmt: skip
@@ -107,7 +106,7 @@ def _single(each: Conversion) -> Iterator[Diagnostic]:
 
 
 def _replay(spec: Spec, example: MatrixExample, asked: Iterable[Case]) -> Iterator[Diagnostic]:
-    """Look an example up in its layout, or in all, under the defaults of what it does not say."""
+    """Look up an example in its layout, or in all. Missing attributes have their defaults."""
     said = dict(example.attributes)
     attributes = tuple((a.name, said.get(a.name, a.default)) for a in spec.attributes)
     replayed = 0

@@ -1,7 +1,6 @@
-"""One call of a formula: its length and its elements under each way to compute them.
+"""Compute the length and the elements of a formula's call.
 
-Most ways give the same numbers, so what has been computed is kept, by the type it is computed in
-and by the arguments as that type has them.
+Most evaluations agree, so results are cached by type and converted arguments.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ Values = Mapping[str, Fraction]
 
 @dataclass(eq=False, slots=True)
 class _Computed:
-    """What ways give by one expression, in one type, of the same arguments: it is computed once."""
+    """Results of one expression, computed in one type for the same arguments."""
 
-    #: The type, None for exactly.
+    #: None for exact
     fmt: Numeric | None
-    #: The arguments in it.
+    #: the arguments in that type
     arguments: Values
-    #: The number of elements, of ways to compute it; None where it is not computed yet.
+    #: None before it is computed
     length: int | None = None
-    #: The first elements, of ways to compute these, before they are converted.
+    #: the first elements, before conversion to the output's type
     elements: list[Fraction] = field(default_factory=list)
-    #: Their codes, by the mode by which they are converted to the output's type.
+    #: conversion mode -> codes
     codes: dict[str, list[int]] = field(default_factory=dict)
 
 
@@ -57,24 +56,24 @@ def _typed(
 
 @dataclass(frozen=True)
 class Sequences:
-    """A call's exact arguments and the output's format.
+    """The exact arguments of a call and the output's format.
 
-    Methods raise BeyondError on overflow, ZeroDivisionError, and SpecError for an odd length.
+    Methods raise BeyondError on overflow, ZeroDivisionError, and SpecError for an invalid length.
     """
 
     formula: Formula
     output: Numeric
     arguments: Values
-    #: Whether an argument is -0, so that a zero element may have either sign.
+    #: whether an argument is -0, so that a zero element may have either sign
     free_zero: bool = False
-    #: Whether integer types are a machine's.
+    #: whether integers wrap
     machine: bool = False
     _started: dict[tuple[FormulaWay, str], _Computed] = field(default_factory=dict)
     _known: dict[Hashable, _Computed] = field(default_factory=dict)
     _fitted: dict[str, Values] = field(default_factory=dict)
 
     def converted(self, mode: str) -> Values:
-        """Return the arguments in the output's type; a float type is rounded to by `mode`."""
+        """Return the arguments in the output's type, rounded by `mode` for floats."""
         mode = self.mode(self.output, mode)
         if mode not in self._fitted:
             fit = grid_of(self.output, mode).round
@@ -82,7 +81,7 @@ class Sequences:
         return self._fitted[mode]
 
     def length(self, way: FormulaWay, mode: str) -> int:
-        """Return the number of elements, arguments being converted to float types by `mode`."""
+        """Return the number of elements."""
         found = self._start(way, mode)
         if found.length is None:
             typed = {name: Typed(value, found.fmt) for name, value in found.arguments.items()}
@@ -91,7 +90,7 @@ class Sequences:
         return found.length
 
     def alike(self, way: FormulaWay, mode: str) -> Hashable:
-        """Return what is equal for ways that give the same elements and codes."""
+        """Return a key: equal keys mean equal elements and codes."""
         return self._start(way, mode), self.mode(self.output, mode)
 
     def _whole(self, n: Fraction) -> int:
@@ -104,7 +103,7 @@ class Sequences:
         )
 
     def codes(self, way: FormulaWay, mode: str, n: int) -> tuple[int, ...]:
-        """Return the codes of the first n elements, converted to the output's type by `mode`."""
+        """Return the codes of the first n elements, converted by `mode`."""
         rounding = self.mode(self.output, mode)
         known = self._start(way, mode).codes.setdefault(rounding, [])
         if len(known) < n:
@@ -113,9 +112,7 @@ class Sequences:
         return tuple(known[:n])
 
     def inside(self, codes: tuple[int, ...]) -> int:
-        """Return how many of the elements come before the first on or past the limit, if the
-        formula says that none is.
-        """
+        """Return the number of elements before the limit, if the formula excludes the limit."""
         end, interval = len(codes), self.formula.interval
         if interval is None:
             return end
@@ -125,7 +122,7 @@ class Sequences:
         return end
 
     def plain(self, n: int) -> bool:
-        """Return whether the output's type has each of the first n elements exactly."""
+        """Return whether the output's type has the first n elements exactly."""
         fit = grid_of(self.output, self.mode(self.output, NEAREST)).round
         try:
             return all(
@@ -139,12 +136,11 @@ class Sequences:
             return False
 
     def mode(self, fmt: Numeric, mode: str) -> str:
-        """Return the mode by which numbers are rounded to a type: `mode` is that of float types."""
+        """Return the mode for rounding to a type. `mode` applies to floats only."""
         return mode if isinstance(fmt, Float) else self.formula.to_integer
 
     def _start(self, way: FormulaWay, mode: str) -> _Computed:
-        """Return what a way computes, of the arguments in its type."""
-        key = way, mode  # the ways belong to the rule, and outlive the call
+        key = way, mode  # the evaluations belong to the rule, and outlive the call
         if key not in self._started:
             arguments = self.converted(mode) if way.converted else self.arguments
             fmt = self._format(way)
@@ -162,7 +158,7 @@ class Sequences:
         return cast(Numeric, dtype.format) if isinstance(dtype, DType) else self.output
 
     def values(self, way: FormulaWay, mode: str, n: int) -> list[Fraction]:
-        """Return the first n elements, before they are converted to the output's type."""
+        """Return the first n elements, before conversion to the output's type."""
         found = self._start(way, mode)
         known, arguments = found.elements, found.arguments
         if len(known) >= n:

@@ -1,7 +1,7 @@
-"""(Spec, Case) -> what is expected of calls of an operator that is computed in steps.
+"""Compute the expectations of an operator defined in steps.
 
-The arithmetic is exact on integers, rounded where a reading says so, and done for all elements at
-once; conversions are run by the rule that the spec names for them.
+The arithmetic is exact on integers, rounded if a reading says so, and vectorised over elements.
+Conversions follow the rule that the spec names.
 """
 
 from __future__ import annotations
@@ -71,15 +71,14 @@ _ROUNDED: Mapping[str, Operation] = {
     "divide": rational.divide,
     "negate": rational.negate,
 }
-# with those that give one of their operands, which nothing rounds any further
+# includes operations that return an operand, which need no rounding
 OPERATIONS: Mapping[str, Operation] = {
     **_ROUNDED,
     "max": rational.larger,
     "min": rational.smaller,
 }
-# Rows: all readings agree, or they differ; nothing is defined; all agree, and nothing is rounded;
-# the output is none of the values that there are. What the spec leaves open follows, then the rows
-# of conversions.
+# Rows: readings agree, readings differ, nothing defined, nothing rounded, output is not a listed
+# value. The undefined rows of the spec follow, then the rows of conversions.
 AGREE, DIFFER, OPEN, PLAIN, VALUES = range(5)
 ODD = "odd"
 STEPS = "steps"  # the rule of these rows
@@ -90,25 +89,25 @@ Finished = tuple[Codes, NDArray[np.uint8]]  # codes and patterns
 
 @dataclass(frozen=True)
 class CompiledSteps(CompiledCalls):
-    """A case of a steps spec: the programs of its conversions, by type and line."""
+    """A compiled case of steps, with programs by source type and line."""
 
     case: Case
     steps: Steps
-    #: The names of the inputs in the question.
+    #: the inputs in the question
     names: tuple[str, ...]
-    #: Whether the case is outside the contract: then nothing is expected.
+    #: whether the contract excludes the case, so that nothing is expected
     outside: bool
     decisions: tuple[Decision, ...]
     programs: Mapping[tuple[str, str], Program]
-    #: The mode by which results are rounded to the type of the first input.
+    #: rounds results to the type of the first input
     mode: str = field(default=NEAREST, kw_only=True)
-    #: A type that the output goes through on its way to that of the first input.
+    #: an intermediate type of the output
     through: Float | None = field(default=None, kw_only=True)
-    #: Input -> what it goes through before the first line.
+    #: input -> hops before the first line
     first: Mapping[str, Sequence[Hop]] = field(default_factory=dict, kw_only=True)
-    #: A mistake in what other inputs the elements of the first meet, '' for none.
+    #: a wrong broadcast of other inputs, '' for none
     meets: str = field(default="", kw_only=True)
-    #: The input of which that is a mistake alone, '' for all.
+    #: the input with the wrong broadcast, '' for all
     meeting: str = field(default="", kw_only=True)
 
     @property
@@ -123,7 +122,7 @@ class CompiledSteps(CompiledCalls):
 
     @cached_property
     def types(self) -> Mapping[str, DType]:
-        """The types of the inputs in the question and of the output, by name."""
+        """The types of the inputs in the question and of the outputs, by name."""
         return dict(zip(self.names, self.case.inputs, strict=True)) | {
             self.steps.lines[-1].name: self.output,
             **dict(zip(self.steps.others, self.case.outputs[1:], strict=True)),
@@ -131,14 +130,14 @@ class CompiledSteps(CompiledCalls):
 
     @cached_property
     def reduces(self) -> bool:
-        """Whether a line asks for the largest or the smallest of all elements."""
+        """Whether a line reduces over all elements."""
         both = {"largest", "smallest"}
         expressions = (one for line in self.steps.lines for one in line.expressions)
         return any(operations_in(one) & both for one in expressions)
 
     @property
     def among(self) -> Among | None:
-        """The values of the type that the spec names, as codes of the output."""
+        """The values that the spec lists, as codes of the output."""
         values = self.steps.values
         if values is None or self.outside:
             return None
@@ -155,18 +154,19 @@ class CompiledSteps(CompiledCalls):
 
     @property
     def along(self) -> tuple[int, int] | None:
-        """The axis along which other inputs meet the first, and the size of their blocks."""
+        """The axis along which other inputs broadcast to the first, and the block size."""
         return self.steps.along.of(self.case.attributes) if self.steps.along else None
 
     @cached_property
     def lines(self) -> tuple[StepsLine, ...]:
-        """The lines as they are for this case."""
+        """The lines for this case."""
         return lines_for(self.steps, self.case, self.names)
 
     @cached_property
     def meaning(self) -> Meaning:
-        """What is equal for cases that expect the same of elements that meet, however these lie in
-        tensors: without where the lines stand and what they rest on.
+        """A key: equal keys mean equal expectations of elements that meet.
+
+        It ignores layouts, places and citations.
         """
         steps, case = self.steps, self.case
         lines = (
@@ -185,21 +185,18 @@ class CompiledSteps(CompiledCalls):
         return Meaning((types, ends, *map(tuple, (lines, open_, rounds)), *parts))
 
     def size(self, inputs: Sequence[Bits]) -> int:
-        """Return the number of elements of the output: those of the first input."""
+        """Return the number of elements of the output."""
         return inputs[0].size
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return what is expected of tensors of codes; others broadcast to the shape of the first.
+        """Return the expectation of tensors of codes, which broadcast to the first.
 
-        Raises SpecError where they do not broadcast to it, unless the case is outside.
+        Raises SpecError if they do not broadcast and the case is not excluded.
         """
         return self.expect_all([inputs])[0]
 
     def expect_all(self, calls: Sequence[Sequence[Bits]]) -> list[ExpectedCall]:
-        """Return what is expected of each call. All are computed at once, end to end.
-
-        Raises SpecError as `expect` does.
-        """
+        """Return the expectation of each call. Calls are concatenated and computed at once."""
         if self.outside or not calls:
             return [ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))] * len(calls)
         due, runs = self.due(calls)
@@ -214,15 +211,12 @@ class CompiledSteps(CompiledCalls):
         return found
 
     def rows(self, due: Sequence[Sequence[Finished]], runs: Sequence[Run]) -> list[Rows]:
-        """Return by which decision each element of each output is what it is."""
+        """Return the decision of each element of each output."""
         names = self.lines[-1].name, *self.steps.others
         pairs = zip(names, zip(*due, strict=True), strict=True)
         return [self._rows_of(name, each, runs) for name, each in pairs]
 
     def _rows_of(self, name: str, due: Sequence[Finished], runs: Sequence[Run]) -> Rows:
-        """Return the decisions of an output: where readings agree, that of the last conversion,
-        the weakest of those of its runs.
-        """
         rows = np.full(len(due[0][0]), AGREE, np.int16)
         before = [line.name for line in self.lines].index(name) + 1
         lines = [line for line in self.lines[:before] if line.be is None]
@@ -241,9 +235,7 @@ class CompiledSteps(CompiledCalls):
         return rows
 
     def _why_open(self, run: Run) -> Iterator[tuple[int, Mask]]:
-        """Yield the decision that leaves elements open by the value of an input or a line there,
-        and which.
-        """
+        """Yield each decision that leaves elements undefined, with their mask."""
         names = {line.name for line in self.lines}
         for one in (one for one in self.steps.undefined if not one.sign_only):
             if one.is_said_of(self.types) or one.input in names:
@@ -251,12 +243,10 @@ class CompiledSteps(CompiledCalls):
 
     @cached_property
     def _numbers_of(self) -> Mapping[tuple[str, str], int]:
-        """The number of each decision, by its rule and row."""
         return {(one.rule, one.row): i for i, one in enumerate(self.decisions)}
 
     @cached_property
     def _inner(self) -> Mapping[tuple[str, str], Rows]:
-        """The number of each decision of a conversion's program."""
         numbers = self._numbers_of
         return {
             key: np.array([numbers[one.rule, one.row] for one in program.decisions], np.int16)
@@ -266,8 +256,9 @@ class CompiledSteps(CompiledCalls):
     def outputs(
         self, found: Sequence[Finished], shape: tuple[int, ...], part: slice
     ) -> tuple[ExpectedOutput, ...]:
-        """Return the outputs of a call, of what was found for calls end to end: the first has the
-        shape of the first input, the others have one element, that of any of its elements.
+        """Return the outputs of one call from concatenated results.
+
+        The first output has the shape of the first input, the others have one element.
         """
         one = slice(part.start, min(part.start + 1, part.stop))
         wanted = [(shape, part), *(((), one) for _ in self.case.outputs[1:])]
@@ -281,9 +272,6 @@ class CompiledSteps(CompiledCalls):
     def _expected(
         self, outputs: Sequence[tuple[ExpectedOutput, ...]], rows: tuple[Rows, ...]
     ) -> ExpectedCall:
-        """Return what is expected of a call, of which these are the outputs by each reading, and
-        the decisions of their elements.
-        """
         readings: list[CallReading] = []
         for reading, output in zip(self.steps.readings, outputs, strict=True):
             found = CallReading(reading.name, output)
@@ -302,13 +290,13 @@ class CompiledSteps(CompiledCalls):
         return ExpectedCall(DIFFER if len(readings) > 1 else AGREE, tuple(readings), rows=rows)
 
     def exact(self, inputs: Sequence[Bits]) -> Mask:
-        """Return of which elements, shape (n,), no reading rounds anything and the expression alone
-        decides; what is converted is no -0 then, which not every type has.
+        """Return a mask of elements that every reading computes exactly, shape (n,).
+
+        Excludes a conversion of -0, which some types lack.
         """
         return self._plain([self.run(inputs, reading) for reading in self.steps.readings])
 
     def _plain(self, runs: Sequence[Run]) -> Mask:
-        """Return of which elements no run rounds or leaves open anything, not at its end either."""
         plain, last = np.ones(len(runs[0].undefined), bool), self.lines[-1]
         for run in runs:
             wide = run.values[last.name]
@@ -318,8 +306,8 @@ class CompiledSteps(CompiledCalls):
         return plain
 
     def due(self, calls: Sequence[Sequence[Bits]]) -> tuple[list[list[Finished]], list[Run]]:
-        """Return what each reading expects of calls, end to end, output by output; and the runs
-        that are distinct.
+        """Return the expected outputs under each reading, calls concatenated, and the distinct
+        runs.
         """
         values, lines, sizes = self.decoded(calls), self.lines, [call[0].size for call in calls]
         apart = self.distinct(self.steps.readings)
@@ -329,7 +317,7 @@ class CompiledSteps(CompiledCalls):
         return due, [*computed.values()]
 
     def all_finished(self, run: Run) -> list[Finished]:
-        """Return codes and patterns of each output: of those after the first, of each element."""
+        """Return codes and patterns of each output, for each element."""
         others = zip(self.case.outputs[1:], self.steps.others, strict=True)
         return [self.finished(run), *(self._other(run, *each) for each in others)]
 
@@ -345,24 +333,24 @@ class CompiledSteps(CompiledCalls):
         return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
 
     def run(self, inputs: Sequence[Bits], reading: StepsReading | None = None) -> Run:
-        """Compute the lines of a call under one reading, the first unless another is given."""
+        """Compute the lines of a call under a reading, by default the first."""
         return self._run(reading or self.steps.readings[0], self.decoded([inputs]), self.lines)
 
     @property
     def plainest(self) -> StepsReading:
-        """The first reading that rounds nothing, else the first."""
+        """The first reading without rounding, else the first."""
         return min(self.steps.readings, key=lambda one: self.arithmetic(one) is not None)
 
     @property
     def conversion(self) -> StepsLine:
-        """The last line that is a conversion."""
+        """The last conversion."""
         return [line for line in self.lines if line.be is None][-1]
 
     def undone(self, converted: Codes, others: Mapping[str, Rational]) -> Codes:
-        """Return what the lines after the last conversion make of codes of the first input's type.
+        """Apply the lines after the last conversion to codes of the first input's type.
 
-        `others` are the values of the other inputs, of the same shape (n,). Where those lines undo
-        the ones before, this is the data that the conversion gets these values of.
+        `others` are the values of the other inputs, shape (n,). If those lines invert the earlier
+        ones, the result is the data that convert to these codes.
         """
         fmt, last = cast(Float, self.data.format), self.conversion
         start = {**others, last.name: of_numbers(decode(fmt, converted))}
@@ -371,9 +359,10 @@ class CompiledSteps(CompiledCalls):
         return rounded_codes(found.values[self.lines[-1].name].numbers, fmt)
 
     def brought(self, wanted: Rational, others: Mapping[str, Rational]) -> tuple[Codes, Rational]:
-        """Return the data that the spec says brings the last line to values, rounded to their type,
-        and as they are; `others` are the values of the other inputs, of the same shape (n,). 0
-        stands for one that the question leaves out.
+        """Return the data that bring the last line to `wanted` values, rounded and exact.
+
+        Uses the spec's `back`. `others` are the values of the other inputs, shape (n,); inputs
+        outside the question count as 0.
         """
         back, brought = cast(Expression, self.steps.back), self.steps.back_of or self.lines[-1].name
         run = Run.of({"": wanted})
@@ -388,8 +377,9 @@ class CompiledSteps(CompiledCalls):
         return encode(whole, np.minimum(magnitude, np.uint64(whole.max)), x.sign), x
 
     def thresholds(self, others: Mapping[str, Rational]) -> Codes:
-        """Return what branches compare the first input with, rounded to its type, given the other
-        inputs, of shape (n,).
+        """Return the thresholds of branches on the first input, rounded to its type.
+
+        `others` are the values of the other inputs, shape (n,).
         """
         run, first = Run.of(others), self.names[0]
         values, found = {**others, **self._numbers(run)}, []
@@ -402,8 +392,8 @@ class CompiledSteps(CompiledCalls):
         return np.concatenate([np.zeros(0, self.data.format.storage), *found])
 
     def decoded(self, calls: Sequence[Sequence[Bits]]) -> dict[str, Rational]:
-        """Return the exact values of the inputs by name, of shape (n,), broadcast to the first:
-        those of one call after those of another.
+        """Return the exact values of the inputs by name, broadcast to the first, calls
+        concatenated.
         """
         shapes = [call[0].shape for call in calls]
         types = zip(self.names, self.case.inputs, zip(*calls, strict=True), strict=True)
@@ -412,7 +402,6 @@ class CompiledSteps(CompiledCalls):
     def _of_input(
         self, name: str, dtype: DType, tensors: Sequence[Bits], shapes: Sequence[tuple[int, ...]]
     ) -> Rational:
-        """Return the exact values of tensors, each broadcast to a shape."""
         places, begin = [], 0
         for bits, shape in zip(tensors, shapes, strict=True):
             index = np.arange(begin, begin := begin + bits.size).reshape(bits.shape)
@@ -429,18 +418,19 @@ class CompiledSteps(CompiledCalls):
     def met(
         self, index: NDArray[np.intp], shape: tuple[int, ...], name: str = ""
     ) -> NDArray[np.intp]:
-        """Return what an element of the first input, of a shape, meets of another tensor."""
+        """Return the index into another tensor for each element of the first input."""
         along, wrongly = self.along, self.meets and self.meeting in ("", name)
         if along and wrongly and index.ndim and index.shape != shape:
             return WRONGLY[self.meets](index, shape, *along)
         return met(index, shape, along)
 
     def begun(self, reading: StepsReading, inputs: Mapping[str, Rational]) -> Run:
-        """Return what there is before the first line, under a reading."""
+        """Return the run before the first line, under a reading."""
         run = Run.of(inputs)
         run.values |= self._numbers(run)
         for one in self.steps.undefined:
-            wrong = self.meets and one.input != self.names[0]  # of which a text says nothing
+            # the text defines nothing for a wrong broadcast
+            wrong = self.meets and one.input != self.names[0]
             if one.input in inputs and one.is_said_of(self.types) and not wrong:
                 run.leave_open(one)
         for name, hops in self.first.items():
@@ -453,19 +443,17 @@ class CompiledSteps(CompiledCalls):
         return run
 
     def _numbers(self, run: Run) -> dict[str, Rational]:
-        """Return the attributes that lines compute with, as many times as there are elements."""
         given = dict(self.case.attributes)
         return {name: run.number(int(given[name])) for name in self.steps.numbers}
 
     def _gone(self, name: str, x: Rational, hops: Sequence[Hop]) -> Rational:
-        """Return what becomes of the values of an input by hops, which may ask for codes."""
         fmt = self.types[name].format
         for hop in hops:
             x = self._beyond(x, hop, fmt, _encoded(fmt, x.numbers))
         return x
 
     def rounds_as(self, reading: StepsReading) -> Hashable:
-        """Return what is equal for readings that round alike in this case."""
+        """Return a key: equal keys mean that readings round alike in this case."""
         kind = self.arithmetic(reading)
         types = self.types
         operands = {name for name in reading.operands if name in types and types[name] != kind}
@@ -473,25 +461,24 @@ class CompiledSteps(CompiledCalls):
         return kind, frozenset(operands), reading.once, reading.narrow, ties
 
     def opens_near_ties(self, reading: StepsReading) -> bool:
-        """Return whether a reading leaves open what is near a tie, as in a wider type."""
+        """Return whether a reading leaves values near a tie undefined."""
         return reading.open_near_ties and self.arithmetic(reading) not in (None, self.data)
 
     def distinct(self, readings: Sequence[StepsReading]) -> dict[Hashable, StepsReading]:
-        """Return the first of the readings that round alike, in their order."""
+        """Return the readings without those that round alike."""
         found: dict[Hashable, StepsReading] = {}
         for reading in readings:
             found.setdefault(self.rounds_as(reading), reading)
         return found
 
     def arithmetic(self, reading: StepsReading) -> DType | None:
-        """Return the type in which a reading calculates, None where it is exact."""
+        """Return the type that a reading computes in, None for exact."""
         return reading.type_for(self.case, self.types)
 
     def _run(
         self, reading: StepsReading, inputs: Mapping[str, Rational], lines: Sequence[StepsLine],
         sizes: Sequence[int] = (),
     ) -> Run:  # fmt: skip
-        """Compute lines, of calls of so many elements; of one call where nothing is said."""
         run = self.begun(reading, inputs)
         run.sizes = tuple(sizes) or run.sizes
         for line in lines:
@@ -503,15 +490,12 @@ class CompiledSteps(CompiledCalls):
         return run
 
     def _open(self, name: str, run: Run) -> None:
-        """Leave elements open of which a spec says so by what a line is there."""
         for one in self.steps.undefined:
             if one.input == name:
                 run.leave_open(one)
 
     def finished(self, run: Run) -> Finished:
-        """Return codes and patterns of the output, with what it leaves open put in; codes that do
-        not count are 0.
-        """
+        """Return codes and patterns of the output. Codes without meaning are 0."""
         last, fmt = self.lines[-1].name, cast(Float, self.output.format)
         if last in run.converted:
             found = run.converted[last]
@@ -534,7 +518,7 @@ class CompiledSteps(CompiledCalls):
     def with_free_zeros(
         self, codes: Bits, patterns: NDArray[np.uint8], either_sign: Mask | bool = False
     ) -> NDArray[np.uint8]:
-        """Return the patterns of converted codes, with those of zeros that may have either sign."""
+        """Return the patterns with free signs of zeros."""
         fmt = self.output.format
         if not (isinstance(fmt, Float) and fmt.negative_zero):
             return patterns
@@ -548,7 +532,7 @@ class CompiledSteps(CompiledCalls):
         self.go_on(line, reading, run)
 
     def express(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        """Compute the expression of a line, rounding every operation of it, or only the whole."""
+        """Compute the expression of a line. Rounds each operation, or only the result."""
         kind = self.arithmetic(reading)
         if kind is None or line.exact:
             result = run.branched(line, self._operations(line, reading, run))
@@ -566,7 +550,7 @@ class CompiledSteps(CompiledCalls):
         run.values[line.name] = result
 
     def go_on(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        """Have the result of a line go through what it goes through, and be rounded then."""
+        """Apply the hops of a line to its result, and round it."""
         result, data = run.values[line.name], self.data.format
         for hop in line.through:
             result = self._beyond(result, hop, data, np.zeros(len(result), data.storage))
@@ -575,12 +559,11 @@ class CompiledSteps(CompiledCalls):
         run.values[line.name] = result
 
     def _unsure(self, reading: StepsReading) -> Float | None:
-        """Return the type of which the last bit is not sure, None for none."""
+        """Return the type whose last bit is uncertain, None for none."""
         kind = self.arithmetic(reading) if self.opens_near_ties(reading) else None
         return cast(Float, kind.format) if kind else None
 
     def _operations(self, line: StepsLine, reading: StepsReading, run: Run) -> dict[str, Operation]:
-        """Return the operations of a line, of which none is rounded."""
         types = {dtype.name: cast(Float, dtype.format) for dtype in line.conversions}
         return {
             **run.operations,
@@ -589,12 +572,10 @@ class CompiledSteps(CompiledCalls):
         }
 
     def _beyond(self, x: Rational, hop: Hop, fmt: Format, codes: Codes) -> Rational:
-        """Return what becomes of numbers of a type, with these codes, by a hop."""
         points = Points(fmt, self.output.format, codes, x.numbers)
         return of_numbers(gone_through(points, hop, retyped=False).x)
 
     def _convert(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        """Convert by the line's rule."""
         source = self.taken_as(line, reading).format
         target = target_of(line, self.case).format
         program, bits = self.program(line, reading), self.reached(line, reading, run)
@@ -603,7 +584,7 @@ class CompiledSteps(CompiledCalls):
         run.convert(line, target, found.readings[0])
 
     def taken_as(self, line: StepsLine, reading: StepsReading) -> DType:
-        """Return the type from which a line converts: what is exact has to say one."""
+        """Return the source type of a conversion."""
         return cast(DType, line.taken_as or reading.taken_as or self.arithmetic(reading))
 
     def program(self, line: StepsLine, reading: StepsReading) -> Program:
@@ -611,8 +592,9 @@ class CompiledSteps(CompiledCalls):
         return self.programs[self.taken_as(line, reading).name, line.name]
 
     def reached(self, line: StepsLine, reading: StepsReading, run: Run) -> Codes:
-        """Return the codes that a conversion gets: of what is taken as another type, the odd
-        neighbour of what that type does not have, which rounds as the value does.
+        """Return the codes that enter a conversion.
+
+        A reinterpreted value is rounded to odd, so that a second rounding is safe.
         """
         fmt = cast(Float, self.taken_as(line, reading).format)
         odd = line.taken_as or reading.taken_as
@@ -621,36 +603,36 @@ class CompiledSteps(CompiledCalls):
 
 @dataclass
 class Run:
-    """What lines were computed to for n elements."""
+    """The state of a computation for n elements."""
 
-    #: The values of inputs and lines, by name.
+    #: inputs and lines, by name
     values: dict[str, Rational]
-    #: Where a rule left a value open.
+    #: mask of undefined elements
     undefined: Mask
-    #: Where something was rounded.
+    #: mask of rounded elements
     inexact: Mask
-    #: Where an output that is zero may have either sign.
+    #: mask of elements that may be a zero of either sign
     either_sign: Mask
-    #: What conversions gave, by the names of their lines.
+    #: line -> result of its conversion
     converted: dict[str, Reading] = field(default_factory=dict)
-    #: By which rows these did, likewise.
+    #: line -> rows that decided its conversion
     decided: dict[str, Rows] = field(default_factory=dict)
-    #: How many elements each call has.
+    #: elements of each call
     sizes: tuple[int, ...] = ()
 
     @staticmethod
     def of(inputs: Mapping[str, Rational]) -> Run:
-        """Return what there is before the first line."""
+        """Return the state before the first line."""
         none = np.zeros(len(next(iter(inputs.values()))), bool)
         return Run(dict(inputs), none, none, none, sizes=(len(none),))
 
     def copy(self) -> Run:
-        """Return the same, to which more lines may be added."""
+        """Return a copy to which more lines may be added."""
         converted, decided = dict(self.converted), dict(self.decided)
         return replace(self, values=dict(self.values), converted=converted, decided=decided)
 
     def leave_open(self, one: OpenElements) -> None:
-        """Leave open what a spec leaves open by a value that is there."""
+        """Mark the elements that a spec leaves undefined."""
         met = _MET[one.condition](self.values[one.input])
         if one.sign_only:
             self.either_sign = self.either_sign | met
@@ -658,7 +640,7 @@ class Run:
             self.undefined = self.undefined | met
 
     def convert(self, line: StepsLine, target: Format, answer: Reading) -> None:
-        """Take what a conversion gives."""
+        """Store the result of a conversion."""
         x = self.values[line.source]
         self.converted[line.name] = answer
         result = of_numbers(decode(target, cast(Codes, answer.codes)))
@@ -668,18 +650,19 @@ class Run:
         self.inexact = self.inexact | inexact
 
     def rounded(self, x: Rational, fmt: Float, mode: str) -> Rational:
-        """Round numbers to a format, and note where that changes them."""
+        """Round numbers to a format and mark those that change."""
         result = rounded(x, fmt, mode)
         self.inexact = self.inexact | _differ(x, result)
         return result
 
     def rounding(self, operation: Operation, fmt: Float, mode: str) -> Operation:
-        """Round what an operation gives."""
+        """Return an operation with a rounded result."""
         return lambda *operands: self.rounded(operation(*operands), fmt, mode)
 
     def whole(self, mode: str, unsure: Float | None, x: Rational) -> Rational:
-        """Round to whole numbers: NaN, if the last bit is not sure, for what is near a tie and was
-        rounded.
+        """Round to integers.
+
+        If the last bit is uncertain, rounded values near a tie become NaN.
         """
         result = rational.rounded_whole(x, mode)
         if unsure is None:
@@ -688,8 +671,10 @@ class Run:
         return replace(result, kind=np.where(unknown, NAN, result.kind).astype(np.uint8))
 
     def branched(self, line: StepsLine, operations: Mapping[str, Operation]) -> Rational:
-        """Return what a line is: its expression, or that of the first branch whose condition holds.
-        What is rounded in another branch is not noted.
+        """Return the result of a line: that of the first branch whose condition holds, or its
+        expression.
+
+        Rounding in other branches is ignored.
         """
         before = self.inexact
         result = compute(cast(Expression, line.be), self.values, operations)
@@ -703,13 +688,14 @@ class Run:
         return result
 
     def holds(self, condition: Condition, operations: Mapping[str, Operation]) -> Mask:
-        """Return of which elements a condition holds."""
+        """Return a mask of elements for which a condition holds."""
         ends = (compute(e, self.values, operations) for e in (condition.left, condition.right))
         return rational.compared(next(ends), condition.relation, next(ends))
 
     def reduced(self, choose: Operation, x: Rational) -> Rational:
-        """Return for each element which of its call's elements is chosen of all; where one of them
-        is left open, all are.
+        """Reduce over the elements of each call.
+
+        If one of them is undefined, all are.
         """
         sizes = [size for size in self.sizes if size]
         if not sizes:
@@ -721,7 +707,7 @@ class Run:
 
     @property
     def operations(self) -> dict[str, Operation]:
-        """The operations, of which none rounds."""
+        """The exact operations."""
         return {
             **OPERATIONS,
             "number": self.number,
@@ -730,7 +716,7 @@ class Run:
         }
 
     def number(self, n: int) -> Rational:
-        """Return a whole number, as many times as there are elements."""
+        """Return an integer broadcast to all elements."""
         return rational.of_integer(n, len(self.undefined))
 
 
@@ -744,7 +730,6 @@ _MET: Mapping[str, Callable[[Rational], Mask]] = {
 
 
 def _encoded(fmt: Format, x: Numbers) -> Codes:
-    """Return the codes of numbers that a type has, of NaNs one."""
     numeric = cast(Numeric, fmt)
     codes = encode(numeric, round_to(x, numeric, MODES[NEAREST]).magnitude, x.sign)
     if isinstance(numeric, Float):
@@ -757,7 +742,6 @@ def _encoded(fmt: Format, x: Numbers) -> Codes:
 
 
 def _reduced(choose: Operation, x: Rational) -> Rational:
-    """Return the one number that is chosen of all."""
     while len(x) > 1:
         half = (len(x) + 1) // 2
         rest = np.minimum(np.arange(half) + half, len(x) - 1)
@@ -766,7 +750,7 @@ def _reduced(choose: Operation, x: Rational) -> Rational:
 
 
 def _near_tie(x: Numbers, fmt: Float) -> Mask:
-    """Return which values of a format are within one ulp of half-way between whole numbers."""
+    """Return a mask of values within one ulp of a tie between integers."""
     below_point = fmt.mantissa - x.exponent
     has = (x.kind == FINITE) & (below_point > 0) & (below_point <= fmt.mantissa + 2)
     half = np.uint64(1) << np.where(has, below_point - 1, 0).astype(np.uint64)
@@ -775,8 +759,9 @@ def _near_tie(x: Numbers, fmt: Float) -> Mask:
 
 
 def _differ(x: Rational, there: Rational) -> Mask:
-    """Return where two numbers are not the same, zeros of either sign being one number, and each
-    NaN another; `there` has no more than 64 bits.
+    """Return a mask of numbers that differ.
+
+    Zeros are equal, and NaNs differ. `there` fits 64 bits.
     """
     a, b = x.numbers, there.numbers
     same = (a.kind == b.kind) & (a.kind != NAN) & (a.significand == b.significand)
@@ -785,10 +770,10 @@ def _differ(x: Rational, there: Rational) -> Mask:
 
 
 def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
-    """Compile a case of a steps spec.
+    """Compile a case of steps.
 
-    Raises SpecError with its place for a rule that is not there or does not decide a conversion,
-    and for an attribute's value that names no type.
+    Raises SpecError for an unknown or incomplete rule, and for an attribute value that names no
+    type.
     """
     steps = spec.body_as(Steps)
     layout = layout_of(spec, case)
@@ -805,19 +790,17 @@ def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
 
 
 def layout_of(spec: Spec, case: Case) -> Layout:
-    """Return the layout of a case; a spec's only one is not named in its cases."""
+    """Return the layout of a case."""
     return next(x for x in spec.layouts if x.name == case.layout or not case.layout)
 
 
 def outside_of(steps: Steps, layout: Layout, case: Case) -> Outside | None:
-    """Return what makes a case one outside the contract, None where an answer is due."""
+    """Return the exclusion of a case, None if an answer is expected."""
     return next((entry for entry in steps.outside if entry.has(layout, case)), None)
 
 
 def target_of(line: StepsLine, case: Case) -> DType:
-    """Return the type to which a line of a case converts: the output's, or an attribute's value
-    names it.
-    """
+    """Return the target type of a conversion: an attribute's value, or the output type."""
     if not line.to:
         return case.outputs[0]
     value = str(case.attribute(line.to))
@@ -829,26 +812,25 @@ def target_of(line: StepsLine, case: Case) -> DType:
 
 
 def opened(steps: Steps, types: Mapping[str, DType]) -> tuple[Hashable, ...]:
-    """Return what is left open of elements, in a question with these types."""
+    """Return a key of what the spec leaves undefined for these types."""
     said = (one for one in steps.undefined if one.is_said_of(types))
     return tuple((one.input, one.condition, one.sign_only) for one in said)
 
 
 def lines_for(steps: Steps, case: Case, names: Sequence[str]) -> tuple[StepsLine, ...]:
-    """Return the lines as they are for a case; `names` are those of the inputs in the question."""
+    """Return the lines for a case; `names` are the inputs in the question."""
     given = {line.name: not line.needs or line.needs in names for line in steps.lines}
     return tuple(x.for_output(case.outputs[0], given=given[x.name]) for x in steps.lines)
 
 
 def asked_by_rules(spec: Spec, case: Case) -> tuple[tuple[str, str], ...]:
-    """Return the attributes of a case on which rules depend, with their values as written."""
+    """Return the attributes of a case that rules depend on, as written."""
     known = _asked_of(spec)
     return tuple((name, str(value)) for name, value in case.attributes if name in known)
 
 
 @lru_cache
 def _asked_of(spec: Spec) -> frozenset[str]:
-    """Return what the conditions of rules name."""
     return frozenset(key for rule in spec.rules for key, _ in rule.when)
 
 
@@ -876,7 +858,6 @@ def _programs(compiled: CompiledSteps, spec: Spec) -> dict[tuple[str, str], Prog
 
 
 def _decisions(spec: Spec, outside: Outside | None) -> tuple[Decision, ...]:
-    """Return what may decide, in the order of the rows; of a case outside, what makes it one."""
     steps = spec.body_as(Steps)
     if outside is not None:
         row = f"outside: {outside.name}"
@@ -912,7 +893,6 @@ def _decision(
 
 
 def _same(a: CallReading, b: CallReading) -> bool:
-    """Return whether two readings expect the same of all outputs."""
     return all(
         np.array_equal(one.codes, other.codes) and np.array_equal(one.patterns, other.patterns)
         for one, other in zip(a.outputs, b.outputs, strict=True)

@@ -1,8 +1,8 @@
-"""Are the steps of a spec typed, its conversions decided, its readings told apart, its examples so?
+"""Check the steps of a spec.
 
-Every case compiles or is outside the contract; a reading's types hold what comes in; every row of a
-rule that converts is reached; every two readings differ somewhere, or one of them says nothing;
-whatever the spec asks is a value of the type; the examples come out the same under every reading.
+Every case compiles or is excluded. Types of readings hold the data. Every row of a conversion rule
+is reached. Any two readings differ somewhere. Test values exist in their types. Examples hold under
+every reading.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from convcheck.semantics.expected_calls import CallReading
 from convcheck.semantics.program import Program
 from convcheck.wording import meant
 
-_BINADES, _EACH = 8, 64  # about one, on either side: binades looked at, and codes in each
+_BINADES, _EACH = 8, 64  # binades on each side of one, and codes in each
 
 
 def lint_steps(spec: Spec) -> Proof:
-    """Check the steps of a spec; what does not compile is not looked at any further."""
+    """Check the steps of a spec. Stops if they do not compile."""
     steps = spec.body_as(Steps)
     found = [*_names(spec, steps), *_compiles(spec, steps)]
     if not found:
@@ -63,7 +63,6 @@ def lint_steps(spec: Spec) -> Proof:
 
 
 def _answered(spec: Spec) -> Iterator[Case]:
-    """Enumerate the cases where an answer is due."""
     steps = spec.body_as(Steps)
     return (c for c in cases(spec) if outside_of(steps, layout_of(spec, c), c) is None)
 
@@ -92,7 +91,7 @@ def _compiles(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
         except SpecError as error:
             yield Diagnostic.of_error(error, spec)
     pairs: dict[tuple[StepsReading, DType, DType | None], CompiledSteps] = {}
-    with suppress(SpecError):  # it is told above
+    with suppress(SpecError):  # reported above
         for case in _answered(spec):
             compiled = compile_steps(spec, case)
             for reading in steps.readings:
@@ -106,9 +105,7 @@ def _compiles(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
 def _typed(
     reading: StepsReading, data: DType, work: DType | None, compiled: CompiledSteps
 ) -> Iterator[Diagnostic]:
-    """Operations are done in an IEEE format; in one that has every value of the data's, unless the
-    reading names it.
-    """
+    """Yield readings that compute in a type that is not IEEE or too narrow for the data."""
     if work is None:
         return
     if not isinstance(work.format, Float) or not work.format.infinity:
@@ -119,7 +116,6 @@ def _typed(
 
 
 def _holds(work: DType, data: DType) -> bool:
-    """Return whether a float type has every value of another."""
     fmt, own = cast(Float, work.format), data.format
     return (
         isinstance(own, Float)
@@ -130,7 +126,7 @@ def _holds(work: DType, data: DType) -> bool:
 
 
 def _values(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
-    """Every value that is asked is one of some type of its input."""
+    """Yield test values that no type of their input has."""
     types = {name: spec.types[variable] for name, variable in spec.inputs}
     for asked in (*steps.ask, *steps.ask_little):
         for name, word in asked:
@@ -151,7 +147,7 @@ def _outside_of(dtype: DType, word: str) -> OutsideFormatError | None:
 
 
 def _reached(spec: Spec) -> Iterator[Diagnostic]:
-    """Look for rows of the rules that no value to convert reaches."""
+    """Yield rows of conversion rules that no value reaches."""
     reached: set[tuple[str, str]] = set()
     seen: set[Program] = set()
     for case in _answered(spec):
@@ -169,7 +165,7 @@ def _reached(spec: Spec) -> Iterator[Diagnostic]:
 
 
 def _taken(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
-    """Look for branches of lines that nothing takes, and expressions after them."""
+    """Yield branches and expressions that no element takes."""
     for number, line in enumerate(steps.lines):
         left = set(range(len(line.branches) + 1)) if line.branches else set()
         for case in _answered(spec):
@@ -185,9 +181,6 @@ def _taken(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
 
 
 def _branches(line: StepsLine, run: Run) -> set[int]:
-    """Return which branches of a line some element takes; its expression has the number after
-    theirs.
-    """
     which = np.full(len(run.undefined), len(line.branches))
     for i, branch in reversed(list(enumerate(line.branches))):
         which[run.holds(branch.condition, run.operations)] = i
@@ -195,9 +188,7 @@ def _branches(line: StepsLine, run: Run) -> set[int]:
 
 
 def _told_apart(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
-    """Every reading can be computed of every type, and every two differ for some data under some
-    values that are asked.
-    """
+    """Yield pairs of readings that never differ."""
     alike = set(combinations(range(len(steps.readings)), 2))
     computed: set[tuple[DType, ...]] = set()
     for case in _answered(spec):
@@ -220,7 +211,6 @@ def _same(one: Sequence[Finished], other: Sequence[Finished]) -> bool:
 
 
 def _tried(compiled: CompiledSteps, steps: Steps) -> Iterator[list[Bits]]:
-    """Yield data under each set of the other inputs that is asked, and in each range."""
     sets = (_spread(compiled, dict(words)) for words in steps.ask)
     yield from (inputs for inputs in sets if inputs is not None)
     for words in steps.ends:
@@ -233,8 +223,9 @@ def _tried(compiled: CompiledSteps, steps: Steps) -> Iterator[list[Bits]]:
 
 
 def _spread(compiled: CompiledSteps, words: dict[str, str]) -> list[Bits] | None:
-    """Return data of some binades about one, and what brings the last line to halves, under one
-    value of each other input; None where a type has not that value, or the layout more of them.
+    """Return data around one and at halves, for one set of other inputs.
+
+    None if a type lacks a value.
     """
     others: list[Bits] = []
     for name, dtype in zip(compiled.names[1:], compiled.case.inputs[1:], strict=True):
@@ -252,17 +243,15 @@ def _about_one(fmt: Numeric) -> Codes:
         return cast(Codes, spread.astype(fmt.storage))
     one, binade = fmt.bias << fmt.mantissa, 1 << fmt.mantissa
     steps = np.arange(-_BINADES * _EACH, _BINADES * _EACH) * max(binade // _EACH, 1)
-    # A few units more at each step, so that the low bits are not all zero.
+    # a few extra units a step, so that the low bits vary
     codes = (one + steps + np.arange(len(steps)) % _EACH) & ((1 << fmt.bits) - 1)
-    return cast(Codes, np.append(codes, [1, 2]).astype(fmt.storage))  # and the least there are
+    return cast(Codes, np.append(codes, [1, 2]).astype(fmt.storage))  # and the smallest values
 
 
 def _at_halves(
     compiled: CompiledSteps, others: Sequence[Bits], ends: Codes | None = None
 ) -> Iterator[Codes]:
-    """Yield the data that bring the last line next to a half, where a spec says which: under other
-    inputs, or where the first one has these ends.
-    """
+    """Yield the data that bring the last line next to a half, if the spec has an inverse."""
     if compiled.steps.back is None:
         return
     known = dict(zip(compiled.names[1:], others, strict=True))
@@ -286,7 +275,6 @@ def _at_halves(
 
 
 def _replay(spec: Spec, example: StepsExample) -> Iterator[Diagnostic]:
-    """Evaluate an example, and hold what it gives against every reading."""
     try:
         compiled = compile_steps(spec, case := _case_of(spec, example))
         scalars = {name for name, dims in layout_of(spec, case).shapes if not dims}
@@ -315,7 +303,6 @@ def _case_of(spec: Spec, example: StepsExample) -> Case:
 def _tensor(
     compiled: CompiledSteps, example: StepsExample, name: str, scalars: Container[str]
 ) -> Codes:
-    """Make an input: of the values given, or of ones in the shape given."""
     fmt = cast(Numeric, compiled.types[name].format)
     shapes, values = dict(example.shapes), dict(example.values)
     if name not in values:
@@ -342,7 +329,7 @@ def _compared(
 
 
 def _codes(codes: Bits, patterns: Sequence[int], fmt: Numeric) -> list[int]:
-    """Return codes; a NaN's where any is right, -1 where nothing is expected, 0 of a free zero."""
+    """Return codes: NaN's code for any NaN, -1 for undefined, 0 for a free zero."""
     nan = fmt.nan_code if isinstance(fmt, Float) else -1
     known = zip(codes.tolist(), patterns, strict=True)
     return [code if p in (EXACT, ANY_ZERO) else nan if p == ANY_NAN else -1 for code, p in known]

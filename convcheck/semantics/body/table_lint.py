@@ -1,11 +1,10 @@
-"""Are the tables complete, unambiguous, reachable, cited; do the examples replay?
+"""Check that tables are complete, reachable and cited, and that examples hold.
 
-The space of (source type, destination type, attributes, case class) is finite: case words compare
-x or [x] with a handful of thresholds, so the codes fall into segments within which every word says
-the same. The ends of these, values about the ends of the destination and the special values stand
-for all inputs. A program ends with `else`, so every input is decided, and by the first row that
-matches; what no representative reaches, nothing does. Texts are represented by the samples of the
-spellings, and by the thresholds as decimals.
+The space of (source, destination, attributes, case class) is finite. Case words compare x or [x]
+with a few thresholds, so codes form segments on which all words are constant. The ends of segments,
+values at the ends of the destination and special values represent all inputs. A program ends with
+`else`, so every input is decided. A row that no representative reaches is unreachable. Texts are
+represented by samples of the spellings and by thresholds in decimal.
 """
 
 from __future__ import annotations
@@ -38,21 +37,20 @@ from convcheck.semantics.segments import segments
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """Something wrong with a spec file."""
+    """An error in a spec file."""
 
     place: Place
-    #: What is wrong.
     message: str
-    #: What to do about it, '' for nothing in particular.
+    #: how to fix it, or ''
     hint: str = ""
 
     @staticmethod
     def of_error(error: SpecError, spec: Spec) -> Diagnostic:
-        """Return what is wrong with a spec that raises an error."""
+        """Return the diagnostic of an error that a spec raises."""
         return Diagnostic(error.place or spec.place, error.message, error.hint)
 
     def of(self, specs: Sequence[str]) -> str:
-        """Return it in words, given the specs that have it."""
+        """Return the diagnostic in words, for the specs that have it."""
         more = f" and {len(specs) - 1} more" if len(specs) > 1 else ""
         hint = f"\n  hint: {self.hint}" if self.hint else ""
         return f"{self.place}: {specs[0]}{more}: {self.message}{hint}"
@@ -60,19 +58,17 @@ class Diagnostic:
 
 @dataclass
 class Proof:
-    """What linting a spec went through."""
+    """The result of linting a spec."""
 
     spec: str
-    #: How many cases were gone through.
     cases: int = 0
-    #: (case, representative input) pairs, each decided by one row.
+    #: (case, representative input) pairs, each decided by one row
     points: int = 0
-    #: What is wrong with the spec.
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
 def lint_table(spec: Spec) -> Proof:
-    """Check one spec: every case decided, every row reached, levels, spellings, examples."""
+    """Check one spec: cases, rows, levels, spellings, examples."""
     proof = Proof(spec.id)
     reached: set[tuple[str, str]] = set()
     for case in cases(spec):
@@ -98,7 +94,7 @@ def lint_table(spec: Spec) -> Proof:
 
 
 def representatives(spec: Spec, case: Case, program: Program) -> Bits:
-    """Return inputs that stand for every case class of a case (see the module's docstring)."""
+    """Return inputs that represent every case class of a case."""
     source, target = case.inputs[0].format, case.outputs[0].format
     thresholds = _thresholds(spec, target)
     if isinstance(source, Text):
@@ -110,7 +106,6 @@ def representatives(spec: Spec, case: Case, program: Program) -> Bits:
 
 
 def _thresholds(spec: Spec, target: Format) -> list[Fraction]:
-    """Every power of two that a row names, and the numbers about the ends of the destination."""
     labels = [row.label for rule in spec.rules for row in rule.rows]
     powers = sorted({m for label in labels for m in re.findall(r"2\^(-?\d+)", label)})
     found = [Fraction(0), *(Fraction(2) ** int(p) for p in powers)]
@@ -122,7 +117,6 @@ def _thresholds(spec: Spec, target: Format) -> list[Fraction]:
 
 
 def _steps_past_max(target: Numeric) -> list[Fraction]:
-    """Max, the midpoint to the next value of the grid, and that value."""
     after = target.value(target.max_magnitude + 1) if isinstance(target, Float) else target.max + 1
     return [target.max, (target.max + after) / 2, after]
 
@@ -149,7 +143,7 @@ def _digit_limits(spec: Spec) -> set[str]:
 
 
 def rows_reached(program: Program, case: Case, bits: Bits) -> set[tuple[str, str]]:
-    """Return rule and label of each row that decides some of the inputs."""
+    """Return rule and label of each row that decides an input."""
     rows = np.unique(run_program(program, case, bits).rows)
     return {step for row in rows for step in program.decisions[row].trail}
 
@@ -157,7 +151,7 @@ def rows_reached(program: Program, case: Case, bits: Bits) -> set[tuple[str, str
 def rows_unreached(
     spec: Spec, reached: Container[tuple[str, str]], hint: str
 ) -> Iterator[Diagnostic]:
-    """Yield each row that no conversion reaches, of a spec that is no table."""
+    """Yield each row that no conversion reaches."""
     for rule in spec.rules:
         for row in (row for row in rule.rows if (rule.name, row.label) not in reached):
             message = f"row {row.label!r} of {rule.name} is unreachable"
@@ -180,7 +174,7 @@ def _unreached(spec: Spec, reached: set[tuple[str, str]]) -> Iterator[Diagnostic
 
 
 def _levels(spec: Spec) -> Iterator[Diagnostic]:
-    """An undefined outcome is of level undefined; readings have names of their own."""
+    """Yield undefined outcomes at another level, and duplicate readings."""
     for rule in spec.rules:
         for cell in (cell for row in rule.rows for cell in row.cells):
             free = all(outcome.word == "undefined" for outcome in cell.outcomes)
@@ -211,7 +205,7 @@ def _attributes(spec: Spec) -> Iterator[Diagnostic]:
 
 
 def _outside(spec: Spec) -> Iterator[Diagnostic]:
-    """Every entry asks something; a version that extends may list all that its parent did not."""
+    """Yield `outside` entries without a pair of types."""
     for entry in spec.outside:
         if entry.rule.place.file == spec.place.file and not any(pairs_outside(spec, entry)):
             message = f"{entry.rule.name} asks nothing: the lists of types have all of its pairs"
@@ -222,7 +216,6 @@ def _outside(spec: Spec) -> Iterator[Diagnostic]:
 
 
 def _replay(spec: Spec, example: TableExample) -> Iterator[Diagnostic]:
-    """Evaluate an example of the text, and hold what it gives against what the spec gives."""
     try:
         case = _case_of(spec, example)
         bits = _bits_of(case.inputs[0].format, example.x)
@@ -261,7 +254,6 @@ def _given(spec: Spec, case: Case, bits: Bits) -> str:
 
 
 def _canonical(target: Format, word: str) -> str:
-    """Return the code that an example's result names, in the form of `_given`."""
     if isinstance(target, Text) or word in PATTERNS:
         return word
     return f"{code_of(target, word)[0]:#x}"
