@@ -1,1 +1,1 @@
-"""What the rules say: spec files read into frozen dataclasses, each with its place."""
+"""Read spec files into frozen dataclasses that remember their places."""

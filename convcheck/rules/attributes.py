@@ -1,4 +1,4 @@
-"""Nodes -> the attributes of an operator."""
+"""Read the attributes of an operator."""
 
 from __future__ import annotations
 
@@ -64,7 +64,6 @@ def _asked(name: str, attribute: Node, kind: str, node: Node) -> Value:
 
 
 def _others(name: str, node: Node | None, context: Context) -> Attributes:
-    """Return the values of other attributes as they are written."""
     if node is None:
         return ()
     known = {other: values for other, values in context.attributes.items() if other != name}

@@ -1,4 +1,4 @@
-"""Sets of cases in few names: onnx.Cast-{19,21}/{int8,int16}-to-bool stands for four ids."""
+"""Compact names of sets of cases: onnx.Cast-{19,21}/{int8,int16}-to-bool stands for four ids."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from convcheck.wording import plural
 
 _WORD = re.compile(r"(-to-|[/=-])")
 _LIST = re.compile(r"\{([^{}]*)\}")
-_MOST = 100_000  # ids that a name may stand for
-_Words = tuple[tuple[str, ...], ...]  # the words in each place of an id
+_MOST = 100_000  # ids of a name
+_Words = tuple[tuple[str, ...], ...]  # alternatives for each part of an id
 
 
 def compact_names(ids: Iterable[str]) -> list[str]:
-    """Return names that stand for exactly these ids. Each name is of one operator."""
+    """Return names that stand for exactly these ids, each for one operator."""
     cut: Iterable[_Words] = (tuple((word,) for word in _WORD.split(name)) for name in ids)
     names = list(dict.fromkeys(cut))
     words = dict.fromkeys(word for name in names for (word,) in name)
@@ -33,7 +33,7 @@ def compact_names(ids: Iterable[str]) -> list[str]:
 
 
 def ids_of(name: str, place: Place) -> list[str]:
-    """Return the ids that a name stands for. Raises UsageError if they are too many."""
+    """Return the ids of a name. Raises UsageError if there are too many."""
     parts = _LIST.split(name)
     lists = [part.split(",") if at % 2 else [part] for at, part in enumerate(parts)]
     if (count := prod(map(len, lists))) > _MOST:

@@ -1,4 +1,4 @@
-"""Which questions a spec asks: every combination of types, layouts and attribute values."""
+"""Enumerate the cases of a spec: combinations of types, layouts and attribute values."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from convcheck.rules.model import Asking, Attribute, Attributes, Case, DType, La
 from convcheck.rules.outside import pairs_outside
 
 Types = Mapping[str, DType]  # input or output -> its type
-OUTPUT = "output"  # in `combinations`: the type of the output itself
-_KEPT = 64  # specs whose cases are kept: more than are built in
+OUTPUT = "output"  # in `combinations`: the output's type
+_KEPT = 64  # specs; more than are built in
 
 
 def cases(spec: Spec) -> Iterator[Case]:
-    """Return the cases of a spec, in the order of its type lists. They are made once."""
+    """Return the cases of a spec, in the order of its type lists. Cached."""
     return iter(_cases(spec))
 
 
@@ -27,7 +27,6 @@ def _cases(spec: Spec) -> tuple[Case, ...]:
 
 
 def _outside(spec: Spec) -> Iterator[Case]:
-    """Return the cases that the text leaves out: with the defaults of what they do not state."""
     for entry in spec.outside:
         for source, target, own in pairs_outside(spec, entry):
             attributes = {**dict(defaults(spec, target)), **dict(own)}
@@ -36,8 +35,8 @@ def _outside(spec: Spec) -> Iterator[Case]:
 
 
 def count_cases(spec: Spec) -> int:
-    """Return the number of a spec's cases, without making them."""
-    # The listed values are counted once for the types that they depend on.
+    """Return the number of a spec's cases without creating them."""
+    # attribute values are counted once for each pair of types
     ends = [name for name, _ in (*spec.outputs, *(spec.inputs[:1] if spec.pairs else ()))]
     listed: dict[tuple[str, ...], int] = {}
     askings = [asking for attribute in spec.attributes for asking in attribute.also]
@@ -53,7 +52,7 @@ def count_cases(spec: Spec) -> int:
 
 
 def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]]:
-    """Return what tells the cases apart; the last is whether a refusal is accepted."""
+    """Yield types, layout and attributes of each case, and whether a refusal is accepted."""
     for types in _bindings(spec):
         layouts = _layouts(spec, types)
         chosen = [*_listed(spec, types), *_besides(spec, types)] if layouts else []
@@ -64,7 +63,6 @@ def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]
 
 
 def _layouts(spec: Spec, types: Types) -> Sequence[Layout | None]:
-    """Return the layouts that are asked of some types: None for an operator that has none."""
     variables = _variables(spec, types) if spec.layouts else {}
     return [layout for layout in spec.layouts if layout.is_asked_of(variables)] or (
         () if spec.layouts else (None,)
@@ -72,7 +70,6 @@ def _layouts(spec: Spec, types: Types) -> Sequence[Layout | None]:
 
 
 def _variables(spec: Spec, types: Types) -> dict[str, DType]:
-    """Return the types of the variables."""
     tensors = (*spec.inputs, *spec.outputs)
     return {variable: types[name] for name, variable in tensors if name in types}
 
@@ -80,21 +77,19 @@ def _variables(spec: Spec, types: Types) -> dict[str, DType]:
 def make_case(
     spec: Spec, source: DType, target: DType, attributes: Attributes, refusal: bool = False
 ) -> Case:
-    """Return the case of an operator that converts elements; attributes are put in order."""
+    """Return the case of an elementwise operator."""
     types = {name: target for name, _ in (*spec.inputs, *spec.outputs)}
     return _case(spec, {**types, spec.inputs[0][0]: source}, None, attributes, refusal)
 
 
 def defaults(spec: Spec, target: DType | None) -> Attributes:
-    """Return the default values of the attributes that apply to a destination, None where the
-    output's type is the answer.
-    """
+    """Return the defaults of the attributes for a destination; None if the type is the answer."""
     applying = _applying(spec, (target,) if target else ())
     return tuple((a.name, a.default) for a in applying if a.default is not None)
 
 
 def _bindings(spec: Spec) -> Iterator[Types]:
-    """Bind the type variables: what shares one has one type. One without types is an answer."""
+    """Bind the type variables. A variable without types is an answer."""
     tensors = (*spec.inputs, *spec.outputs)
     if spec.combinations:
         yield from _combined(spec)
@@ -106,7 +101,6 @@ def _bindings(spec: Spec) -> Iterator[Types]:
 
 
 def _combined(spec: Spec) -> Iterator[Types]:
-    """Bind the inputs as the spec combines them, under each type of the output."""
     output, variable = spec.outputs[0]
     known = {t.name: t for types in spec.types.values() for t in types}
     for target in spec.types[variable]:
@@ -155,12 +149,11 @@ def _applying(spec: Spec, outputs: tuple[DType, ...]) -> list[Attribute]:
 
 
 def _ends(spec: Spec, types: Types) -> tuple[str, str]:
-    """Return the names of the types of the first input and the first output."""
     return types[spec.inputs[0][0]].name, types[spec.outputs[0][0]].name
 
 
 def _listed(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
-    """Return the attribute values asked of a pair of types, and whether a refusal is accepted."""
+    """Yield attribute values for a pair of types, and whether a refusal is accepted."""
     outputs = tuple(types[name] for name, _ in spec.outputs if name in types)
     applying = _applying(spec, outputs)
     names, usual = [a.name for a in applying], tuple(a.default for a in applying)
@@ -172,7 +165,7 @@ def _listed(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
 
 
 def _besides(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
-    """Return values outside the list, and those for pairs to which the attribute does not apply."""
+    """Yield attribute values outside the lists, or for pairs outside the attribute's domain."""
     kinds = {a.name: a for a in spec.attributes}
     for attribute, asking in _askings(spec, types):
         others = dict(defaults(spec, types.get(spec.outputs[0][0])))
@@ -182,13 +175,11 @@ def _besides(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
 
 
 def _askings(spec: Spec, types: Types) -> list[tuple[Attribute, Asking]]:
-    """Return what else is asked of some types, with the attribute that it is a value of."""
     found = [(attribute, asking) for attribute in spec.attributes for asking in attribute.also]
     return [(attribute, asking) for attribute, asking in found if _is_asked(spec, types, asking)]
 
 
 def _is_asked(spec: Spec, types: Types, asking: Asking) -> bool:
-    """Return whether a pair of types is among those that are asked so."""
     source, target = types[spec.inputs[0][0]], types.get(spec.outputs[0][0])
     if asking.targets is not None and (target is None or target.name not in asking.targets):
         return False

@@ -1,4 +1,4 @@
-"""The files of causes, as texts: what is in them is read where something fails."""
+"""Files of causes as text; they are parsed when something fails."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from convcheck.rules.source import read_all, yaml_text
 
 @dataclass(frozen=True)
 class CauseFile:
-    """A file of causes, which travels to where it is read."""
+    """A file of causes, to be sent to workers."""
 
-    #: The file, as people know it.
+    #: the name to show
     name: str
-    #: All that is in it.
     text: str
-    #: Whether it is in a folder of the user's own.
+    #: whether the user supplied it
     own: bool = False
 
 
 def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
-    """Return the files of the built-in causes, and those in the folders of a catalogue, in order.
+    """Return the files of built-in causes, then those of a catalogue's folders.
 
-    Raises SpecError for one that is no text.
+    Raises SpecError for a file that is not text.
     """
     roots = [data_dir("specs"), *catalog.folders]
     paths = [(root, path) for root in roots for path in sorted((root / CAUSES).glob("*.yaml"))]
@@ -34,5 +33,5 @@ def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
 
 
 def has_own_causes(catalog: Catalog) -> bool:
-    """Return whether folders of a catalogue have causes besides the built-in ones."""
+    """Return whether a catalogue's folders have causes."""
     return any((folder / CAUSES).is_dir() for folder in catalog.folders)

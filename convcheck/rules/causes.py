@@ -1,4 +1,4 @@
-"""specs/causes/*.yaml -> Causes: wrong conversions as edits of what a spec says."""
+"""Read causes: wrong conversions as edits of a spec."""
 
 from __future__ import annotations
 
@@ -28,69 +28,69 @@ _KEYS = (
     "chain", *BODIES,
 )  # fmt: skip
 MOST_INSTANCES = 1000
-TOGETHER = 2  # causes that are tried at once
+TOGETHER = 2  # causes that are combined
 When = tuple[tuple[str, frozenset[Value]], ...]
 
 
 class Find(NamedTuple):
-    """What was found somewhere."""
+    """An observation of causes."""
 
-    #: The release of a runtime, or the report.
+    #: the release of a runtime, or the report
     where: str
-    #: A cause, or two that are at work together.
+    #: a cause, or two that act together
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Cause:
-    """A wrong conversion: what it does otherwise than a spec says. Each part is an edit; where it
-    has several, all of them are made. It equals itself alone.
-    """
+    """A wrong conversion: a set of edits of a spec. Causes compare by identity."""
 
     name: str
-    #: A plain sentence without its subject: 'rounds twice, through float32'.
+    #: a predicate: 'rounds twice, through float32'
     says: str
-    #: What it is applied to: as the condition of a rule.
+    #: the types it applies to
     when: When
-    #: What is tried before all rules: its own table, and the types that x goes through.
+    #: rules before all others: its table, and its hops
     rules: tuple[Rule, ...]
-    #: The rounding mode in the place of each that a rule has, '' for none.
+    #: replaces every rounding mode, '' for none
     rounds: str
-    #: Attribute -> the value that is in force whatever is given.
+    #: attribute -> the value that replaces the given one
     under: tuple[tuple[str, str], ...]
     place: Place
-    #: What it does otherwise with whole calls, None for a wrong conversion of values.
+    #: edits of whole calls, None for values
     call: CallEdit | None = None
-    #: What it makes of a chain of casts, None where it is no optimiser's doing.
+    #: edits of chains, None for values
     chain: ChainEdit | None = None
-    #: The earlier version of the operator whose rules are in force, '' for the one asked.
+    #: the earlier version whose rules apply, or ''
     version: str = ""
-    #: The releases in which it was found, and the reports of it.
+    #: releases and reports
     found_in: tuple[str, ...] = ()
-    #: Whether it was found alone, or is one of the user's own.
+    #: whether it was observed alone, or is the user's
     common: bool = False
-    #: The causes with which it was found, which come after it.
+    #: the later causes that it was observed with
     found_with: tuple[str, ...] = ()
 
     @property
     def of_operator(self) -> bool:
-        """Whether it is a mistake of the operator as a whole, not of single values."""
+        """Whether it affects the operator, not single values."""
         return bool(self.call or self.under or self.version)
 
     def applies_to(self, case: Case) -> bool:
-        """Return whether it may be the cause of what is wrong with the values of a case."""
+        """Return whether it may explain wrong values of a case."""
         return self.call is None and self.converts(case.inputs[0], case.outputs[0])
 
     def is_for(self, source: DType, target: DType) -> bool:
-        """Return whether its condition holds of two types: those between which values are
-        converted; of what edits whole calls, those of an input and of an output.
+        """Return whether its condition allows two types.
+
+        They are the types of a conversion, or of an input and an output if it edits whole calls.
         """
         facts = {"from": source.name, "to": target.name}
         return all(facts[key] in allowed for key, allowed in self.when)
 
     def converts(self, source: DType, target: DType) -> bool:
-        """Return whether it may be what is wrong with a conversion of values. What edits whole
-        calls is for the types of a call: the conversions in it may be of others.
+        """Return whether it may explain a wrong conversion of values.
+
+        An edit of whole calls has a condition on the call's types, not on conversions in it.
         """
         if self.chain or not (self.call or self.is_for(source, target)):
             return False
@@ -100,12 +100,12 @@ class Cause:
 
     @cached_property
     def hops(self) -> list[Hop]:
-        """What x goes through."""
+        """The hops of x."""
         return _hops_of(self.rules)
 
 
 def found_together(causes: Sequence[Cause]) -> list[tuple[Cause, Cause]]:
-    """Return the pairs of some causes that were found together."""
+    """Return the pairs of causes that were observed together."""
     known = {cause.name: cause for cause in causes}
     pairs = [(one, known.get(name)) for one in causes for name in one.found_with]
     return [(one, other) for one, other in pairs if other]
@@ -114,7 +114,7 @@ def found_together(causes: Sequence[Cause]) -> list[tuple[Cause, Cause]]:
 def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
     """Return the causes of files, in order.
 
-    Raises SpecError, with file and line, for every one that cannot be read.
+    Raises SpecError for every cause that cannot be read.
     """
     roots = read_all(_root, files)
     nodes = read_all(_entries, roots)
@@ -134,7 +134,6 @@ def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
 
 
 def _with_finds(cause: Cause, finds: Sequence[Find], *, own: bool) -> Cause:
-    """Return a cause with where it was found, and with which others; or it is the user's own."""
     found_in = dict.fromkeys(find.where for find in finds)
     common = own or any(find.names == (cause.name,) for find in finds)
     before = (find.names for find in finds if find.names[0] == cause.name)
@@ -143,14 +142,15 @@ def _with_finds(cause: Cause, finds: Sequence[Find], *, own: bool) -> Cause:
 
 
 def _hops_of(rules: Sequence[Rule]) -> list[Hop]:
-    """Return what x goes through by rules."""
     outcomes = (o for rule in rules for row in rule.rows for c in row.cells for o in c.outcomes)
     return [outcome.hop for outcome in outcomes if isinstance(outcome, Through)]
 
 
 def _is_idle(hop: Hop, source: DType, target: DType, *, last: bool) -> bool:
-    """Return whether going through a type is the conversion itself, changes nothing, or has no
-    meaning: a code is none of a type of another width.
+    """Return whether a hop has no effect: it is the conversion itself, the identity, or
+    meaningless.
+
+    A code has no meaning in a type of another width.
     """
     if isinstance(hop.type, str):
         return False
@@ -171,14 +171,11 @@ def _root(file: CauseFile) -> Node:
 
 
 def _entries(root: Node) -> list[Node]:
-    """Return the entries of a file, one for each choice of what stands in braces."""
     return [one for entry in root.listed("causes") for one in _instances(entry)]
 
 
 def _finds(root: Node, known: Collection[str]) -> list[Find]:
-    """Return what a file says was found. Raises SpecError for a cause that is not known, and for
-    more than two together.
-    """
+    """Return the observations of a file. Raises SpecError for unknown causes or more than two."""
     found = root.get("found-in")
     pairs = ((where, each) for where, each in found.items().items()) if found else ()
     named = [(where, node) for where, nodes in pairs for node in nodes.elements()]
@@ -198,9 +195,7 @@ def _names(node: Node, known: Collection[str]) -> tuple[str, ...]:
 
 
 def _instances(entry: Node) -> Iterator[Node]:
-    """Yield an entry once for each combination of the values of `each`. Raises SpecError where
-    these are too many.
-    """
+    """Yield an entry for each combination of `each`. Raises SpecError if there are too many."""
     each = entry.get("each")
     lists = {name: values.elements() for name, values in each.items().items()} if each else {}
     if prod(map(len, lists.values())) > MOST_INSTANCES:
@@ -212,8 +207,6 @@ def _instances(entry: Node) -> Iterator[Node]:
 
 
 def _filled(node: Node, values: Mapping[str, str]) -> Node:
-    """Return a node with `{NAME}` replaced by the value of that name, in words and in keys."""
-
     def fill(text: str) -> str:
         for name, value in values.items():
             text = text.replace(f"{{{name}}}", value)
@@ -262,9 +255,7 @@ def _cause(node: Node, types: Types) -> Cause:
 
 
 def _rules(node: Node, name: str, context: Context, cite: Cite) -> Iterator[Rule]:
-    """Yield the rule of a cause's table, and those by which x goes through types, in the order in
-    which they stand.
-    """
+    """Yield the rules of a cause's table and hops, in order."""
     for key in node.items():
         if key == "table":
             entries = {k: v for k, v in node.items().items() if k in ("name", "table", "round")}

@@ -1,10 +1,10 @@
-"""A node -> an edit of a chain of casts: what an optimiser makes of it.
+"""Read edits of a chain of casts, as an optimiser makes them.
 
-chain: {without: float}      # casts to types of these in the middle are left out, one or more
-chain: {with: float32}       # one to it is put in between
-chain: {of: uint16, through: {type: int32, beyond: wrap}}  # what is cast to it is held so instead
-chain: reordered             # the middles come in another order
-chain: own                   # with another edit: its casts are what the backend makes of them alone
+chain: {without: float}      # removes intermediate casts to these types
+chain: {with: float32}       # inserts a cast to this type
+chain: {of: uint16, through: {type: int32, beyond: wrap}}  # replaces casts to this type
+chain: reordered             # permutes the intermediate types
+chain: own                   # adds to another edit: casts are those of the backend, run alone
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from convcheck.rules.source import Node
 from convcheck.rules.types import Types
 
 WITHOUT, WITH, OF, REORDERED, OWN = "without", "with", "of", "reordered", "own"
-Link = str | Hop  # a type, by its name, to which a cast goes by the rules; or what holds it instead
+Link = str | Hop  # a type's name, for a cast by the rules; or the hop in its place
 Links = tuple[Link, ...]
 
 
 @dataclass(frozen=True)
 class ChainEdit:
-    """What becomes of the types of a chain."""
+    """An edit of a chain's types."""
 
-    #: WITHOUT, WITH, OF, REORDERED or OWN.
+    #: WITHOUT, WITH, OF, REORDERED or OWN
     word: str
-    #: The types that are left out, or the one that is put in or held otherwise.
+    #: the types to remove, to insert, or to hold in another way
     types: tuple[str, ...] = ()
-    #: How it is held otherwise.
+    #: how the type is held
     through: Hop | None = None
 
     def edited(self, types: Sequence[Link]) -> Iterator[Links]:
-        """Yield each chain that it makes of one, given by its types from source to destination."""
+        """Yield the edited chains, given the types from source to destination."""
         if self.word == OWN:  # the types stay
             return
         source, *middles, target = types
@@ -52,7 +52,7 @@ class ChainEdit:
             yield source, *others, target
 
     def _held(self, types: Sequence[Link], hop: Hop) -> Iterator[Links]:
-        """Yield the chain with another way to hold a type: the destination stays what it is."""
+        """Yield chains that hold a type in another way, except the destination."""
         last = len(types) - 1
         for i, name in enumerate(types):
             same = isinstance(hop.type, DType) and hop.type.name == name
@@ -60,7 +60,7 @@ class ChainEdit:
                 yield (*types[:i], hop, *types[i + 1 :])
 
     def _middles(self, middles: Links) -> Iterator[Links]:
-        """Yield what becomes of the middles where none is added."""
+        """Yield the edited intermediate types, without insertion."""
         if self.word == REORDERED:
             yield from (one for one in dict.fromkeys(permutations(middles)) if one != middles)
         else:
@@ -71,7 +71,7 @@ class ChainEdit:
 
 
 def read_chain_edit(node: Node, types: Types) -> ChainEdit | None:
-    """Return what a cause makes of chains, None where it says nothing of them."""
+    """Return the chain edit of a cause, None if it has none."""
     found = node.get("chain")
     if found is None:
         return None

@@ -1,7 +1,7 @@
-"""Whether the parts of a spec fit together: its inputs, types, layouts and body.
+"""Check that the parts of a spec fit together.
 
-What is refused here would otherwise be no question at all, a question of no meaning, or a fault of
-convcheck's in the middle of a run. That the rules are complete and reachable is lint's to tell.
+These errors would make a case meaningless or crash a run. Lint checks completeness and
+reachability.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from convcheck.rules.source import Node
 
 
 def check_spec(spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-    """Check a spec against its file's root node. Raises SpecError with file and line."""
+    """Check a spec against its file's root node. Raises SpecError."""
     _types(spec, node)
     if spec.combinations or node.get("combinations"):
         _combinations(spec, node)

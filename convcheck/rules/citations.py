@@ -1,4 +1,4 @@
-"""Every citation of a spec, wherever it stands."""
+"""Find the citations of a spec."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import fields, is_dataclass
 
 from convcheck.rules.model import Cite, Spec
 
-_WRITTEN = ("LATIN", "GREEK")  # Greek letters stand in formulas
+_WRITTEN = ("LATIN", "GREEK")  # Greek letters occur in formulas
 
 
 def citations(spec: Spec) -> Iterator[Cite]:
     """Yield the citations of a spec."""
     for field in fields(spec):
-        if field.name != "parent":  # which has its own
+        if field.name != "parent":  # it has its own
             yield from _citations(getattr(spec, field.name))
 
 

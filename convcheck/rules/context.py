@@ -1,4 +1,4 @@
-"""What every part of a spec file is read with: its types, sources and attributes; citations."""
+"""Read levels and citations in the context of a spec file."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from convcheck.wording import meant
 
 @dataclass(frozen=True)
 class Context:
-    """What a rule needs to know of its spec."""
+    """The parts of a spec that its rules refer to."""
 
     types: Types
-    #: The documents by key.
     sources: Mapping[str, Source]
-    #: Source -> its sentence, where only one sentence of it is cited.
+    #: source -> its sentence, for sources with a single one
     says: Mapping[str, str]
-    #: Sentence in another language -> the same in English.
+    #: foreign sentence -> English translation
     glosses: Mapping[str, str]
-    #: Attribute -> its values as written.
+    #: attribute -> its values as written
     attributes: Mapping[str, tuple[str, ...]]
 
 
@@ -35,7 +34,7 @@ def read_level(node: Node) -> Level:
 def read_cite(node: Node, context: Context) -> Cite:
     """Read a citation: a sentence of the operator's text, or {of: source, says: sentence}.
 
-    Of {of: source} alone it is what the source says, as a quotation or as a paraphrase.
+    {of: source} alone takes the sentence from the source.
     """
     if isinstance(node.value, str):
         text, source = node.value, "text"

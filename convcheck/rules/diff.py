@@ -1,4 +1,4 @@
-"""What changed between two versions of an operator: by type, attribute, rule and row."""
+"""List the changes between two versions of an operator."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from convcheck.wording import plural
 
 @dataclass(frozen=True)
 class Change:
-    """One change: what it is about, and what stood there and stands there now ('' for nothing)."""
+    """A change: its subject, the old and the new text ('' for nothing)."""
 
     about: str
-    #: What stood there, '' for nothing.
     before: str = ""
-    #: What stands there now, '' for nothing.
     after: str = ""
 
 
 def diff(old: Spec, new: Spec, types: Types) -> list[Change]:
-    """List the changes that lead from one spec to another, in the order of a spec file."""
+    """Return the changes from one spec to another, in the order of a spec file."""
     return [*_types(old, new), *_attributes(old, new, types), *_rules(old, new, types)]
 
 
@@ -45,7 +43,7 @@ def _attributes(old: Spec, new: Spec, types: Types) -> Iterator[Change]:
 
 
 def attribute_text(attribute: Attribute, types: Types) -> str:
-    """Return in words what an attribute is: type, values, default, where it applies."""
+    """Describe an attribute: type, values, default, condition."""
     if attribute.carries:
         return f"{attribute.kind}, the type {attribute.carries}"
     values = ", ".join(map(str, attribute.values))
@@ -71,7 +69,7 @@ def _summary(rule: Rule, types: Types) -> str:
 
 
 def condition(rule: Rule, types: Types) -> str:
-    """Return in words when a rule applies: types by their families, and attributes."""
+    """Describe when a rule applies."""
     parts = []
     for key, allowed in rule.when:
         words = map(str, allowed)
@@ -86,7 +84,7 @@ def _of_types(key: str) -> bool:
 
 
 def rounding(rule: Rule) -> str:
-    """Return in words how a rule rounds, '' where it does not."""
+    """Describe how a rule rounds, '' if it does not."""
     if rule.rounding.by:
         modes = ", ".join(f"{value}: {mode}" for value, mode in rule.rounding.modes)
         return f"by {rule.rounding.by} ({modes})"
@@ -121,5 +119,5 @@ def _levels(cells: tuple[Cell, ...]) -> str:
 
 
 def _merged(words: list[str]) -> list[str]:
-    """A row that says the same in every column says it once."""
+    """Collapse a row with equal cells."""
     return words[:1] if len(set(words)) == 1 else words

@@ -1,9 +1,8 @@
-"""The hash of what decides a spec's vectors.
+"""Hash the parts of a spec that determine its vectors.
 
-It is made of the types that the spec can be asked or computes in, with the parameters of their
-formats, and of what its rules say of these. Of other types it knows nothing: a new row in the
-dtypes, or a new member of a family, changes the hash of the specs that can be asked it alone.
-Citations, notes, examples and places are left out, so that a better wording changes nothing.
+The hash covers the types that cases use or compute in, with their formats, and the rules for them.
+Other types do not count: a new dtype changes only the hashes of specs that may use it. Citations,
+notes, examples and places do not count.
 """
 
 from __future__ import annotations
@@ -24,25 +23,25 @@ _DECIDES = (
     "types", "inputs", "outputs", "likes", "attributes", "literals", "rules", "pairs", "layouts",
     "combinations",
 )  # fmt: skip
-_BODIES = ("matrix", "formula", "steps")  # null in the digest of every spec that has another body
+_BODIES = ("matrix", "formula", "steps")  # null in the digest of every spec with another body
 _TELLS = {
     "examples",
     "samples",
     "text",
     "cite",
     "undone_by",
-}  # fields of which the vectors know nothing
+}  # fields that do not affect vectors
 _PLAIN = (str, int, NoneType)
 Key = dict[str, "Key"] | list["Key"] | str | int | None
 
 
-@lru_cache(256)  # asked for with each case
+@lru_cache(256)  # called for each case
 def digest_of_spec(spec: Spec) -> str:
-    """Return the SHA-256 of what decides a spec's vectors, as hexadecimal digits."""
+    """Return the SHA-256 of what determines a spec's vectors, in hexadecimal."""
     parts = {name: getattr(spec, name) for name in _DECIDES} | dict.fromkeys(_BODIES)
-    if spec.outside:  # not in the digest of every spec: most have nothing of the kind
+    if spec.outside:  # absent by default, so that the digests of other specs do not change
         parts["outside"] = spec.outside
-    if spec.body.whole_calls:  # a table is its rules
+    if spec.body.whole_calls:  # a table consists of its rules
         parts[spec.body.name] = spec.body
     tree = _tree(parts)
     known = frozenset({REAL, *{dtype.name for dtype in _types(tree)}})
@@ -52,7 +51,7 @@ def digest_of_spec(spec: Spec) -> str:
 
 @cache
 def _names(kind: Any) -> tuple[tuple[str, object], ...]:
-    """Return the names of fields, each with the value of which a digest does not tell."""
+    """Return the names of fields, each with the value that is omitted from the digest."""
     return tuple(
         (field.name, field.default if field.metadata == LATER else MISSING)
         for field in fields(kind)
@@ -61,14 +60,12 @@ def _names(kind: Any) -> tuple[tuple[str, object], ...]:
 
 
 def _tree(value: Any) -> object:
-    """Return what decides as dicts and lists, whose leaves are as they were."""
     made = _made(value.__class__)
     return value if made is None else made(value)
 
 
-@cache  # a spec has thousands of values, of few classes
+@cache  # a spec has thousands of values of few classes
 def _made(kind: Any) -> Callable[[Any], object] | None:
-    """Return what makes the tree of values of a class; None for leaves."""
     if issubclass(kind, str | DType | TypeNames):
         return None
     if issubclass(kind, Mapping):
@@ -79,7 +76,6 @@ def _made(kind: Any) -> Callable[[Any], object] | None:
 
 
 def _of_fields(value: Any) -> object:
-    """Return the tree of a data class: of its fields that decide."""
     return {
         name: _tree(part)
         for name, absent in _names(value.__class__)
@@ -88,7 +84,6 @@ def _of_fields(value: Any) -> object:
 
 
 def _types(tree: object) -> set[DType]:
-    """Find the types in what decides."""
     found, left = set[DType](), [tree]
     while left:
         one = left.pop()
@@ -102,7 +97,7 @@ def _types(tree: object) -> set[DType]:
 
 
 def _key(tree: object, known: frozenset[str]) -> Key:
-    """Return what decides as JSON has it; of conditions on types what they say of known ones."""
+    """Return a tree as JSON, with conditions reduced to the known types."""
     if isinstance(tree, dict):
         return {name: _key(one, known) for name, one in tree.items()}
     if isinstance(tree, list):

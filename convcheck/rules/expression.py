@@ -1,8 +1,8 @@
-"""Arithmetic expressions of spec files: a whitelist of Python's syntax tree, never evaluated.
+"""Parse arithmetic expressions of spec files with a whitelist of Python syntax.
 
-`parse_expression` reads text such as ``max(ceil((stop - start) / step), 0)`` into a small tree of
-names, whole numbers and the operations below, and refuses everything else. `compute` walks the tree
-with whatever arithmetic the caller brings: exact fractions, numbers rounded to a format, arrays.
+`parse_expression` turns text such as ``max(ceil((stop - start) / step), 0)`` into a tree of names,
+integers and operations. Nothing is evaluated as Python. `compute` evaluates the tree with any
+arithmetic: fractions, rounded numbers, arrays.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FUNCTIONS = {
     "min": 2,
     "largest": 1,
     "smallest": 1,
-}  # name of a function, which is its operation -> arguments
+}  # function, which is also its operation -> number of arguments
 _BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -50,9 +50,9 @@ _KNOWN = (
 class Expression:
     """A node of an expression.
 
-    `operation` is 'name' (with `name`), 'number' (with `number`), 'convert' (with the type's name
-    in `name`), or one of add, subtract, multiply, divide, negate, ceil, floor, abs, round, max,
-    min, and of all elements of a tensor largest and smallest; `parts` are the operands in order.
+    `operation` is 'name' (with `name`), 'number' (with `number`), 'convert' (with the type in
+    `name`), add, subtract, multiply, divide, negate, ceil, floor, abs, round, max, min, or a
+    reduction, largest or smallest. `parts` are the operands.
     """
 
     operation: str
@@ -63,13 +63,11 @@ class Expression:
 
 @dataclass(frozen=True)
 class Condition:
-    """How the numbers of two expressions compare; none holds of a NaN."""
+    """A comparison of two expressions, false for NaN."""
 
-    #: What is compared.
     left: Expression
-    #: One of RELATIONS.
+    #: one of RELATIONS
     relation: str
-    #: What it is compared with.
     right: Expression
 
 
@@ -86,21 +84,20 @@ class _Reader:
 def parse_expression(
     source: Node | str, names: Collection[str], types: Collection[str] = ()
 ) -> Expression:
-    """Read an expression over `names`; a call of one of `types` converts to that type.
+    """Read an expression over `names`; a call of one of `types` converts to it.
 
-    Raises SpecError, with the file and line of a Node, for a name that is not among them, for
-    everything that is not a name, a whole number below 2^64, ``+ - * /``, a minus sign, ``ceil``,
-    ``floor``, ``round``, ``abs``, ``max``, ``min``, ``largest`` or ``smallest``, and for text
-    longer or nested deeper than any rule needs.
+    Raises SpecError for an unknown name, for syntax other than names, integers below 2^64, ``+ - *
+    /``, unary minus, ``ceil``, ``floor``, ``round``, ``abs``, ``max``, ``min``, ``largest`` and
+    ``smallest``, and for text that is too long or too deeply nested.
     """
     reader = _Reader(names, types, None if isinstance(source, str) else source.place)
     return _read(_tree(source, reader), reader, 0)
 
 
 def parse_condition(source: Node, names: Collection[str]) -> Condition:
-    """Read a condition over `names`: two expressions with ``<``, ``<=``, ``>`` or ``>=`` between.
+    """Read a condition over `names`: two expressions around ``<``, ``<=``, ``>`` or ``>=``.
 
-    Raises SpecError, with file and line, for anything else.
+    Raises SpecError for anything else.
     """
     reader = _Reader(names, (), source.place)
     tree = _tree(source, reader)
@@ -120,11 +117,11 @@ def compute(
     values: Mapping[str, T],
     operations: Mapping[str, Callable[..., T]],
 ) -> T:
-    """Compute an expression: `values` has its names, `operations` its operations.
+    """Evaluate an expression with the given names and operations.
 
-    Operations are keyed add, subtract, multiply, divide, negate, and by the names of functions;
-    'number' makes a T of an int, and 'convert' takes (type name, T). Only those that the expression
-    has are looked up.
+    Operations are keyed by add, subtract, multiply, divide, negate and the names of functions.
+    'number' converts an int, and 'convert' takes (type name, T). Missing operations only matter if
+    used.
     """
     if expression.operation == NAME:
         return values[expression.name]
@@ -137,21 +134,21 @@ def compute(
 
 
 def names_in(expression: Expression) -> frozenset[str]:
-    """Return the names that an expression uses."""
+    """Return the names in an expression."""
     if expression.operation == NAME:
         return frozenset({expression.name})
     return frozenset().union(*(names_in(part) for part in expression.parts))
 
 
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
-    """Return an expression with other names in the place of its own."""
+    """Return an expression with other names."""
     parts = tuple(renamed(part, names) for part in expression.parts)
     own = names[expression.name] if expression.operation == NAME else expression.name
     return replace(expression, parts=parts, name=own)
 
 
 def varying_names(expression: Expression) -> frozenset[str]:
-    """Return the names that an expression uses otherwise than as a tensor of which one is taken."""
+    """Return the names outside reductions."""
     if expression.operation in ("largest", "smallest"):
         return frozenset()
     if expression.operation == NAME:
@@ -160,18 +157,17 @@ def varying_names(expression: Expression) -> frozenset[str]:
 
 
 def operations_in(expression: Expression) -> frozenset[str]:
-    """Return the operations that an expression has."""
+    """Return the operations in an expression."""
     return frozenset({expression.operation}).union(*map(operations_in, expression.parts))
 
 
 def conversions_in(expression: Expression) -> frozenset[str]:
-    """Return the names of the types that an expression converts to."""
+    """Return the types that an expression converts to."""
     own = {expression.name} if expression.operation == CONVERT else set()
     return frozenset(own).union(*(conversions_in(part) for part in expression.parts))
 
 
 def _tree(source: Node | str, reader: _Reader) -> ast.expr:
-    """Return the syntax tree of a text. Raises SpecError for what is too long, or is none."""
     text = source if isinstance(source, str) else source.text()
     if len(text) > _LONGEST:
         raise reader.error(

@@ -1,11 +1,9 @@
-"""`extends`: a version file states only what changed. Merging happens on nodes, places kept.
+"""Merge `extends`: a version file states only its changes. Places are kept.
 
-Mappings merge key by key, and so do steps and a formula, whose rules and conditions merge as rules
-do; layouts and attributes are added, changed and removed by their names;
-lists of types grow by `add` and shrink by `remove`; a rule with the name of a parent's rule changes
-the keys that it states, a new rule goes to the end, or `before:` or `after:` the rule it names, and
-so it is with what `outside` has.
-Examples are the file's own.
+Mappings, steps and formulas merge by key. Layouts and attributes are added, changed and removed by
+name. Lists of types change with `add` and `remove`. A rule (or entry of `outside`) with a parent's
+name changes the keys that it states. A new one is appended, or inserted with `before:` or `after:`.
+Examples are not inherited.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from convcheck.rules.source import Node
 from convcheck.wording import meant
 
 _MERGED = ("sources", "glosses", "literals")
-_PLACED = ("rules", "undefined")  # of a formula
+_PLACED = ("rules", "undefined")  # in a formula
 
 
 def extend(parent: Node, child: Node) -> Node:
@@ -56,7 +54,7 @@ def extend(parent: Node, child: Node) -> Node:
 
 
 def standalone(root: Node) -> Node:
-    """Check a file that extends nothing: it has no edit verbs."""
+    """Raise SpecError for edit verbs in a file that extends nothing."""
     formula = root.get("formula")
     placed = (formula.listed(key) for key in _PLACED) if formula else ()
     for rule in [*rules_of(root), *chain.from_iterable(placed)]:
@@ -81,7 +79,9 @@ def _joined(before: Node, node: Node) -> Node:
 
 
 def _formula(before: Node, node: Node) -> Node:
-    """Merge a formula: rules and conditions by name, lists of calls added, other keys replaced."""
+    """Merge a formula: rules and conditions by name, lists of calls by appending, other keys by
+    replacing.
+    """
     entries = {**before.items(), **node.items()}
     for key in _PLACED:
         if (mine := before.get(key)) and (own := node.get(key)):
@@ -126,7 +126,6 @@ def _layouts(before: Node, node: Node) -> Node:
 
 
 def _without_names(before: Node, node: Node, what: str) -> tuple[dict[str, Node], dict[str, Node]]:
-    """Return the parent's entries without those that a child removes, and what it changes."""
     entries, changes = dict(before.items()), dict(node.items())
     for gone in changes.pop("remove", replace(node, value=[])).elements():
         if gone.text() not in entries:
@@ -157,12 +156,11 @@ def _rules(before: Node, node: Node) -> Node:
 
 def _without(rules: list[Node], names: Node | None) -> list[Node]:
     for name in names.elements() if names else ():
-        rules.pop(_position(rules, name))  # raises for a name that is not there
+        rules.pop(_position(rules, name))  # raises for an unknown name
     return rules
 
 
 def _place(rules: list[Node], rule: Node) -> None:
-    """Put one rule of a child among the parent's."""
     name = rule.need("name")
     known = [r.need("name").text() for r in rules]
     if name.text() in known:

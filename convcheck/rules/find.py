@@ -1,4 +1,4 @@
-"""One case by its id, or by its types and attribute values, as a person writes them."""
+"""Find a case by its id, or by types and attribute values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from convcheck.wording import meant
 
 
 def find_spec(catalog: Catalog, name: str) -> Spec:
-    """Find a spec by its id. Raises UsageError with close matches."""
+    """Return a spec by its id. Raises UsageError with close matches."""
     if name not in catalog.specs:
         hint = meant(name, catalog.specs, "`convcheck show specs`")
         raise UsageError(f"there is no spec {name!r}", hint=hint)
@@ -25,9 +25,9 @@ def find_spec(catalog: Catalog, name: str) -> Spec:
 def find_case(
     catalog: Catalog, name: str, source: str | None, target: str | None, where: Sequence[str]
 ) -> Case:
-    """Find a case: `name` is an id, or a spec's with the rest given. Attributes have defaults.
+    """Return a case; `name` is its id, or a spec's id with the other arguments.
 
-    Raises UsageError for what does not exist, with what does.
+    Missing attributes have their defaults. Raises UsageError for unknown names.
     """
     head, slash, rest = name.partition("/")
     spec = find_spec(catalog, head)
@@ -61,9 +61,7 @@ def find_case(
 
 
 def _listed(spec: Spec, name: str) -> Case:
-    """Return the case of an id: of those with all of its words the first one with the most
-    defaults.
-    """
+    """Return the case with all words of an id, and with the most defaults."""
     parts = name.split("/")
     known = list(cases(spec))
     inputs = tuple(f"{name}=" for name, _ in spec.inputs[1:])
@@ -81,7 +79,7 @@ def _listed(spec: Spec, name: str) -> Case:
 
 
 def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequence[str]) -> Case:
-    """Return the listed case, else the one with an attribute value outside the spec's lists."""
+    """Return the enumerated case, or one with attribute values outside the lists."""
     types = (_type(catalog, spec, source, spec.inputs), _type(catalog, spec, target, spec.outputs))
     said = _said(spec, where)
     values = {**dict(defaults(spec, types[1])), **said}
@@ -96,12 +94,10 @@ def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequenc
 
 @lru_cache(4)
 def _by_id(spec: Spec) -> Mapping[str, Case]:
-    """Return the cases of a spec by their ids: many are looked for, one after the other."""
     return {case.id: case for case in reversed([*cases(spec)])}
 
 
 def _check_pair(spec: Spec, source: DType, target: DType) -> None:
-    """Refuse a pair that is neither in the spec's lists nor among those that it asks besides."""
     if not is_listed(spec, source, target):
         hint = f"`convcheck show cases {spec.id}`"
         raise UsageError(f"{spec.id} has no case from {source} to {target}", hint=hint)
@@ -146,7 +142,6 @@ def _value(attribute: Attribute, word: str) -> Value:
 
 
 def _check(spec: Spec, name: str, value: Value, target: DType) -> None:
-    """Refuse an attribute that does not apply, and a value of which the spec says nothing."""
     attribute = next(a for a in spec.attributes if a.name == name)
     if not attribute.applies_to(target):
         hint = f"it applies to {', '.join(sorted(attribute.applies or ()))}"
@@ -157,7 +152,7 @@ def _check(spec: Spec, name: str, value: Value, target: DType) -> None:
 
 
 def _left_out(attribute: Attribute) -> tuple[Value, ...]:
-    """Return the word for an attribute that is left out, if it can be."""
+    """Return the word for an omitted attribute, if it can be omitted."""
     return (DEFAULT,) if attribute.stated and attribute.default is not None else ()
 
 

@@ -1,7 +1,7 @@
-"""Cases of whole calls in which all inputs but the first have one value: conversions of the first.
+"""Cases of whole calls with one value of each input but the first: conversions of the first.
 
-Such a case is asked element by element, like a cast, and all codes of its source can be asked. A
-backend is asked `Case.call`, with the values for the other inputs.
+They are tested element by element, with all codes of the source. A backend gets `Case.call` and the
+values of the other inputs.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from convcheck.rules.model import Case, Layout
 
 
 def fixes_all(layout: Layout) -> bool:
-    """Return whether a layout has a vector, and one element of each other input."""
+    """Return whether a layout has a vector and a scalar for each other input."""
     (_, first), *others = layout.shapes
     return bool(others) and len(first) == 1 and not any(dims for _, dims in others)
 
 
 def fixed_tensors(case: Case) -> list[Bits]:
-    """Return what a backend gets for the inputs that are fixed: tensors of one code, of rank 0.
-    Those of a chain are parts of its graph.
+    """Return the fixed inputs for a backend, tensors of rank 0.
+
+    Empty for a chain, whose graph contains them.
     """
     both = () if not case.fixed or case.is_pair else zip(case.inputs[1:], case.fixed, strict=True)
     return [

@@ -1,8 +1,7 @@
-"""`calls` of a spec file: which function of a library is the operator, and what it can be asked.
+"""Read `calls` of a spec file: the library function for an operator, and its cases.
 
-A library that runs no graphs has functions instead of operators, and none of the operator's
-attributes: each function does one thing, which may be what some attribute values say. `calls`
-names the function by runtime, and in `where` the questions that it answers:
+A library without graphs has functions without the operator's attributes, each for some attribute
+values. `calls` names the function by runtime, and the cases in `where`:
 
     calls:
       torch:
@@ -11,8 +10,8 @@ names the function by runtime, and in `where` the questions that it answers:
           - {to: float8e4m3fn, saturate: 1}
           - {from: float32, to: [float16, bfloat16], mode: any}
 
-A row holds for a case of its types (all, where it names none) whose every attribute has a value
-that the row names; a case without attributes needs a row without any. No `where` is one such row.
+A row matches a case of its types (all by default) whose attributes all have a value in the row. A
+case without attributes needs a row without any. No `where` means one empty row.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from convcheck.rules.source import Node
 
 
 def read_functions(node: Node | None, context: Context) -> dict[str, Calling]:
-    """Return the callings by runtime. Raises SpecError with file and line."""
+    """Return the functions by runtime. Raises SpecError."""
     return {
         runtime: _calling(entry, context)
         for runtime, entry in (node.items() if node else {}).items()
@@ -31,9 +30,9 @@ def read_functions(node: Node | None, context: Context) -> dict[str, Calling]:
 
 
 def why_not(spec: Spec | None, runtime: str, case: Case, types: str = "") -> str:
-    """Return why a runtime's function cannot be asked a case; '' where it can.
+    """Return why a runtime's function cannot run a case, '' if it can.
 
-    `types` is the runtime by whose names it calls its types, if these are not its own.
+    `types` is the runtime whose type names it uses, by default its own.
     """
     calling = spec.calls.get(runtime) if spec else None
     if calling is None:

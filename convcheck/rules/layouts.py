@@ -1,4 +1,4 @@
-"""Nodes -> the shapes and the combinations of types in which whole calls are asked."""
+"""Read the shapes and combinations of types of whole calls."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def read_layouts(
     variables: Sequence[str],
     types: Types,
 ) -> tuple[Layout, ...]:
-    """Return the layouts of a whole call's inputs. `attributes` are the operator's, `variables`
-    its type variables. Raises SpecError for an unknown input, attribute or variable.
+    """Return the layouts of a call's inputs. Raises SpecError for unknown names.
+
+    `attributes` and `variables` are the operator's attributes and type variables.
     """
     stated = {a.name: a for a in attributes if a.by_layout}
     layouts = []
@@ -47,7 +48,6 @@ def _value(attribute: Attribute, node: Node) -> Value:
 
 
 def _only(node: Node, variables: Sequence[str], types: Types) -> Only:
-    """Return what one entry of `only` says of type variables."""
     node.only(*variables)
     return tuple(
         (name, said.text() if said.value in variables else TypeNames(types.names(said)))
@@ -62,7 +62,7 @@ def _dim(node: Node) -> str:
 
 
 def read_combinations(node: Node | None, inputs: int, types: Types) -> tuple[tuple[str, ...], ...]:
-    """Return the combinations of input types that are asked with each output type."""
+    """Return the combinations of input types for each output type."""
     rows = []
     for row in node.elements() if node else ():
         words = tuple(e.word((*types.types, OUTPUT), "type") for e in row.elements())

@@ -1,4 +1,4 @@
-"""Spec files -> Catalog: `extends` resolved, every error with file, line and a hint."""
+"""Load spec files into a catalog and resolve `extends`."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ _KEYS = (
 )  # fmt: skip
 _HEAD = ("op", "version")
 DTYPES = "dtypes.yaml"
-CAUSES = "causes"  # the folder of wrong conversions, which are no specs
-OBSERVATIONS = "observations"  # the folder of what runtimes were seen to do: no specs either
-GRAPHS = "graphs"  # the folder of what runtimes say of their graphs
-MOST_EXTENDED = 100  # files, one by way of the other
+CAUSES = "causes"  # the folder of causes
+OBSERVATIONS = "observations"  # the folder of observed runtime behaviour
+GRAPHS = "graphs"  # the folder of runtimes' promises about graphs
+MOST_EXTENDED = 100  # files in a chain of `extends`
 SPECS_VARIABLE = "CONVCHECK_SPECS"
 
 
 def data_dir(name: str) -> Path:
-    """Find `specs`, `vectors` or `examples`: in an installed package, or beside it."""
+    """Return the path of `specs`, `vectors` or `examples`, in the package or next to it."""
     package = Path(convcheck.__file__).resolve().parent
     installed = package / "data" / name
     return installed if installed.is_dir() else package.parent / name
 
 
 def user_folders() -> list[Path]:
-    """Return the folders of a user's own spec files: those in the variable CONVCHECK_SPECS.
+    """Return the folders in CONVCHECK_SPECS.
 
-    The command line puts `--specs` and a pyproject's setting there, so that workers see them too.
+    The command line sets it from `--specs` and pyproject.toml, so workers see the same.
     """
     named = os.environ.get(SPECS_VARIABLE, "")
     return [Path(folder) for folder in named.split(os.pathsep) if folder]
@@ -59,35 +59,34 @@ def user_folders() -> list[Path]:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The types, and the specs by id in order of operator and version."""
+    """The types, and the specs by id, ordered by operator and version."""
 
     types: Types
-    #: A spec is read from its file, with those that it extends, when it is asked for.
+    #: specs are parsed on access
     specs: Mapping[str, Spec]
-    #: The ids of the specs that are not built in.
+    #: the ids of specs that are not built in
     own: tuple[str, ...] = ()
-    #: The folders that these are in.
+    #: the folders of those
     folders: tuple[Path, ...] = ()
 
     def only(self, ids: Iterable[str]) -> Catalog:
-        """Return a catalogue of all types and of these specs alone, which is quick to pickle."""
+        """Return a catalog of all types and these specs, which pickles fast."""
         return replace(self, specs={name: self.specs[name] for name in ids})
 
 
 @dataclass(frozen=True, eq=False)
 class _File:
     path: Path
-    shown: str  # as people know it
+    shown: str  # the name to show
     root: Path
 
     @cached_property
     def head(self) -> Node:
-        """The entries of the file up to its op and version."""
+        """The entries up to op and version."""
         return read_yaml(self.path, self.shown, _HEAD)
 
     @cached_property
     def node(self) -> Node:
-        """All of the file."""
         node = read_yaml(self.path, self.shown)
         node.only(*_KEYS)
         return node
@@ -95,13 +94,11 @@ class _File:
 
 @dataclass(frozen=True)
 class _Merged:
-    """A file with those that it extends merged in."""
-
     file: _File
     node: Node
-    #: The id of the spec that it extends, '' where it extends nothing.
+    #: the id of the parent, or ''
     parent: str = ""
-    #: How many it extends, one by way of the other.
+    #: the number of ancestors
     extended: int = 0
 
 
@@ -116,8 +113,6 @@ def _merged(file: _File, above: _Merged | None) -> _Merged:
 
 
 class _Specs(Mapping[str, Spec]):
-    """Specs by id, each built when it is asked for."""
-
     def __init__(self, types: Types, files: Sequence[_File]) -> None:
         self._types = types
         self._files = files
@@ -144,11 +139,12 @@ class _Specs(Mapping[str, Spec]):
         return name in self._by_id
 
     def __reduce__(self) -> tuple[object, ...]:
-        return dict, (dict(self),)  # elsewhere the files may be others
+        return dict, (dict(self),)  # files may differ elsewhere
 
     def _merged(self, file: _File) -> _Merged:
-        """Return a file with those that it extends merged in. Raises SpecError, the same for all
-        files that have the fault.
+        """Return a file merged with its ancestors.
+
+        Raises the same SpecError for all files with the fault.
         """
         chain: list[_File] = []
         at: _File | None = file
@@ -167,9 +163,7 @@ class _Specs(Mapping[str, Spec]):
         return self._resolved[file.path]
 
     def _parent(self, chain: Sequence[_File]) -> _File | None:
-        """Find the file that the last of a chain extends, if it does: best in its folders, of its
-        operator.
-        """
+        """Return the parent of a chain's last file, preferring its folder and its operator."""
         file = chain[-1]
         if (extends := file.node.get("extends")) is None:
             return None
@@ -189,12 +183,11 @@ class _Specs(Mapping[str, Spec]):
 
 
 def load(folders: Sequence[Path] = ()) -> Catalog:
-    """Return the built-in specs, and those of more folders (searched recursively for *.yaml).
+    """Return the built-in specs and those of more folders, searched recursively for *.yaml.
 
-    A folder may have a dtypes.yaml of its own, whose types and families add to the built-in ones.
-    Specs of these folders are all built at once, so that what is wrong with them is said first.
-    Raises SpecError: for every file that is no YAML or has unknown keys, else for every rule that
-    cannot be read.
+    A folder may have a dtypes.yaml with additional types and families. Specs of these folders are
+    parsed at once, to report their errors first. Raises SpecError for every invalid file, else for
+    every invalid rule.
     """
     built_in = data_dir("specs")
     files = [file for root in (built_in, *folders) for file in _files(root)]
@@ -208,7 +201,7 @@ def load(folders: Sequence[Path] = ()) -> Catalog:
 
 
 def _by_id(files: Sequence[_File]) -> dict[str, _File]:
-    """Index files by the id of their spec, in order. Raises SpecError for one that is twice."""
+    """Index files by the id of their spec. Raises SpecError for duplicates."""
     found: dict[str, _File] = {}
     for file in files:
         other = found.setdefault(name := _id(file.head), file)
@@ -243,7 +236,7 @@ def _merge_types(before: Node, node: Node) -> Node:
 
 
 def _shown(path: Path, root: Path) -> str:
-    """Return a file's name as people know it: specs/onnx/cast-19.yaml, or a path in a folder."""
+    """Return a file's name to show: specs/onnx/cast-19.yaml, or a path in a folder."""
     return f"{root.name}/{path.relative_to(root).as_posix()}"
 
 
@@ -276,7 +269,6 @@ def _id(node: Node) -> str:
 
 
 def _version(node: Node) -> str:
-    """Read the version; '' for an operator whose text has none."""
     version = node.get("version")
     if version and not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}", version.text()):
         raise version.error(f"{version.text()!r} is not a version", "write 21, or 0.2")
@@ -352,7 +344,7 @@ def _pairs(node: Node) -> tuple[tuple[str, str], ...]:
 
 
 def read_sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
-    """Return documents by key, and the sentence of each of which one alone is cited."""
+    """Return documents by key, and the sentence of those with a single one."""
     node.need("text", "the source of the operator's own text")
     sources, says = {}, {}
     for key, entry in node.items().items():
@@ -364,7 +356,7 @@ def read_sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
 
 
 def _said(entry: Node) -> str:
-    """Return the one sentence of a document that is cited, '' where several are."""
+    """Return the only cited sentence of a document, '' for several."""
     says, paraphrase = entry.get("says"), entry.get("paraphrase")
     if says and paraphrase:
         raise paraphrase.error("both `says` and `paraphrase`", "quote it, or tell it in your words")
@@ -374,7 +366,6 @@ def _said(entry: Node) -> str:
 
 
 def _glosses(node: Node | None) -> dict[str, Node]:
-    """Return the translations of sentences, by the sentence."""
     return {" ".join(key.split()): gloss for key, gloss in node.items().items()} if node else {}
 
 

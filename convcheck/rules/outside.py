@@ -1,4 +1,4 @@
-"""Nodes -> what a text leaves out or rules out, and is asked all the same: nothing is expected.
+"""Read `outside`: cases that a text excludes. They are tested, and nothing is expected.
 
 outside:
   - name: strings
@@ -7,8 +7,8 @@ outside:
     cite: "Casting to and from strings is not supported yet."
   - {name: no such type, from: float32, to: float32, values: {to: [0, 99, default]}, cite: …}
 
-An entry asks the pairs that are not in the lists of types; with `values`, the pairs that it names,
-under other values of attributes.
+An entry tests the pairs that the lists of types lack; with `values`, the pairs that it names, under
+other attribute values.
 """
 
 from __future__ import annotations
@@ -32,9 +32,7 @@ from convcheck.rules.source import Node
 
 
 def read_uncovered(root: Node, context: Context) -> tuple[Uncovered, ...]:
-    """Return what is asked outside the contract of a spec file's root node. Raises SpecError with
-    file and line.
-    """
+    """Return the excluded cases of a spec file's root node. Raises SpecError."""
     attributes = root.get("attributes")
     kinds = {
         name: attribute.need("type").text()
@@ -71,13 +69,12 @@ def _value(kind: str, node: Node) -> Value:
 
 
 def _rule(node: Node, context: Context) -> Rule:
-    """Return the rule that nothing is expected."""
     cite = read_cite(node.need("cite", "quote the sentence that leaves it out"), context)
     return rule_of_all(node.need("name").text(), Outcome("undefined"), cite, node.place)
 
 
 def pairs_outside(spec: Spec, entry: Uncovered) -> Iterator[tuple[DType, DType, Attributes]]:
-    """Return the pairs that an entry asks, each with the attribute values of its own."""
+    """Yield the pairs of an entry with their attribute values."""
     for source in entry.sources:
         for target in entry.targets:
             if not entry.values and not is_listed(spec, source, target):
@@ -87,18 +84,17 @@ def pairs_outside(spec: Spec, entry: Uncovered) -> Iterator[tuple[DType, DType, 
 
 
 def is_listed(spec: Spec, source: DType, target: DType) -> bool:
-    """Return whether a spec's lists have both types of a pair."""
+    """Return whether a spec's lists have both types."""
     lists = (spec.types[spec.inputs[0][1]], spec.types[spec.outputs[0][1]])
     return source in lists[0] and target in lists[1]
 
 
 def uncovered_by(spec: Spec, case: Case) -> Uncovered | None:
-    """Return what puts a case outside the contract, None where it is inside."""
+    """Return the exclusion of a case, None for none."""
     return next((entry for entry in spec.outside if _asks(spec, entry, case)), None)
 
 
 def _asks(spec: Spec, entry: Uncovered, case: Case) -> bool:
-    """Return whether an entry asks a case: of `pairs_outside`, this one alone."""
     source, target = case.inputs[0], case.outputs[0]
     if source not in entry.sources or target not in entry.targets:
         return False

@@ -1,4 +1,4 @@
-"""specs/graphs/*.yaml -> Promises: what runtimes say of the settings in which they take graphs."""
+"""Read what runtimes promise about their graphs."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from convcheck.rules.types import Types
 
 @dataclass(frozen=True)
 class Promise:
-    """What a runtime says of its graphs in some settings."""
+    """A promise of a runtime about its graphs in some settings."""
 
-    #: Option of the backend -> the values for which it says so.
+    #: backend option -> values
     when: tuple[tuple[str, tuple[str, ...]], ...]
-    #: Whether casts may be left out; else a graph gives what its nodes give one by one.
+    #: whether casts may be removed; otherwise graphs equal their nodes run one by one
     leaves_out: bool
-    #: The type in which floats in the middle may be held; '' where they have their own.
+    #: the type that may hold intermediate floats, or ''
     floats_as: str
-    #: The sentence.
+    #: the quoted sentence
     text: str
-    #: The document, its section, and when it was read.
+    #: title and section, with the date of access
     document: str
     place: Place
 
     @property
     def is_free(self) -> bool:
-        """Whether a graph may give something else than its nodes give one by one."""
+        """Whether a graph may differ from its nodes run one by one."""
         return self.leaves_out or bool(self.floats_as)
 
     def holds_of(self, setting: Sequence[tuple[str, str]]) -> bool:
-        """Return whether it is said of a setting."""
+        """Return whether the promise applies to a setting."""
         given = dict(setting)
         return all(given.get(name) in values for name, values in self.when)
 
 
 def promises_of(backend: str, types: Types) -> tuple[Promise, ...]:
-    """Return what a runtime says, given the backend's name. Raises SpecError."""
+    """Return the promises of a backend's runtime. Raises SpecError."""
     folder = data_dir("specs") / GRAPHS
     nodes = (
         read_yaml(path, f"specs/{GRAPHS}/{path.name}") for path in sorted(folder.glob("*.yaml"))

@@ -1,4 +1,4 @@
-"""Nodes -> rules: tables with their cells, readings, levels and citations."""
+"""Read rules: tables with cells, readings, levels and citations."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _RULE_KEYS = (
 )  # fmt: skip
 _CELL_KEYS = ("gives", "readings", "level", "cite", "round")
 ELSE = "else"
-OTHER = "other"  # in `when`: a value of the attribute outside its list
-PAIR = "pair"  # in `when`: whether source and destination are one of the listed `pairs`
+OTHER = "other"  # in `when`: an attribute value outside its list
+PAIR = "pair"  # in `when`: whether source and destination are in the listed `pairs`
 
 
 def read_rule(node: Node, context: Context) -> Rule:
-    """Return one rule. Raises SpecError with file and line."""
+    """Return a rule. Raises SpecError."""
     node.only(*_RULE_KEYS)
     level = read_level(node.need("level", "normative, implied, disputed or undefined"))
     cite = read_cite(node.need("cite", "every rule quotes the sentence it rests on"), context)
@@ -38,9 +38,9 @@ def read_rule(node: Node, context: Context) -> Rule:
 
 
 def read_rule_of(node: Node, context: Context, level: Level, cite: Cite) -> Rule:
-    """Return the rule of a node with a table, whose cells rest on `cite` unless they say more.
+    """Return the rule of a node with a table. `cite` is the default of its cells.
 
-    Raises SpecError with file and line.
+    Raises SpecError.
     """
     columns = _columns(node.get("columns"), context)
     width = len(columns[0][1]) if columns else 1
@@ -55,7 +55,7 @@ def read_rule_of(node: Node, context: Context, level: Level, cite: Cite) -> Rule
 
 
 def rule_of_all(name: str, outcome: Outcome, cite: Cite, place: Place) -> Rule:
-    """Return a rule of one row, with one outcome for everything."""
+    """Return a rule with one row and one outcome."""
     cell = Cell((outcome,), "undefined", cite, place, outcome.word)
     row = Row(ELSE, (cell,), place)
     return Rule(name, (), False, Rounding(), (), (row,), "undefined", cite, place)
@@ -64,8 +64,9 @@ def rule_of_all(name: str, outcome: Outcome, cite: Cite, place: Place) -> Rule:
 def read_condition(
     node: Node, context: Context
 ) -> tuple[tuple[tuple[str, frozenset[Value]], ...], bool]:
-    """Return what a condition names, each with the words that it may be; and whether it is for a
-    type to itself alone. Raises SpecError with file and line.
+    """Return the keys of a condition with allowed words, and whether it is for a type to itself.
+
+    Raises SpecError.
     """
     node.only("from", "to", PAIR, *context.attributes)
     conditions: list[tuple[str, frozenset[Value]]] = []

@@ -1,8 +1,7 @@
-"""YAML -> strings with places. No scalar is guessed at, nothing is executed, nothing is lost.
+"""Read YAML as strings with places.
 
-YAML's own typing turns `-0` into 0, `off` into False and `0x7e` into 126, and drops the first of
-two equal keys; so every scalar stays the string that was written, duplicate keys are refused, and
-so are tags and aliases, which a data file has no use for.
+YAML's typing turns `-0` into 0, `off` into False and `0x7e` into 126, and drops duplicate keys. So
+scalars stay strings, and duplicate keys, tags and aliases are errors.
 """
 
 from __future__ import annotations
@@ -21,27 +20,27 @@ from convcheck.wording import meant
 T = TypeVar("T")
 R = TypeVar("R")
 _DEEPEST = 20
-_TOO_DEEP = "maximum nesting depth"  # libyaml, which reads ahead, from 0.2.6 on: 1,000 levels
+_TOO_DEEP = "maximum nesting depth"  # from libyaml 0.2.6 on, after 1,000 levels
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 @dataclass(frozen=True)
 class Node:
-    """A YAML value: a string, a list or a mapping of nodes, with the place it stands at."""
+    """A YAML value: a string, a list or a mapping of nodes, with its place."""
 
     value: str | list[Node] | dict[str, Node]
     place: Place
-    #: Where each key of a mapping stands.
+    #: the place of each key of a mapping
     keys: dict[str, Place] | None = None
 
     def text(self) -> str:
-        """Return a scalar's string; raises SpecError for a list or mapping."""
+        """Return a scalar's string. Raises SpecError for a list or mapping."""
         if not isinstance(self.value, str):
             raise self.error(f"expected a word, found a {self.kind}", "quote it if it is one")
         return self.value
 
     def items(self) -> dict[str, Node]:
-        """Return a mapping's entries; raises SpecError for anything else."""
+        """Return a mapping's entries. Raises SpecError for anything else."""
         if not isinstance(self.value, dict):
             raise self.error(f"expected a mapping, found a {self.kind}", "write {key: value}")
         return self.value
@@ -51,12 +50,12 @@ class Node:
         return self.value if isinstance(self.value, list) else [self]
 
     def listed(self, key: str) -> list[Node]:
-        """Return the entries of the list under a key of a mapping, none where it is absent."""
+        """Return the entries of the list under a key, empty if absent."""
         found = self.get(key)
         return found.elements() if found else []
 
     def integer(self) -> int:
-        """Return a scalar as an integer. Raises SpecError for another word."""
+        """Return a scalar as an integer. Raises SpecError."""
         try:
             return int(self.text())
         except ValueError:
@@ -65,13 +64,13 @@ class Node:
             ) from None
 
     def flag(self) -> bool:
-        """Return whether a scalar is `yes`. Raises SpecError for what is not yes or no."""
+        """Return whether a scalar is `yes`. Raises SpecError unless it is yes or no."""
         if self.text() not in ("yes", "no"):
             raise self.error(f"expected yes or no, found {self.text()!r}", "write yes or no")
         return self.text() == "yes"
 
     def word(self, allowed: tuple[str, ...], what: str) -> str:
-        """Return a scalar. Raises SpecError where it is not one of the allowed words."""
+        """Return a scalar. Raises SpecError unless it is an allowed word."""
         if self.text() not in allowed:
             raise self.error(f"unknown {what} {self.text()!r}", meant(self.text(), allowed))
         return self.text()
@@ -86,18 +85,18 @@ class Node:
         return SpecError(message, place=self.place, hint=hint)
 
     def get(self, key: str) -> Node | None:
-        """Return an entry of a mapping, None where it is absent."""
+        """Return an entry of a mapping, None if absent."""
         return self.items().get(key)
 
     def need(self, key: str, hint: str = "") -> Node:
-        """Return an entry of a mapping. Raises SpecError where it is absent."""
+        """Return an entry of a mapping. Raises SpecError if absent."""
         found = self.get(key)
         if found is None:
             raise self.error(f"missing `{key}`", hint)
         return found
 
     def only(self, *allowed: str) -> None:
-        """Refuse unknown keys of a mapping, so that a misspelled one is not ignored."""
+        """Raise SpecError for unknown keys of a mapping."""
         if not (unknown := [key for key in self.items() if key not in allowed]):
             return
         places = self.keys or {}
@@ -110,7 +109,7 @@ class Node:
 
 
 def refuse(errors: Iterable[SpecError]) -> None:
-    """Raise what is wrong, if anything is: each fault once, though several files may have it."""
+    """Raise the distinct errors, if any."""
     flat = [e for error in errors for e in getattr(error, "errors", (error,))]
     found = list({str(error): error for error in flat}.values())
     if found:
@@ -118,7 +117,7 @@ def refuse(errors: Iterable[SpecError]) -> None:
 
 
 def read_all(read: Callable[[T], R], things: Iterable[T]) -> tuple[R, ...]:
-    """Return what is read of each thing. Raises SpecError for all that cannot be read."""
+    """Apply `read` to all things. Raises SpecError with all failures."""
     found: list[R] = []
     errors: list[SpecError] = []
     for thing in things:
@@ -131,17 +130,16 @@ def read_all(read: Callable[[T], R], things: Iterable[T]) -> tuple[R, ...]:
 
 
 def read_yaml(path: Path, name: str, head: Collection[str] = ()) -> Node:
-    """Return the root node of a YAML file; `name` is the file as places name it.
+    """Return the root node of a YAML file; `name` is used in places.
 
-    With `head` the file is read no further than it takes to find these keys of the root, and the
-    node has what was read. Raises SpecError with file and line for a file that cannot be read, a
-    syntax error, a duplicate key, a tag, an anchor or an alias.
+    With `head`, reading stops once the root has these keys. Raises SpecError for an unreadable
+    file, a syntax error, a duplicate key, a tag, an anchor or an alias.
     """
     return parse_yaml(yaml_text(path, name), name, head)
 
 
 def yaml_text(path: Path, name: str) -> str:
-    """Return the text of a YAML file. Raises SpecError where it cannot be read."""
+    """Return the text of a YAML file. Raises SpecError."""
     try:
         return read_text(path, MOST_OF_SPEC)
     except (OSError, UnicodeDecodeError) as error:
@@ -183,16 +181,14 @@ def _too_deep(place: Place) -> SpecError:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads a file's events into nodes. What is not allowed in a spec file is added to `faults`,
-    and reading goes on. A syntax error ends it: what follows could only be guessed.
-    """
+    """Builds nodes from YAML events and collects errors in `faults`. A syntax error ends it."""
 
     events: Iterator[yaml.Event]
     name: str
     faults: list[SpecError]
 
     def root(self, head: Collection[str]) -> Node:
-        """Return the root node, or with `head` as much of it as has these keys."""
+        """Return the root node; with `head`, stop once it has these keys."""
         next(self.events)  # the start of the stream
         if isinstance(next(self.events), yaml.StreamEndEvent):
             place = Place(self.name, 1)
@@ -210,7 +206,7 @@ class _Reader:
         self.faults.append(SpecError(message, place=place, hint=hint))
 
     def _place(self, event: yaml.Event) -> Place:
-        """Return where an event stands. An alias, an anchor and a tag are faults."""
+        """Return the place of an event. Aliases, anchors and tags are faults."""
         place = Place(self.name, event.start_mark.line + 1 if event.start_mark else 0)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             said = "anchors and aliases are not used in spec files"
@@ -221,7 +217,7 @@ class _Reader:
         return place
 
     def _node(self, event: yaml.Event, depth: int = 0) -> Node:
-        """Return the node that starts with an event; the rest of it is taken from the events."""
+        """Return the node that starts with an event, consuming its other events."""
         place = self._place(event)
         if depth > _DEEPEST:
             raise _too_deep(place)

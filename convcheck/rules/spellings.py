@@ -1,4 +1,4 @@
-"""Nodes -> the spellings of texts."""
+"""Read the spellings of texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from convcheck.rules.source import Node
 
 
 def read_spellings(node: Node | None) -> dict[str, Spelling]:
-    """Return the spellings. Raises SpecError for what is no regular expression."""
+    """Return the spellings. Raises SpecError for an invalid regular expression."""
     literals = {}
     for name, entry in node.items().items() if node else ():
         entry.only("matches", "such-as")

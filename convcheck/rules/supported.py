@@ -1,4 +1,4 @@
-"""Nodes -> what a text supports: pairs of types that are no product, and shapes."""
+"""Read the pairs of types and the shapes that a text supports."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from convcheck.wording import meant
 
 
 def read_pairs(node: Node | None, context: Context) -> Pairs | None:
-    """Return the supported pairs, one list of them or several for different attribute values:
-    `{when: {ATTRIBUTE: VALUES}, cite: SENTENCE, listed: {SOURCE: [DESTINATION, ...]}}`,
-    with `only: yes` in each where no other pair is asked.
+    """Return the supported pairs. Raises SpecError for unknown names.
 
-    Raises SpecError for an unknown type, attribute or value.
+    Format: `{when: {ATTRIBUTE: VALUES}, cite: SENTENCE, listed: {SOURCE: [DESTINATION, ...]}}`, or
+    a list of these, with `only: yes` in each to skip other pairs.
     """
     if node is None:
         return None
@@ -53,7 +52,7 @@ def _values(node: Node | None, context: Context) -> tuple[tuple[str, frozenset[s
 def read_shapes(shape: Node, context: Context) -> Shapes | None:
     """Return the supported shapes: `supported: {ranks: [1, 2], empty: no, cite: SENTENCE}`.
 
-    Raises SpecError for what is no rank.
+    Raises SpecError for an invalid rank.
     """
     shape.only("cite", "supported")
     node = shape.get("supported")

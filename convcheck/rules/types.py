@@ -1,4 +1,4 @@
-"""specs/dtypes.yaml -> DTypes and families of types."""
+"""Read types and families of types from dtypes.yaml."""
 
 from __future__ import annotations
 
@@ -22,23 +22,20 @@ _BOUNDS = {"exponent": (1, 11), "mantissa": (0, 52), "bias": (-2047, 2047)}
 
 @dataclass(frozen=True, eq=False)
 class Types:
-    """The known types by name, and the families of types, resolved to type names in order. It
-    equals itself alone.
-    """
+    """Types by name, and families as ordered type names. Compares by identity."""
 
     types: Mapping[str, DType]
-    #: Families -> their types, in order.
+    #: family -> types, in order
     sets: Mapping[str, tuple[str, ...]]
-    #: Families -> what reports call them.
+    #: family -> its name in reports
     called: Mapping[str, str]
 
     def names(self, node: Node, pseudo: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Resolve a word or list of types and families; raises SpecError for an unknown one."""
+        """Return the types of a word or list, with families expanded. Raises SpecError."""
         found = read_all(lambda element: self._members(element, pseudo), node.elements())
         return tuple(dict.fromkeys(name for members in found for name in members))
 
     def _members(self, node: Node, pseudo: tuple[str, ...]) -> tuple[str, ...]:
-        """Resolve one word."""
         word = node.text()
         if word in self.types or word in pseudo:
             return (word,)
@@ -48,9 +45,9 @@ class Types:
         raise node.error(f"unknown type {word!r}", meant(word, known))
 
     def folded(self, names: Iterable[str], known: Collection[str] | None = None) -> list[str]:
-        """Return names of types, a whole family by what it is called, the largest family first.
+        """Return type names, with whole families replaced by their name, largest first.
 
-        With only some `known` types, most of a family has to be known, and all that is.
+        With `known` types, a family counts if most of it is known and all of that is present.
         """
         left = dict.fromkeys(names)
         found: list[str] = []
@@ -65,7 +62,7 @@ class Types:
 
 
 def read_types(root: Node) -> Types:
-    """Return the types of a dtypes.yaml. Raises SpecError with file and line."""
+    """Return the types of a dtypes.yaml. Raises SpecError."""
     root.only("floats", "integers", "others", "sets", "called")
     types: dict[str, DType] = {}
     for kind, reader in (("floats", _float), ("integers", _integer), ("others", _other)):
@@ -125,6 +122,6 @@ def _sets(section: Node | None, types: Mapping[str, DType]) -> dict[str, tuple[s
     for name, node in section.items().items() if section else ():
         if name in types:
             raise node.error(f"{name!r} is a type already", "choose another name")
-        # Families are resolved in order, so a family may name those before it, and none itself.
+        # a family may name earlier families, but not itself
         sets[name] = Types(types, sets, {}).names(node)
     return sets

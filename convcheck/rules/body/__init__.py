@@ -1,6 +1,6 @@
-"""The bodies that a spec may have, each read by the file of its name.
+"""Read the body of a spec.
 
-A body that is not listed here does not exist; `semantics.body` and `vectors.body` have a list each.
+Every body is listed here, in `semantics.body` and in `vectors.body`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from convcheck.rules.context import Context
 from convcheck.rules.model import Body
 from convcheck.rules.source import Node
 
-# Body -> its reader, imported when used: a command that asks one operator reads one body.
+# Body -> its reader, imported on use, because most commands need only one.
 READERS: Mapping[str, str] = {
     "table": "convcheck.rules.body.table:read_table",
     "matrix": "convcheck.rules.body.matrix:read_matrix",
     "formula": "convcheck.rules.body.formula:read_formula",
     "steps": "convcheck.rules.body.steps:read_steps",
 }
-# Keys of a spec file, one a body; what has none of them is a table.
+# Keys of a spec file, one for each body. A file without any of them is a table.
 KEYS = tuple(name for name in READERS if name != "table")
 
 
 def read_body(root: Node, context: Context) -> Body:
-    """Return the body of a spec file's root node. Raises SpecError with file and line."""
+    """Return the body of a spec file's root node. Raises SpecError."""
     found = [key for key in KEYS if root.get(key)]
     if len(found) > 1:
         raise root.need(found[1]).error(

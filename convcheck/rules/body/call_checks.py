@@ -1,4 +1,4 @@
-"""What the checks of whole calls share: layouts, one output, and numbers as they are written."""
+"""Checks that the bodies of whole calls share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST = 1 << 16  # elements of a tensor, by the numbers in its layout
 
 
 def check_layouts(spec: Spec, node: Node, optional: Collection[str] = ()) -> None:
-    """Refuse layouts that leave out an input which is not optional, or are too large."""
+    """Raise SpecError for a layout that is too large or lacks a required input."""
     if spec.likes:
         raise node.need("type-only").error("every input of a whole call counts", "leave it out")
     if not spec.layouts:
@@ -39,7 +39,7 @@ def _sizes(layout: Layout, at: Node) -> None:
 
 
 def check_one_output(spec: Spec, node: Node) -> None:
-    """Refuse a body of one output beside more outputs, or none."""
+    """Raise SpecError unless a spec has exactly one output."""
     if len(spec.outputs) != 1:
         raise node.need("outputs").error(
             f"{plural(len(spec.outputs), 'output')} instead of 1", "NAME: TYPES"
@@ -53,7 +53,7 @@ def wrong_type(node: Node, variable: str, dtype: DType, said: str) -> SpecError:
 
 
 def check_numbers(words: Iterable[Node], types: Mapping[str, DType]) -> None:
-    """Refuse what is no number; one that some type cannot hold is not asked of that type."""
+    """Raise SpecError for words that are not numbers. Types that lack a number skip it."""
     wide = types["float64"].format
     assert not isinstance(wide, Text)  # noqa: S101
     for at in words:

@@ -1,29 +1,29 @@
-"""Nodes -> the formula body: how long a sequence is, what its elements are, under which readings.
+"""Read the formula body: length, elements and readings of a sequence.
 
     formula:
       length: max(ceil((stop - start) / step), 0)
       length-cite: …
       element: start + i * step          # i counts from 0
-      next: last + step                  # the running form: element 0, then `next` of the last
+      next: last + step                  # the recurrence: element 0, then `next`
       convert: {to-float: [nearest-even], to-integer: toward-zero, cite: …}
-      undefined:                         # what holds first decides
+      undefined:                         # the first that holds decides
         - {name: zero-step, when: step = 0, cite: …}
       rules:                             # the first whose `when` holds decides
         - name: float-output
           when: {to: float, any: float}
           level: normative
-          cite: …                        # of the elements, where none is rounded
-          agreed: implied                # the level where readings round, and to the same
-          differing: …                   # of what makes them differ
+          cite: …                        # on elements without rounding
+          agreed: implied                # the level if readings round and agree
+          differing: …                   # on why readings differ
           readings:
             - length: {in: [exact, float64]}
               element: {in: [exact, output], by: [product, recurrence]}
       calls: …                           # see convcheck.rules.body.formula_calls
 
-Each word of a list is a reading of its own, and the product of the lists is meant: of lengths,
-elements and conversions. `in` is the type that the arguments are converted to and that every
-operation is rounded to (`exact`, `output` or a type). `of: converted` starts from arguments
-converted to the output's type. `is` states another expression in place of the formula, to be named.
+Each word of a list is a reading. Readings combine lengths, elements and conversions. `in` is the
+type that arguments are converted to and operations are rounded to (`exact`, `output` or a type).
+`of: converted` starts from arguments converted to the output's type. `is` replaces the formula and
+needs a name.
 """
 
 from __future__ import annotations
@@ -64,24 +64,24 @@ NOT_SCALAR, NOT_FINITE, MINUS_ZERO = "not scalar", "not finite", "-0"
 OVERFLOW, ZERO = "overflow", "zero"
 PRODUCT, RECURRENCE = "product", "recurrence"
 _ZERO = re.compile(r"(\w+) = 0")
-_PLACING = ("before", "after")  # where a file that extends another puts it
+_PLACING = ("before", "after")  # for files that extend another
 _WAY_KEYS = ("in", "by", "of", "is", "name", "cite")
 
 
 @dataclass(frozen=True)
 class FormulaWay:
-    """One way to compute the length or the elements."""
+    """A way to compute the length or the elements."""
 
     expression: Expression
-    #: The type in which it is computed, 'exact' or 'output'.
+    #: the type of the computation, 'exact' or 'output'
     arithmetic: DType | str
-    #: Whether each element is made of the last one: a recurrence, not a product.
+    #: whether each element is computed from the previous one: a recurrence, not a product
     running: bool
-    #: Whether the arguments are converted to the output's type first.
+    #: whether arguments are converted to the output's type first
     converted: bool
-    #: The types that the expression converts to.
+    #: the types that the expression converts to
     conversions: tuple[DType, ...]
-    #: '' for a way that its other fields describe.
+    #: '' if the other fields describe it
     name: str
     cite: Cite
 
@@ -90,7 +90,7 @@ class FormulaWay:
         return hash((self.expression, self.arithmetic, self.running, self.converted, self.name))
 
     def __hash__(self) -> int:
-        """Return what is worked out once: much is kept by ways."""
+        """Return the cached hash, because many caches use these as keys."""
         return self._hash
 
     def __str__(self) -> str:
@@ -106,10 +106,9 @@ class Undefined:
 
     name: str
     #: 'not scalar', 'not finite' or '-0' (of any argument), 'overflow' (of an argument into an
-    #: integer output, or of any reading's computation), or 'zero' (of `argument` in the output's
-    #: type).
+    #: integer output, or in any reading), or 'zero' (`argument` in the output's type)
     when: str
-    #: The argument that is zero, '' for other conditions.
+    #: the argument that is zero, else ''
     argument: str
     level: Level
     cite: Cite
@@ -118,73 +117,72 @@ class Undefined:
 
 @dataclass(frozen=True)
 class Interval:
-    """The sentence that no element reaches an argument, the limit: where a sequence does, once it
-    is rounded, the one that ends before it is a reading, too.
+    """The sentence that no element reaches the limit.
+
+    If rounding lets a sequence reach it, ending before it is a reading.
     """
 
-    #: The argument that is not reached.
+    #: the argument that is not reached
     limit: str
-    #: The argument whose sign says on which side of the limit elements are.
+    #: the argument whose sign is the direction
     step: str
     cite: Cite
 
 
 @dataclass(frozen=True)
 class FormulaRule:
-    """How the cases of some types are computed."""
+    """How some types are computed."""
 
     name: str
     when: When
-    #: Where no element is rounded.
+    #: if no element is rounded
     level: Level
-    #: Where elements are rounded, and all readings round to the same.
+    #: if elements are rounded and all readings agree
     agreed: Level
-    #: The sentence on the elements.
+    #: on the elements
     cite: Cite
-    #: The sentence on what makes readings differ.
+    #: on the difference of readings
     differing: Cite
-    #: Whether an answer between the readings, an ulp more to either side, is tolerated.
+    #: whether an answer between the readings, widened by one ulp, is tolerated
     between: bool
-    #: A way to the length and a way to the elements for each.
+    #: length and elements of each reading
     readings: tuple[tuple[FormulaWay, FormulaWay], ...]
     place: Place
 
 
 @dataclass(frozen=True)
 class Formula(Body):
-    """The formula body. Expressions are over the inputs' names; see the module's docstring."""
+    """The formula body. Expressions use the inputs' names."""
 
     name = "formula"
-    #: The inputs' names, in order.
     arguments: tuple[str, ...]
-    #: The number of elements.
+    #: the number of elements
     length: Expression
-    #: The sentence on the number of elements.
+    #: on the number of elements
     length_cite: Cite
-    #: Element `i`.
+    #: element `i`
     element: Expression
-    #: The next element, of `last`; None where there is no running form.
+    #: the element after `last`; None without a recurrence
     next: Expression | None
-    #: The rounding modes of conversions to float types, each a reading.
+    #: the rounding modes of conversions to floats, each a reading
     to_float: tuple[str, ...]
-    #: The rounding mode of conversions to integer types.
+    #: the rounding mode of conversions to integers
     to_integer: str
-    #: The sentence on conversions.
+    #: on conversions
     convert_cite: Cite
-    #: What no element reaches, None where a text has no such sentence.
+    #: None if the text has no such sentence
     interval: Interval | None
-    #: The conditions in order; the first that holds decides.
+    #: the first that holds decides
     undefined: tuple[Undefined, ...]
-    #: The rules in order; the first for the types decides.
+    #: the first rule for the types decides
     rules: tuple[FormulaRule, ...]
-    #: The calls worth asking.
     asked: AskedCalls
-    #: The text's own examples.
+    #: examples of the text
     examples: tuple[FormulaExample, ...]
     place: Place
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check that scalars of numbers make one output, and that the calls asked are numbers."""
+        """Check that numeric scalars give one output and that the listed calls are numbers."""
         check_layouts(spec, node)
         if at := node.get("rules"):
             raise at.error("a formula does not use these rules", "write them under `formula`")
@@ -206,8 +204,6 @@ class Formula(Body):
 
 @dataclass(frozen=True)
 class _Scope:
-    """What the readings of a rule need to know."""
-
     arguments: tuple[str, ...]
     context: Context
     length: Expression
@@ -223,7 +219,7 @@ def _words_asked(node: Node) -> Iterator[Node]:
 
 
 def read_formula(root: Node, context: Context) -> Formula:
-    """Return the formula of a spec file's root node. Raises SpecError with file and line."""
+    """Return the formula of a spec file's root node. Raises SpecError."""
     node = root.need("formula")
     node.only(
         "length", "length-cite", "element", "next", "convert", "interval", "undefined", "rules",

@@ -1,10 +1,10 @@
-"""Nodes -> which calls a formula is asked, and the calls that its text has as examples.
+"""Read the calls to test and the examples of a formula.
 
 calls:
   limit: stop                        # the argument that the sequence does not reach
   lists:
-    - listed: [[0, 5, 1]]            # asked as they are
-      around: [[0, 3, 1]]            # and with the limit a unit in the last place off
+    - listed: [[0, 5, 1]]            # tested as they are
+      around: [[0, 3, 1]]            # also with the limit one ulp off
     - when: {to: bfloat16}
       listed: [[0, 261, 1]]
     - shape: [1]                     # the arguments are tensors, not scalars
@@ -24,15 +24,15 @@ from convcheck.rules.source import Node
 
 @dataclass(frozen=True)
 class When:
-    """Types for which something holds: of the output, of all inputs, of any (None: all types)."""
+    """A condition on types; None allows all."""
 
-    #: Of the output.
+    #: on the output
     to: TypeNames | None = None
     all: TypeNames | None = None
     any: TypeNames | None = None
 
     def holds(self, inputs: Sequence[DType], output: DType) -> bool:
-        """Return whether a case is of these types."""
+        """Return whether the condition allows these types."""
         names = {dtype.name for dtype in inputs}
         return (
             (self.to is None or output.name in self.to)
@@ -43,35 +43,33 @@ class When:
 
 @dataclass(frozen=True)
 class CallList:
-    """Arguments of calls, as decimals: asked as they are, or around a whole number of steps."""
+    """Arguments of calls, as decimals."""
 
     when: When
-    #: Rows of one decimal an argument, asked as they are.
+    #: rows of arguments to test as they are
     listed: tuple[tuple[str, ...], ...]
     around: tuple[tuple[str, ...], ...]
-    #: The shape of each argument: () for scalars.
+    #: () for scalars
     shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class AskedCalls:
-    """The calls worth asking; `limit` is the argument that the sequence does not reach."""
+    """The calls to test; `limit` is the argument that the sequence does not reach."""
 
     limit: str
-    #: Lists of calls, each for some types.
     lists: tuple[CallList, ...]
 
 
 @dataclass(frozen=True)
 class FormulaExample:
-    """An example of the text: these inputs, of these types, give this sequence."""
+    """An example of the text: inputs and the resulting sequence."""
 
     inputs: tuple[DType, ...]
-    #: The output's type.
     output: DType
-    #: The arguments as words, in the order of the inputs.
+    #: the arguments as words
     x: tuple[str, ...]
-    #: The elements as words.
+    #: the elements as words
     gives: tuple[str, ...]
     place: Place
 
@@ -85,7 +83,7 @@ def read_when(node: Node | None, context: Context) -> When:
 
 
 def read_asked(node: Node, arguments: Sequence[str], context: Context) -> AskedCalls:
-    """Return the calls worth asking. Raises SpecError."""
+    """Return the calls to test. Raises SpecError."""
     node.only("limit", "lists")
     limit = node.need("limit").word(tuple(arguments), "input")
     lists = node.need("lists").elements()

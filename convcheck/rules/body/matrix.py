@@ -1,19 +1,19 @@
-"""`matrix` of a spec file: the type that two inputs have in common, a cell for each pair.
+"""Read `matrix` of a spec file: the common type of two inputs, a cell for each pair.
 
     matrix:
-      names: openvino                        # types are spelled as this runtime spells them
-      refused-unless: {promote_unsafe: true} # what `!` in a cell means
-      targets: {$u64: u64_integer_promotion_target}  # a type that an attribute names
+      names: openvino                        # type names of this runtime
+      refused-unless: {promote_unsafe: true} # allows what `!` marks
+      targets: {$u64: u64_integer_promotion_target}  # the type named by an attribute
       tables:
         - name: promotion
-          triangle:                          # columns in the order of the rows
+          triangle:                          # columns ordered as rows
             i8: [ i8 ]
             u8: [ i16!, u8 ]
-          cells:                             # the first that names a pair rules it
+          cells:                             # the first entry with a pair applies
             - {of: [fixed, fixed], level: normative, cite: "...", refused: {cite: "..."}}
 
-`T` is the common type; `T!` is that too, but refused unless the attributes allow it; `T|T!` may be
-either. A `square` is for a table in which the two inputs have parts, which `ranks` in `when` names.
+`T` is the common type. `T!` is refused unless the attributes allow it. `T|T!` may be either. A
+`square` distinguishes the two inputs, by `ranks` in `when`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from convcheck.rules.source import Node
 from convcheck.rules.types import RUNTIMES
 from convcheck.wording import meant, plural
 
-RANKS = ("dimensioned", "scalar")  # a rank other than 0, and rank 0
+RANKS = ("dimensioned", "scalar")  # nonzero rank, and rank 0
 REFUSED = "refused"
 _CELL = re.compile(r"(\$?[a-z0-9]+)(!?)(?:\|(\$?[a-z0-9]+)!)?")
 _RULING_KEYS = ("level", "cite", "accepted", "refused", "disputed")
@@ -38,7 +38,7 @@ _RULING_KEYS = ("level", "cite", "accepted", "refused", "disputed")
 
 @dataclass(frozen=True)
 class Ruling:
-    """The level and the sentence that a cell's answer rests on."""
+    """The level and the citation of a cell."""
 
     level: Level
     cite: Cite
@@ -46,7 +46,7 @@ class Ruling:
 
 @dataclass(frozen=True)
 class CellReading:
-    """A reading of a cell: its name ('' for the only one), and whether the pair is refused."""
+    """A reading of a cell: accept or refuse."""
 
     name: str
     refused: bool
@@ -55,76 +55,75 @@ class CellReading:
 
 @dataclass(frozen=True)
 class CellAnswer:
-    """What a cell answers: in one reading, or in two that are disputed."""
+    """The answer of a cell: one reading, or two disputed ones."""
 
     ruling: Ruling
-    #: One reading, or two: 'accept' and 'refuse'.
+    #: 'accept' and 'refuse' if disputed
     readings: tuple[CellReading, ...]
 
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """The common type of a pair: a type's name, or a target such as '$u64'."""
+    """The common type of a pair."""
 
-    #: The common type's name, or a target such as '$u64'.
+    #: the type's name, or a target such as '$u64'
     gives: str
-    #: The answer where the attributes allow everything.
+    #: the answer if the attributes allow everything
     free: CellAnswer
-    #: The answer where they do not.
+    #: the answer otherwise
     guarded: CellAnswer
-    #: As it is written in the spec file.
+    #: as written in the spec file
     text: str
     place: Place
 
 
 @dataclass(frozen=True)
 class MatrixTable:
-    """A table of a matrix: a triangle, or a square where the two inputs have parts."""
+    """A table of a matrix: a triangle, or a square with ranks."""
 
     name: str
-    #: Attributes -> the values under which the table is tried.
+    #: attribute -> values for which the table applies
     when: tuple[tuple[str, frozenset[Value]], ...]
-    #: Of a square: the row is the input of the first rank, the column that of the second.
-    #: Empty for a triangle, which has each pair once, in either order.
+    #: For a square: rows are inputs of the first rank, columns of the second. Empty for a triangle,
+    #: which has each pair once.
     ranks: tuple[str, ...]
-    #: The types of the rows, in order.
     types: tuple[str, ...]
-    #: (row type, column type) -> its cell.
+    #: (row type, column type) -> cell
     cells: Mapping[tuple[str, str], MatrixCell]
     place: Place
 
 
 @dataclass(frozen=True)
 class MatrixExample:
-    """An example of the text: inputs, in a layout ('' for any), give this type, or REFUSED."""
+    """An example of the text: the type that inputs in a layout ('' for any) give, or REFUSED."""
 
     inputs: tuple[str, ...]
     layout: str
     attributes: Attributes
-    #: The common type's name, or REFUSED.
+    #: the common type's name, or REFUSED
     gives: str
     place: Place
 
 
 @dataclass(frozen=True)
 class Matrix(Body):
-    """Tables tried in order, and what their cells refer to."""
+    """Tables in order, and what their cells refer to."""
 
     name = "matrix"
     gives_types = True
-    #: Attributes and the values with which what `!` marks is not refused.
+    #: attribute values that allow what `!` marks
     refused_unless: tuple[tuple[str, str], ...]
-    #: '$u64' -> the attribute that names the type.
+    #: '$u64' -> the attribute that names the type
     targets: Mapping[str, str]
-    #: Types by their names in the cells.
+    #: type by its name in cells
     named: Mapping[str, DType]  # types by the spelling of the spec's runtime
-    #: The tables in order; the first that has a pair decides it.
+    #: the first table with a pair decides it
     tables: tuple[MatrixTable, ...]
-    #: The text's own examples.
+    #: examples of the text
     examples: tuple[MatrixExample, ...]
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check that there are two inputs and two outputs, and layouts with both inputs."""
+        """Check for two inputs, two outputs, and layouts with both inputs."""
         check_layouts(spec, node)
         for key, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
             if len(tensors) != 2:
@@ -136,8 +135,6 @@ class Matrix(Body):
 
 @dataclass(frozen=True)
 class _Names:
-    """How the words of a matrix are read."""
-
     named: Mapping[str, DType]
     targets: Mapping[str, str]
     context: Context
@@ -151,7 +148,6 @@ class _Names:
         return self.named[word].name
 
     def family(self, node: Node) -> frozenset[str]:
-        """Return the types that a word or a list of them names, families included."""
         found: set[str] = set()
         for element in node.elements():
             members = self.context.types.sets.get(element.text())
@@ -160,12 +156,13 @@ class _Names:
 
 
 def read_matrix(node: Node, context: Context) -> Matrix:
-    """Return the matrix of a spec file from its root. Raises SpecError with file and line."""
+    """Return the matrix of a spec file's root node. Raises SpecError."""
     body = node.need("matrix")
     body.only("names", "refused-unless", "targets", "tables")
     runtime = body.need("names", "whose spelling of types is used").word(RUNTIMES, "runtime")
     named: dict[str, DType] = {}
-    for dtype in context.types.types.values():  # a user's type does not take a name from these
+    # a user's type does not override the name of a built-in one
+    for dtype in context.types.types.values():
         named.setdefault(dtype.name_in(runtime), dtype)
     named.pop("", None)
     names = _Names(named, _targets(body.get("targets"), context), context)
@@ -178,7 +175,7 @@ def read_matrix(node: Node, context: Context) -> Matrix:
 
 
 def _used(names: _Names, tables: Sequence[MatrixTable]) -> dict[str, DType]:
-    """Return those of the types that the tables, or values of a target's attribute, name."""
+    """Return the types that the tables or a target's attribute values name."""
     values = {v for name in names.targets.values() for v in names.context.attributes[name]}
     cells = {cell.gives for table in tables for cell in table.cells.values()}
     used = cells.union(*(table.types for table in tables))

@@ -1,4 +1,4 @@
-"""The body of a spec whose output is computed in steps: arithmetic, and conversions by a rule.
+"""Read the steps body: arithmetic and conversions.
 
     steps:
       lines:
@@ -16,22 +16,22 @@
       back: EXPRESSION
       back: {of: NAME, be: EXPRESSION}
 
-The last line is the output. `with` names an input that a question may leave out, `for` the outputs
-that an expression is for; nothing of an `exact` line is rounded. Of `branches`, the first one whose
-condition holds gives the line. Expressions may have attributes whose values are whole numbers. A
-conversion is by one rule, or by all of them; what it gets is first taken `as` a type. A reading
-says where results are rounded: by default after each operation, to the type of the first input;
-`in` names another type, by that type, by an attribute's value, as that of an input or of the
-output, or says that nothing is rounded; `once` lines whose expression is rounded as a whole;
-`narrow` lines whose result is rounded to the type of the first input all the same; `operands`
-inputs that are rounded first; `round` the mode of ``round(x)``, nearest-even by default; by
-`near-ties`, what was rounded to a wider type than the first input's, and is within one ulp of a tie
-of ``round(x)``, leaves the output open; what is exact is converted `as` a type. `along`
-names the attributes that say which axis of the first input a vector goes along, and how often each
-element of a tensor of its rank is repeated there. `values` names a conversion: where the other
-inputs have certain values, the output is one of those of its type. `back` is the first input that
-brings the last line, which is named like the output, to a value; or another line, whose rounding is
-what is asked.
+The last line is the output. `with` names an optional input, `for` the outputs of an expression. An
+`exact` line has no rounding. The first of `branches` whose condition holds gives the line.
+Expressions may use attributes with integer values. A conversion follows one rule, or all; its
+operand is reinterpreted with `as`.
+
+A reading says where results are rounded: by default after each operation, to the type of the first
+input. `in` is another type: by the first input's type, by an attribute's value (`by`), that of an
+input or the output (`of`), or `exact`. `once` lists lines that are rounded only at the end,
+`narrow` lines that are also rounded to the type of the first input, `operands` inputs that are
+rounded first. `round` is the mode of ``round(x)``. With `near-ties: open`, the output is undefined
+if an operand of ``round(x)`` was rounded to a wider type than the first input's and is within one
+ulp of a tie.
+
+`along` names the attributes for axis and block size by which other inputs broadcast to the first.
+`values` names a conversion: for certain inputs the output must be a value of its type. `back`
+inverts the last line, or another one, for the first input.
 """
 
 from __future__ import annotations
@@ -78,68 +78,64 @@ NEAREST = "nearest-even"
 CONDITIONS = ("<= 0", "not finite", "= -0", "is nan", "not 0")
 OUTPUT, EXACTLY = "output", "exact"
 _TO = "output, or {ATTRIBUTE: {VALUE: TYPE}}"
-Words = tuple[tuple[str, str], ...]  # input -> a value as it is written
+Words = tuple[tuple[str, str], ...]  # input -> its value as written
 Sizes = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Branch:
-    """What a line is where a condition holds."""
+    """A condition and the line's value under it."""
 
-    #: Of the names that the line may use.
     condition: Condition
-    #: The line there.
     be: Expression
 
 
 @dataclass(frozen=True)
 class StepsLine:
-    """A line: an expression, or the conversion of what an earlier line gave."""
+    """A line: an expression, or the conversion of an earlier line."""
 
     name: str
-    #: The expression; None for a conversion.
+    #: None for a conversion
     be: Expression | None
-    #: The input that the expression has besides those always there, '' for none.
+    #: the optional input of the expression, or ''
     needs: str
-    #: The expression where that input is left out.
+    #: the expression without that input
     otherwise: Expression | None
-    #: The line or input that is converted, '' for an expression.
+    #: the line or input to convert, '' for an expression
     source: str
-    #: The rule that it is converted by.
+    #: the rule of the conversion
     rule: str
-    #: The attribute that names the type it is converted to.
+    #: the attribute that names the target type
     to: str
-    #: Values of that attribute -> types.
+    #: values of that attribute -> types
     targets: tuple[tuple[str, DType], ...]
     place: Place
-    #: The outputs that the expression is for, None for all.
+    #: the outputs of the expression, None for all
     only: TypeNames | None = field(default=None, metadata=LATER)
-    #: The expression for other outputs.
+    #: the expression for other outputs
     elsewhere: Expression | None = field(default=None, metadata=LATER)
-    #: Whether nothing of it is rounded.
+    #: whether it has no rounding
     exact: bool = field(default=False, metadata=LATER)
-    #: What a value to convert is taken as, to odd where it is between two values of that type;
-    #: None for the type that the reading calculates in.
+    #: the type that the operand is rounded to, to odd; None for the type of the reading's
+    #: arithmetic
     taken_as: DType | None = field(default=None, metadata=LATER)
-    #: What its result goes through, by a cause alone.
+    #: hops of the result, set by a cause
     through: tuple[Hop, ...] = field(default=(), metadata=LATER)
-    #: The types that its expression converts to, by a cause alone.
+    #: the types that its expression converts to, set by a cause
     conversions: tuple[DType, ...] = field(default=(), metadata=LATER)
-    #: What the line is in place of its expression: the first one whose condition holds.
+    #: the first whose condition holds replaces the expression
     branches: tuple[Branch, ...] = field(default=(), metadata=LATER)
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """Every expression that the line may compute, those of conditions among them."""
+        """All expressions of the line, with those of conditions."""
         found = [self.be, self.otherwise, self.elsewhere]
         for branch in self.branches:
             found += [branch.condition.left, branch.condition.right, branch.be]
         return tuple(one for one in found if one)
 
     def for_output(self, output: DType, *, given: bool) -> StepsLine:
-        """Return the line of a question: for one type of the output, and with the input that it
-        needs or without it.
-        """
+        """Return the line for an output type, with or without its optional input."""
         if self.be is None or (self.only is None and not self.needs):
             return self
         if self.only is not None and output.name not in self.only:
@@ -149,39 +145,39 @@ class StepsLine:
 
 @dataclass(frozen=True)
 class StepsReading:
-    """Where results are rounded; see the module's docstring."""
+    """A reading: where results are rounded."""
 
     name: str
-    #: The type of the first input -> the type that operations are done in.
+    #: type of the first input -> type of operations
     within: tuple[tuple[str, DType], ...]
-    #: Lines whose expression is rounded once, as a whole.
+    #: lines that are rounded once at the end
     once: frozenset[str]
-    #: Lines whose result is rounded to the type of the first input.
+    #: lines that are rounded to the type of the first input
     narrow: frozenset[str]
     cite: Cite
     place: Place
-    #: The type in which operations are done whatever the types are.
+    #: the type of operations for all inputs
     fixed: DType | None = field(default=None, metadata=LATER)
-    #: Whether they are done exactly.
     exact: bool = field(default=False, metadata=LATER)
-    #: The input, or the output, in whose type they are done; '' for the first input.
+    #: the input or output with the type of operations; '' for the first input
     of: str = field(default="", metadata=LATER)
-    #: The attribute whose value names the type in which they are done, where it is given.
+    #: the attribute that names the type of operations
     by: str = field(default="", metadata=LATER)
-    #: Values of that attribute -> types.
+    #: values of that attribute -> types
     named: tuple[tuple[str, DType], ...] = field(default=(), metadata=LATER)
-    #: The inputs that are rounded to that type first.
+    #: the inputs that are rounded first
     operands: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: The mode by which ``round(x)`` gives a whole number.
+    #: the mode of ``round(x)``
     whole: str = field(default=NEAREST, metadata=LATER)
-    #: Whether what was rounded to a wider type, and is near a tie of ``round(x)``, is left open.
+    #: whether a value rounded to a wider type near a tie of ``round(x)`` is undefined
     open_near_ties: bool = field(default=False, metadata=LATER)
-    #: As what an exact value is converted, where the line does not say it.
+    #: source type of exact values, unless the line has one
     taken_as: DType | None = field(default=None, metadata=LATER)
 
     def type_for(self, case: Case, types: Mapping[str, DType]) -> DType | None:
-        """Return the type in which operations are done, None where they are exact. `types` are
-        those of the inputs and the output by name.
+        """Return the type of operations, None for exact.
+
+        `types` are those of the inputs and the output by name.
         """
         value = case.attribute(self.by) if self.by else None
         if value is not None and value != DEFAULT:
@@ -194,21 +190,21 @@ class StepsReading:
 
 @dataclass(frozen=True)
 class OpenElements:
-    """Elements of which a text leaves open what they become: by the value of an input there."""
+    """Elements that a text leaves undefined, by the value of an input."""
 
     name: str
     input: str
-    #: One of CONDITIONS.
+    #: one of CONDITIONS
     condition: str
-    #: An input or the output -> the types that it has; it is said of no question without it.
+    #: input or output -> types; other questions are not affected
     where: tuple[tuple[str, TypeNames], ...]
     cite: Cite
     place: Place
-    #: Whether no more is left open than the sign of an output that is zero.
+    #: whether only the sign of a zero output is free
     sign_only: bool = field(default=False, metadata=LATER)
 
     def is_said_of(self, types: Mapping[str, DType]) -> bool:
-        """Return whether it is said of a question; `types` are those of its inputs and output."""
+        """Return whether it applies to these types of inputs and output."""
         return self.input in types and all(
             name in types and types[name].name in known for name, known in self.where
         )
@@ -216,11 +212,11 @@ class OpenElements:
 
 @dataclass(frozen=True)
 class ValuesOf:
-    """The conversion to whose type the output has to belong, where inputs have certain values."""
+    """The values that the output may have for certain inputs."""
 
-    #: The name of its line.
+    #: the line of the conversion to their type
     line: str
-    #: The input -> its value.
+    #: input -> its value
     where: Words
     cite: Cite
     place: Place
@@ -228,38 +224,35 @@ class ValuesOf:
 
 @dataclass(frozen=True)
 class Along:
-    """How the tensors after the first meet it: the attributes that say so."""
+    """The attributes that define how other inputs broadcast to the first."""
 
-    #: The attribute that names an axis of the first input.
+    #: the attribute for an axis of the first input
     axis: str
-    #: Its value where it is left out.
+    #: the axis if that is omitted
     default: int
-    #: The attribute that says how often each element is repeated there, '' for none.
+    #: the attribute for the block size, or ''
     block: str
 
     def of(self, attributes: Attributes) -> tuple[int, int]:
-        """Return the axis and the size of a block, 0 for no blocks, under attribute values."""
+        """Return axis and block size under attribute values, 0 for no blocks."""
         said = {name: value for name, value in attributes if value != DEFAULT}
         return int(said.get(self.axis, self.default)), int(said.get(self.block, 0))
 
 
 @dataclass(frozen=True)
 class Outside:
-    """Layouts, types of the first input and attribute values that a text leaves out: of a case
-    that has one of them nothing is expected.
-    """
+    """Layouts, types of the first input and attribute values that a text excludes."""
 
     name: str
-    #: The names of the layouts.
     layouts: frozenset[str]
     types: TypeNames
-    #: Attribute -> values as they are written.
+    #: attribute -> values as written
     values: tuple[tuple[str, frozenset[str]], ...]
     cite: Cite
     place: Place
 
     def has(self, layout: Layout, case: Case) -> bool:
-        """Return whether a case is one of these."""
+        """Return whether a case is excluded."""
         said = dict(case.attributes)
         return (
             layout.name in self.layouts
@@ -270,74 +263,72 @@ class Outside:
 
 @dataclass(frozen=True)
 class StepsExample:
-    """An example: inputs as words, or their shapes alone; what they give, as words or a shape."""
+    """An example: inputs and outputs as words, or their shapes only."""
 
-    #: The names of the inputs' types; of the first alone, where it tells the others.
+    #: the types of the inputs, or of the first if it implies the others
     types: tuple[str, ...]
-    #: The layout's name.
     layout: str
     attributes: Attributes
     shapes: tuple[tuple[str, Sizes], ...]
-    #: Inputs -> their elements as words, in C order.
+    #: input -> its elements as words, in C order
     values: tuple[tuple[str, tuple[str, ...]], ...]
-    #: The output's elements as words, or its dimensions.
+    #: the output's elements as words, or its dimensions
     gives: tuple[str, ...]
     place: Place
-    #: The name of the output's type, '' where the inputs tell it.
+    #: the output's type, '' if the inputs imply it
     to: str = ""
 
 
 @dataclass(frozen=True)
 class Steps(Body):
-    """A steps body; see the module's docstring."""
+    """A steps body."""
 
     name = "steps"
-    #: The lines in order; the last is the output.
+    #: the last is the output
     lines: tuple[StepsLine, ...]
-    #: The ways to round that the text leaves open.
+    #: the roundings that the text allows
     readings: tuple[StepsReading, ...]
-    #: Where no operation rounds, and what is converted is a value of that type.
+    #: if no operation rounds and conversions are exact
     level: Level
-    #: Where something is rounded, and all readings agree.
+    #: if something is rounded and all readings agree
     agreed: Level
     cite: Cite
-    #: Whether a zero output may have either sign.
+    #: whether a zero output may have either sign
     free_zero: bool
-    #: Whether an output that is not finite is undefined.
+    #: whether a non-finite output is undefined
     free_rest: bool
-    #: What a text leaves out, and is asked all the same.
+    #: cases that the text excludes but that are tested
     outside: tuple[Outside, ...]
-    #: Values of the inputs after the first, each set asked with all that is worth asking.
+    #: sets of the other inputs, each tested with all data
     ask: tuple[Words, ...]
-    #: Sets that leave little defined, each asked with a few values.
+    #: sets that leave most undefined, each tested with little data
     ask_little: tuple[Words, ...]
-    #: Examples of the text, or worked out by hand.
+    #: examples of the text, or computed by hand
     examples: tuple[StepsExample, ...]
     place: Place
-    #: Elements that a text leaves open.
+    #: elements that a text leaves undefined
     undefined: tuple[OpenElements, ...] = field(default=(), metadata=LATER)
-    #: How tensors meet the first one, None where they broadcast to it.
+    #: None if inputs broadcast
     along: Along | None = field(default=None, metadata=LATER)
-    #: The first input that brings the last line to a value; None where the lines tell it.
+    #: the inverse of the last line for the first input, if it cannot be derived
     back: Expression | None = field(default=None, metadata=LATER)
-    #: The line that `back` brings to a value, '' for the last one.
+    #: the line that `back` inverts, '' for the last
     back_of: str = field(default="", metadata=LATER)
-    #: The attributes that lines compute with.
+    #: the attributes that lines compute with
     numbers: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: The operator that turns the output back, '' for none, and its inputs after the first with
-    #: those here that have the same values.
+    #: the inverse operator, or '', and its other inputs -> the inputs here with the same values
     undone_by: tuple[str, tuple[tuple[str, str], ...]] = ("", ())
-    #: The outputs after the first, each of one element: lines that are the same for all elements.
+    #: the scalar outputs after the first
     others: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: The inputs after the first of which the least and the greatest codes are asked, too.
+    #: the other inputs to test at the ends of their types
     extremes: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: The smallest and the largest element of tensors that are asked, of a spec of one input.
+    #: minimum and maximum of test tensors, for a spec of one input
     ends: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)
-    #: Of what the output has to be one of the values, None where nothing is said of it.
+    #: the values that the output may have, None for all
     values: ValuesOf | None = field(default=None, metadata=LATER)
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check that lines of floats lead to one output, in layouts that broadcast."""
+        """Check that numeric lines lead to one output, in layouts that broadcast."""
         check_layouts(spec, node, {line.needs for line in self.lines})
         body = node.need("steps")
         self._check_others(node)
@@ -367,7 +358,7 @@ class Steps(Body):
         check_numbers((word for row in body.listed("ends") for word in row.elements()), types)
 
     def _check_others(self, node: Node) -> None:
-        """Refuse an output after the first that is no line, or differs from element to element."""
+        """Raise SpecError for a further output that is not a constant line."""
         same = constant_lines(self.lines)
         for name in self.others:
             if name not in same:
@@ -377,9 +368,7 @@ class Steps(Body):
 
 
 def constant_lines(lines: Sequence[StepsLine]) -> frozenset[str]:
-    """Return the lines that are the same for all elements: the first input is in them only as the
-    largest or the smallest of all.
-    """
+    """Return the lines that are constant over elements: the first input is only reduced."""
     found: set[str] = set()
     for line in lines:
         names = (varying_names(expression) for expression in line.expressions)
@@ -390,7 +379,7 @@ def constant_lines(lines: Sequence[StepsLine]) -> frozenset[str]:
 
 
 def _meets(layout: Layout, at: Node, along: Along | None) -> None:
-    """Refuse a layout in which an input cannot be brought to the shape of the first one."""
+    """Raise SpecError for a layout whose inputs do not broadcast to the first along the axis."""
     if along is None:
         _broadcasts(layout, at)
         return
@@ -409,12 +398,12 @@ def _meets(layout: Layout, at: Node, along: Along | None) -> None:
 
 
 def _blocks(size: str, block: int) -> str:
-    """Return how many blocks an axis has; '?' for a letter, which no layout may have there."""
+    """Return the number of blocks of an axis; '?' for a letter, which is not allowed."""
     return str(-(-int(size) // block)) if size.isdigit() else "?"
 
 
 def _broadcasts(layout: Layout, at: Node) -> None:
-    """Refuse a layout in which an input cannot be brought to the shape of the first one."""
+    """Raise SpecError for a layout whose inputs do not broadcast to the first."""
     (first, shape), *others = layout.shapes
     for name, dims in others:
         ends = zip(reversed(dims), reversed(shape), strict=False)
@@ -426,7 +415,7 @@ def _broadcasts(layout: Layout, at: Node) -> None:
 
 
 def read_steps(node: Node, context: Context) -> Steps:
-    """Return the steps of a spec file's root node. Raises SpecError with file and line."""
+    """Return the steps of a spec file's root node. Raises SpecError."""
     inputs = list(node.need("inputs").items())
     body = node.need("steps")
     body.only(
@@ -469,7 +458,7 @@ def read_steps(node: Node, context: Context) -> Steps:
 
 
 def _numbers(inputs: Sequence[str], context: Context) -> list[str]:
-    """Return the attributes that an expression may name: all their values are whole numbers."""
+    """Return the attributes that an expression may use: all their values are integers."""
     return [
         name
         for name, values in context.attributes.items()
@@ -478,7 +467,6 @@ def _numbers(inputs: Sequence[str], context: Context) -> list[str]:
 
 
 def _used(lines: Sequence[StepsLine], back: Expression | None) -> frozenset[str]:
-    """Return the names that expressions use."""
     expressions = [*(one for line in lines for one in line.expressions), *([back] if back else [])]
     return frozenset().union(*map(names_in, expressions))
 
@@ -486,7 +474,7 @@ def _used(lines: Sequence[StepsLine], back: Expression | None) -> frozenset[str]
 def _back(
     node: Node | None, known: Sequence[str], lines: Sequence[str]
 ) -> tuple[str, Expression | None]:
-    """Return the line that is brought to a value, '' for the last one, and by what."""
+    """Return the line that `back` inverts, '' for the last, and the inverse."""
     if node is None:
         return "", None
     if isinstance(node.value, str):
@@ -553,7 +541,6 @@ def _end(node: Node) -> tuple[str, str]:
 
 
 def _along(node: Node | None, root: Node) -> Along | None:
-    """Return the attributes that say how tensors meet the first input, which layouts give."""
     if node is None:
         return None
     node.only("axis", "block")
@@ -607,7 +594,7 @@ def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Cont
 
 
 def read_branch(node: Node, known: Sequence[str]) -> Branch:
-    """Return a branch over names. Raises SpecError with file and line."""
+    """Return a branch. Raises SpecError."""
     node.only("if", "be")
     condition = parse_condition(node.need("if", "EXPRESSION <= EXPRESSION"), known)
     return Branch(condition, parse_expression(node.need("be"), known))
@@ -668,7 +655,6 @@ def _reading(
 
 
 def _named(node: Node, context: Context) -> tuple[str, tuple[tuple[str, DType], ...]]:
-    """Return an attribute, and the types that its values name."""
     [(name, types)] = node.items().items()
     return name, tuple((value, _type(t, context)) for value, t in types.items().items())
 

@@ -1,4 +1,4 @@
-"""A table body: the spec's own rules, each a table, convert one input element by element."""
+"""The table body: the rules of the spec convert one input element by element."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from convcheck.rules.source import Node
 
 @dataclass(frozen=True)
 class Tables(Body):
-    """The body of a spec that has no other: what decides is the rules of the spec."""
+    """The body of a spec whose rules decide."""
 
     name = "table"
     whole_calls = False
-    #: The text's own examples.
+    #: examples of the text
     examples: tuple[TableExample, ...]
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check that one input is converted; another may be there to give the output its type."""
+        """Check that one input is converted; others may only give the output its type."""
         if at := node.get("layouts"):
             raise at.error("a table converts elements, in any shape", "layouts are for whole calls")
         if len(spec.outputs) > 1:
@@ -41,7 +41,7 @@ class Tables(Body):
 
 
 def read_table(root: Node, context: Context) -> Tables:
-    """Return the table body of a spec file's root node. Raises SpecError with file and line."""
+    """Return the table body of a spec file's root node. Raises SpecError."""
     return Tables(tuple(_example(entry, context) for entry in root.listed("examples")))
 
 
