@@ -1,1 +1,1 @@
-"""Why a backend answers as it does: wrong conversions that give every answer of a case."""
+"""Find the causes of wrong answers: wrong conversions that explain every answer of a case."""

@@ -1,4 +1,4 @@
-"""Which wrong answers a cause gives alone that explains a case only together with another one."""
+"""Find the wrong answers that one of two causes explains alone."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from convcheck.semantics.evaluate import evaluate
 def given_alone(
     search: Search, case: Case, groups: Sequence[Group], fits: Sequence[Names]
 ) -> tuple[tuple[str, Names], ...]:
-    """Return for each failing group, by its digest, which of the causes that fit together give its
-    example alone.
-    """
+    """Return the causes that explain the example of each failing group alone, by its digest."""
     names = tuple(dict.fromkeys(name for fit in fits if len(fit) > 1 for name in fit))
     failing = [group for group in groups if group.verdict in FAILURES and group.examples]
     shown = [one for group in failing if isinstance(one := group.examples[0], Example)]

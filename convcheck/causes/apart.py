@@ -1,8 +1,8 @@
-"""Causes that fit -> a few inputs on which they differ, and some more, to be put to the backend.
+"""Find inputs that discriminate between causes, and hold-out inputs.
 
-What the first do not tell apart, no input of the boundary tier tells apart, nor a code half-way
-between two of the edge tier, nor one that carries to a power of two below the normal numbers, nor
-any code of a source of up to 16 bits.
+The search covers all codes of sources of up to 16 bits. For wider sources it covers the boundary
+tier, codes half-way between edge inputs, and codes that carry to a power of two below the normal
+numbers.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from convcheck.vectors.binades import boundaries_of
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.texts import text_inputs
 
-_WHOLE = 16  # bits of a source of which every code is looked at
-_CHUNK = 1 << 14  # inputs that are looked at together
-_KEPT = 32  # pairs of types of which these are kept
-_EACH = 3  # inputs that are asked for two causes
-_SPELLED = 1 << 10  # inputs that are looked at where each has to be spelled
-_ASKED = 1 << 10  # inputs at boundaries that are asked although no causes are told apart by them
-_AROUND = 6  # codes at a boundary and next to it, of both signs
-_OTHER_SEED = 1  # of texts at other places than the vectors
-_ASKED_TEXTS = 1 << 7  # the same on the way from or to a text
+_WHOLE = 16  # up to this number of bits, every code of a source is searched
+_CHUNK = 1 << 14  # inputs in a batch
+_KEPT = 32  # pairs of types in a cache
+_EACH = 3  # inputs to tell two causes apart
+_SPELLED = 1 << 10  # inputs to search if each must be spelled
+_ASKED = 1 << 10  # hold-out inputs at boundaries
+_AROUND = 6  # codes at a boundary and next to it, in both signs
+_OTHER_SEED = 1  # for texts that differ from the vectors
+_ASKED_TEXTS = 1 << 7  # hold-out inputs from or to text
 
 
 def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:
-    """Return inputs that a rule decides and to which wrong conversions give different answers."""
+    """Return defined inputs for which programs give different answers."""
     left, found = list(combinations(range(len(programs)), 2)), []
     for codes in _chunks(case) if left else ():
         points = points_of(case, codes)
@@ -65,8 +65,9 @@ def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:
 def unseen_inputs(
     spec: Spec, case: Case, program: Program, seen: Bits, types: Sequence[Format]
 ) -> Bits:
-    """Return inputs that are none of the `seen` ones, and of which a rule and a wrong conversion
-    both say what becomes: at notable numbers of all types, at boundaries and between these.
+    """Return hold-out inputs: not `seen`, and defined by the rules and the program.
+
+    They lie at landmarks of all types, at boundaries and between them.
     """
     if case.outside:
         return seen[:0]
@@ -79,7 +80,6 @@ def unseen_inputs(
 
 
 def _chunks(case: Case) -> Iterator[Bits]:
-    """Yield the inputs that are looked at."""
     every = _every(case.inputs[0].format, case.outputs[0].format)
     starts = () if case.outside else range(0, len(every), _CHUNK)
     yield from (every[i : i + _CHUNK] for i in starts)
@@ -87,9 +87,7 @@ def _chunks(case: Case) -> Iterator[Bits]:
 
 @lru_cache(_KEPT)
 def _spread_out(source: Format, target: Format, types: tuple[Format, ...]) -> Bits:
-    """Return what is asked besides the vectors: boundaries, or a part of what is looked at; codes
-    that lie between those of the edge tier; and notable numbers of some types.
-    """
+    """Return hold-out candidates: boundaries, codes between edge inputs, and landmarks of types."""
     if isinstance(source, Text):
         return spread(text_inputs(target, "edge", _OTHER_SEED)[0], _ASKED_TEXTS)
     if isinstance(target, Text):
@@ -102,9 +100,7 @@ def _spread_out(source: Format, target: Format, types: tuple[Format, ...]) -> Bi
 
 @lru_cache(_KEPT)
 def _notable(source: Numeric, types: tuple[Format, ...]) -> Codes:
-    """Return codes at notable numbers of some types, and next to these: at the ends of their range
-    and next to zero, with the midpoints there.
-    """
+    """Return codes at and next to the range ends and smallest values of types, with midpoints."""
     numbers = []
     for fmt in types:
         if isinstance(fmt, Float):
@@ -117,15 +113,14 @@ def _notable(source: Numeric, types: tuple[Format, ...]) -> Codes:
 
 
 def _boundaries(source: Numeric, target: Float) -> Codes:
-    """Return codes at some rounding boundaries in all binades, and next to these."""
     finer, _, last = boundaries_of(target)
-    step = last * _AROUND // _ASKED | 1  # odd: by turns a value and a midpoint between two
+    step = last * _AROUND // _ASKED | 1  # odd, so values and midpoints alternate
     magnitudes = np.array(range(0, last + 1, step), np.uint64)
     return around(source, decode_magnitudes(finer, magnitudes))
 
 
 def spread(bits: Bits, most: int) -> Bits:
-    """Return so many inputs at most, spread over all of them."""
+    """Return at most `most` inputs, evenly spread."""
     if len(bits) <= most:
         return bits
     return bits[np.linspace(0, len(bits) - 1, most).astype(np.intp)]
@@ -133,9 +128,6 @@ def spread(bits: Bits, most: int) -> Bits:
 
 @lru_cache(_KEPT)
 def _every(source: Format, target: Format) -> Bits:
-    """Return the inputs that are looked at: all codes of a narrow source, else the inputs of the
-    boundary tier, what lies between those of the edge tier, and what carries to a power of two.
-    """
     if isinstance(source, Text):
         return text_inputs(target, "boundary", 0)[0]
     if isinstance(target, Text):
@@ -148,8 +140,9 @@ def _every(source: Format, target: Format) -> Bits:
 
 
 def _carrying(source: Numeric, target: Float) -> Codes:
-    """Return codes next to the numbers below the least normal one that would carry to a power of
-    two if they had as many bits as a normal number.
+    """Return codes next to numbers below the least normal that carry to a power of two.
+
+    They would carry with the precision of a normal number.
     """
     wide = replace(target, exponent=11, bias=1023)
     lowest = max(target.lowest_exponent + wide.bias, 1)
@@ -161,8 +154,9 @@ def _carrying(source: Numeric, target: Float) -> Codes:
 
 @lru_cache(_KEPT)
 def _amid(source: Numeric, target: Format) -> Codes:
-    """Return, of a wide source, the codes half-way between neighbours of the edge tier: vectors are
-    at boundaries and next to them, and a cause may be wrong of what lies between.
+    """Return the codes half-way between adjacent edge inputs of a wide source.
+
+    Vectors only lie at and next to boundaries.
     """
     if source.bits <= _WHOLE:
         return np.zeros(0, source.storage)
@@ -171,20 +165,19 @@ def _amid(source: Numeric, target: Format) -> Codes:
 
 
 def _decided(spec: Spec, case: Case, codes: Bits) -> Mask:
-    """Return which inputs a rule decides."""
     readings = evaluate(spec, case, codes).readings
     return reduce(np.logical_and, map(_decides, readings))
 
 
 def _decides(reading: Reading) -> Mask:
-    """Return where one answer, or one of a few, is right."""
+    """Return a mask of defined elements."""
     return np.asarray((reading.patterns != UNDEFINED) & (reading.patterns != REFUSED))
 
 
 def _differ(case: Case, codes: Bits, one: Reading, other: Reading) -> Mask:
-    """Return where both are decided, and no answer is right for both."""
+    """Return a mask of defined elements without a common right answer."""
     target = case.outputs[0].format
-    if isinstance(target, Text):  # of which several have one meaning
+    if isinstance(target, Text):  # several texts may have one meaning
         source = case.inputs[0].format
         alike = matching(one, other.codes, target, source, codes)
         differ = ~(alike | matching(other, one.codes, target, source, codes))

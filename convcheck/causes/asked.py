@@ -1,7 +1,4 @@
-"""What is asked of a case with what is due: which causes, planted in it, answer some of it wrongly.
-
-Inputs and calls are told apart here alone.
-"""
+"""Find the planted causes that inputs or calls of a case catch."""
 
 from __future__ import annotations
 
@@ -38,12 +35,12 @@ from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.calls import expecting
 from convcheck.vectors.model import CallSet, VectorSet
 
-_ELEMENTS = 1 << 12  # of calls that are computed at a time
-_SHOWN = 3  # elements of a tensor that are named
+_ELEMENTS = 1 << 12  # elements of calls in a batch
+_SHOWN = 3  # elements of a tensor to show
 
 
 class Caught(NamedTuple):
-    """How many answers of a cause are wrong, and the place of the first."""
+    """The number of wrong answers under a cause, and the index of the first."""
 
     wrong: int
     first: int
@@ -53,27 +50,25 @@ NONE = Caught(0, -1)
 
 
 class Asked(Protocol):
-    """Inputs or calls of a case, with what is due."""
+    """Inputs or calls of a case, with expectations."""
 
     def caught(self, cause: Cause) -> Caught:
-        """Return which answers under a cause are wrong; none where it has no meaning for the case,
-        or changes nothing.
-        """
+        """Return the wrong answers under a cause, none if it does not apply."""
         ...
 
     def shows(self, cause: Cause) -> bool:
-        """Return whether a cause differs from the rules: by their first reading, or where they
-        leave all open.
+        """Return whether a cause differs from the first reading, or decides what the rules leave
+        open.
         """
         ...
 
     def in_words(self, place: int) -> str:
-        """Return an input, or a call in short."""
+        """Return an input or a call in words."""
         ...
 
 
 def asked_of(spec: Spec, vectors: VectorSet | CallSet) -> list[Asked]:
-    """Return vectors as they are asked, a part of calls at a time."""
+    """Return vectors, with calls in batches."""
     if isinstance(vectors, VectorSet):
         return [AskedInputs.of(spec, vectors.case, vectors.inputs[0])]
     return [
@@ -85,9 +80,7 @@ def asked_of(spec: Spec, vectors: VectorSet | CallSet) -> list[Asked]:
 
 
 def asked_calls(spec: Spec, calls: CallSet, more: Sequence[Call]) -> Iterator[Asked]:
-    """Yield other calls than those of a case, part by part: what is due of them is worked out when
-    they are looked at.
-    """
+    """Yield further calls in batches, with lazy expectations."""
     known = set(map(_content, calls.calls))
     others = tuple(call for call in more if _content(call) not in known)
     for part in _slices(others):
@@ -95,7 +88,6 @@ def asked_calls(spec: Spec, calls: CallSet, more: Sequence[Call]) -> Iterator[As
 
 
 def _slices(calls: Sequence[Call]) -> Iterator[slice]:
-    """Yield parts of calls with so many elements."""
     start, size = 0, 0
     for i, call in enumerate(calls):
         size += call[0].size
@@ -115,22 +107,22 @@ def _content(call: Call) -> tuple[tuple[tuple[int, ...], bytes], ...]:
 
 @dataclass(frozen=True)
 class AskedInputs:
-    """Inputs of a case that is asked element by element."""
+    """Inputs of an elementwise case."""
 
     spec: Spec
     case: Case
     points: Points
     due: Expected
-    #: What the programs that were looked at get wrong, by what they say.
+    #: meaning of a program -> result
     _known: dict[Hashable, Caught] = field(default_factory=dict, compare=False)
 
     @staticmethod
     def of(spec: Spec, case: Case, bits: Bits) -> AskedInputs:
-        """Return inputs with what the rules expect of them."""
+        """Return inputs with their expectations."""
         return AskedInputs(spec, case, points_of(case, bits), evaluate(spec, case, bits))
 
     def caught(self, cause: Cause) -> Caught:
-        """Return which answers under a cause are wrong."""
+        """Return the wrong answers under a cause."""
         program = self._program(cause)
         if program is None:
             return NONE
@@ -141,11 +133,11 @@ class AskedInputs:
         return self._known[program.meaning]
 
     def in_words(self, place: int) -> str:
-        """Return an input."""
+        """Return an input in words."""
         return shown(self.points.source, entry_word(self.points.bits[place]))
 
     def shows(self, cause: Cause) -> bool:
-        """Return whether some answer under a cause is wrong, or it answers what is left open."""
+        """Return whether an answer is wrong, or decides what the rules leave open."""
         program = self._program(cause)
         if program is None:
             return False
@@ -158,23 +150,21 @@ class AskedInputs:
         return compile_wrong(self.spec, self.case, (cause,)) if mine else None
 
     def wrong(self, program: Program) -> list[Mask]:
-        """Return which answers of a wrong conversion are wrong, under each reading."""
+        """Return a mask of wrong answers under each reading."""
         given = readings_at(program, self.points)[0]
         return [self._wrong(given, due) for due in self.due.readings]
 
     def _wrong(self, given: Reading, due: Reading) -> Mask:
         source, target = self.points.source, self.points.target
         right = matching(due, given.codes, target, source, self.points.bits)
-        if not isinstance(target, Text):  # whose spelling is always compared
+        if not isinstance(target, Text):  # a spelling is always compared
             right |= (given.patterns == due.patterns) & (due.patterns != EXACT)
         refused = given.patterns == REFUSED
         wrong = ~np.where(refused, may_refuse(self.case, due), right)
         return np.asarray(wrong & (given.patterns != UNDEFINED))
 
     def _fewest(self, wrong: Sequence[Mask]) -> int:
-        """Return how many answers are wrong under the readings of which most are right: a reading
-        holds for a rule as a whole.
-        """
+        """Return the number of wrong answers under the best reading of each rule."""
         rules = [(decision.rule, decision.readings) for decision in self.due.decisions]
         numbers = {rule: number for number, rule in enumerate(dict.fromkeys(rules))}
         of = np.array([numbers[rule] for rule in rules])[self.due.rows]
@@ -194,20 +184,18 @@ class AskedCalls:
         self.calls = calls
         self._edits: Edits = wrong_calls(spec, calls.case, calls.calls)
         self._known: dict[Hashable, list[int]] = {}
-        #: What the rules themselves get wrong in a machine's integers.
+        #: the errors of the unedited rules in machine integers
         self._unedited = [self._wrong(made) for made in self._edits(())]
 
     def caught(self, cause: Cause) -> Caught:
-        """Return which calls are answered wrongly under a cause, by the reading of the rules by
-        which most are.
-        """
+        """Return the wrong calls under a cause, for the reading with the most."""
         made = map(self._wrong, self._edits((cause,)))
         some = (wrong for wrong in made if wrong and wrong not in self._unedited)
         most = max(some, key=len, default=[])
         return Caught(len(most), most[0]) if most else NONE
 
     def shows(self, cause: Cause) -> bool:
-        """Return whether some call is answered wrongly under a cause, by the first reading."""
+        """Return whether a call is wrong under the first reading."""
         made = next(iter(self._edits((cause,))), None)
         numbers = range(len(self.calls))
         return bool(made and any(is_wrong(self.calls, i, made.answer(i)) for i in numbers))
@@ -220,12 +208,12 @@ class AskedCalls:
         return self._known[made.key]
 
     def in_words(self, place: int) -> str:
-        """Return a call in short."""
+        """Return a call in words."""
         return call_in_short(self.calls.case, self.calls.calls[place])
 
 
 def call_in_short(case: Case, call: Call) -> str:
-    """Return the inputs of a call, of a tensor the shape and the first elements."""
+    """Return the inputs of a call: the shape and first elements of each tensor."""
     said = []
     for dtype, tensor in zip(case.inputs, call, strict=True):
         words = [_spelled(dtype.format, word) for word in tensor.reshape(-1)[:_SHOWN].tolist()]
@@ -240,7 +228,7 @@ def _spelled(fmt: Format, word: Word) -> str:
 
 
 def is_wrong(calls: CallSet, i: int, given: CallReading | None) -> bool:
-    """Return whether an answer to call `i` is judged wrong, whatever stands where it is open."""
+    """Return whether an answer to call `i` is wrong for all values of its undefined elements."""
     if given is None:
         return False
     due = calls.expected[i]
@@ -259,9 +247,6 @@ def _is_judged_wrong(calls: CallSet, i: int, given: CallReading) -> bool:
 
 
 def _filled(given: CallReading, due: CallReading) -> CallReading | None:
-    """Return an answer with what is due in the place of elements that are not said: of all answers
-    that it may be the one that is closest to a reading; None where that has another form.
-    """
     pairs = list(zip(given.outputs, due.outputs, strict=False))
     if len(due.outputs) != len(given.outputs) or any(a.shape != b.shape for a, b in pairs):
         return None

@@ -1,4 +1,4 @@
-"""Causes of whole calls that fit -> a few on which they differ, and some besides the vectors."""
+"""Find calls that discriminate between causes, and hold-out calls."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from convcheck.vectors.body import calls_of
 from convcheck.vectors.calls import expecting
 from convcheck.vectors.model import CallSet
 
-_EACH = 2  # calls that are named for two causes
-_SEEDS = (0, 1)  # by which the calls are made that are looked at
-_UNSEEN = 10  # elements that are asked besides the vectors, for each of these
-_TURNS = 24  # times that other data is made of the vectors
-_STEP = 2  # codes from those of a vector to others near it: the next ones may be asked as well
-_PARTS = 13  # of the way between two codes: a prime number, so that no midpoint is asked again
+_EACH = 2  # calls to tell two causes apart
+_SEEDS = (0, 1)  # seeds of the calls to search
+_UNSEEN = 10  # hold-out elements for each element of the vectors
+_TURNS = 24  # variations of the vectors' data
+_STEP = 2  # codes from a vector's data to a variation; adjacent codes may be vectors too
+_PARTS = 13  # of the distance between codes; prime, so that no midpoint recurs
 
 
 def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> list[Call]:
-    """Return calls to which wrong implementations give different answers."""
+    """Return calls for which wrong implementations give different answers."""
     calls = [call for seed in _SEEDS for call in calls_of(spec, case, "edge", seed)[0]]
     edits = wrong_calls(spec, case, calls)
     made = [one for fit in fits for one in list(edits(tuple(fit)))[:1]]
@@ -47,8 +47,9 @@ def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> li
 
 
 def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
-    """Return calls of a case that are none of those asked, of ten times as many elements, and of
-    which the rules say what becomes: with other data, near that of the vectors and between it.
+    """Return defined hold-out calls, with data near and between those of the vectors.
+
+    They have about ten times as many elements.
     """
     size = compile_calls(spec, asked.case).size
     sizes = list(map(size, asked.calls))
@@ -69,8 +70,9 @@ def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
 
 
 def _others(spec: Spec, asked: CallSet) -> Iterator[Call]:
-    """Yield the calls asked with other data; before these, if all data are single numbers, calls by
-    another seed.
+    """Yield the calls with other data.
+
+    If all data are single numbers, start with calls of another seed.
     """
     if all(len(np.unique(call[0])) == 1 for call in asked.calls):
         yield from calls_of(spec, asked.case, "boundary", _SEEDS[1])[0]
@@ -80,7 +82,6 @@ def _others(spec: Spec, asked: CallSet) -> Iterator[Call]:
 
 
 def _near(case: Case, call: Call, step: int) -> Call:
-    """Return a call with other data, a few codes from that which there is, and else as it is."""
     data, others = cast(Codes, call[0]), call[1:]
     bits = cast(Numeric, case.inputs[0].format).bits
     moved = (data.astype(np.uint64) + np.uint64(step)) & np.uint64((1 << bits) - 1)
@@ -88,7 +89,6 @@ def _near(case: Case, call: Call, step: int) -> Call:
 
 
 def _amid(call: Call, turn: int) -> Call:
-    """Return a call with other data, between the codes that there are, and else as it is."""
     data, others = cast(Codes, call[0]), call[1:]
     codes = np.unique(data)
     following = codes[np.minimum(np.searchsorted(codes, data) + 1, len(codes) - 1)]
@@ -112,7 +112,6 @@ def _differing(one: WrongCall, other: WrongCall, count: int) -> list[int]:
 
 
 def _differ(one: WrongCall, other: WrongCall, i: int) -> bool:
-    """Return whether both say what a call gives, and no answer is both."""
     a, b = one.answer(i), other.answer(i)
     return _is_said(a) and _is_said(b) and _content(a) != _content(b)
 
@@ -124,10 +123,9 @@ def _is_said(given: CallReading | None) -> TypeGuard[CallReading]:
 
 
 def _content(given: CallReading) -> object:
-    """Return all of an answer that can be compared."""
     return given.pattern, tuple(map(_of_output, given.outputs))
 
 
 def _of_output(output: ExpectedOutput) -> object:
-    codes = np.where(output.patterns == EXACT, output.codes, 0)  # any NaN is any NaN
+    codes = np.where(output.patterns == EXACT, output.codes, 0)  # NaNs are equal
     return output.dtype.name, output.shape, codes.tobytes(), output.patterns.tobytes()

@@ -1,4 +1,4 @@
-"""Causes are tried on the answers to whole calls, refusals and shapes included."""
+"""Try causes on the answers to whole calls, including refusals and shapes."""
 
 from __future__ import annotations
 
@@ -29,31 +29,29 @@ from convcheck.semantics.expected_calls import (
 )
 from convcheck.vectors.model import CallSet
 
-_WRONG = 4  # wrong answers that a cause has to give before it is tried on all
-_BESIDES = 10  # answers of all, likewise
+_WRONG = 4  # wrong answers to explain before all are tried
+_BESIDES = 10  # answers of all kinds, likewise
 Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class CallTrial:
-    """Calls of a case with what came of them."""
+    """Calls of a case with their answers."""
 
     spec: Spec
     calls: CallSet
     answers: CallAnswers
-    #: The numbers of the calls that are judged.
+    #: indices of the judged calls
     index: Index
-    #: How many elements of the answer to each are judged, and how many are wrong.
+    #: elements of each answer that are judged, and that are wrong
     sizes: Index
     counts: Index
-    #: How many of the calls are vectors; the others are further ones.
+    #: the number of calls that are vectors; the others are hold-out
     first: int = 0
 
     @staticmethod
     def of(catalog: Catalog, calls: CallSet, answers: CallAnswers) -> CallTrial | None:
-        """Return what there is to try: None where nothing is wrong, or something else than an
-        answer to a call is.
-        """
+        """Return the trial, None if nothing is wrong or a call failed as a whole."""
         if answers.declined is not None:
             if not is_refusal(calls, answers.declined):
                 return None
@@ -64,7 +62,7 @@ class CallTrial:
         return trial if trial.wrong and not answers.faults else None
 
     def with_more(self, more: CallSet, got: CallAnswers) -> CallTrial:
-        """Return the trial with further calls: one reading has to give the answers to all."""
+        """Return the trial with further calls. One reading must explain all."""
         counts = np.array(_counts(more, got), np.intp).reshape(-1, 3)
         index, sizes, wrong = counts.T
         index = index + len(self.calls)
@@ -90,29 +88,29 @@ class CallTrial:
 
     @property
     def beside(self) -> int:
-        """How many elements are wrong of the further calls."""
+        """The number of wrong elements in further calls."""
         return int(self.counts[self.first :].sum())
 
     @property
     def right(self) -> Mask:
-        """Which of the judged calls were answered right."""
+        """Mask of the judged calls with right answers."""
         return np.asarray(self.counts == 0)
 
     @property
     def wrong(self) -> int:
-        """How many elements are wrong."""
+        """The number of wrong elements."""
         return int(self.counts.sum())
 
     @cached_property
     def few(self) -> CallTrial:
-        """The trial of a few wrong answers and a few others, spread over all of them."""
+        """A trial of a few wrong and other answers, evenly spread."""
         places = np.arange(len(self.index))
         wrong, every = _spread(places[~self.right], _WRONG), _spread(places, _BESIDES)
         return self._at(np.unique(np.concatenate([wrong, every])))
 
     @property
     def sample(self) -> CallTrial:
-        """What each cause is tried on, where none explains all."""
+        """The answers to try each cause on."""
         return self.few
 
     def _at(self, places: Index) -> CallTrial:
@@ -135,18 +133,19 @@ class CallTrial:
         return self.calls.case.inputs, self.calls.case.outputs
 
     def applies(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes may have a meaning for whole calls."""
+        """Return whether causes may apply to whole calls."""
         return not any(cause.chain or cause.version for cause in causes)
 
     def explains(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes give every answer together, by one reading."""
+        """Return whether causes together explain every answer under one reading."""
         order = [*np.flatnonzero(~self.right), *np.flatnonzero(self.right)]
         made = self._candidates(causes)
         return any(all(self._gives(one, self.index[i]) for i in order) for one in made)
 
     def given_by(self, causes: Sequence[Cause]) -> Mask | None:
-        """Return which answers causes give together, None where they have no meaning here; none at
-        all where they give no wrong one.
+        """Return a mask of explained answers, None if the causes do not apply.
+
+        The mask is empty if they explain no wrong answer.
         """
         masks = [self._given(made) for made in self._candidates(causes)]
         return max(masks, key=np.count_nonzero, default=None)
@@ -161,11 +160,9 @@ class CallTrial:
 
     @cached_property
     def _known(self) -> dict[tuple[Hashable, int], bool]:
-        """Which calls candidates are known to give the answer to: many give the same."""
         return {}
 
     def _gives(self, candidate: WrongCall, i: int) -> bool:
-        """Return whether a candidate gives the answer to call `i`."""
         key = candidate.key, i
         if key not in self._known:
             self._known[key] = self._compared(candidate, i)
@@ -187,8 +184,9 @@ class CallTrial:
 
 
 def _counts(calls: CallSet, answers: CallAnswers) -> list[tuple[int, int, int]]:
-    """Return each call that is judged, how many elements are, and how many are wrong: at least one
-    of a wrong answer, and one of a call without an answer.
+    """Return (call, judged elements, wrong elements) for each judged call.
+
+    A wrong answer counts at least one wrong element, a missing answer one element.
     """
     found = []
     for i in np.flatnonzero(answers.state < NOT_ASKED).tolist():
@@ -202,13 +200,13 @@ def _counts(calls: CallSet, answers: CallAnswers) -> list[tuple[int, int, int]]:
 
 
 def _spread(numbers: Index, n: int) -> Index:
-    """Return n of the numbers, or all."""
     return numbers[np.unique(np.linspace(0, len(numbers) - 1, n).astype(np.intp))]
 
 
 def freed(given: CallReading, expected: ExpectedCall) -> CallReading | None:
-    """Return what is given without the elements of which a rule leaves open what they are; None
-    where another element is not said.
+    """Return an answer without elements that the rule leaves undefined.
+
+    None if another element is undefined.
     """
     outputs = []
     for place, output in enumerate(given.outputs):

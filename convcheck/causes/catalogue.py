@@ -1,4 +1,4 @@
-"""The causes of a catalogue, each of which has a meaning."""
+"""Load and check the causes of a catalogue."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from convcheck.semantics.compile import unknown_words_of
 
 
 def causes_of(catalog: Catalog) -> tuple[Cause, ...]:
-    """Return the causes of a catalogue, the plainest first.
+    """Return the causes of a catalogue, simplest first.
 
-    Raises SpecError as `causes_in` does, and for an earlier version that no spec has.
+    Raises SpecError as `causes_in` does, and for an unknown earlier version.
     """
     causes = causes_in(cause_files(catalog), catalog.types)
     refuse(list(_strange_versions(causes, catalog)))
@@ -26,9 +26,9 @@ def causes_of(catalog: Catalog) -> tuple[Cause, ...]:
 
 
 def causes_in(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
-    """Return the causes of files, the plainest first. They are read once.
+    """Return the causes of files, simplest first. Cached.
 
-    Raises SpecError for what cannot be read, and for a word that is not in the vocabulary.
+    Raises SpecError for unreadable entries and unknown words.
     """
     return _read(tuple(files), types)
 
@@ -44,7 +44,6 @@ def _read(files: tuple[CauseFile, ...], types: Types) -> tuple[Cause, ...]:
 
 
 def _strange_versions(causes: Sequence[Cause], catalog: Catalog) -> Iterator[SpecError]:
-    """Yield an error for each earlier version that no spec of a catalogue has."""
     versions = {op_and_version(spec)[1] for spec in catalog.specs} - {""}
     hint = f"known: {', '.join(sorted(versions, key=version_key))}"
     for cause in causes:

@@ -1,8 +1,7 @@
-"""Answers to a chain of casts -> what was made of it: a cast left out, added, or in another place.
+"""Find the edit of a chain of casts that explains its answers: casts removed, inserted or moved.
 
-What an edit makes of the chain is executed by the rules of its casts. It is told only if it gives
-every answer. Where none does, it is executed by the backend's own casts, each asked alone: a cast
-that an optimiser puts in the place of two may be wrong itself.
+An edited chain is run by the rules, and must give every answer. If no edit does, edited chains are
+run on the backend, cast by cast: a cast that an optimiser inserts may be wrong itself.
 """
 
 from __future__ import annotations
@@ -31,13 +30,14 @@ from convcheck.semantics.hops import gone_through
 from convcheck.semantics.vocabulary import Mask, Points
 from convcheck.vectors.model import VectorSet
 
-AskCasts = Callable[[Sequence[Case]], U64 | None]  # what a backend makes of a chain's inputs so
-CLOSEST = 3  # causes that are told of a case which nothing explains
+AskCasts = Callable[[Sequence[Case]], U64 | None]  # runs a chain's casts one by one on a backend
+CLOSEST = 3  # closest causes to report if none explains the case
 
 
 def to_explain(vectors: VectorSet, answers: Answers) -> tuple[Index, int]:
-    """Return which elements have an answer that is due in bits, and how many of these are wrong: 0
-    where one was not answered.
+    """Return the elements with an exact expectation, and the number of wrong ones.
+
+    The number is 0 if one of them has no answer.
     """
     due = vectors.expected.readings[0]
     index = np.flatnonzero((due.patterns == EXACT) & (answers.state < NOT_ASKED))
@@ -53,8 +53,9 @@ def diagnose_chain(
     answers: Answers,
     ask: AskCasts | None = None,
 ) -> CaseDiagnosis | None:
-    """Return what explains the answers to a chain; None where nothing is wrong, or an input was not
-    answered. Where the rules do not, the backend is asked the casts of an edited chain alone.
+    """Return the edits that explain the answers to a chain.
+
+    None if nothing is wrong or an answer is missing. Asks the backend if the rules do not suffice.
     """
     index, wrong = to_explain(vectors, answers)
     if not wrong:
@@ -64,7 +65,7 @@ def diagnose_chain(
     tried = [(cause, *_given(casts, _edited((cause,), names), codes, got)) for cause in edits]
     whole = [(cause, size) for cause, count, size in tried if count == len(got)]
     least = min((size for _, size in whole), default=0)
-    # what fewer casts give as well, they are: an optimiser puts in no cast that changes nothing
+    # prefer fewer casts: an optimiser does not insert casts without effect
     fits: tuple[Names, ...] = tuple((cause.name,) for cause, size in whole if size == least)
     fits = fits or next(_pairs(edits, names, casts, codes, got), ())
     if ask and not fits:
@@ -78,7 +79,6 @@ def diagnose_chain(
 def _pairs(
     edits: Sequence[Cause], names: Links, casts: CompiledCasts, codes: U64, got: U64
 ) -> Iterator[tuple[Names, ...]]:
-    """Yield two edits that give every answer together."""
     for first in edits:
         if any(first.chain.edited(names) if first.chain else ()):
             for other in edits:
@@ -91,13 +91,12 @@ def _own(
     edits: Sequence[Cause], names: Links, casts: CompiledCasts, ask: AskCasts, index: Index,
     got: U64,
 ) -> Iterator[tuple[Names, ...]]:  # fmt: skip
-    """Yield an edit that gives every answer by the backend's own casts, fewer casts first."""
     own = [cause for cause in edits if cause.chain and cause.chain.word == OWN]
     chains = {links: cause for cause in edits[::-1] for links in _edited((cause,), names)}
     for links, cause in sorted(chains.items(), key=lambda each: (len(each[0]), str(each[0]))):
         try:
             hops = made(casts, cast(Names, links)) if _is_typed(links) else ()
-        except UsageError:  # the spec has no such cast
+        except UsageError:  # the spec lacks this cast
             continue
         results = ask([hop.case for hop in hops if hop.case]) if own and hops else None
         if results is not None and np.array_equal(results[index], got):
@@ -105,12 +104,10 @@ def _own(
 
 
 def _is_typed(links: Links) -> bool:
-    """Return whether a chain has nothing but types."""
     return all(isinstance(link, str) for link in links)
 
 
 def _edited(causes: Sequence[Cause], names: Links) -> set[Links]:
-    """Return the chains that edits make of one, one edit after the other."""
     found = {names}
     for cause in causes:
         found = {one for each in found for one in (cause.chain.edited(each) if cause.chain else ())}
@@ -118,23 +115,22 @@ def _edited(causes: Sequence[Cause], names: Links) -> set[Links]:
 
 
 def _given(casts: CompiledCasts, chains: set[Links], codes: U64, got: U64) -> tuple[int, int]:
-    """Return how many answers that one of some chains gives which gives the most, and how many
-    types it has; of several, the shortest.
+    """Return the most answers that an edited chain explains, and its number of types.
+
+    The shortest such chain wins.
     """
     found = [(0, 0)]
     for names in sorted(chains, key=str):
         try:
             results, known = _results(casts, names, codes)
-        except UsageError:  # the spec has no such cast
+        except UsageError:  # the spec lacks this cast
             continue
         found.append((int(np.count_nonzero(known & (results == got))), len(names)))
     return max(found, key=lambda each: (each[0], -each[1]))
 
 
 def _results(casts: CompiledCasts, links: Links, codes: U64) -> tuple[U64, Mask]:
-    """Return what a chain gives, and of which codes the rules say it. Raises UsageError for a cast
-    that the spec has not.
-    """
+    """Return a chain's results and a mask of exact ones. Raises UsageError for a missing cast."""
     if _is_typed(links):
         found = chain_of(made(casts, cast(Names, links))).results(codes)
         return found.codes, found.patterns == EXACT
@@ -151,7 +147,7 @@ def _results(casts: CompiledCasts, links: Links, codes: U64) -> tuple[U64, Mask]
 
 
 def _held(source: Format, hop: Hop, codes: U64) -> U64:
-    """Return the codes of a type that holds the numbers of another."""
+    """Return the codes after a hop to another type."""
     bits = codes.astype(source.storage)
     points = Points(source, cast(DType, hop.type).format, bits, decode(cast(Numeric, source), bits))
     return cast(Codes, gone_through(points, hop, retyped=True).bits).astype(np.uint64)

@@ -1,10 +1,9 @@
-"""Diagnoses of cases -> the few causes of a run.
+"""Choose the few causes of a run from the diagnoses of its cases.
 
-Several causes may give all answers of a case. Told are as few as explain every case: first the
-cause of most cases, then the cause of most other cases, and so on. Between causes of equally many
-cases, the likelier one is told: an edit of the whole operator before one of single values, one that
-was found somewhere before others, then the plainer one. But where cases differ in one attribute
-alone, and right answers under one of its values show that it is ignored, that is the cause.
+A case may have several causes that fit. A greedy set cover chooses the cause of most cases first,
+then that of most remaining cases. Ties go to the likelier cause: edits of the whole operator, then
+observed causes, then simpler ones. But if cases differ in one attribute only, and right answers
+under one value show that the attribute is ignored, that is the cause.
 """
 
 from __future__ import annotations
@@ -24,34 +23,33 @@ if TYPE_CHECKING:
     from convcheck.rules.causes import Cause
 
 K = TypeVar("K", bound=Hashable)
-FEW = 30  # wrong answers, fewer of which are little evidence
+FEW = 30  # below this number of wrong answers, the evidence is weak
 
 
 @dataclass(frozen=True)
 class Explanation:
     """A cause, or two together, with the cases that it explains."""
 
-    #: The causes that are at work together, mostly one.
+    #: usually one; several act together
     causes: tuple[CauseInWords, ...]
-    #: In the order of the plan.
+    #: in the order of the plan
     cases: tuple[CaseResult, ...]
-    #: What gives all answers of all of these cases as well: no input that was asked tells them
-    #: apart.
+    #: causes that explain all these cases as well
     others: tuple[tuple[CauseInWords, ...], ...]
 
     @property
     def answers(self) -> int:
-        """How many answers it gives: all that a rule decides, in all of its cases."""
+        """The number of answers explained, over all cases."""
         return sum(case.diagnosis.answers for case in self.cases if case.diagnosis)
 
     @property
     def wrong(self) -> int:
-        """How many of these answers are wrong."""
+        """The number of wrong answers among them."""
         return sum(case.diagnosis.wrong for case in self.cases if case.diagnosis)
 
     @property
     def is_on_few_answers(self) -> bool:
-        """Whether few wrong answers support it: those of several versions count once."""
+        """Whether few wrong answers support it. Versions of an operator count once."""
         most: dict[str, int] = {}
         for case in self.cases:
             if found := case.diagnosis:
@@ -67,30 +65,29 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the causes of a run are."""
+    """The causes of a run."""
 
-    #: That of most cases first.
+    #: most cases first
     explanations: tuple[Explanation, ...]
-    #: The cases that fail and that nothing explains.
+    #: failing cases without an explanation
     unexplained: tuple[CaseResult, ...]
-    #: All cases that were judged.
     judged: tuple[Case, ...]
 
     @property
     def failing(self) -> int:
-        """How many cases fail."""
+        """The number of failing cases."""
         return self.explained + len(self.unexplained)
 
     @property
     def explained(self) -> int:
-        """How many of the cases that fail are explained."""
+        """The number of explained cases."""
         return sum(len(one.cases) for one in self.explanations)
 
 
 def gathered(results: Sequence[CaseResult], causes: Sequence[CauseInWords]) -> Diagnosis:
-    """Return the causes of a run, given the results of its cases and the causes that these name.
+    """Return the causes of a run, from results of cases and the causes they name.
 
-    Cases that a list of known failures excuses are left out.
+    Skips cases that a list of known failures excuses.
     """
     by_name = {cause.name: cause for cause in causes}
     failing = [r for r in results if r.verdict in FAILURES and not r.excused]
@@ -112,7 +109,6 @@ Neighbours = Mapping[tuple[str, str], Sequence[CaseResult]]
 
 
 def _neighbours(results: Sequence[CaseResult], attributes: Collection[str]) -> Neighbours:
-    """Return the cases that differ in an attribute alone, by it and what they have in common."""
     found: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
         for attribute in attributes:
@@ -130,9 +126,11 @@ def _by_neighbours(
     explained: Mapping[str, CaseResult],
     causes: Mapping[str, CauseInWords],
 ) -> Mapping[str, Sequence[Names]]:
-    """Return what fits each case. If its neighbours show that an attribute is ignored, that is all;
-    what has an attribute ignored, which none show in any case, is left out if anything else fits.
-    More cases of the operator in which the attribute is obeyed outweigh those that show it.
+    """Return the causes that fit each case, reduced by evidence from its neighbours.
+
+    If neighbours show an ignored attribute, only that remains. Otherwise, causes that ignore an
+    attribute without such evidence are dropped if others fit. More cases that obey the attribute
+    outweigh the evidence.
     """
     neighbours = _neighbours(results, {name for one in causes.values() for name, _ in one.under})
     shown = {
@@ -153,7 +151,7 @@ def _by_neighbours(
     return found
 
 
-Shown = tuple[str, Names]  # a case, and what has an attribute ignored there
+Shown = tuple[str, Names]  # a case, and causes that ignore an attribute there
 
 
 def _outweighed(
@@ -162,8 +160,9 @@ def _outweighed(
     neighbours: Neighbours,
     causes: Mapping[str, CauseInWords],
 ) -> set[Shown]:
-    """Return what is shown in fewer cases of a spec than there are neighbours of which each value
-    of the attribute is obeyed: all are right, and other rows decide them.
+    """Return the evidence with fewer cases than there are neighbours that obey the attribute.
+
+    Those are right, and decided by different rows.
     """
     obeyed: Counter[tuple[str, str]] = Counter()
     for (attribute, _), alike in neighbours.items():
@@ -186,9 +185,10 @@ def _row(group: Group) -> tuple[str, str]:
 def _shows(
     name: str, names: Names, value: str, attribute: str, case: Case, neighbours: Neighbours
 ) -> bool:
-    """Return whether, of cases that differ in one attribute, that with the value in force is
-    right but for the other causes, and more of the others are explained than are not: under some
-    values the rules say the same.
+    """Return whether neighbours show that an attribute is ignored.
+
+    The case with the assumed value must be right (apart from other causes), and most others
+    explained.
     """
     others = tuple(other for other in names if other != name)
     right, explained, against = False, 0, 0
@@ -204,8 +204,9 @@ def _shows(
 def with_letters(
     explanations: Sequence[Explanation], known: Mapping[str, str]
 ) -> Iterator[tuple[str, Explanation]]:
-    """Yield causes with their letters: A to Z, then A2 and so on. Two that are at work together
-    have those of both: A+C. Those that are `known` by a name keep theirs.
+    """Yield causes with their letters: A to Z, then A2 and so on; A+C for two together.
+
+    Names in `known` keep their letters.
     """
     letters = dict(known)
     for one in explanations:
@@ -215,7 +216,7 @@ def with_letters(
 
 
 def letters_by_name(found: Diagnosis) -> Mapping[str, str]:
-    """Return the letter of each cause of a whole run, by its name."""
+    """Return the letter of each cause of a run by name."""
     return {
         cause.name: letter
         for letters, one in with_letters(found.explanations, {})
@@ -224,7 +225,7 @@ def letters_by_name(found: Diagnosis) -> Mapping[str, str]:
 
 
 def letter_of(place: int) -> str:
-    """Return the letter of a cause by its place: A to Z, then A2 and so on."""
+    """Return the letter of a cause by its index: A to Z, then A2 and so on."""
     again, at = divmod(place, len(ascii_uppercase))
     return ascii_uppercase[at] + (str(again + 1) if again else "")
 
@@ -236,9 +237,10 @@ def _fits(result: CaseResult) -> tuple[Names, ...]:
 def chosen_causes(
     fits: Mapping[K, Sequence[Names]], causes: Mapping[str, CauseInWords]
 ) -> Iterator[tuple[Names, list[K]]]:
-    """Yield few causes that explain all of some cases, each with those that it explains, given all
-    that fits each case: first what explains most, then what explains most of the others. What the
-    others explain as well is no reason to tell a cause, nor to tell one that is less likely.
+    """Yield a small set of causes that covers all cases, each with its cases.
+
+    Greedy set cover: most cases first. Each chosen cause is then replaced by the likeliest one that
+    covers the cases that only it covers.
     """
     order = {n: _rank(n, causes) for found in fits.values() for n in found}
     told = [names for names, _ in _shared_out(fits, order)]
@@ -255,14 +257,14 @@ Order = tuple[int, list[int]]
 
 
 def _rank(names: Names, causes: Mapping[str, CauseInWords]) -> Order:
-    """Return what the likeliest has the least of: the fewest, then the first."""
+    """Return the sort key of likelihood: number of causes, then their ranks."""
     return len(names), [causes[name].order for name in names]
 
 
 def _shared_out(
     fits: Mapping[K, Collection[Names]], order: Mapping[Names, Order]
 ) -> Iterator[tuple[Names, list[K]]]:
-    """Yield what explains most cases, of several the likeliest, and so on with the other cases."""
+    """Yield the cause of most cases, then of most remaining cases; ties go to the likelier."""
     left = dict(fits)
     while left:
         counts = Counter(names for found in left.values() for names in found)
@@ -272,7 +274,7 @@ def _shared_out(
 
 
 def names_told(results: Iterable[CaseResult], parts: Iterable[Part] = ()) -> set[str]:
-    """Return the names of the causes that are told of cases, and of what there is of cases."""
+    """Return the names of the causes in diagnoses and in parts of cases."""
     found = [result.diagnosis for result in results if result.diagnosis]
     named = {name for one in found for fit in one.fits for name in fit}
     named |= {near.name for one in found for near in one.near}
@@ -283,7 +285,7 @@ def names_told(results: Iterable[CaseResult], parts: Iterable[Part] = ()) -> set
 def causes_named(
     results: Sequence[CaseResult], catalogue: Sequence[Cause], parts: Iterable[Part] = ()
 ) -> tuple[CauseInWords, ...]:
-    """Return the causes of a catalogue that diagnoses name, or parts of cases, in words."""
+    """Return the named causes of a catalogue in words, likeliest first."""
     named = names_told(results, parts)
     ranked = sorted(catalogue, key=lambda cause: (not cause.of_operator, not cause.common))
     words = (CauseInWords(c.name, c.says, i, c.under) for i, c in enumerate(ranked))
@@ -296,8 +298,9 @@ def named_of(
     types: Types,
     parts: Sequence[Part] = (),
 ) -> tuple[CauseInWords, ...]:
-    """Return the causes in files that diagnoses name, or parts of cases: none are read where they
-    name none. Raises SpecError for what cannot be read.
+    """Return the named causes of files in words.
+
+    Reads no file if no cause is named. Raises SpecError.
     """
     if not names_told(results, parts):
         return ()

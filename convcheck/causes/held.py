@@ -1,7 +1,7 @@
-"""Causes that are held against answer after answer of a span, until one of them is missed.
+"""Test candidate causes against every answer of a sweep; drop a cause at its first miss.
 
-What a cause says of many codes in a row is looked up in an runs of what it makes of the rules,
-as what is due is; an answer that is not that is evaluated by itself. Nothing is kept of answers.
+A cause is compared by runs of codes, as expectations are. Only the answers that differ are
+evaluated one by one.
 """
 
 from __future__ import annotations
@@ -33,21 +33,19 @@ from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import VectorSet
 
 P = ParamSpec("P")
-_BLOCK = 1 << 14  # codes that are evaluated at a time: what the work needs stays in the cache
+_BLOCK = 1 << 14  # codes in a batch, so that arrays stay in the CPU cache
 
 
 @dataclass
 class _Candidate:
-    """What gave every answer so far."""
-
     fit: Fit
     program: Program
-    #: What it says of the codes of a chunk, by the first of them.
+    #: first code of a chunk -> its pieces
     chunks: dict[int, list[Piece]] = field(default_factory=dict)
 
 
 def _costs_nothing(method: Callable[P, None]) -> Callable[P, None]:
-    """Return a method of `Held` that costs the case nothing if it raises: then no cause is told."""
+    """Make a method of `Held` drop all candidates if it raises."""
 
     @wraps(method)
     def safe(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -61,15 +59,15 @@ def _costs_nothing(method: Callable[P, None]) -> Callable[P, None]:
 
 
 class Held:
-    """What still gives every answer of a span. A fault here costs the case its causes alone."""
+    """The causes that fit every answer of a sweep so far. Errors only cost the causes."""
 
     def __init__(self, search: Search, case: Case, fits: Iterable[Fit]) -> None:
-        """Take what gives every answer to the vectors of a case."""
+        """Start with the causes that fit a case's vectors."""
         self.spec, self.case = search.catalog.specs[case.spec], case
         self.source = cast(Numeric, case.inputs[0].format)
         self.target = cast(Numeric, case.outputs[0].format)
         self.left: list[_Candidate] = []
-        self.fault = ""  # the error in which this ended
+        self.fault = ""  # the error that ended the search
         self._begin(search, fits)
 
     @_costs_nothing
@@ -79,9 +77,7 @@ class Held:
         self.left = [_Candidate(fit, program) for fit, program in programs if program]
 
     def of(self, tally: Tally) -> tuple[Fit, ...] | None:
-        """Return what gives every answer of a span, given its tally; None where a call failed, or
-        was declined: no conversion does that.
-        """
+        """Return the causes left, given the tally; None if a call failed or was declined."""
         crashed = any(key.sort == "crashed" for key, _ in tally.entries)
         if crashed or tally.faults or tally.declined or self.fault:
             return None
@@ -89,7 +85,7 @@ class Held:
 
     @_costs_nothing
     def expect(self, first: int, end: int, size: int, tile: int) -> None:
-        """Look up what candidates say of codes that are asked in chunks of one size."""
+        """Compute the candidates' runs for codes in chunks of one size."""
         for candidate in self.left:
             said = runs(candidate.program, self.source, self.target, first, end - first, tile)
             chunks = zip(range(first, end, size), in_chunks(said, first, end, size), strict=True)
@@ -97,16 +93,14 @@ class Held:
 
     @_costs_nothing
     def chunk(self, at: int, due: Iterable[Piece], got: Codes) -> None:
-        """Drop what does not give the answers to the codes from `at` on, of which that is due."""
+        """Drop causes that miss answers to the codes from `at` on, given the expectations `due`."""
         if self.left:
             free = [slice(a - at, b - at) for run, a, b in due if _is_free(run)]
             self.left = [one for one in self.left if self._gives_chunk(one, at, free, got)]
 
     @_costs_nothing
     def elements(self, vectors: VectorSet, answers: Answers) -> None:
-        """Drop what does not give the answers to codes that were asked with all that finds out
-        which of them are refused.
-        """
+        """Drop causes that miss answers to codes that were asked one by one for refusals."""
         index = judged_ones(vectors, answers)
         if index is None:
             self.left = []
@@ -129,7 +123,6 @@ class Held:
         return self._gives(one, codes_from(self.case, at, len(got))[index], got[index])
 
     def _gives(self, one: _Candidate, codes: Codes, got: Codes) -> bool:
-        """Return whether a candidate gives the answers to codes, evaluated one by one."""
         starts = range(0, len(codes), _BLOCK)
         return all(
             self._gives_block(one, codes[i : i + _BLOCK], got[i : i + _BLOCK]) for i in starts
@@ -146,18 +139,18 @@ class Held:
 
 
 def _counted(one: _Candidate, count: int) -> int:
-    """Return how many of some answers, from the first on, a candidate has to give: none that may be
-    in a tail, if it is one of whole vectors.
+    """Return how many answers a cause must explain.
+
+    A cause of whole vectors may miss those in a tail.
     """
     return count // LANES * LANES if one.fit.whole_vectors else count
 
 
 def _said(one: _Candidate, trial: Trial) -> Mask:
-    """Return which answers a candidate gives."""
     readings = readings_at(one.program, trial.points)
     return trial.as_due(readings[min(one.fit.reading, len(readings) - 1)])
 
 
 def _is_free(run: Constant | Affine | Unknown) -> bool:
-    """Return whether nothing is due, under some reading."""
+    """Return whether some reading expects nothing."""
     return isinstance(run, Constant) and any(p == UNDEFINED for _, p in run.outcomes)

@@ -1,4 +1,4 @@
-"""Which answers to a case its causes are held against."""
+"""Select the answers that causes have to explain."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from convcheck.semantics.expected import UNDEFINED
 from convcheck.vectors.model import VectorSet
 
 LANES = 64  # elements of a vector register at most
-_NOT_WHOLE = ("alone", "odd tail", "short")  # placements with elements outside of whole vectors
+_NOT_WHOLE = ("alone", "odd tail", "short")  # placements with elements outside whole vectors
 
 
 def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Answers, bool]:
-    """Return vectors and answers with those of other placements behind them, as far as these are
-    right: two answers are right of a NaN, and a cause has to give both. The third is whether some
-    are right there that are wrong in bulk: then a fault lives in whole vectors only, and a cause
-    has to give the answers in bulk.
+    """Append right answers of other placements to vectors and answers.
+
+    A NaN has several right answers, and a cause must give them all. The third result is whether
+    some of them are wrong in bulk: then the fault is in whole vectors only.
     """
     whole, others = False, list[Elsewhere]()
     for other in answers.elsewhere:
@@ -46,7 +46,7 @@ def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Ans
 
 
 def _right(vectors: VectorSet, index: NDArray[np.intp], got: Bits) -> Mask:
-    """Return which answers to some elements are right, under the reading that comes closest."""
+    """Return a mask of right answers under the closest reading."""
     case, bits = vectors.case, vectors.inputs[0][index]
     ends = case.outputs[0].format, case.inputs[0].format
     due = vectors.expected.take(index).readings
@@ -54,12 +54,12 @@ def _right(vectors: VectorSet, index: NDArray[np.intp], got: Bits) -> Mask:
 
 
 def without_tail(index: NDArray[np.intp], right: Mask) -> NDArray[np.intp]:
-    """Return elements without the right answers at their end, which may be no whole vector."""
+    """Return elements without right answers at the end, which may be outside whole vectors."""
     return index[~(right & (np.arange(len(index)) >= len(index) - LANES))]
 
 
 def judged_ones(vectors: VectorSet, answers: Answers) -> NDArray[np.intp] | None:
-    """Return the elements whose answers a rule decides; None where it is no conversion's doing."""
+    """Return the indices of defined answers, None if no conversion can be the cause."""
     readings = vectors.expected.readings
     free = reduce(np.logical_or, (r.patterns == UNDEFINED for r in readings))
     free |= is_accepted(vectors.case) & (answers.state == REFUSED)

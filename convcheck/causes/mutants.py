@@ -1,7 +1,7 @@
-"""Causes as mutants: each is planted in the cases that it applies to, and asked their vectors.
+"""Plant causes as mutants in cases, and test whether the vectors catch them.
 
-A mutant can be observed if an input that a rule decides gets an answer that is judged wrong; it is
-caught if a vector does. Inputs beyond the vectors are looked at only where no vector catches it.
+A mutant is observable if a defined input gets a wrong answer, and caught if a vector does. Further
+inputs are searched only if no vector catches it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,16 @@ from convcheck.vectors.generate import inputs_of
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import CallSet, VectorSet
 
-_WHOLE = 16  # bits of a source of which every code is looked at
-_SPELLED = 1 << 10  # inputs beyond the vectors, where each has to be spelled
+_WHOLE = 16  # up to this number of bits, every code of a source is searched
+_SPELLED = 1 << 10  # further inputs to search if each must be spelled
 
 
 def mutants(
     corpus: Corpus, cases: Iterable[Case], causes: Sequence[Cause]
 ) -> Iterator[tuple[Case, list[Mutant]]]:
-    """Yield each case with its mutants that can be observed.
+    """Yield each case with its observable mutants.
 
-    What becomes of a value in a promotion depends on its type and on the common one alone: there,
-    wrong conversions are planted in the first case that has these types.
+    Conversions of values in promotions depend on the types only, so they are planted once.
     """
     seen: set[tuple[str, DType, DType]] = set()
     for case in cases:
@@ -49,9 +48,7 @@ def mutants(
 
 
 def is_of(cause: Cause, spec: Spec) -> bool:
-    """Return whether a cause may have a meaning for a spec: in whole calls, it has the body that
-    the cause edits, and the attributes that it sets.
-    """
+    """Return whether a cause may apply to a spec: its body and attributes."""
     if not spec.body.whole_calls:
         return cause.call is None
     known = {attribute.name for attribute in spec.attributes}
@@ -60,7 +57,7 @@ def is_of(cause: Cause, spec: Spec) -> bool:
 
 
 def _conversions(calls: CallSet) -> set[tuple[str, DType, DType]]:
-    """Return the conversions of values that calls ask for, beyond the type that is given."""
+    """Return the conversions of values in calls."""
     due = calls.expected[0].readings[0].outputs
     sources = calls.case.inputs if len(calls) > 1 else ()
     return {(calls.case.spec, *ends) for ends in zip(sources, (o.dtype for o in due), strict=False)}
@@ -86,7 +83,6 @@ def _mutants(
 
 
 def _beyond(corpus: Corpus, spec: Spec, vectors: VectorSet | CallSet) -> Iterator[Asked]:
-    """Yield inputs or calls beyond the vectors."""
     case = vectors.case
     if isinstance(vectors, CallSet):
         more, _ = calls_of(spec, case, "boundary", corpus.seed)
@@ -98,9 +94,7 @@ def _beyond(corpus: Corpus, spec: Spec, vectors: VectorSet | CallSet) -> Iterato
 
 
 def _further(case: Case, formats: tuple[Format, ...], seed: int) -> Bits:
-    """Return inputs beyond the vectors: every code of a source of up to 16 bits, else what the edge
-    vectors ask of the source on the way to any type, so that each type's ends and steps are there.
-    """
+    """Return further inputs: all codes of a narrow source, else edge inputs for all types."""
     source, target = case.inputs[0].format, case.outputs[0].format
     if isinstance(source, Text) or source.bits <= _WHOLE:
         bits = inputs_of(case, "boundary", seed)[0]

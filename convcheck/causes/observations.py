@@ -1,4 +1,4 @@
-"""specs/observations/*.yaml -> what releases of runtimes were seen to do where nothing is due.
+"""Read observations: what releases of runtimes do where the rules leave an answer open.
 
     runtime: onnxruntime
     release: 1.31.1
@@ -7,7 +7,7 @@
     seen:                  # in that row, between these types, it gives what the cause gives
       - {row: float-to-fixed / nan, does: CAUSE, from: [TYPES], to: [TYPES]}
 
-They hold for attributes that are left at their defaults, and for inputs in bulk.
+Observations are for default attributes and inputs in bulk.
 """
 
 from __future__ import annotations
@@ -30,35 +30,30 @@ from convcheck.semantics.wrong import compile_wrong, readings_at
 
 @dataclass(frozen=True)
 class Observation:
-    """What a release of a runtime does with the inputs of a row."""
+    """The behaviour of a runtime's release in a row."""
 
     runtime: str
     release: str
-    #: The address at which it was asked.
+    #: the backend's address
     backend: str
-    #: The operator, without a version.
+    #: without a version
     operator: str
-    #: The rule and the row: 'float-to-fixed / nan'.
+    #: rule and row: 'float-to-fixed / nan'
     row: str
-    #: The types that are converted from.
     sources: frozenset[str]
-    #: The types that are converted to.
     targets: frozenset[str]
-    #: What gives its answers.
+    #: the cause that gives its answers
     cause: Cause
     place: Place
 
     def is_of(self, case: Case, row: str) -> bool:
-        """Return whether it tells of a row of a case."""
+        """Return whether it is about a row of a case."""
         types = case.inputs[0].name in self.sources and case.outputs[0].name in self.targets
         return self.row == row and self.operator == case.op and types and "/" not in case.name
 
 
 def observations_of(catalog: Catalog) -> tuple[Observation, ...]:
-    """Return what runtimes were seen to do, in the order of the files.
-
-    Raises SpecError, with file and line, for what cannot be read.
-    """
+    """Return the observations of a catalog. Raises SpecError."""
     causes = {cause.name: cause for cause in causes_of(catalog)}
     roots = [data_dir("specs"), *catalog.folders]
     paths = [
@@ -73,7 +68,7 @@ def observations_of(catalog: Catalog) -> tuple[Observation, ...]:
 def seen_at(
     catalog: Catalog, case: Case, row: str, code: Bits
 ) -> Iterator[tuple[Observation, Reading]]:
-    """Yield what was seen in a row of a case, with what that gives for one code of shape (1,)."""
+    """Yield observations of a row with their readings for one code, shape (1,)."""
     spec = catalog.specs[case.spec]
     for one in observations_of(catalog):
         program = compile_wrong(spec, case, (one.cause,)) if one.is_of(case, row) else None

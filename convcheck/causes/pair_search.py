@@ -1,7 +1,6 @@
-"""Answers to a node and the one that turns it back -> what was made of the two in the graph.
+"""Find the edit that explains the answers of a node followed by its inverse.
 
-What an edit of its steps makes of the first node is turned back by the rules. Where no edit of it
-gives every answer, those of the second node are tried: alone, and then with one of the first.
+Edits of the first node are tried first, then of the second, then one of each.
 """
 
 from __future__ import annotations
@@ -26,9 +25,7 @@ from convcheck.vectors.model import VectorSet
 
 
 class PairSearch:
-    """The search for what was made of pairs. One is asked in several settings, and mostly answered
-    alike: of the pair at hand, answers are searched once.
-    """
+    """Searches for causes of pairs. Caches results, because settings mostly agree."""
 
     def __init__(self, causes: Sequence[Cause], catalog: Catalog) -> None:
         self._causes, self._catalog = causes, catalog
@@ -36,8 +33,9 @@ class PairSearch:
         self._known: dict[tuple[bytes, bytes], tuple[Names, ...]] = {}
 
     def diagnose(self, vectors: VectorSet, answers: Answers) -> CaseDiagnosis | None:
-        """Return what explains the answers to a pair; None where nothing is wrong, or an input was
-        not answered.
+        """Return the edits that explain the answers to a pair.
+
+        None if nothing is wrong or an answer is missing.
         """
         index, wrong = to_explain(vectors, answers)
         if not wrong:
@@ -54,7 +52,7 @@ class PairSearch:
 def _fits(
     causes: Sequence[Cause], catalog: Catalog, hops: Sequence[Case], codes: Bits, got: Bits
 ) -> tuple[Names, ...]:
-    """Return the edits that give the answers to codes, of the first node if some of it do."""
+    """Return the edits that explain the answers, of the first node if possible."""
     first, second = hops
     call = (codes, *fixed_tensors(first))
     made = list(_made(causes, catalog, first, call))
@@ -71,7 +69,6 @@ def _fits(
 def _made(
     causes: Sequence[Cause], catalog: Catalog, case: Case, call: Call
 ) -> Iterator[tuple[str, Bits]]:
-    """Yield what edits make of a node, each with its name; not where they leave something open."""
     edited = wrong_calls(catalog.specs[case.spec], case.call, [call])
     for cause in causes:
         if cause.call and cause.is_for(case.inputs[0], case.outputs[0]):
@@ -85,7 +82,6 @@ def _both(
     causes: Sequence[Cause], catalog: Catalog, second: Case, made: Sequence[tuple[str, Bits]],
     got: Bits,
 ) -> Iterator[Names]:  # fmt: skip
-    """Yield an edit of the first node and one of the second that give every answer together."""
     alike: dict[bytes, list[tuple[str, Bits]]] = {}
     for name, codes in made:
         alike.setdefault(codes.tobytes(), []).append((name, codes))
@@ -97,5 +93,4 @@ def _both(
 
 
 def _turned_back(catalog: Catalog, second: Case, codes: Bits) -> Bits:
-    """Return what the second node gives, by the first reading."""
     return evaluate(catalog.specs[second.spec], second, codes).readings[0].codes

@@ -1,4 +1,4 @@
-"""Mutants of cases -> what each spec's vectors catch, and what they catch only just."""
+"""Score specs by the mutants that their vectors catch."""
 
 from __future__ import annotations
 
@@ -11,41 +11,37 @@ from convcheck.rules.model import Case
 
 @dataclass(frozen=True)
 class Mutant:
-    """A cause planted in a case, where it can be observed."""
+    """A cause planted in a case, where it is observable."""
 
-    #: The case.
     case: Case
-    #: The cause.
     cause: Cause
-    #: How many vectors catch it; of whole calls, how many calls.
+    #: the number of vectors, or of calls, that catch it
     caught: int
-    #: An input that shows it, in words, where no vector does.
+    #: an input that shows it, if no vector does
     witness: str | None = None
 
 
 @dataclass(frozen=True)
 class Score:
-    """How many wrong conversions the vectors of a spec catch."""
+    """How many mutants the vectors of a spec catch."""
 
-    #: The spec's id.
     spec: str
-    #: How many of its cases were looked at.
     cases: int
-    #: How many mutants can be observed.
+    #: the number of observable mutants
     observable: int
-    #: Those that no vector catches.
+    #: mutants that no vector catches
     missed: tuple[Mutant, ...]
-    #: Of each cause the mutant that the fewest vectors catch, that of the fewest first.
+    #: for each cause the mutant with the fewest catches, sorted
     weakest: tuple[Mutant, ...]
 
     @property
     def caught(self) -> int:
-        """How many mutants some vector catches."""
+        """The number of mutants that a vector catches."""
         return self.observable - len(self.missed)
 
 
 def scores(planted: Iterable[tuple[Case, Sequence[Mutant]]], cases: Iterable[Case]) -> list[Score]:
-    """Return the score of each spec that some cases are of, in the order of the cases."""
+    """Return the score of each spec, in the order of the cases."""
     of: dict[str, list[Mutant]] = {}
     counts: dict[str, int] = {}
     for case in cases:

@@ -1,7 +1,6 @@
-"""Answers -> the causes that give every one of them. It runs in the worker, next to the answers.
+"""Find the causes that explain every answer of a case. Runs in the worker.
 
-A cause is executed on every input of a case. It is told only if it gives all answers, the right
-ones and the wrong ones; one that misses a single one is none.
+A cause is run on every input. It must give all answers, right and wrong ones.
 """
 
 from __future__ import annotations
@@ -34,47 +33,47 @@ from convcheck.semantics.compile import rules_key
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
-Ask = Callable[[Bits], Bits | None]  # answers to inputs; None where there are none
-AskCalls = Callable[[CallSet], CallAnswers | None]  # the same of calls
+Ask = Callable[[Bits], Bits | None]  # inputs -> answers, or None
+AskCalls = Callable[[CallSet], CallAnswers | None]  # calls -> answers, or None
 Fits = list[tuple[Cause, ...]]
-Tried = tuple[Cause, Mask]  # a cause with the answers that it gives
-CLOSEST = 3  # causes that are told of a case which nothing explains, and tried with every other
-_PAIRS = 4  # pairs that are told apart
-_KEPT = 64  # trials whose diagnosis is kept
-_COMPLEMENTS = 40  # pairs that are tried since one gives what the other does not
+Tried = tuple[Cause, Mask]  # a cause and a mask of the answers that it explains
+CLOSEST = 3  # closest causes: reported if none fits, and combined with every other
+_PAIRS = 4  # pairs to report
+_KEPT = 64  # diagnoses to keep
+_COMPLEMENTS = 40  # complementary pairs to try
 
 
 class AnyTrial(Protocol):
-    """Answers to the inputs of a case, or to its calls, on which causes are tried."""
+    """Answers of a case that causes are tried on."""
 
     @property
     def right(self) -> Mask:
-        """Which answers are right."""
+        """Mask of right answers."""
         ...
 
     @property
     def sizes(self) -> NDArray[np.intp]:
-        """How many elements each answer has."""
+        """The number of elements of each answer."""
         ...
 
     @property
     def wrong(self) -> int:
-        """How many elements are wrong."""
+        """The number of wrong elements."""
         ...
 
     @property
     def beside(self) -> int:
-        """How many elements are wrong of what was asked further."""
+        """The number of wrong elements in further answers."""
         ...
 
     @property
     def few(self) -> Self:
-        """A few answers, wrong ones among them, by which most causes are refuted."""
+        """A few answers, wrong ones included, that refute most causes."""
         ...
 
     @property
     def sample(self) -> Self:
-        """What each cause is tried on, where none explains all."""
+        """The answers to try each cause on."""
         ...
 
     @property
@@ -83,24 +82,24 @@ class AnyTrial(Protocol):
         ...
 
     def applies(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes have a meaning for the case."""
+        """Return whether causes may apply."""
         ...
 
     def explains(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes give all answers together."""
+        """Return whether causes together explain all answers."""
         ...
 
     def given_by(self, causes: Sequence[Cause]) -> Mask | None:
-        """Return which answers causes give together, None where they have no meaning here."""
+        """Return a mask of explained answers, None if the causes do not apply."""
         ...
 
 
-Further = Callable[[Fits], AnyTrial | None]  # what fits -> further answers, to tell it apart
+Further = Callable[[Fits], AnyTrial | None]  # causes that fit -> further answers to tell them apart
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """The causes that are tried, the plainest first."""
+    """The causes to try, simplest first."""
 
     causes: tuple[Cause, ...]
     catalog: Catalog
@@ -142,14 +141,12 @@ class Search:
         return self._applying[trial.types]
 
     def named(self, names: Names) -> tuple[Cause, ...]:
-        """Return causes by their names."""
+        """Return causes by name."""
         return tuple(self._by_name[name] for name in names)
 
     @cached_property
     def pairs(self) -> tuple[tuple[Cause, Cause], ...]:
-        """The causes that were found together, and those found alone with those that have an
-        attribute ignored.
-        """
+        """The pairs of causes observed together, and common causes with an ignored attribute."""
         common = [cause for cause in self.causes if cause.common]
         ignoring = [cause for cause in self.causes if cause.under and not cause.rules]
         return tuple(dict.fromkeys([*found_together(self.causes), *product(common, ignoring)]))
@@ -161,9 +158,9 @@ def diagnose(
     answers: Answers | CallAnswers,
     ask: Ask | AskCalls | None = None,
 ) -> CaseDiagnosis | None:
-    """Return what explains the answers to a case that fails; None where no cause is tried. Causes
-    that fit alike are told apart by what the backend answers to further inputs, where it may be
-    asked: of whole calls further calls.
+    """Return the causes that explain a failing case, None if no search applies.
+
+    With `ask`, the backend's answers to further inputs or calls tell causes apart.
     """
     if isinstance(vectors, CallSet):
         calls = CallTrial.of(search.catalog, vectors, cast(CallAnswers, answers))
@@ -233,8 +230,9 @@ def _key(search: Search, trial: Trial) -> Hashable:
 def fits_of(
     search: Search, vectors: VectorSet, answers: Answers, ask: Ask | None = None
 ) -> tuple[Fit, ...] | None:
-    """Return what gives all answers to the vectors of a case that is asked further codes, with the
-    readings under which it does; None where no cause is tried.
+    """Return the causes of a swept case's vectors, with the readings that they fit.
+
+    None if no search applies.
     """
     found = diagnose(search, vectors, answers, ask)
     vectors, answers, whole = with_elsewhere(vectors, answers)
@@ -251,8 +249,9 @@ def fits_of(
 
 
 def searched(search: Search, trial: AnyTrial, further: Further) -> CaseDiagnosis:
-    """Return what explains all answers, also those to what the backend is asked further. Where none
-    of it does, the search goes on with all that was answered.
+    """Return the causes that explain all answers, further ones included.
+
+    If further answers refute all, the search repeats with them.
     """
     trials, beside = [trial], 0
     while True:
@@ -267,8 +266,9 @@ def searched(search: Search, trial: AnyTrial, further: Further) -> CaseDiagnosis
 
 
 def _found(search: Search, trials: Sequence[AnyTrial]) -> tuple[Fits, tuple[Near, ...]]:
-    """Return what explains the answers of trials, by the first of some stages in which anything
-    does, and what comes close where nothing does.
+    """Return the causes that fit all trials, or the closest ones.
+
+    The first strategy with a result wins.
     """
     first = trials[0]
     asked = [first.few, *trials]
@@ -291,7 +291,6 @@ def _found(search: Search, trials: Sequence[AnyTrial]) -> tuple[Fits, tuple[Near
 
 
 def _count(trial: AnyTrial, cause: Cause) -> int:
-    """Return how many elements there are in the answers that a cause gives."""
     given = trial.given_by((cause,))
     return 0 if given is None else int(trial.sizes[given].sum())
 
@@ -302,9 +301,10 @@ def _alone_or_found(
     trial: AnyTrial,
     explains: Callable[[Sequence[Cause]], bool],
 ) -> Fits:
-    """Return what explains all answers: causes that were found somewhere, with those of an
-    attribute or a version that explain them, too; else pairs that were found together, unless one
-    of the two explains them alone; else any other cause.
+    """Return single causes that fit, or observed pairs.
+
+    Observed causes win, together with those of attributes or versions. Next are observed pairs that
+    need both causes, then other causes.
     """
     found = [cause for cause in causes if cause.common and explains((cause,))]
     rest = [cause for cause in causes if not cause.common]
@@ -321,11 +321,10 @@ def _alone_or_found(
 def _together(
     trial: AnyTrial, tried: Sequence[Tried], explains: Callable[[Sequence[Cause]], bool]
 ) -> Fits:
-    """Return the first few pairs of causes that give all answers together.
+    """Return the first few pairs of causes that together explain all answers.
 
-    First those are tried that miss no answer both; then, since one may change what the other does,
-    the most promising ones with every other. The plainer one comes first, unless they explain the
-    answers only the other way round.
+    Complementary pairs come first, then the most promising causes with every other. The simpler
+    cause is applied first, unless only the other order fits.
     """
     for pairs in (_complements(trial, tried), _promising_pairs(trial, tried)):
         orders = (
@@ -337,19 +336,15 @@ def _together(
 
 
 def _promising(trial: AnyTrial, tried: Sequence[Tried]) -> list[Tried]:
-    """Return the causes that give a wrong answer, those first that give the most of all."""
     return sorted(_acting(trial, tried), key=lambda each: -np.count_nonzero(each[1]))
 
 
 def _acting(trial: AnyTrial, tried: Sequence[Tried]) -> list[Tried]:
-    """Return the causes that give a wrong answer."""
     return [(cause, given) for cause, given in tried if (given & ~trial.right).any()]
 
 
 def _complements(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[Cause, Cause]]:
-    """Yield the first pairs of causes of which one gives what the other does not: either a wrong
-    answer.
-    """
+    """Yield pairs of causes such that at least one of them explains each answer."""
     if some := _acting(trial, tried):
         missed = np.array([~given for _, given in some], np.float32)
         pairs = np.argwhere(np.triu(missed @ missed.T == 0, 1))
@@ -357,7 +352,6 @@ def _complements(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[Caus
 
 
 def _promising_pairs(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[Cause, Cause]]:
-    """Yield the most promising causes with every other, the plainer one first."""
     place = {cause: n for n, (cause, _) in enumerate(tried)}
     for first, given in _promising(trial, tried)[:CLOSEST]:
         rest = sorted(tried, key=lambda each: -np.count_nonzero(each[1] & ~given))
@@ -367,13 +361,11 @@ def _promising_pairs(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[
                 yield low, high
 
 
-# What is tried -----------------------------------------------------------------------------------
+# Trials ------------------------------------------------------------------------------------------
 
 
 def _trial(search: Search, vectors: VectorSet, answers: Answers, *, whole: bool) -> Trial | None:
-    """Return what a cause has to give: None where nothing is wrong, an input was deadly, or other
-    placements were answered otherwise, which no conversion of values does.
-    """
+    """Return the trial of a case, None if nothing is wrong or no conversion can be the cause."""
     index = judged_ones(vectors, answers)
     if index is None or not len(index):
         return None
@@ -385,7 +377,7 @@ def _trial(search: Search, vectors: VectorSet, answers: Answers, *, whole: bool)
 
 
 def _in_whole_vectors(ask: Ask) -> Ask:
-    """Return what asks inputs with others behind them, so that none stands in a tail."""
+    """Pad inputs so that none is in a tail."""
 
     def asked(inputs: Bits) -> Bits | None:
         got = ask(cast(Bits, np.resize(inputs, len(inputs) + LANES)))
@@ -395,9 +387,6 @@ def _in_whole_vectors(ask: Ask) -> Ask:
 
 
 def _further(search: Search, trial: Trial, ask: Ask | None, fits: Fits) -> Trial | None:
-    """Return the answers to inputs that tell apart what fits, and to some on which the plainest is
-    tried anew.
-    """
     made = (compile_wrong(trial.spec, trial.case, causes) for causes in fits)
     programs = [program for program in made if program]
     if not ask or not programs:
@@ -411,7 +400,6 @@ def _further(search: Search, trial: Trial, ask: Ask | None, fits: Fits) -> Trial
 
 
 def _further_calls(trial: CallTrial, ask: AskCalls | None, fits: Fits) -> CallTrial | None:
-    """Return the answers to calls that are no vectors, of many more elements."""
     more = unseen_calls(trial.spec, trial.calls) if ask else None
     got = ask(more) if ask and more and len(more) else None
     if more is None or got is None or got.faults or got.declined:

@@ -1,4 +1,4 @@
-"""The causes of several backends -> which of them are the same."""
+"""Match the causes of several backends."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from convcheck.judge.result import CauseInWords
 class SharedCause:
     """A cause, or two together, of one or more backends."""
 
-    #: The causes that are at work together, mostly one.
+    #: usually one; several act together
     causes: tuple[CauseInWords, ...]
-    #: What it explains in each backend that has it, by the name of the backend.
+    #: backend -> what the cause explains there
     sides: Mapping[str, tuple[Explanation, ...]]
 
     def cases(self, name: str) -> int:
-        """Return how many cases of a backend it explains."""
+        """Return the number of a backend's cases that it explains."""
         return sum(len(one.cases) for one in self.sides.get(name, ()))
 
 
 def shared_causes(found: Mapping[str, Diagnosis]) -> list[SharedCause]:
-    """Return the causes of several backends, by their names: those first that most backends have.
+    """Return the causes of several backends, most common first.
 
-    What explains a case is mostly one of several. So that one fault has one name, all backends are
-    told by as few causes as explain what each has.
+    One set cover over all backends gives one fault one name.
     """
     each = {(name, i): e for name, one in found.items() for i, e in enumerate(one.explanations)}
     told = {key: (one.causes, *one.others) for key, one in each.items()}

@@ -1,4 +1,4 @@
-"""Causes are tried on the answers to some inputs of a case: which of them each one gives."""
+"""Try causes on the answers to inputs of a case."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from convcheck.semantics.vocabulary import Points
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import VectorSet
 
-Tried = tuple[Cause, Mask]  # a cause with the answers that it gives
-_PROBES = 6  # wrong answers that a cause has to give before it is tried on all
+Tried = tuple[Cause, Mask]  # a cause and a mask of the answers that it explains
+_PROBES = 6  # wrong answers to explain before all are tried
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Some inputs of a case with what came of them."""
+    """Inputs of a case with their answers."""
 
     spec: Spec
     case: Case
     points: Points
-    #: The answers at the points; of a refusal anything.
+    #: the answers; arbitrary for a refusal
     got: Bits
-    #: Which points were refused.
+    #: mask of refused points
     refused: Mask
-    #: What is due at the points, under each reading.
+    #: the expectation under each reading
     readings: Sequence[Reading]
 
     @staticmethod
     def of(spec: Spec, vectors: VectorSet, answers: Answers, index: NDArray[np.intp]) -> Trial:
-        """Return what there is to try at some of the inputs."""
+        """Return the trial of some inputs."""
         return Trial(
             spec,
             vectors.case,
@@ -55,17 +55,17 @@ class Trial:
 
     @staticmethod
     def answered(spec: Spec, case: Case, inputs: Bits, got: Bits) -> Trial:
-        """Return the trial of answers to further inputs."""
+        """Return the trial of further inputs."""
         refused, due = np.zeros(len(inputs), bool), evaluate(spec, case, inputs).readings
         return Trial(spec, case, points_of(case, inputs), got, refused, due)
 
     @cached_property
     def right(self) -> Mask:
-        """Which answers are right, under the reading that comes closest."""
+        """Mask of right answers under the closest reading."""
         return max(map(self.as_due, self.readings), key=np.count_nonzero)
 
     def as_due(self, reading: Reading) -> Mask:
-        """Return which answers are as a reading says; where it leaves them open, none."""
+        """Return a mask of answers that a reading defines and matches."""
         source, target = self.case.inputs[0].format, self.case.outputs[0].format
         told = matching(reading, self.got, target, source, self.points.bits)
         answered = told & (reading.patterns != pattern.UNDEFINED)
@@ -73,20 +73,18 @@ class Trial:
 
     @cached_property
     def never_right(self) -> Mask:
-        """Which answers are right under no reading."""
+        """Mask of answers that are wrong under every reading."""
         return np.asarray(~np.logical_or.reduce([self.as_due(each) for each in self.readings]))
 
     def at(self, index: NDArray[np.intp]) -> Trial:
-        """Return the trial of some of the points."""
+        """Return the trial of some points."""
         readings = [Reading(each.codes[index], each.patterns[index]) for each in self.readings]
         points = self.points.at(index)
         return Trial(self.spec, self.case, points, self.got[index], self.refused[index], readings)
 
     @property
     def few(self) -> Trial:
-        """The trial of some of the wrong answers, spread over all of them; of texts, whose
-        spelling is judged all together, the whole trial.
-        """
+        """A trial of a few wrong answers, evenly spread; everything for texts."""
         if isinstance(self.points.target, Text):
             return self
         wrong = np.flatnonzero(self.never_right)
@@ -94,7 +92,7 @@ class Trial:
         return self.at(wrong[np.unique(places.astype(np.intp))])
 
     def said_by(self, causes: Sequence[Cause]) -> list[Reading] | None:
-        """Return what causes make of the points together, None where they have no meaning here."""
+        """Return the readings of a program with causes, None if they do not apply."""
         program = compile_wrong(self.spec, self.case, causes)
         return None if program is None else readings_at(program, self.points)
 
@@ -104,8 +102,9 @@ class Trial:
         return self.case.inputs[0], self.case.outputs[0]
 
     def applies(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes are of elements and for the types of the case; of two, whether the
-        attributes that they ignore have other values there.
+        """Return whether causes apply to the case.
+
+        If several, the attributes that they ignore must have other values.
         """
         given = dict(self.case.attributes) if causes[1:] else {}
         set_ = [pair for cause in causes for pair in cause.under] if causes[1:] else []
@@ -113,48 +112,50 @@ class Trial:
         return other and all(applies(cause, self.case) for cause in causes)
 
     def explains(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes give all answers together, under one reading."""
+        """Return whether causes together explain all answers under one reading."""
         said = self.said_by(causes)
         return said is not None and any(bool(self._given(each).all()) for each in said)
 
     def given_by(self, causes: Sequence[Cause]) -> Mask | None:
-        """Return which answers causes give together, None where they have no meaning here."""
+        """Return a mask of explained answers, None if the causes do not apply."""
         said = self.said_by(causes)
         return None if said is None else self.given(said)
 
     @property
     def sample(self) -> Trial:
-        """What each cause is tried on, where none explains all."""
+        """The answers to try each cause on."""
         return self
 
     @cached_property
     def sizes(self) -> NDArray[np.intp]:
-        """How many answers each entry of a mask is of."""
+        """One element each."""
         return np.ones(len(self.got), np.intp)
 
     @property
     def wrong(self) -> int:
-        """How many answers are wrong."""
+        """The number of wrong answers."""
         return int(np.count_nonzero(~self.right))
 
     @property
     def beside(self) -> int:
-        """How many are, of further inputs."""
+        """The same, for hold-out inputs."""
         return self.wrong
 
     def given(self, said: Sequence[Reading]) -> Mask:
-        """Return which answers are as causes say."""
+        """Return a mask of explained answers under the best reading."""
         return max(map(self._given, said), key=np.count_nonzero)
 
     def _given(self, reading: Reading) -> Mask:
-        """Return which answers are as a cause says. A right one does not contradict a cause that
-        leaves it open: under another value of an attribute, a text may say nothing of an input.
+        """Return a mask of explained answers.
+
+        A right answer does not refute a cause that leaves it undefined, as with another attribute
+        value.
         """
         right = self.right & (reading.patterns == pattern.UNDEFINED)
         return np.asarray(right | self.as_due(self._firm(reading)))
 
     def _firm(self, reading: Reading) -> Reading:
-        """Return what a cause says, but for what any text is: that explains no wrong answer."""
+        """Return a reading without loose text patterns, which explain no wrong answer."""
         if not isinstance(self.points.target, Text):
             return reading
         loose = ~self.right & np.isin(reading.patterns, (pattern.PLAIN, pattern.PARSES))
@@ -163,12 +164,12 @@ class Trial:
 
 
 def tried(trial: Trial, causes: Iterable[Cause]) -> Iterator[Tried]:
-    """Yield the causes that have a meaning for a case, each with the answers that it gives."""
+    """Yield applicable causes with a mask of the answers they explain."""
     for cause in causes:
         if applies(cause, trial.case) and (said := trial.said_by((cause,))) is not None:
             yield cause, trial.given(said)
 
 
 def applies(cause: Cause, case: Case) -> bool:
-    """Return whether a cause is one of elements, and of the types of a case."""
+    """Return whether an elementwise cause applies to a case."""
     return not (cause.call or cause.chain) and cause.applies_to(case)
