@@ -1,1 +1,1 @@
-"""Casts one after the other, compared with the direct one: where they are equal, by what proof."""
+"""Compare chains of casts with direct casts, and prove where they agree."""

@@ -1,8 +1,8 @@
-"""What a backend is asked of a chain: inputs whose results tell every cast of it.
+"""Choose the inputs of chains, and compute their expected results.
 
-By the rules, the chain gives another result for them than without one of its middles. Each cast is
-asked alone, too, on what reaches it: only where the backend has all of these right, what a graph
-gives tells what was made of it, and nothing else.
+By the rules, each input gets another result if an intermediate cast is missing. Each cast is also
+tested on its own, with the values that reach it. Only if all of them are right, the result of a
+graph shows what was done to the chain.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.span import Span
 
-MOST = 8  # inputs that tell a chain from one without a cast
+MOST = 8  # inputs that discriminate a chain from one without a cast
 SPREAD = 24  # other inputs
 CAST_BY_CAST = "cast by cast"
 RULE = "chain"
@@ -45,16 +45,16 @@ Hops = tuple[CompiledCast, ...]
 class ChainCorpus(Corpus):
     """The inputs of chains."""
 
-    #: Those of each chain, by its id without a setting.
+    #: chain id without setting -> inputs
     codes: Mapping[str, U64] = field(default_factory=dict)
-    #: What the runtime says of its settings.
+    #: what the runtime promises about its settings
     promises: tuple[Promise, ...] = ()
     _casts: dict[tuple[str, Names], CompiledCasts] = field(default_factory=dict, compare=False)
-    #: Of the chain that was asked last, by what the runtime says of its settings.
+    #: the last chain's vectors, by promise
     _last: dict[tuple[str, Promise | None], VectorSet] = field(default_factory=dict, compare=False)
 
     def only(self, cases: Iterable[Case]) -> ChainCorpus:
-        """Return the corpus of the specs and of the chains of these cases: quick to send."""
+        """Return the corpus reduced to these cases, to send less."""
         cases = list(cases)
         kept = {name: self.codes[name] for name in dict.fromkeys(case.unset_id for case in cases)}
         ids = (one.spec for case in cases for one in (case, *case.hops))
@@ -62,11 +62,11 @@ class ChainCorpus(Corpus):
         return replace(self, catalog=catalog, manifests=(), codes=kept, _casts={}, _last={})
 
     def spans(self, case: Case) -> tuple[Span, ...]:
-        """Return no spans: a chain is asked a few inputs."""
+        """Return no spans: chains are sampled."""
         return ()
 
     def conversion(self, case: Case) -> tuple[Program, Decision]:
-        """Return the rules of a chain's first node where its inputs are fixed, else of the cast."""
+        """Return the rules of a pair's first node, or of the cast."""
         return super().conversion(case.hops[0] if case.is_pair else case)
 
     def count(self, case: Case) -> int:
@@ -74,11 +74,11 @@ class ChainCorpus(Corpus):
         return len(self.codes[case.unset_id])
 
     def check(self, cases: Sequence[Case]) -> tuple[str, ...]:
-        """Return no notes: there are no files."""
+        """Return an empty tuple: chains are not stored."""
         return ()
 
     def stored(self, case: Case) -> bool:
-        """Return that no file has it."""
+        """Return False: chains are not stored."""
         return False
 
     def _digest(self, name: str) -> str:
@@ -89,7 +89,7 @@ class ChainCorpus(Corpus):
         return content.hexdigest()
 
     def casts(self, case: Case) -> CompiledCasts:
-        """Return the conversions of a chain's spec, under its attribute values."""
+        """Return the conversions of a chain's spec under its attributes."""
         where = tuple(f"{name}={value}" for name, value in case.attributes)
         if (case.spec, where) not in self._casts:
             spec = self.catalog.specs[case.spec]
@@ -97,12 +97,13 @@ class ChainCorpus(Corpus):
         return self._casts[case.spec, where]
 
     def promise(self, case: Case) -> Promise | None:
-        """Return what the runtime says of the setting of a chain."""
+        """Return what the runtime promises about a chain's setting."""
         return next((p for p in self.promises if p.holds_of(case.setting)), None)
 
     def vectors(self, case: Case) -> VectorSet:
-        """Return the inputs of a chain, with what is due of it. In a setting in which the runtime
-        says that it leaves out casts, the chains without these are other readings.
+        """Return the inputs of a chain with expectations.
+
+        If the runtime may remove casts in this setting, the shorter chains are further readings.
         """
         key = case.unset_id, self.promise(case)
         if key not in self._last:
@@ -126,7 +127,6 @@ class ChainCorpus(Corpus):
         return VectorSet(case, (codes.astype(source),), expected, "sampled", form_decision(spec))
 
     def _pair(self, case: Case) -> VectorSet:
-        """Return the inputs of a node and the one that turns it back, with what is due of both."""
         *_, (last, _) = self.alone(case)
         bits = self.codes[case.unset_id].astype(case.inputs[0].format.storage)
         spec, promise = self.catalog.specs[case.spec], self.promise(case)
@@ -136,7 +136,7 @@ class ChainCorpus(Corpus):
         return VectorSet(case, (bits,), expected, "sampled", form_decision(spec))
 
     def _ways(self, case: Case) -> list[tuple[str, Hops]]:
-        """Return the casts of a chain, and what may be made instead in its setting."""
+        """Return the casts of a chain, and those that its setting allows instead."""
         casts, names, promise = self.casts(case), chain_types(case), self.promise(case)
         ways = [(CAST_BY_CAST, made(casts, names))]
         if promise and promise.leaves_out:
@@ -146,9 +146,10 @@ class ChainCorpus(Corpus):
         return ways
 
     def alone(self, case: Case) -> Iterator[tuple[VectorSet, bool]]:
-        """Yield what each cast of a chain is asked alone: what reaches it of the chain's inputs, in
-        their order, fed or as a constant as these are; then the casts of what may be made instead,
-        of which False is told.
+        """Yield the vectors of each cast on its own, and whether the cast is part of the chain.
+
+        The others are casts that the setting allows instead. Inputs keep their order and are fed,
+        or constants, as the chain's are.
         """
         if case.is_pair:
             yield from ((one, True) for one in hop_vectors(self.catalog, case, self.codes))
@@ -163,7 +164,7 @@ class ChainCorpus(Corpus):
 
 
 def hop_vectors(catalog: Catalog, case: Case, known: Mapping[str, U64]) -> Iterator[VectorSet]:
-    """Yield what each node of a pair is asked alone: what reaches it, by the first reading."""
+    """Yield the vectors of each node of a pair on its own, by the first reading."""
     codes = known[case.unset_id]
     for hop in case.hops:
         vectors = cast_alone(catalog.specs[hop.spec], hop, codes, case)
@@ -172,8 +173,9 @@ def hop_vectors(catalog: Catalog, case: Case, known: Mapping[str, U64]) -> Itera
 
 
 def cast_alone(spec: Spec, hop: Case, codes: U64, chain: Case) -> VectorSet:
-    """Return codes as the inputs of one node, fed or a constant as those of the chain are: for
-    constants, a runtime may have other kernels.
+    """Return the vectors of one node, with inputs fed or constant as in the chain.
+
+    A runtime may have other kernels for constants.
     """
     bits = codes.astype(hop.inputs[0].format.storage)
     given = tuple(one for one in chain.setting if one == ("input", "constant"))
@@ -182,8 +184,8 @@ def cast_alone(spec: Spec, hop: Case, codes: U64, chain: Case) -> VectorSet:
 
 
 def _decision(spec: Spec, promise: Promise | None, readings: Names) -> Decision:
-    """Return what a graph is held to: what the runtime says of the setting, else the sentence of
-    the spec on its output, since each middle is one.
+    """Return the decision on a graph: a promise of the runtime, or the spec's sentence on its
+    output.
     """
     row = "every cast is made"
     if promise:
@@ -200,9 +202,7 @@ def chain_types(case: Case) -> Names:
 
 
 def chain_case(casts: CompiledCasts, names: Sequence[str]) -> Case:
-    """Return the case of a chain, without a setting. Raises UsageError for types that the spec does
-    not convert.
-    """
+    """Return the case of a chain, without a setting. Raises UsageError for missing casts."""
     hops = tuple(hop.case for hop in casts.chain(names).hops if hop.case is not None)
     first, last, spec = hops[0], hops[-1], casts.spec
     given = (word.partition("=") for word in casts.where)
@@ -214,18 +214,14 @@ def chain_case(casts: CompiledCasts, names: Sequence[str]) -> Case:
 
 
 def own_chain(catalog: Catalog, case: Case) -> Case:
-    """Return a chain that a report has, as its spec has it. Raises UsageError where the spec does
-    not convert so.
-    """
+    """Return the current case of a chain in a report. Raises UsageError for missing casts."""
     where = tuple(f"{name}={value}" for name, value in case.attributes)
     casts = CompiledCasts(catalog, find_spec(catalog, case.spec), where)
     return replace(chain_case(casts, chain_types(case)), setting=case.setting)
 
 
 def made(casts: CompiledCasts, names: Sequence[str]) -> Hops:
-    """Return the casts of a chain, of which one to the same type changes nothing. Raises UsageError
-    for types that the spec does not convert.
-    """
+    """Return the casts of a chain, with identities for repeated types. Raises UsageError."""
     found = []
     for source, target in pairwise(names):
         cast = casts.between(source, target)
@@ -240,8 +236,9 @@ def chain_of(hops: Hops) -> Chain:
 
 
 def shorter(casts: CompiledCasts, names: Sequence[str]) -> list[tuple[str, Hops]]:
-    """Return what a chain is without one of its middles, and without all of them, each with what
-    there is to say of it; not those of which the spec lacks a cast.
+    """Return the chain without each intermediate type, and without all, with a description.
+
+    Skips chains with missing casts.
     """
     source, *middles, target = names
     left = {f"without {name}": [n for j, n in enumerate(middles) if j != i]
@@ -259,8 +256,9 @@ def shorter(casts: CompiledCasts, names: Sequence[str]) -> list[tuple[str, Hops]
 def _with_floats_as(
     name: str, casts: CompiledCasts, names: Sequence[str]
 ) -> Iterator[tuple[str, Hops]]:
-    """Yield what a chain is with some of the floats in the middle held in another type, each with
-    what there is to say of it; not those of which the spec lacks a cast.
+    """Yield the chain with some intermediate floats in another type, with a description.
+
+    Skips chains with missing casts.
     """
     formats = (hop.dtypes[1].format for hop in made(casts, names)[:-1])
     floats = [i for i, fmt in enumerate(formats, 1) if isinstance(fmt, Float) and names[i] != name]
@@ -273,8 +271,9 @@ def _with_floats_as(
 
 
 def telling_codes(casts: CompiledCasts, names: Sequence[str]) -> U64:
-    """Return inputs of which each cast gives an exact code, in every reading: some of those that
-    tell the chain from one without a cast, and some others. None where none tells.
+    """Return inputs that discriminate the chain from shorter ones, and some others.
+
+    Every cast of them is exact under all readings. Empty if none discriminates.
     """
     hops = made(casts, names)
     others = [short for _, short in shorter(casts, names)]
@@ -299,9 +298,7 @@ def _spread(index: NDArray[np.intp], count: int) -> NDArray[np.intp]:
 
 
 def _followed(hops: Hops, codes: U64) -> tuple[NDArray[np.bool_], U64]:
-    """Return of which inputs every cast gives an exact code, the same in all its readings; and the
-    codes that come of these at the end.
-    """
+    """Return a mask of inputs that all casts convert exactly in all readings, and the results."""
     certain = np.ones(len(codes), bool)
     for hop in hops:
         first, *others = (Chain((cast,)).results(codes) for cast in hop.casts)

@@ -1,7 +1,7 @@
-"""What a cast, and a chain of casts, gives for codes of a source: of a disputed rule, one reading.
+"""Compute casts and chains of casts under one reading.
 
-The rules are those of a spec, and its evaluator answers. Where a rule asks for any NaN, the next
-cast gets one; where it tells NaNs apart, nothing can be said of what comes out.
+If a rule asks for any NaN, the next cast gets one. If that cast distinguishes NaNs, its result is
+undefined.
 """
 
 from __future__ import annotations
@@ -20,46 +20,41 @@ from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, REFUSED, 
 from convcheck.semantics.program import Program
 
 U64 = NDArray[np.uint64]
-NARROW = 16  # bits of a source of which every code is looked at
+NARROW = 16  # up to this number of bits, every code of a source is evaluated
 
 
 @dataclass(frozen=True)
 class Results:
-    """What comes of n inputs: a code each, 0 where the pattern is not that of an exact one."""
+    """The results of n inputs. Codes are 0 unless the pattern is exact."""
 
-    #: The codes, shape (n,).
     codes: U64
-    #: How each is compared: an index into PATTERNS.
+    #: index into PATTERNS
     patterns: NDArray[np.uint8]
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def same(self, other: Results) -> NDArray[np.bool_]:
-        """Return where two results are one."""
+        """Return a mask of equal results."""
         return np.asarray((self.codes == other.codes) & (self.patterns == other.patterns))
 
     @property
     def defined(self) -> NDArray[np.bool_]:
-        """Return where something is due."""
+        """Mask of defined results."""
         return np.asarray(self.patterns != UNDEFINED)
 
 
 @dataclass(frozen=True, eq=False)
 class Cast:
-    """One conversion under one reading of its disputed rules; without rules, the identity."""
+    """A conversion under one reading; the identity without a program."""
 
-    #: The source's format.
     source: Numeric
-    #: The destination's format.
     target: Numeric
-    #: The rules, compiled; None for the identity.
     program: Program | None = None
-    #: The number of the reading.
     reading: int = 0
 
     def raw(self, codes: U64) -> tuple[U64, NDArray[np.uint8]]:
-        """Return codes and patterns as the rules give them."""
+        """Return codes and patterns by the rules."""
         if self.source.bits > NARROW:
             return self._evaluated(codes)
         every, patterns = self._every
@@ -67,7 +62,6 @@ class Cast:
 
     @cached_property
     def _every(self) -> tuple[U64, NDArray[np.uint8]]:
-        """What comes of every code of a narrow source."""
         return self._evaluated(np.arange(1 << self.source.bits, dtype=np.uint64))
 
     def _evaluated(self, codes: U64) -> tuple[U64, NDArray[np.uint8]]:
@@ -81,7 +75,7 @@ class Cast:
 
     @cached_property
     def tells_nans_apart(self) -> bool:
-        """Whether the result depends on which NaN arrives."""
+        """Whether the result depends on the kind of NaN."""
         nans = _nans(self.source)
         if not len(nans):
             return False
@@ -91,9 +85,8 @@ class Cast:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Casts of which each takes what the one before it gives."""
+    """A sequence of casts."""
 
-    #: The casts, in their order.
     casts: tuple[Cast, ...]
 
     @property
@@ -107,11 +100,11 @@ class Chain:
         return self.casts[-1].target
 
     def results(self, codes: U64) -> Results:
-        """Return what comes of codes at the end of the chain."""
+        """Return the results of the chain."""
         return _plain(self.target, *self.raw(codes))
 
     def raw(self, codes: U64) -> tuple[U64, NDArray[np.uint8]]:
-        """Return codes and patterns, NaNs as they are."""
+        """Return codes and patterns, with NaNs unchanged."""
         first, *rest = self.casts
         codes, patterns = first.raw(codes)
         for each in rest:
@@ -119,7 +112,7 @@ class Chain:
         return codes, patterns
 
     def trail(self, code: int) -> list[Results]:
-        """Return what one code becomes on its way, cast by cast."""
+        """Return the result of each cast for one code."""
         made = (Chain(self.casts[: i + 1]) for i in range(len(self.casts)))
         return [chain.results(np.array([code], np.uint64)) for chain in made]
 
@@ -127,7 +120,7 @@ class Chain:
 def _onward(
     following: Cast, codes: U64, patterns: NDArray[np.uint8]
 ) -> tuple[U64, NDArray[np.uint8]]:
-    """Put results to the next cast. What is refused or open stays so."""
+    """Apply the next cast. Refused and undefined results stay so."""
     nan = (patterns == ANY_NAN) | (patterns == NEGATIVE_NAN)
     after, due = following.raw(codes)
     due = np.where(nan & following.tells_nans_apart, np.uint8(UNDEFINED), due)
@@ -136,7 +129,7 @@ def _onward(
 
 
 def _plain(target: Numeric, codes: U64, patterns: NDArray[np.uint8]) -> Results:
-    """Return results in one form: a NaN is any NaN, and what is no exact code has none."""
+    """Return results in a normal form: NaNs are equal, and codes without meaning are 0."""
     patterns = patterns.copy()
     if isinstance(target, Float) and target.nan != "none":
         nan = is_nan(target, codes) & (patterns == EXACT)
@@ -145,7 +138,6 @@ def _plain(target: Numeric, codes: U64, patterns: NDArray[np.uint8]) -> Results:
 
 
 def _nans(source: Numeric) -> U64:
-    """Return NaNs of a format: all of a narrow one, else those with one bit of a payload."""
     if not isinstance(source, Float) or source.nan == "none":
         return np.zeros(0, np.uint64)
     if source.bits <= NARROW:

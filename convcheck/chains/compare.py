@@ -1,4 +1,4 @@
-"""A chain of casts against the direct one: where they agree, by what proof, and where not."""
+"""Compare a chain of casts with the direct one: equality, proof, and differences."""
 
 from __future__ import annotations
 
@@ -30,38 +30,37 @@ INTERVALS: Proof = "intervals"
 VECTORS: Proof = "vectors"
 SAME, DIFFERENT, CHAIN_OPEN, DIRECT_OPEN, BOTH_OPEN = range(5)
 _UNKNOWN = -1
-_MOST = 1 << 18  # intervals that are halved at a time; with more, no proof is tried
-_FEW, _MANY = 1 << 12, 8  # so few are cut into so many parts
+_MOST = 1 << 18  # intervals in a step; with more, the proof is given up
+_FEW, _MANY = 1 << 12, 8  # fewer intervals are cut into more parts
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many inputs there are of each kind."""
+    """The number of inputs of each kind."""
 
-    #: Both give the same.
+    #: equal
     same: int = 0
-    #: Both are defined, and differ.
+    #: defined and different
     different: int = 0
-    #: The chain is undefined, the direct cast is not.
+    #: only the chain is undefined
     chain_open: int = 0
-    #: The direct cast is undefined, the chain is not.
+    #: only the direct cast is undefined
     direct_open: int = 0
-    #: Both are undefined.
+    #: both are undefined
     both_open: int = 0
 
     @property
     def inputs(self) -> int:
-        """All of them."""
+        """The number of all inputs."""
         return self.same + self.different + self.open
 
     @property
     def open(self) -> int:
-        """Where one of the two is undefined, or both are."""
+        """The number of inputs with an undefined side."""
         return self.chain_open + self.direct_open + self.both_open
 
     def __add__(self, other: Counts) -> Counts:
-        """Add kind by kind."""
         return Counts(
             self.same + other.same,
             self.different + other.different,
@@ -75,21 +74,22 @@ class Counts:
 class ChainComparison:
     """A chain and the direct cast, under one reading of each."""
 
-    #: How it is known: from every input; from intervals that hold every input; from those asked.
+    #: from all inputs, from intervals that cover them, or from vectors
     proof: Proof
-    #: Of every input, or where that is not the proof, of those asked. Where `partial`, of some.
+    #: of all inputs, of the vectors, or of some inputs if `partial`
     counts: Counts
-    #: The least code of which another result comes, None for none.
+    #: the smallest code with a difference, None for none
     least: int | None
-    #: Whether no lesser code shows it.
+    #: whether no smaller code has a difference
     is_least: bool = True
-    #: Whether the counts are not of all inputs, as was not asked for.
+    #: whether counting stopped early on request
     partial: bool = False
 
 
 def compare_chain(chain: Chain, direct: Cast, counted: bool = True) -> ChainComparison:
-    """Compare them on every input, if that can be done; `counted`: else only as far as it takes to
-    find the least code that shows a difference.
+    """Compare on every input, if possible.
+
+    Unless `counted`, stop at the smallest code with a difference.
     """
     if chain.source.bits <= NARROW:
         codes = np.arange(1 << chain.source.bits, dtype=np.uint64)
@@ -107,16 +107,14 @@ def compare_chain(chain: Chain, direct: Cast, counted: bool = True) -> ChainComp
 
 
 def known_inputs(chain: Chain) -> U64:
-    """Return every code of a narrow source, and the edge inputs of a wide one."""
+    """Return every code of a narrow source, or the edge inputs of a wide one."""
     if chain.source.bits <= NARROW:
         return np.arange(1 << chain.source.bits, dtype=np.uint64)
     return np.unique(np.concatenate(_vectors(chain, ("edge",))))
 
 
 def _of_vectors(chain: Chain, direct: Cast, counted: bool) -> ChainComparison:
-    """Compare them on the least codes and on vectors; on those of the edge alone, where they show a
-    difference and nothing is counted.
-    """
+    """Compare on the smallest codes and on vectors; only on edge vectors if these suffice."""
     few = [np.arange(1 << NARROW, dtype=np.uint64), *_vectors(chain, ("edge",))]
     if not counted:
         asked = _asked(chain, direct, np.concatenate(few), VECTORS)
@@ -127,9 +125,7 @@ def _of_vectors(chain: Chain, direct: Cast, counted: bool) -> ChainComparison:
 
 
 def _proven(chain: Chain, direct: Cast) -> ChainComparison | None:
-    """Compare them by intervals, up to the least code that shows a difference; None where that is
-    no proof.
-    """
+    """Compare by intervals up to the smallest difference, None without a proof."""
     try:
         return IntervalSearch(chain, direct).first()
     except UnprovenError:
@@ -137,7 +133,6 @@ def _proven(chain: Chain, direct: Cast) -> ChainComparison | None:
 
 
 def _asked(chain: Chain, direct: Cast, codes: U64, proof: Proof) -> ChainComparison:
-    """Compare them on codes."""
     kinds = _kinds(chain.results(codes), Chain((direct,)).results(codes))
     several = np.bincount(kinds, minlength=5).tolist()
     shows = codes[kinds == DIFFERENT]
@@ -147,7 +142,6 @@ def _asked(chain: Chain, direct: Cast, codes: U64, proof: Proof) -> ChainCompari
 
 
 def _vectors(chain: Chain, tiers: Sequence[Tier]) -> list[U64]:
-    """Return the inputs of tiers for the first and for the direct cast."""
     targets = dict.fromkeys((chain.casts[0].target, chain.target))
     return [_of_tier(chain.source, target, tier) for target in targets for tier in tiers]
 
@@ -172,7 +166,6 @@ class _Intervals:
 
     firsts: U64
     lasts: U64
-    #: Of each interval the number of the segment of both.
     segments: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -182,7 +175,6 @@ class _Intervals:
         return _Intervals(self.firsts[which], self.lasts[which], self.segments[which])
 
     def parts(self) -> _Intervals:
-        """Cut each interval into parts of about the same size."""
         many = np.uint64(_MANY if len(self) < _FEW else 2)
         rest = self.lasts - self.firsts
         step = rest // many + np.uint64(1)
@@ -195,7 +187,7 @@ class _Intervals:
 
 
 class IntervalSearch:
-    """The intervals of all codes, cut until of each the same can be said of all its codes."""
+    """Cuts the intervals of all codes until each has one kind."""
 
     def __init__(self, chain: Chain, direct: Cast) -> None:
         self.chain, self.direct = chain, Chain((direct,))
@@ -204,8 +196,9 @@ class IntervalSearch:
         self.alike = np.array([_alike(c, d) for c, d in both])
 
     def first(self) -> ChainComparison | None:
-        """Return the least code that shows a difference; without one, the counts are of all. None
-        where there are too many intervals to tell.
+        """Return the smallest code with a difference, or the counts of all.
+
+        None if there are too many intervals.
         """
         intervals, counts, least = self.intervals, Counts(), self._guess()
         while len(intervals):
@@ -222,14 +215,13 @@ class IntervalSearch:
         return ChainComparison(INTERVALS, counts, least, partial=least is not None)
 
     def _guess(self) -> int | None:
-        """Return the least of the edge inputs that show a difference."""
         codes = np.concatenate(_vectors(self.chain, ("edge",)))
         kinds = _kinds(self.chain.results(codes), self.direct.results(codes))
         shows = codes[kinds == DIFFERENT]
         return int(shows.min()) if len(shows) else None
 
     def counts(self) -> Counts | None:
-        """Return how many codes there are of each kind; None where there are too many intervals."""
+        """Return the counts of all codes, None if there are too many intervals."""
         intervals, counts = self.intervals, Counts()
         while len(intervals):
             kinds, _ = self._kinds(intervals)
@@ -241,9 +233,7 @@ class IntervalSearch:
         return counts
 
     def _kinds(self, intervals: _Intervals) -> tuple[NDArray[np.int64], U64]:
-        """Return the kind of each interval, _UNKNOWN where its codes may be of several; and the
-        ends that differ.
-        """
+        """Return the kind of each interval, or _UNKNOWN, and the ends that differ."""
         ends = np.concatenate([intervals.firsts, intervals.lasts])
         chain, direct = self.chain.results(ends), self.direct.results(ends)
         kinds = _kinds(chain, direct)
@@ -256,8 +246,9 @@ class IntervalSearch:
         return np.where(unsure & (intervals.firsts != intervals.lasts), _UNKNOWN, both[0]), shows
 
     def _known(self, intervals: _Intervals, ordered: tuple[U64, U64]) -> Mask:
-        """Return in which intervals the ends tell of all codes: both results stay the same, or
-        those of one are all beyond those of the other.
+        """Return a mask of intervals decided by their ends.
+
+        Either both results are constant, or their ranges are disjoint.
         """
         even = self.even[intervals.segments].all(axis=1)
         chain, direct = (np.sort(each.reshape(2, -1), axis=0) for each in ordered)
@@ -271,7 +262,6 @@ def _ordered(chain: Results, direct: Results, target: Numeric) -> tuple[U64, U64
 
 
 def _counted(intervals: _Intervals, kinds: NDArray[np.int64]) -> Counts:
-    """Count the codes of intervals of which the kind is known."""
     rest = intervals.lasts - intervals.firsts
     low = np.uint64((1 << 32) - 1)
     found = []
@@ -285,7 +275,7 @@ def _counted(intervals: _Intervals, kinds: NDArray[np.int64]) -> Counts:
 def _common(
     chain: Sequence[CastSegment], direct: Sequence[CastSegment]
 ) -> tuple[_Intervals, list[tuple[CastSegment, CastSegment]]]:
-    """Cut all codes at the ends of the segments of both."""
+    """Intersect the segments of both."""
     both: list[tuple[CastSegment, CastSegment]] = []
     ends: list[tuple[int, int]] = []
     one, other = iter(chain), iter(direct)
@@ -303,7 +293,7 @@ def _common(
 
 
 def _alike(chain: CastSegment, direct: CastSegment) -> bool:
-    """Return whether the same is done to each number, or nothing at all."""
+    """Return whether both segments treat numbers alike, or leave them unchanged."""
     if is_constant(chain) or is_constant(direct):
         return False
     known = chain.effect is not None

@@ -1,4 +1,4 @@
-"""What is found of a chain: a verdict, its proof, and the input that shows it."""
+"""The verdict on a chain, with its proof and a counterexample."""
 
 from __future__ import annotations
 
@@ -18,37 +18,34 @@ WHERE_DEFINED: ChainVerdict = "equal where defined"
 DISPUTED: ChainVerdict = "disputed"
 DIFFERENT: ChainVerdict = "different"
 VERDICTS: tuple[ChainVerdict, ...] = (EQUAL, WHERE_DEFINED, DISPUTED, DIFFERENT)
-PROOFS: tuple[Proof, ...] = ("exhaustive", "intervals", "vectors")  # from the strongest
+PROOFS: tuple[Proof, ...] = ("exhaustive", "intervals", "vectors")  # strongest first
 
 
 @dataclass(frozen=True)
 class Telling:
-    """An input of which another result comes, and what becomes of it."""
+    """A counterexample: an input with different results."""
 
-    #: The code of the input.
     code: int
-    #: What comes of each hop.
+    #: the result of each hop
     hops: tuple[Results, ...]
-    #: What comes of the direct cast.
+    #: the result of the direct cast
     direct: Results
-    #: Whether no lesser code shows it.
+    #: whether no smaller code is a counterexample
     is_least: bool
 
 
 @dataclass(frozen=True)
 class ReadAs:
-    """What holds if disputed texts are read in one way."""
+    """The comparison under one reading of disputed texts."""
 
-    #: What is chosen, of each rule and row that is disputed.
+    #: rule and row -> chosen reading
     readings: Mapping[Dispute, str]
-    #: What was found.
     comparison: ChainComparison
-    #: The least input that shows a difference, None for none.
     shown: Telling | None
 
     @property
     def verdict(self) -> ChainVerdict:
-        """Whether a chain is the direct cast."""
+        """The verdict under this reading."""
         if self.comparison.least is not None:
             return DIFFERENT
         return WHERE_DEFINED if self.comparison.counts.open else EQUAL
@@ -56,16 +53,14 @@ class ReadAs:
 
 @dataclass(frozen=True, eq=False)
 class ChainJudgement:
-    """What is found of a chain, in every way to read what is disputed."""
+    """The verdict on a chain under all readings."""
 
-    #: What was compared.
     chain: TypeChain
-    #: Each way to read it.
     ways: tuple[ReadAs, ...]
 
     @property
     def verdict(self) -> ChainVerdict:
-        """That of all ways, `disputed` where some are different and others are not."""
+        """The common verdict, `disputed` if only some readings differ."""
         found = {way.verdict for way in self.ways}
         if DIFFERENT in found:
             return DIFFERENT if len(found) == 1 else DISPUTED
@@ -73,13 +68,14 @@ class ChainJudgement:
 
     @property
     def proof(self) -> Proof:
-        """The weakest of those of the ways that the verdict rests on."""
+        """The weakest proof of all readings."""
         return max((way.comparison.proof for way in self.ways), key=PROOFS.index)
 
     @property
     def is_fused(self) -> bool:
-        """Whether the direct cast may stand for the chain: it gives what the chain has to, wherever
-        that has to give something.
+        """Whether the direct cast may replace the chain.
+
+        It must be equal in all inputs with a defined result of the chain.
         """
         return self.verdict in (EQUAL, WHERE_DEFINED) and not any(
             way.comparison.counts.direct_open for way in self.ways
@@ -87,14 +83,14 @@ class ChainJudgement:
 
     @property
     def is_split(self) -> bool:
-        """Whether the chain may stand for the direct cast."""
+        """Whether the chain may replace the direct cast."""
         return self.verdict in (EQUAL, WHERE_DEFINED) and not any(
             way.comparison.counts.chain_open for way in self.ways
         )
 
 
 def judge_chain(chain: TypeChain, counted: bool = True) -> ChainJudgement:
-    """Compare a chain with the direct cast; `counted`: also how many inputs differ."""
+    """Compare a chain with the direct cast; `counted` also counts the inputs that differ."""
     ways = []
     for way in chain.ways():
         found = compare_chain(way.chain, way.direct, counted)

@@ -1,4 +1,4 @@
-"""What `lint` says of pairs: the operator that turns an output back is there."""
+"""Check that the inverse operator of a spec exists."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from convcheck.semantics.body.table_lint import Diagnostic
 
 
 def turned_back_by_nothing(catalog: Catalog, spec: Spec) -> list[Diagnostic]:
-    """Return what is wrong where no spec is that of the operator which a spec says turns its output
-    back; nothing of a spec that says nothing of it.
-    """
+    """Return an error if a spec's inverse operator has no spec."""
     try:
         if takes_pairs(spec):
             turned_back_by(catalog, spec)

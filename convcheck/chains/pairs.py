@@ -1,7 +1,6 @@
-"""A node and the one that turns it back, with constants for their other inputs: as a chain of two.
+"""Chains of a node and its inverse, with constants for their other inputs.
 
-An optimiser that takes them for nothing, or for one node of its own, gives other bits. Each is
-asked alone first, as the casts of a chain are.
+An optimiser that removes or fuses both changes the result. Each node is also tested alone.
 """
 
 from __future__ import annotations
@@ -26,15 +25,12 @@ from convcheck.vectors.body.scaled import fixed_cases, fixed_inputs
 
 
 def takes_pairs(spec: Spec) -> bool:
-    """Return whether a spec says which operator turns its output back."""
+    """Return whether a spec names its inverse operator."""
     return isinstance(spec.body, Steps) and bool(spec.body.undone_by[0])
 
 
 def turned_back_by(catalog: Catalog, spec: Spec) -> Spec:
-    """Return the spec of the operator that turns the output of another back, of the same version.
-
-    Raises SpecError, with its place, where there is none.
-    """
+    """Return the spec of the inverse operator, of the same version. Raises SpecError."""
     steps = spec.body_as(Steps)
     op, _ = steps.undone_by
     same = (s for s in catalog.specs.values() if (s.op, s.version) == (op, spec.version))
@@ -48,10 +44,10 @@ def turned_back_by(catalog: Catalog, spec: Spec) -> Spec:
 def pairs_of(
     catalog: Catalog, spec: Spec, wanted: Callable[[Case], bool] = lambda pair: True
 ) -> Iterator[tuple[Case, U64]]:
-    """Yield the wanted pairs of a spec, under each set of values that it names, and their inputs:
-    those of which each node gives one code under every reading.
+    """Yield the wanted pairs of a spec with their inputs, for each set of values in the spec.
 
-    Raises SpecError where no spec is that of the operator which turns the output back.
+    Inputs have one exact result of each node under every reading. Raises SpecError if the inverse
+    has no spec.
     """
     back = turned_back_by(catalog, spec)
     for case in cases(spec):
@@ -65,7 +61,7 @@ def pairs_of(
 
 
 def own_pair(catalog: Catalog, case: Case) -> Case:
-    """Return a pair that a report has, as its spec has it. Raises UsageError where it has none."""
+    """Return the current case of a pair in a report. Raises UsageError."""
     spec = find_spec(catalog, case.spec)
     back = turned_back_by(catalog, spec)
     firsts = (replace(first, fixed=case.fixed) for first in first_nodes(spec))
@@ -78,14 +74,12 @@ def own_pair(catalog: Catalog, case: Case) -> Case:
 
 
 def first_nodes(spec: Spec) -> Iterator[Case]:
-    """Yield the cases of a spec in which all inputs but the first may be fixed, without values."""
+    """Return the cases of a spec whose inputs after the first may be fixed."""
     return (case for case in cases(spec) if fixes_all(layout_of(spec, case)))
 
 
 def _paired(spec: Spec, back: Spec, first: Case) -> Case | None:
-    """Return the pair of a node and the one that turns it back, with the same constants; None where
-    there is no such one.
-    """
+    """Return a node followed by its inverse, with the same constants; None without an inverse."""
     second = _turned_back(spec, back, first)
     if second is None:
         return None
@@ -110,7 +104,7 @@ def _turned_back(spec: Spec, back: Spec, first: Case) -> Case | None:
 
 
 def _telling(catalog: Catalog, pair: Case, codes: U64) -> U64:
-    """Return the codes of which each node gives one code under every reading."""
+    """Return the codes with one exact result of each node under every reading."""
     codes = codes.astype(np.uint64)
     certain = np.ones(len(codes), bool)
     for vectors in hop_vectors(catalog, pair, {pair.unset_id: codes}):

@@ -1,7 +1,6 @@
-"""The segments of a cast, each with what is done to all of its numbers, and those of a chain.
+"""The segments of casts and chains, with their effect on numbers.
 
-On a segment that is `even`, results never turn back: they stay the same or go one way in the order
-of the destination's values. So what is the same at both ends is the same all over.
+On an `even` segment, results are monotone, so equal results at both ends hold throughout.
 """
 
 from __future__ import annotations
@@ -28,39 +27,38 @@ from convcheck.semantics.segments import (
 )
 from convcheck.semantics.vocabulary import COMPUTATIONS
 
-WHOLE = "whole"  # the grid of every integer type
+WHOLE = "whole"  # the grid of all integer types
 _ROUNDED, _SAME, _LOW = (COMPUTATIONS[word][0] for word in ("[x]", "same", "low-bits"))
 
 
 class UnprovenError(Exception):
-    """A word stands in the way of which nothing is known between two codes."""
+    """A word without a known effect between codes."""
 
 
 @dataclass(frozen=True)
 class Gives:
-    """One result, whatever the number is."""
+    """A constant result."""
 
-    #: How it is compared: an index into PATTERNS.
+    #: index into PATTERNS
     pattern: int
-    #: The code of an exact one.
+    #: the code of an exact result
     code: int
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """The number, rounded by a mode to the values of a type; WHOLE are those of every integer."""
+    """The number rounded to the values of a type."""
 
-    #: The rounding mode.
+    #: rounding mode
     mode: str
-    #: The type that has the values, or WHOLE.
+    #: the type, or WHOLE for integers
     grid: Float | str
 
 
 @dataclass(frozen=True)
 class LowBits:
-    """So many low bits of the number in two's complement."""
+    """The low bits of the number in two's complement."""
 
-    #: How many.
     bits: int
 
 
@@ -69,23 +67,21 @@ Effect = Gives | Rounds | LowBits | None
 
 @dataclass(frozen=True)
 class CastSegment:
-    """Codes of which one thing can be said."""
+    """Codes with a common effect."""
 
-    #: The first code.
     first: int
-    #: The last code.
     last: int
-    #: What is done to each number, in a form that two casts may share; None where that is unknown.
+    #: comparable between casts, or None
     effect: Effect
-    #: Whether results never turn back.
+    #: whether results are monotone
     even: bool
-    #: Whether the result is the number that it was.
+    #: whether results equal their inputs
     kept: bool = False
 
 
 @lru_cache(4096)
 def segments_of(cast: Cast) -> tuple[CastSegment, ...]:
-    """Return the segments of a cast, in the order of the codes. Raises UnprovenError."""
+    """Return the segments of a cast, in the order of codes. Raises UnprovenError."""
     if cast.program is None:
         same = CompiledOutcome(EXACT, compute=_SAME)
         found = [(interval, same) for interval in intervals_of(cast.source)]
@@ -97,7 +93,8 @@ def segments_of(cast: Cast) -> tuple[CastSegment, ...]:
 
 
 def _outcome(program: Program, reading: int) -> CompiledOutcome:
-    """Return the one outcome that rows have: those on a grid of values may be told from the last.
+    """Return the only outcome of rows. Rows on a grid of values may differ from the last.
+
     Raises UnprovenError.
     """
     found: list[CompiledOutcome] = []
@@ -108,34 +105,31 @@ def _outcome(program: Program, reading: int) -> CompiledOutcome:
         found.append(_outcome(step.program, reading) if step.program else step)
     *on_grid, last = found
     if not all(one == last or one.compute is last.compute is _ROUNDED for one in on_grid):
-        raise UnprovenError  # of a value of the destination, no mode rounds anything
+        raise UnprovenError  # no mode rounds a value of the destination
     return last
 
 
 def is_constant(segment: CastSegment) -> bool:
-    """Return whether one result comes of all codes of a segment."""
+    """Return whether a segment has one result."""
     return isinstance(segment.effect, Gives)
 
 
 def chain_segments(chain: Chain) -> tuple[CastSegment, ...]:
-    """Return the segments of a chain: those of its casts, brought back to the first source. Raises
-    UnprovenError.
-    """
+    """Return the segments of a chain as codes of its source. Raises UnprovenError."""
     segments = segments_of(chain.casts[0])
     for length, following in enumerate(chain.casts[1:], 1):
         segments = _brought_back(Chain(chain.casts[:length]), segments, following)
     return segments
 
 
-# What a row says of an interval -----------------------------------------------------------------
+# Rows on an interval -----------------------------------------------------------------------------
 
 
 def _read(cast: Cast, interval: Interval, step: CompiledOutcome) -> Iterator[CastSegment]:
-    """Return the segments of an interval that one row decides."""
     first, last = interval
     if step.compute is None:
         yield CastSegment(first, last, Gives(step.pattern, step.code), even=True)
-    elif first == last and isinstance(cast.source, Float):  # a zero is no effect: it has a sign
+    elif first == last and isinstance(cast.source, Float):  # a zero has a sign, so it has no effect
         yield CastSegment(first, last, None, even=True)
     elif decode(cast.source, np.array([first], cast.source.storage)).kind[0] != 0:  # NaNs
         if step.compute is not _SAME:
@@ -156,7 +150,7 @@ def _computed(cast: Cast, interval: Interval, step: CompiledOutcome) -> CastSegm
 
 
 def _effect(cast: Cast, step: CompiledOutcome) -> Effect:
-    """Return what a word computes. Raises UnprovenError for one of which nothing is known here."""
+    """Return the effect of a word. Raises UnprovenError."""
     whole = not isinstance(cast.target, Float)
     if step.compute is _ROUNDED:
         return Rounds(step.mode, cast.target if isinstance(cast.target, Float) else WHOLE)
@@ -168,8 +162,9 @@ def _effect(cast: Cast, step: CompiledOutcome) -> Effect:
 
 
 def _cuts(cast: Cast, interval: Interval) -> list[int]:
-    """Return where numbers of an interval begin to be, or cease to be, numbers of the destination:
-    where the spacing of a float is 1, and at the ends of an integer.
+    """Return where an interval enters or leaves the numbers of the destination.
+
+    These are the codes where a float's spacing is 1, and the ends of an integer type.
     """
     source, target = cast.source, cast.target
     cuts: list[int] = []
@@ -185,8 +180,9 @@ def _cuts(cast: Cast, interval: Interval) -> list[int]:
 
 
 def _in_range(cast: Cast, interval: Interval) -> bool:
-    """Return whether numbers are still those of the destination once they are rounded, in the same
-    binade or the next, or to zero: a word `[x]` is of no meaning beyond its range.
+    """Return whether rounded numbers stay in range: in the same binade, the next, or zero.
+
+    `[x]` has no meaning out of range.
     """
     ends = np.array(interval, np.uint64)
     codes, patterns = cast.raw(ends)
@@ -199,9 +195,7 @@ def _in_range(cast: Cast, interval: Interval) -> bool:
 
 
 def _is_kept(cast: Cast | Chain, first: int, last: int) -> bool:
-    """Return whether each number from one code to another is a number of the destination, and comes
-    out as it is: given that it does if both do that are at the ends.
-    """
+    """Return whether all numbers between two codes stay unchanged, given the results at both."""
     source, target = cast.source, cast.target
     ends = np.array([first, last], np.uint64)
     codes, patterns = cast.raw(ends)
@@ -216,9 +210,7 @@ def _is_kept(cast: Cast | Chain, first: int, last: int) -> bool:
 
 
 def _has_between(source: Numeric, target: Numeric, least: int, most: int) -> bool:
-    """Return whether a type has all numbers of another one between two that it has, given their
-    exponents.
-    """
+    """Return whether a type has all numbers of another between two exponents."""
     if not isinstance(source, Float):
         return not isinstance(target, Float) or most <= target.mantissa
     spacing = max(least - source.mantissa, source.lowest_exponent)
@@ -227,13 +219,13 @@ def _has_between(source: Numeric, target: Numeric, least: int, most: int) -> boo
     return source.mantissa <= target.mantissa and spacing >= target.lowest_exponent
 
 
-# Casts one after the other ----------------------------------------------------------------------
+# Chains ------------------------------------------------------------------------------------------
 
 
 def _brought_back(
     before: Chain, segments: Sequence[CastSegment], after: Cast
 ) -> tuple[CastSegment, ...]:
-    """Cut the segments of casts where another segment of the next cast begins."""
+    """Cut the segments of casts at the segments of the next cast."""
     following = segments_of(after)
     starts = np.array([segment.first for segment in following], np.uint64)
 
@@ -258,14 +250,12 @@ def _brought_back(
 
 
 def _is_over(segment: CastSegment) -> bool:
-    """Return whether nothing reaches the next cast."""
     return isinstance(segment.effect, Gives) and segment.effect.pattern in (UNDEFINED, REFUSED)
 
 
 def _then(
     before: Chain, segment: CastSegment, interval: Interval, following: CastSegment, after: Cast
 ) -> CastSegment:
-    """Return what two casts make of an interval that one segment of each decides."""
     even = following.even or is_constant(segment) or interval[0] == interval[1]
     effect: Effect = None
     if segment.kept or is_constant(following) or _fewer(following.effect, segment.effect):
@@ -277,7 +267,7 @@ def _then(
 
 
 def _through_any(segment: CastSegment, following: Sequence[CastSegment]) -> CastSegment:
-    """Return what becomes of low bits where the next cast takes fewer of them, of any number."""
+    """Return the segment if the next cast keeps fewer low bits. Raises UnprovenError."""
     effects = {each.effect for each in following}
     effect = effects.pop()
     if effects or not _fewer(effect, segment.effect):
@@ -286,5 +276,5 @@ def _through_any(segment: CastSegment, following: Sequence[CastSegment]) -> Cast
 
 
 def _fewer(effect: Effect, than: Effect) -> bool:
-    """Return whether one effect takes no more of the low bits than another one leaves."""
+    """Return whether one effect only needs low bits that another one leaves."""
     return isinstance(effect, LowBits) and isinstance(than, LowBits) and effect.bits <= than.bits

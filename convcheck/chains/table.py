@@ -1,4 +1,4 @@
-"""Every chain of three types of a spec, with the verdict on each."""
+"""The verdicts on all chains of three types of a spec."""
 
 from __future__ import annotations
 
@@ -20,29 +20,27 @@ class ChainTable:
     """The verdicts on all chains of a spec."""
 
     spec: Spec
-    #: Each attribute as NAME=VALUE.
+    #: NAME=VALUE
     attributes: tuple[str, ...]
-    #: The types of numbers, in the spec's order.
+    #: numeric types, in the spec's order
     types: tuple[DType, ...]
-    #: The answers by the names of their types, in the order of these.
+    #: type names -> judgement, in the order of types
     chains: dict[Triple, ChainJudgement]
 
     @property
     def digest(self) -> str:
-        """The digest of the rules and the attribute values."""
+        """The digest of the rules and attribute values."""
         return rules_digest(self.spec, self.attributes)
 
 
 def numeric_types(spec: Spec) -> tuple[DType, ...]:
-    """Return the types of numbers that a spec converts, each once."""
+    """Return the distinct numeric types of a spec."""
     listed = (dtype for types in spec.types.values() for dtype in types)
     return tuple(dict.fromkeys(t for t in listed if not isinstance(t.format, Text)))
 
 
 def triples(spec: Spec) -> tuple[Triple, ...]:
-    """Return the chains of a spec: three types of which it converts each to the next, and the first
-    to the last.
-    """
+    """Return the chains of three types whose casts, the direct one included, all exist."""
     pairs = {(c.inputs[0].name, c.outputs[0].name) for c in cases(spec) if not c.outside}
     names = [dtype.name for dtype in numeric_types(spec)]
     return tuple(
@@ -55,7 +53,7 @@ def triples(spec: Spec) -> tuple[Triple, ...]:
 def chain_table(
     conversions: CompiledCasts, chosen: Sequence[Triple], advance: Callable[[], None]
 ) -> ChainTable:
-    """Judge chains of three types; `advance` is told of each."""
+    """Judge chains of three types, calling `advance` after each."""
 
     def judged() -> Iterator[tuple[Triple, ChainJudgement]]:
         for triple in chosen:

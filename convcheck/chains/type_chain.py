@@ -1,4 +1,4 @@
-"""Which chain is compared with what: types and attribute values -> casts, a reading at a time."""
+"""Compile chains of types into casts, one reading at a time."""
 
 from __future__ import annotations
 
@@ -22,23 +22,21 @@ from convcheck.semantics.compile import compile_untold
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.program import Program
 
-Dispute = tuple[str, str]  # the rule and the row of which a text has several readings
+Dispute = tuple[str, str]  # rule and row with several readings
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledCast:
-    """A case of a spec, compiled; without a case, the identity of a type."""
+    """A compiled case of a spec; the identity without a case."""
 
-    #: The source and the destination.
+    #: source and destination
     dtypes: tuple[DType, DType]
-    #: The spec whose rules it goes by.
     spec: Spec | None = None
-    #: The case that is compiled.
     case: Case | None = None
 
     @cached_property
     def readings(self) -> tuple[Mapping[Dispute, str], ...]:
-        """What each reading of the case says of the rows that are disputed."""
+        """rule and row -> name, for each reading of the case"""
         if self.spec is None or self.case is None:
             return ({},)
         told = compile_case(self.spec, self.case)
@@ -56,7 +54,6 @@ class CompiledCast:
 
     @cached_property
     def _program(self) -> Program | None:
-        """The rules, without those that tell only how firmly they say so."""
         spec, case = self.spec, self.case
         if spec is None or case is None:
             return None
@@ -68,36 +65,32 @@ class CompiledCast:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to read what is disputed, and the chain and the direct cast if it is read so."""
+    """A reading of all disputed rows, with the chain and the direct cast under it."""
 
-    #: What is chosen, of each dispute that the casts come upon.
+    #: rule and row -> chosen reading
     readings: Mapping[Dispute, str]
-    #: The casts of the chain.
     chain: Chain
-    #: The cast that it is compared with.
     direct: Cast
 
 
 @dataclass(frozen=True, eq=False)
 class TypeChain:
-    """A chain of types, and what it is compared with."""
+    """A chain of types and its direct cast."""
 
-    #: The spec whose rules it goes by.
     spec: Spec
-    #: The types, from the source to the destination.
+    #: from source to destination
     types: tuple[DType, ...]
-    #: The conversions from each type to the next.
     hops: tuple[CompiledCast, ...]
-    #: That from the source to the destination, the identity where they are one type.
+    #: the identity if source and destination are equal
     direct: CompiledCast
 
     @property
     def is_round_trip(self) -> bool:
-        """Whether it ends where it began, so that it is compared with the identity."""
+        """Whether it returns to its source, so that it is compared with the identity."""
         return self.types[0] == self.types[-1]
 
     def ways(self) -> Iterator[Way]:
-        """Yield each way to read what is disputed: one text is read one way in all casts."""
+        """Yield each consistent reading: the same row is read alike in all casts."""
         conversions = (*self.hops, self.direct)
         for numbers in product(*(range(len(each.readings)) for each in conversions)):
             chosen: dict[Dispute, str] = {}
@@ -112,7 +105,7 @@ class TypeChain:
 
 
 def takes_chains(spec: Spec) -> bool:
-    """Return whether a spec converts one input to one output, element by element."""
+    """Return whether a spec converts one input to one output, elementwise."""
     return not spec.body.whole_calls and len(spec.inputs) == len(spec.outputs) == 1
 
 
@@ -122,12 +115,12 @@ def rules_name(spec: Spec, attributes: Sequence[str]) -> str:
 
 
 def rules_digest(spec: Spec, attributes: Sequence[str]) -> str:
-    """Return the SHA-256 of a spec's rules and of attribute values, as hexadecimal digits."""
+    """Return the SHA-256 of a spec's rules and attribute values, in hexadecimal."""
     return hashlib.sha256(json.dumps([digest_of_spec(spec), *attributes]).encode()).hexdigest()
 
 
 def latest(catalog: Catalog) -> Spec:
-    """Return the newest version of the operator that has the most, of those that take chains."""
+    """Return the newest version of the operator with the most versions that take chains."""
     versions: dict[str, list[Spec]] = {}
     for spec in filter(takes_chains, catalog.specs.values()):
         versions.setdefault(spec.op, []).append(spec)
@@ -136,14 +129,14 @@ def latest(catalog: Catalog) -> Spec:
 
 
 class CompiledCasts:
-    """The conversions of a spec under attribute values, each of which is made once."""
+    """The conversions of a spec under attribute values. Cached."""
 
     def __init__(self, catalog: Catalog, spec: Spec, where: Sequence[str] = ()) -> None:
         self.catalog, self.spec, self.where = catalog, spec, where
         self._made: dict[tuple[str, str], CompiledCast] = {}
 
     def between(self, source: str, target: str) -> CompiledCast:
-        """Return the conversion of one type to another. Raises UsageError if there is none."""
+        """Return the conversion between two types. Raises UsageError if there is none."""
         if (source, target) not in self._made:
             case = find_case(self.catalog, self.spec.id, source, target, self._applying(target))
             dtypes = (case.inputs[0], case.outputs[0])
@@ -151,7 +144,7 @@ class CompiledCasts:
         return self._made[source, target]
 
     def chain(self, names: Sequence[str]) -> TypeChain:
-        """Return the chain that a list of types asks. Raises UsageError."""
+        """Return the chain of a list of types. Raises UsageError."""
         hops = tuple(self.between(*pair) for pair in pairwise(names))
         types = (hops[0].dtypes[0], *(hop.dtypes[1] for hop in hops))
         for dtype in types:
@@ -159,7 +152,7 @@ class CompiledCasts:
         return TypeChain(self.spec, types, hops, self.direct(names[0], names[-1]))
 
     def direct(self, source: str, target: str) -> CompiledCast:
-        """Return what a chain is compared with: the direct cast, or the identity."""
+        """Return the direct cast, or the identity."""
         if source != target:
             return self.between(source, target)
         dtype = self.catalog.types.types[source]
@@ -167,14 +160,14 @@ class CompiledCasts:
         return CompiledCast((dtype, dtype))
 
     def attributes(self, targets: Sequence[str]) -> tuple[str, ...]:
-        """Return each attribute that applies to a destination as NAME=VALUE, chosen or default."""
+        """Return the attributes of some destinations as NAME=VALUE, chosen or default."""
         types = self.catalog.types.types
         values = {k: str(v) for t in targets for k, v in defaults(self.spec, types[t])}
         values |= dict(word.split("=", 1) for t in targets for word in self._applying(t))
         return tuple(f"{name}={value}" for name, value in values.items())
 
     def check_where(self, targets: Sequence[str]) -> None:
-        """Refuse an attribute value that applies to no destination. Raises UsageError."""
+        """Raise UsageError for an attribute value that applies to no destination."""
         applying = {word for name in targets for word in self._applying(name)}
         for word in self.where:
             if word not in applying:
@@ -184,7 +177,6 @@ class CompiledCasts:
                 raise UsageError(f"{attribute} applies to no cast here", hint=hint)
 
     def _applying(self, target: str) -> tuple[str, ...]:
-        """Return the attribute values that apply to a destination."""
         known = {a.name: a for a in self.spec.attributes}
         types = self.catalog.types.types
         return tuple(
