@@ -1,1 +1,1 @@
-"""What a number is: formats, exact numbers, rounding. numpy integers and Fractions only."""
+"""Formats, exact numbers and rounding, with numpy integers and Fractions only."""

@@ -1,4 +1,4 @@
-"""bits -> Numbers -> bits, for every format. Decoding is exact."""
+"""Decode codes to exact numbers, and encode them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from convcheck.numerics.format import Bool, Float, Format, Int, Numeric, Text
 from convcheck.numerics.number import FAR, INFINITY, NAN, Numbers, normalised, numbers_of_texts
 
 Mask = NDArray[np.bool_]
-_LISTED = (8, 16)  # bits of a format whose numbers are looked up: any code is one of theirs
-_FEW = 1 << 16  # codes, of which more are decoded as quickly
+_LISTED = (8, 16)  # bits of formats with a lookup table
+_FEW = 1 << 16  # codes; above, decoding is as fast as the table
 
 
 def decode(fmt: Format, bits: Bits) -> Numbers:
-    """Return the exact numbers that codes denote: a bool 0 or 1, a string what it spells."""
+    """Return the exact numbers of codes. A bool is 0 or 1, a text its number."""
     if isinstance(fmt, Text):
         return numbers_of_texts(cast(Texts, bits))
     codes = cast(Codes, bits)
@@ -32,7 +32,7 @@ def decode(fmt: Format, bits: Bits) -> Numbers:
 
 @cache
 def _every_number(fmt: Numeric) -> Numbers:
-    """Return the numbers of all codes of a narrow format, in the order of the codes."""
+    """Return the numbers of all codes of a narrow format."""
     return _decoded(fmt, np.arange(1 << fmt.bits, dtype=fmt.storage))
 
 
@@ -49,7 +49,7 @@ def _decode_float(fmt: Float, codes: Codes) -> Numbers:
     exponent = (magnitude >> np.uint64(fmt.mantissa)).view(np.int64)
     subnormal = (exponent == 0) if fmt.zero else np.zeros(len(codes), bool)
     exponent -= fmt.bias
-    # The shift pushes the exponent field out at the top and leaves room for the leading one.
+    # The shift drops the exponent field at the top and makes room for the leading one.
     significand = magnitude << np.uint64(63 - fmt.mantissa)
     significand |= np.uint64(1 << 63)
     kind = np.zeros(len(codes), np.uint8)
@@ -79,9 +79,9 @@ def _decode_integer(fmt: Int | Bool, codes: Codes) -> Numbers:
 
 
 def decode_magnitudes(fmt: Float, magnitudes: NDArray[np.uint64]) -> Numbers:
-    """Return the positive numbers at magnitudes of a float format, whose grid goes on above max.
+    """Return the positive numbers at magnitudes of a float format.
 
-    Unlike codes, magnitudes may be wider than the format's exponent field.
+    The grid continues past max, and magnitudes may be wider than the format.
     """
     n = len(magnitudes)
     exponent, significand = normalised(magnitudes, fmt.lowest_exponent)
@@ -94,7 +94,7 @@ def decode_magnitudes(fmt: Float, magnitudes: NDArray[np.uint64]) -> Numbers:
 
 
 def encode(fmt: Float | Int | Bool, magnitude: NDArray[np.uint64], sign: Mask) -> Codes:
-    """Return the codes of in-range magnitudes with signs; -0 becomes +0 where there is no -0."""
+    """Return the codes of in-range magnitudes; -0 becomes +0 if the format lacks it."""
     if isinstance(fmt, Float):
         codes = magnitude.astype(fmt.storage)
         if fmt.signed:

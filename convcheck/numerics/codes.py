@@ -1,7 +1,6 @@
-"""Arrays of codes, and of texts.
+"""Arrays of codes and texts.
 
-Codes are raw bit patterns as unsigned integers, one element an array entry, in the low `bits` bits
-of the `storage` of their format.
+A code is a bit pattern in the low `bits` bits of an unsigned integer, the `storage` of its format.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Bits = Codes | Texts
 
 
 def is_nan(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
-    """Return which codes are NaN."""
+    """Return a mask of NaNs."""
     kind = codes.dtype.type
     if fmt.nan == "sign-only":
         return np.asarray(codes == kind(fmt.sign_bit))
@@ -29,7 +28,7 @@ def is_nan(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
 
 
 def with_one_nan(fmt: Format, bits: Bits) -> Bits:
-    """Return codes (or texts) with every NaN as the format's canonical one."""
+    """Return codes (or texts) with every NaN replaced by the canonical one."""
     if not isinstance(fmt, Float) or fmt.nan == "none":
         return bits
     codes = cast(Codes, bits)
@@ -37,5 +36,5 @@ def with_one_nan(fmt: Format, bits: Bits) -> Bits:
 
 
 def is_negative(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
-    """Return which codes have the sign bit set."""
+    """Return a mask of codes with the sign bit set."""
     return np.asarray((codes & codes.dtype.type(fmt.sign_bit)) != 0)

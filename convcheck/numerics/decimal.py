@@ -1,7 +1,6 @@
-"""text <-> exact value. Decimal text is read exactly, and values are spelled shortest.
+"""Parse decimal text exactly, and spell values shortest.
 
-The exponent of a literal is bounded before anything is computed with it: 1e999999999 is a number
-beyond every format, not a request for a gigabyte.
+Exponents are bounded first: 1e999999999 is out of range of every format and must not be computed.
 """
 
 from __future__ import annotations
@@ -16,17 +15,16 @@ from convcheck.numerics.format import Bool, Float, Int, Numeric, Opaque
 DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 SPECIAL = re.compile(r"([+-]?)(inf|infinity|nan)", re.IGNORECASE)
-_OUT_OF_SIGHT = 6000  # decimal exponents beyond this are outside every format here
-_KEPT = 1 << 14  # texts of codes, which many causes are asked for
-_TOLD_APART = 4000  # more digits than any midpoint of a format has (float64: 768)
+_OUT_OF_SIGHT = 6000  # decimal exponents past this are out of range of every format
+_KEPT = 1 << 14  # texts of codes, shared by many causes
+_TOLD_APART = 4000  # more digits than a midpoint of any format has (float64: 768)
 
 
 def parse_decimal(text: str) -> Fraction | None:
-    """Read plain or scientific decimal text exactly; None where it is neither.
+    """Return the exact value of plain or scientific decimal text, None for other text.
 
-    Beyond 10^6000 in either direction the value is moved to 10^±6000, which is as far outside
-    every format. Digits after the 4000th become one that says whether they are all zero, which
-    rounds alike. The sign of a zero is not in the answer (see `numbers_of_texts`).
+    Values past 10^±6000 become 10^±6000, which is out of range of every format. Digits after the
+    4000th collapse into one sticky digit. The sign of zero is lost (see `numbers_of_texts`).
     """
     match = DECIMAL.fullmatch(text)
     if match is None or not (match[2] or match[3]):
@@ -46,13 +44,13 @@ def parse_decimal(text: str) -> Fraction | None:
 
 
 def _exponent(text: str) -> int:
-    """Read a decimal exponent; of more than nine digits nine, which is far enough."""
+    """Read a decimal exponent, cut to nine digits."""
     size = int(text.lstrip("+-").lstrip("0")[:9] or "0")
     return -size if text.startswith("-") else size
 
 
 def significant_digits(text: str) -> int:
-    """Return the number of significant digits of a decimal literal, trailing zeros included."""
+    """Return the number of significant digits of a literal, trailing zeros included."""
     match = DECIMAL.match(text)
     digits = (match[2] + (match[3] or "")) if match else ""
     return len(digits.lstrip("0"))
@@ -60,7 +58,7 @@ def significant_digits(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def spell(fmt: Numeric, code: int) -> str:
-    """Spell a code's value: the shortest decimal that rounds back to it (nearest-even)."""
+    """Return the shortest decimal that rounds to a code's value (nearest-even)."""
     special = spell_special(fmt, code)
     if special:
         return special
@@ -72,7 +70,7 @@ def spell(fmt: Numeric, code: int) -> str:
 
 @lru_cache(_KEPT)
 def plain_text(fmt: Numeric, code: int) -> str:
-    """Print a code in plain notation, reading back to the same value; INF and NaN spelled so."""
+    """Return a code in plain notation that reads back as its value, or INF, NaN."""
     special = spell_special(fmt, code)
     if special:
         return {"Inf": "INF", "-Inf": "-INF", "-NaN": "NaN"}.get(special, special)
@@ -83,7 +81,7 @@ def plain_text(fmt: Numeric, code: int) -> str:
 
 
 def spell_special(fmt: Numeric, code: int) -> str:
-    """Spell NaN, infinities, -0 and booleans, and what is no number; '' for every other one."""
+    """Spell NaN, infinities, -0, booleans and opaque codes; '' for other numbers."""
     if isinstance(fmt, Opaque):
         return f"bits {code:#x}"
     if isinstance(fmt, Bool):
@@ -109,7 +107,7 @@ def value_of(fmt: Numeric, code: int) -> Fraction:
 
 
 def spell_fraction(value: Fraction, digits: int = 17) -> str:
-    """Spell an exact value in at most `digits` significant digits, '~' before one cut short."""
+    """Spell an exact value in at most `digits` significant digits, with '~' if inexact."""
     decimal = _divide(value, digits)
     exact = Fraction(decimal) == value
     return ("" if exact else "~") + _readable(decimal)
@@ -129,10 +127,10 @@ def _readable(decimal: Decimal) -> str:
 
 def _shortest_decimal(fmt: Float, magnitude: int, value: Fraction) -> Decimal:
     exact = _divide(value, 20 if value.denominator == 1 else 9)
-    if Fraction(exact) == value:  # 448, not the 450 that would round to it
+    if Fraction(exact) == value:  # 448, not 450, which also rounds to it
         return exact
     below = fmt.value(magnitude - 1) if magnitude else Fraction(0)
-    # A decimal that is a midpoint is none of these: its digits would give the value itself.
+    # A decimal on a midpoint does not qualify: it would need the value's own digits.
     low, high = abs(value) + below, abs(value) + fmt.value(magnitude + 1)
     for digits in range(6, 40):
         decimal = _divide(value, digits)

@@ -1,9 +1,8 @@
-"""The rounding modes: one function each, on what is kept and dropped.
+"""The rounding modes as functions of kept and dropped bits.
 
 A mode decides whether the kept magnitude goes up by one, from the sign, the last kept bit, the
-first dropped bit and whether any later dropped bit is set (IEEE 754-2019, 4.3; the names of the
-modes that IEEE 754 lacks are those of the standards that ask for them). Each is an expression of
-bits, and holds of masks as of the integers 0 and 1.
+first dropped bit, and whether any later dropped bit is set (IEEE 754-2019, 4.3). Modes outside IEEE
+754 are named as in their standards. The functions work on masks and on the integers 0 and 1.
 """
 
 from __future__ import annotations
@@ -62,17 +61,17 @@ def ceiling(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
 
 
 def odd(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """To the odd neighbour where inexact."""
+    """To the odd neighbour if inexact."""
     return (first | later) & ~last
 
 
 def half_of_last(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """By adding half of the last kept bit, then cutting: what has an even last bit is cut."""
+    """Add half of the last kept bit, then truncate: an even last bit truncates."""
     return first & last
 
 
 NEAREST = "nearest-even"  # the default of binary formats (IEEE 754-2019, 4.3.3)
-#: The modes, by the names that specs give them.
+#: by the names in specs
 MODES: Mapping[str, Mode] = {
     "nearest-even": nearest_even,
     "nearest-away": nearest_away,

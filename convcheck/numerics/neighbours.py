@@ -1,4 +1,4 @@
-"""From exact numbers to the codes of a format at and next to them."""
+"""Find the codes of a format at and next to exact numbers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Mask = NDArray[np.bool_]
 
 
 def top(fmt: Numeric) -> int:
-    """Return the largest magnitude: of the largest float, or of the lowest integer."""
+    """Return the largest magnitude of a format."""
     return fmt.max_magnitude if isinstance(fmt, Float) else int(max(fmt.max, -fmt.min))
 
 
 def signed(fmt: Numeric, magnitudes: U64, negative: Mask) -> Codes:
-    """Codes of magnitudes with signs; what a format has no sign or room for is not negative."""
+    """Return codes of magnitudes with signs. Signs that the format lacks are dropped."""
     if isinstance(fmt, Float):
         sign = np.where(negative, np.uint64(fmt.sign_bit), np.uint64(0))
         return (magnitudes | sign).astype(fmt.storage)
@@ -35,7 +35,7 @@ def signed(fmt: Numeric, magnitudes: U64, negative: Mask) -> Codes:
 
 
 def at(fmt: Numeric, numbers: Numbers, offsets: I64, negative: Mask) -> Codes:
-    """Codes `offsets` steps from the largest magnitude not above each number, with signs."""
+    """Return codes `offsets` steps from the largest magnitude not above each number."""
     last = np.uint64(top(fmt))
     below = np.minimum(round_to(numbers, fmt, toward_zero).magnitude, last)
     near = np.where((offsets < 0) & (below == 0), below, below + offsets.view(np.uint64))
@@ -43,7 +43,7 @@ def at(fmt: Numeric, numbers: Numbers, offsets: I64, negative: Mask) -> Codes:
 
 
 def around(fmt: Numeric, numbers: Numbers) -> Codes:
-    """Codes at each number and next to it on either side, in both signs, sorted as codes."""
+    """Return codes at and next to each number, in both signs, sorted."""
     n = len(numbers)
     parts = [
         at(fmt, numbers, np.full(n, offset), np.full(n, negative))
@@ -55,11 +55,10 @@ def around(fmt: Numeric, numbers: Numbers) -> Codes:
 
 @cache
 def special_codes(fmt: Numeric) -> Codes:
-    """Return zeros, ones, the ends of the range, of integers those on either side of the sign bit,
-    infinities, and NaNs of both signs, quiet and signalling, with payloads low, in the middle and
-    high.
+    """Return zeros, ones, range ends, infinities, NaNs, and integers next to the sign bit.
 
-    The array is shared: it cannot be written to.
+    NaNs have both signs, quiet and signalling, with low, middle and high payloads. The array is
+    read-only.
     """
     codes = _special_codes(fmt)
     codes.flags.writeable = False
@@ -68,7 +67,7 @@ def special_codes(fmt: Numeric) -> Codes:
 
 def _special_codes(fmt: Numeric) -> Codes:
     if not isinstance(fmt, Float):
-        sign = 1 << (fmt.bits - 1)  # of unsigned integers, too: they may be taken for signed ones
+        sign = 1 << (fmt.bits - 1)  # also for unsigned integers, which may be taken as signed
         ends = [0, 1, 2 & fmt.mask, int(fmt.max), int(fmt.min) & fmt.mask, fmt.mask]
         return np.array([*ends, sign, sign - 1], np.uint64).astype(fmt.storage)
     one = fmt.bias << fmt.mantissa
@@ -80,7 +79,8 @@ def _special_codes(fmt: Numeric) -> Codes:
         codes.append(fmt.nan_code)
     if fmt.nan == "ieee":
         codes += [fmt.nan_code | 1, fmt.magnitude_mask]
-        payload = {0, fmt.mantissa // 2, max(fmt.mantissa - 2, 0)}  # signalling: lost when halved
+        # signalling: a narrower type loses it
+        payload = {0, fmt.mantissa // 2, max(fmt.mantissa - 2, 0)}
         codes += [fmt.infinity_code | 1 << bit for bit in payload]
     both = {(code & fmt.magnitude_mask) | sign for code in codes for sign in (0, fmt.sign_bit)}
     return np.array(sorted(both | {c for c in codes if c & fmt.sign_bit}), fmt.storage)

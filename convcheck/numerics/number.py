@@ -1,8 +1,8 @@
 """Arrays of exact real numbers, as integers.
 
-A finite number is ``(-1)^sign * significand * 2^(exponent - 63)`` with the leading one of the
-64-bit significand at bit 63, plus something less than one unit of bit 0 where `sticky` is set.
-Zero has significand 0. Every source format of convcheck fits without a sticky bit.
+A finite number is ``(-1)^sign * significand * 2^(exponent - 63)``. The 64-bit significand has its
+leading one at bit 63. If `sticky` is set, something below bit 0 is added. Zero has significand 0.
+All source formats fit without a sticky bit.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from convcheck.numerics.codes import Texts
 from convcheck.numerics.decimal import SPECIAL, parse_decimal
 
 FINITE, INFINITY, NAN = np.uint8(0), np.uint8(1), np.uint8(2)
-FAR = 1 << 20  # an exponent beyond every format: infinity has it, zero has its negative
-_KEPT = 1 << 14  # texts, which many cases are asked
+FAR = 1 << 20  # past every format; the exponent of infinity, negated for zero
+_KEPT = 1 << 14  # texts, shared by many cases
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """n exact extended reals, a struct of arrays of shape (n,)."""
+    """n exact extended reals, as arrays of shape (n,)."""
 
-    #: FINITE, INFINITY or NAN.
+    #: FINITE, INFINITY or NAN
     kind: NDArray[np.uint8]
-    #: Whether it is negative; zeros and infinities have a sign, too.
+    #: whether it is negative; zeros and infinities have a sign
     sign: NDArray[np.bool_]
-    #: The exponent of the leading one; of meaning for finite numbers but zero.
+    #: of the leading one; only for finite nonzero numbers
     exponent: NDArray[np.int64]
-    #: 64 bits, the leading one at bit 63; 0 for zero.
+    #: leading one at bit 63; 0 for zero
     significand: NDArray[np.uint64]
-    #: Whether something below bit 0 was cut off; None for nowhere.
+    #: whether bits below bit 0 were cut off; None for nowhere
     sticky: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
@@ -43,13 +43,13 @@ class Numbers:
 
 
 def take(x: Numbers, index: NDArray[np.intp]) -> Numbers:
-    """Return the elements of an index array of shape (m,), repeated and reordered as it says."""
+    """Return the elements of an index array, shape (m,)."""
     sticky = None if x.sticky is None else x.sticky[index]
     return Numbers(x.kind[index], x.sign[index], x.exponent[index], x.significand[index], sticky)
 
 
 def end_to_end(parts: Sequence[Numbers]) -> Numbers:
-    """Return numbers one after the other."""
+    """Concatenate numbers."""
     names = ("kind", "sign", "exponent", "significand")
     kind, sign, exponent, significand = (
         np.concatenate([getattr(part, name) for part in parts]) for name in names
@@ -62,8 +62,8 @@ def end_to_end(parts: Sequence[Numbers]) -> Numbers:
 def bit_length(values: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """Return the number of bits up to the leading one, 0 for 0.
 
-    It is read off the exponent of a float64. Of a number without the bit after its leading one,
-    no rounding reaches the next power of two.
+    Uses the exponent of a float64. Clearing the bit after the leading one keeps rounding below the
+    next power of two.
     """
     lonely = values >> np.uint64(1)
     np.invert(lonely, out=lonely)
@@ -73,7 +73,7 @@ def bit_length(values: NDArray[np.uint64]) -> NDArray[np.uint8]:
     return _LENGTHS.take(exponents.view(np.intp))
 
 
-# by sign and exponent of a float64: from 2^63 on, numbers are negative as signed integers
+# by sign and exponent of a float64; from 2^63 on, signed integers are negative
 _LENGTHS = np.zeros(1 << 12, np.uint8)
 _LENGTHS[1023 : 1023 + 63] = np.arange(1, 64)
 _LENGTHS[1 << 11 :] = 64
@@ -90,11 +90,7 @@ def normalised(
 
 
 def number_parts(value: Fraction) -> tuple[int, int, bool]:
-    """Return (exponent, significand, sticky) of a positive fraction; the significand has 64 bits.
-
-    Whatever is too far out for any format gets the exponent of infinity or of zero, and keeps
-    being neither.
-    """
+    """Return (exponent, significand, sticky) of a positive fraction, with a 64-bit significand."""
     num, den = value.numerator, value.denominator
     exponent = num.bit_length() - den.bit_length()
     if num << max(-exponent, 0) < den << max(exponent, 0):
@@ -105,7 +101,7 @@ def number_parts(value: Fraction) -> tuple[int, int, bool]:
 
 
 def from_fractions(values: list[Fraction]) -> Numbers:
-    """Return Numbers of exact fractions; no zero is negative."""
+    """Return Numbers of exact fractions. Zeros are positive."""
     n = len(values)
     parts = [(-FAR, 0, False) if v == 0 else number_parts(abs(v)) for v in values]
     return Numbers(
@@ -118,9 +114,9 @@ def from_fractions(values: list[Fraction]) -> Numbers:
 
 
 def exceeds(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
-    """Return where ``|x| > |bound|``; infinity exceeds every bound, and NaN answers nothing useful.
+    """Return a mask of ``|x| > |bound|``. Infinity exceeds every bound; NaN is arbitrary.
 
-    Raises ValueError where the bound does not fit 64 bits: every bound of a format does.
+    Raises ValueError for a bound of more than 64 bits.
     """
     if bound == 0:
         return np.asarray(x.significand != 0)
@@ -134,10 +130,9 @@ def exceeds(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
 
 
 def below(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
-    """Return where ``x < bound``, for a bound that is negative, 0 or a power of two.
+    """Return a mask of ``x < bound``, for a bound that is negative, 0 or a power of two.
 
-    NaN answers nothing useful; raises ValueError for another positive bound, which no format has
-    as its lowest value.
+    NaN is arbitrary. Raises ValueError for another positive bound.
     """
     if bound <= 0:
         return exceeds(x, bound) & x.sign
@@ -148,17 +143,16 @@ def below(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
 
 
 def to_fraction(x: Numbers, index: int) -> Fraction:
-    """Return the exact value of a finite element (its sticky bit, if any, is not in it)."""
+    """Return the exact value of a finite element, without its sticky bit."""
     significand, places = int(x.significand[index]), 63 - int(x.exponent[index])
     magnitude = Fraction(significand << max(-places, 0), 1 << max(places, 0))
     return -magnitude if x.sign[index] else magnitude
 
 
 def numbers_of_texts(texts: Texts) -> Numbers:
-    """Return the numbers that texts spell: decimals exactly, inf and nan in any case.
+    """Return the numbers that texts spell: exact decimals, inf and nan in any letter case.
 
-    A text that spells no number is given as NaN; a spec decides such texts by their spelling
-    before it asks for their value.
+    Other texts become NaN; specs decide them by their spelling first.
     """
     parts = [_parts_of_text(text) for text in texts]
     types = (np.uint8, bool, np.int64, np.uint64, bool)
@@ -170,7 +164,7 @@ def numbers_of_texts(texts: Texts) -> Numbers:
 
 @lru_cache(_KEPT)
 def _parts_of_text(text: str) -> tuple[np.uint8, bool, int, int, bool]:
-    """Return kind, sign, exponent, significand and sticky bit of what a text spells."""
+    """Return kind, sign, exponent, significand and sticky bit of a text."""
     value, sign = parse_decimal(text), text.startswith("-")
     if value is None:
         special = SPECIAL.fullmatch(text)

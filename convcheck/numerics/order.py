@@ -1,8 +1,8 @@
-"""Where a code stands among all codes of its format in the order of their values.
+"""Order the codes of a format by value.
 
-*Positions* count from 0, and each code has its own; NaNs stand at the ends, on the side of their
-sign. An *index* counts from zero, up and down: both zeros have 0; of a format without zero, 0 is
-the smallest.
+*Positions* count from 0, and every code has its own; NaNs are at the ends, by sign. An *index*
+counts from zero in both directions: both zeros have 0. In a format without zero, 0 is the smallest
+value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from convcheck.numerics.format import Float, Format, Int, Numeric, Text
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
-_NARROW = 16  # bits of formats whose indices are worked out in 32 bits
+_NARROW = 16  # bits of formats with 32-bit indices
 
 
 def positions(fmt: Numeric, codes: Codes) -> U64:
@@ -23,7 +23,7 @@ def positions(fmt: Numeric, codes: Codes) -> U64:
     wide = codes.astype(np.uint64, copy=False)
     if isinstance(fmt, Float) and fmt.signed:
         flips: U64 = wide >> np.uint64(fmt.bits - 1)
-        flips *= np.uint64(fmt.magnitude_mask)  # of what is negative
+        flips *= np.uint64(fmt.magnitude_mask)  # of negative codes
         flips |= np.uint64(fmt.sign_bit)
         flips ^= wide
         return flips
@@ -33,9 +33,9 @@ def positions(fmt: Numeric, codes: Codes) -> U64:
 
 
 def each_once(codes: Codes) -> Codes:
-    """Return each of some codes once, shape (n,), sorted as unsigned integers.
+    """Return the distinct codes, sorted as unsigned integers.
 
-    numpy.unique looks for equal ones by hashes, which collide for codes that differ in few bits.
+    numpy.unique uses hashes, which collide for codes that differ in few bits.
     """
     ordered = np.sort(codes)
     first = np.ones(len(ordered), bool)
@@ -44,7 +44,7 @@ def each_once(codes: Codes) -> Codes:
 
 
 def lowest(fmt: Numeric, codes: Codes) -> int:
-    """Return which of some codes, shape (n,) with n > 0, has the lowest position, the first one."""
+    """Return the index of the code with the lowest position, shape (n,), n > 0."""
     if isinstance(fmt, Float) and fmt.signed:
         last = int(np.argmax(codes))
         return last if int(codes[last]) >= fmt.sign_bit else int(np.argmin(codes))
@@ -74,7 +74,7 @@ def code_at(fmt: Format, position: int) -> int:
 
 
 def order_key(fmt: Numeric, codes: Codes) -> I64 | Codes:
-    """Return integers, shape (n,), that order as the positions do."""
+    """Return integers that order like positions, shape (n,)."""
     if isinstance(fmt, Float) and fmt.signed:
         magnitude = (codes & codes.dtype.type(fmt.magnitude_mask)).astype(np.int64)
         negative = (codes & codes.dtype.type(fmt.sign_bit)) != 0
@@ -86,7 +86,7 @@ def order_key(fmt: Numeric, codes: Codes) -> I64 | Codes:
 
 
 def index_of(fmt: Numeric, code: int) -> int:
-    """Return the index of a code that is no NaN; an infinity is one past the largest value."""
+    """Return the index of a code that is not NaN. Infinity is one past the largest value."""
     if isinstance(fmt, Float):
         magnitude = code & fmt.magnitude_mask
         return -magnitude if code & fmt.sign_bit else magnitude
@@ -94,7 +94,7 @@ def index_of(fmt: Numeric, code: int) -> int:
 
 
 def rough_indices(fmt: Numeric, codes: Codes) -> NDArray[np.float64] | NDArray[np.int32]:
-    """Return the indices of codes, shape (n,), near enough for comparing distances."""
+    """Return approximate indices of codes, shape (n,), to compare distances."""
     if fmt.bits <= _NARROW:
         return _narrow_indices(fmt, codes)
     if isinstance(fmt, Float):
@@ -107,9 +107,9 @@ def rough_indices(fmt: Numeric, codes: Codes) -> NDArray[np.float64] | NDArray[n
 
 
 def _narrow_indices(fmt: Numeric, codes: Codes) -> NDArray[np.int32]:
-    """Return the indices of codes of a narrow format: quicker, and exact."""
+    """Return the exact indices of codes of a narrow format."""
     index = codes.astype(np.int32)
-    below = index >> (fmt.bits - 1)  # 1 of what is negative, where there are signs
+    below = index >> (fmt.bits - 1)  # 1 if negative, for signed formats
     if isinstance(fmt, Float) and fmt.signed:
         index &= fmt.magnitude_mask
         index ^= -below
@@ -120,7 +120,7 @@ def _narrow_indices(fmt: Numeric, codes: Codes) -> NDArray[np.int32]:
 
 
 def code_at_index(fmt: Numeric, index: int) -> int:
-    """Return the code at an index of a value of the format."""
+    """Return the code at an index."""
     if isinstance(fmt, Float):
         return index if index >= 0 else -index | fmt.sign_bit
     return index & fmt.mask

@@ -1,8 +1,8 @@
-"""Exact arithmetic on vectors of extended reals, as fractions of Python's integers.
+"""Exact arithmetic on vectors of extended reals, as fractions of Python integers.
 
-The four operations of IEEE 754-2019, 5.4.1, without any rounding: integers have room for every
-result. Zeros, infinities and NaN go by clauses 6.1 to 6.3, the sign of an exact zero sum as in
-rounding to nearest. A NaN has no payload here, and its sign means nothing.
+The operations of IEEE 754-2019, 5.4.1, without rounding. Zeros, infinities and NaN follow clauses
+6.1 to 6.3, and an exact zero sum has the sign of rounding to nearest. NaN has no payload and no
+meaningful sign.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from convcheck.numerics.rounding import round_to, rounded_codes
 from convcheck.numerics.scalar import whole
 
 Mask = NDArray[np.bool_]
-Integers = NDArray[np.object_]  # Python's, of any size
+Integers = NDArray[np.object_]  # Python integers
 _LENGTH = np.frompyfunc(int.bit_length, 1, 1)
 _WHOLE = np.frompyfunc(whole, 3, 1)
-_KEPT = 64  # bits of the significand of Numbers
+_KEPT = 64  # bits of a significand in Numbers
 _WIDEST = Int(_KEPT, signed=False)
 
 
 class Parts(NamedTuple):
-    """The fractions ``top * 2^exponent / bottom``, three arrays of shape (n,)."""
+    """The fractions ``top * 2^exponent / bottom``, arrays of shape (n,)."""
 
-    #: With the sign of the number; 1 or -1 for what is not finite.
+    #: signed; 1 or -1 if not finite
     top: Integers
     exponent: NDArray[np.int64]
-    #: At least 1.
+    #: at least 1
     bottom: Integers
 
 
 @dataclass(frozen=True)
 class Rational:
-    """n extended reals, a struct of arrays of shape (n,)."""
+    """n extended reals, as arrays of shape (n,)."""
 
-    #: FINITE, INFINITY or NAN.
+    #: FINITE, INFINITY or NAN
     kind: NDArray[np.uint8]
-    #: Whether it is negative; zeros and infinities have a sign, too.
+    #: whether it is negative; zeros and infinities have a sign
     sign: Mask
-    #: What the finite ones are: Numbers, as long as 64 bits do.
+    #: Numbers if 64 bits suffice
     value: Parts | Numbers
 
     def __len__(self) -> int:
@@ -58,8 +58,9 @@ class Rational:
 
     @cached_property
     def parts(self) -> Parts:
-        """The numbers as fractions. A sticky bit is half a unit of the last bit that is kept, which
-        rounds to any format as the number does.
+        """The numbers as fractions.
+
+        A sticky bit becomes half of the last bit, which rounds the same in all formats.
         """
         x = self.value
         if isinstance(x, Parts):
@@ -77,7 +78,7 @@ class Rational:
 
     @cached_property
     def numbers(self) -> Numbers:
-        """The same with 64 bits each and a sticky bit, which round once as the exact numbers do."""
+        """The numbers with 64 bits and a sticky bit, for a single rounding."""
         if isinstance(self.value, Numbers):
             return self.value
         top, exponent, bottom = self.value
@@ -102,18 +103,18 @@ class Rational:
 
     @cached_property
     def is_zero(self) -> Mask:
-        """Which numbers are zeros."""
+        """Mask of zeros."""
         x = self.value
         return np.asarray(x.top == 0 if isinstance(x, Parts) else x.significand == 0, bool)
 
 
 def of_numbers(x: Numbers) -> Rational:
-    """Return numbers of 64 bits each."""
+    """Return Numbers as Rational."""
     return Rational(x.kind, x.sign, x)
 
 
 def of_fractions(values: Sequence[Fraction]) -> Rational:
-    """Return exact fractions; no zero is negative."""
+    """Return exact fractions. Zeros are positive."""
     n = len(values)
     top, bottom = _ones(n), _ones(n)
     top[:] = [v.numerator for v in values]
@@ -123,7 +124,7 @@ def of_fractions(values: Sequence[Fraction]) -> Rational:
 
 
 def of_integer(value: int, n: int) -> Rational:
-    """Return a whole number that is not negative, n times."""
+    """Return a non-negative integer, n times."""
     parts = Parts(np.full(n, value, object), np.zeros(n, np.int64), _ones(n))
     return Rational(np.zeros(n, np.uint8), np.zeros(n, bool), parts)
 
@@ -135,7 +136,7 @@ def to_fraction(x: Rational, index: int) -> Fraction:
 
 
 def add(a: Rational, b: Rational) -> Rational:
-    """Return ``a + b`` of arrays of shape (n,)."""
+    """Return ``a + b``, shape (n,)."""
     (top, exponent, bottom), (top_b, exponent_b, bottom_b) = a.parts, b.parts
     low = np.minimum(exponent, exponent_b)
     total = (top << (exponent - low)) * bottom_b + (top_b << (exponent_b - low)) * bottom
@@ -160,7 +161,7 @@ def multiply(a: Rational, b: Rational) -> Rational:
 
 
 def divide(a: Rational, b: Rational) -> Rational:
-    """Return ``a / b``; a finite number by zero is infinite, and zero by zero NaN."""
+    """Return ``a / b``; nonzero / 0 is infinite, and 0 / 0 is NaN."""
     (top, exponent, bottom), (top_b, exponent_b, bottom_b) = a.parts, b.parts
     vanishing = b.kind == INFINITY
     quotient = np.where(vanishing, 0, np.where(b.sign, -top, top) * bottom_b)
@@ -171,23 +172,23 @@ def divide(a: Rational, b: Rational) -> Rational:
 
 
 def negate(x: Rational) -> Rational:
-    """Return ``-x``; zeros and infinities change sign too."""
+    """Return ``-x``, also for zeros and infinities."""
     top, exponent, bottom = x.parts
     return Rational(x.kind, ~x.sign, Parts(-top, exponent, bottom))
 
 
 def larger(a: Rational, b: Rational) -> Rational:
-    """Return the larger one of each two numbers, NaN where one of them is."""
+    """Return the elementwise maximum; NaN wins."""
     return _chosen(a, b, subtract(a, b).sign)
 
 
 def smaller(a: Rational, b: Rational) -> Rational:
-    """Return the smaller one of each two numbers, as `larger` does."""
+    """Return the elementwise minimum; NaN wins."""
     return _chosen(a, b, subtract(b, a).sign)
 
 
 def compared(a: Rational, relation: str, b: Rational) -> Mask:
-    """Return where two numbers compare so (`<`, `<=`, `>`, `>=`): nowhere where one is NaN."""
+    """Return a mask of ``a relation b`` (`<`, `<=`, `>`, `>=`), false for NaN."""
     if relation in (">", ">="):
         return compared(b, relation.replace(">", "<"), a)
     off = subtract(a, b)
@@ -198,14 +199,14 @@ def compared(a: Rational, relation: str, b: Rational) -> Mask:
 
 
 def chosen(holds: Mask, a: Rational, b: Rational) -> Rational:
-    """Return a where something holds, else b."""
+    """Return elements of a under the mask, else of b."""
     columns = zip(*((x.kind, x.sign, *x.parts) for x in (a, b)), strict=True)
     kind, sign, top, exponent, bottom = (np.where(holds, *pair) for pair in columns)
     return Rational(kind, sign, Parts(top, exponent, bottom))
 
 
 def take(x: Rational, index: NDArray[np.intp]) -> Rational:
-    """Return the elements of an index array of shape (m,), repeated and reordered as it says."""
+    """Return the elements of an index array, shape (m,)."""
     if isinstance(x.value, Numbers):
         return of_numbers(number.take(x.value, index))
     top, exponent, bottom = x.value
@@ -214,19 +215,19 @@ def take(x: Rational, index: NDArray[np.intp]) -> Rational:
 
 
 def end_to_end(several: Sequence[Rational]) -> Rational:
-    """Return vectors one after the other."""
+    """Concatenate vectors."""
     columns = zip(*((x.kind, x.sign, *x.parts) for x in several), strict=True)
     kind, sign, top, exponent, bottom = map(np.concatenate, columns)
     return Rational(kind, sign, Parts(top, exponent, bottom))
 
 
 def rounded(x: Rational, fmt: Float, mode: str = NEAREST) -> Rational:
-    """Round to a float format; see `rounded_codes`."""
+    """Round to a float format as `rounded_codes` does."""
     return of_numbers(decode(fmt, rounded_codes(x.numbers, fmt, mode)))
 
 
 def rounded_whole(x: Rational, mode: str = NEAREST) -> Rational:
-    """Round to whole numbers, -0 for what is negative and rounds to zero."""
+    """Round to integers; negative numbers may become -0."""
     n = x.numbers
     finite = n.kind == FINITE
     if (n.exponent[finite] < _KEPT - 1).all():
@@ -244,14 +245,14 @@ def _ones(n: int) -> Integers:
 
 
 def _chosen(a: Rational, b: Rational, other: Mask) -> Rational:
-    """Return b where `other` says so, or where it is NaN; else a."""
+    """Return b if `other` holds or b is NaN, else a."""
     return chosen((other & (a.kind != NAN)) | (b.kind == NAN), b, a)
 
 
 def _result(
     a: Rational, b: Rational, sign: Mask, parts: Parts, infinite: Mask, invalid: Mask
 ) -> Rational:
-    """Put in NaN where an operand is one or the operation is invalid, and infinities."""
+    """Return a result with NaN for NaN operands and invalid operations, and with infinities."""
     nan = invalid | (a.kind == NAN) | (b.kind == NAN)
     special = nan | infinite
     kind = np.where(nan, NAN, np.where(infinite, INFINITY, FINITE))

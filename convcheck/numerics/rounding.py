@@ -1,4 +1,4 @@
-"""Rounding to a format's grid: what is dropped of each significand, and what a mode makes of it."""
+"""Round numbers to a format's grid."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """[x]: magnitudes on the destination's grid, which goes on above its max without end.
+    """[x]: magnitudes on the destination's grid, which continues past max.
 
-    For a Float the magnitude is the position on the grid, so the code of a value in range; for
-    an Int it is the absolute value, and `beyond` marks what 64 bits do not hold.
+    For a Float, a magnitude is an index on the grid, and the code in range. For an Int it is the
+    absolute value, and `beyond` marks what exceeds 64 bits.
     """
 
     magnitude: NDArray[np.uint64]
@@ -46,17 +46,17 @@ def split(x: Numbers, drop: NDArray[np.int64], mode: Mode) -> NDArray[np.uint64]
 
 
 def round_to(x: Numbers, fmt: Numeric, mode: Mode) -> Rounded:
-    """Round every finite x to the grid of `fmt`; NaN gives an arbitrary magnitude."""
+    """Round every finite x to the grid of `fmt`. NaN gets an arbitrary magnitude."""
     if isinstance(fmt, Int | Bool):
-        drop = np.minimum(np.maximum(63 - x.exponent, 0), 65)  # np.clip is slow for a few
+        drop = np.minimum(np.maximum(63 - x.exponent, 0), 65)  # np.clip is slow for short arrays
         return Rounded(split(x, drop, mode), x.exponent > 63)
     return Rounded(_float_magnitude(x, fmt, mode))
 
 
 def _float_magnitude(x: Numbers, fmt: Float, mode: Mode) -> NDArray[np.uint64]:
     m, lowest = fmt.mantissa, fmt.lowest_exponent
-    # Two binades above max are enough to know that x is out of range: what is farther out is
-    # moved there, so that its magnitude fits 64 bits.
+    # Two binades past max suffice to detect overflow. Larger numbers are moved there, so that
+    # magnitudes fit 64 bits.
     exponent = np.minimum(x.exponent, fmt.highest_exponent + 2)
     unit = np.maximum(exponent - m, lowest)
     drop = unit - exponent
@@ -72,10 +72,10 @@ def _float_magnitude(x: Numbers, fmt: Float, mode: Mode) -> NDArray[np.uint64]:
 
 
 def rounded_codes(x: Numbers, fmt: Float, mode: str = NEAREST) -> Codes:
-    """Round to a format and encode, zeros with their signs, NaN as the format's canonical one.
+    """Round to a format and encode, with signed zeros and the canonical NaN.
 
-    What is beyond max becomes infinity, or max where the mode does not round up from there
-    (IEEE 754-2019, 7.4). Raises ValueError for a format without infinity or NaN.
+    Overflow gives infinity, or max if the mode does not round up (IEEE 754-2019, 7.4). Raises
+    ValueError for a format without infinity or NaN.
     """
     if not fmt.infinity or fmt.nan == "none":
         raise ValueError("rounding overflows to infinity, which the format does not have")
@@ -89,7 +89,7 @@ def rounded_codes(x: Numbers, fmt: Float, mode: str = NEAREST) -> Codes:
 
 
 def _overflow(sign: Mask, fmt: Float, mode: Mode) -> NDArray[np.uint64]:
-    """Infinity where a mode rounds up from more than half way past max, which is odd; or max."""
+    """Return infinity if the mode rounds up from past the midpoint above max, else max."""
     yes = np.ones(len(sign), bool)
     up = mode(sign, yes, yes, yes)
     return np.where(up, np.uint64(fmt.infinity_code), np.uint64(fmt.max_magnitude))

@@ -1,7 +1,7 @@
-"""One fraction of any size, rounded: the definition of rounding, by the same modes as for arrays.
+"""Round a single fraction of any size, by the same modes as arrays.
 
-A recurrence rounds each value before it makes the next, so there is nothing to do in bulk; and an
-array of one costs twenty times what the fraction does. A test holds `Grid` equal to `round_to`.
+A recurrence rounds each value before the next, and an array of one is twenty times slower. A test
+compares `Grid` with `round_to`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class BeyondError(ArithmeticError):
 
 
 def whole(numerator: int, denominator: int, mode: str) -> int:
-    """Return the whole number that a fraction rounds to."""
+    """Return a fraction rounded to an integer."""
     if denominator == 1:
         return numerator
     kept, rest = divmod(abs(numerator), denominator)
@@ -35,7 +35,7 @@ def whole(numerator: int, denominator: int, mode: str) -> int:
 
 @cache
 def _ups(mode: str) -> tuple[bool, ...]:
-    """Whether a mode goes up, indexed by the bits sign, last, first, later."""
+    """Return whether a mode rounds up, indexed by the bits sign, last, first, later."""
     up = cast("Callable[[int, int, int, int], int]", MODES[mode])
     return tuple(bool(up(*(bits >> n & 1 for n in (3, 2, 1, 0)))) for bits in range(16))
 
@@ -48,19 +48,18 @@ def grid_of(fmt: Numeric, mode: str) -> Grid:
 
 @dataclass(frozen=True)
 class Grid:
-    """The values of a format, and the rounding mode (a name of MODES) that leads to them."""
+    """The values of a format and a rounding mode (a name of MODES)."""
 
-    #: The format.
     fmt: Numeric
     mode: str
 
     def round(self, value: Fraction) -> Fraction:
-        """Return the value of the format that `value` rounds to. Raises BeyondError."""
+        """Return the rounded value. Raises BeyondError."""
         kept, unit = self._rounded(value)
         return Fraction(kept << unit) if unit >= 0 else Fraction(kept, 1 << -unit)
 
     def code(self, value: Fraction) -> int:
-        """Return the code of what `value` rounds to, -0 from below where the format has it.
+        """Return the code of the rounded value, with -0 from below if the format has it.
 
         Raises BeyondError.
         """
@@ -69,7 +68,7 @@ class Grid:
             return kept & self.fmt.mask
         code = abs(kept) + ((unit - self._lowest) << self.fmt.mantissa)
         if not self.fmt.zero:
-            code -= 1 << self.fmt.mantissa  # the lowest exponent field is of normal numbers, too
+            code -= 1 << self.fmt.mantissa  # the lowest exponent field has normal numbers too
         signed = value < 0 and (self.fmt.negative_zero or code != 0)
         return code | self.fmt.sign_bit if signed else code
 
@@ -80,7 +79,7 @@ class Grid:
 
     @cached_property
     def _ends(self) -> tuple[int, int]:
-        """How far the format goes below and above zero, in its finest steps."""
+        """The lowest and highest value in finest steps."""
         step = Fraction(2) ** self._lowest
         return int(self.fmt.min / step), int(self.fmt.max / step)
 

@@ -1,4 +1,4 @@
-"""A number as a person writes it -> a code of a format."""
+"""Read numbers as people write them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from convcheck.wording import plural
 
 _HEX_FLOAT = re.compile(r"([+-]?)0x([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?[0-9]{1,5}))?", re.I)
 _BITS = re.compile(r"0x[0-9a-f]+", re.I)
-_KEPT = 1 << 10  # words that were read: versions of a spec have the same ones
+_KEPT = 1 << 10  # words; versions of a spec share them
 
 
 class OutsideFormatError(ValueError):
-    """A word that names nothing in a format; the message says what the format has."""
+    """A word without a code in a format; the message says what the format has."""
 
 
 @lru_cache(_KEPT)
 def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
-    """Read a code: decimal, 0x… bits, hex float (with a p or a point), inf, nan, true, false; min
-    and max, the format's least and greatest numbers.
+    """Return the code of a word, and whether the word's value is exact.
 
-    Gives the code, and whether the word's value is exactly the code's; a decimal between two
-    values of a float is rounded to nearest-even. Raises OutsideFormatError for what is no number
-    or is outside the format.
+    A word is a decimal, 0x… bits, a hex float (with p or a point), inf, nan, true, false, min or
+    max. Decimals between two floats round to nearest-even. Raises OutsideFormatError.
     """
     if _BITS.fullmatch(word):
         return _bits(fmt, word), True
@@ -53,7 +51,6 @@ def _bits(fmt: Numeric, word: str) -> int:
 
 
 def _end(fmt: Numeric, word: str) -> int:
-    """Return the code of the least or the greatest number."""
     if not isinstance(fmt, Float):
         return int(fmt.max if word == "max" else fmt.min) & fmt.mask
     if word == "min" and not fmt.signed:
