@@ -1,1 +1,1 @@
-"""Models: which of their nodes convert numbers, and what is known of each."""
+"""Find the conversions in models, and judge what is known of them."""

@@ -1,4 +1,4 @@
-"""What reports have of the conversions of a model: who fails which, and who answers otherwise."""
+"""Look up the conversions of a model in reports."""
 
 from __future__ import annotations
 
@@ -12,38 +12,36 @@ from convcheck.models.conversions import ModelConversion
 
 @dataclass(frozen=True)
 class RowOfBackend:
-    """What a backend does wrong under a row."""
+    """A row that a backend breaks."""
 
-    #: The rule and the row.
+    #: rule and row
     name: str
-    #: In what way.
+    #: the kind of error
     kind: str
-    #: How many of the inputs that were asked fail.
+    #: the number of failing inputs
     count: int
-    #: How many the row decided.
+    #: the number of inputs that the row decided
     of: int
-    #: Whether inputs of the row can occur in the model, as far as is known.
+    #: whether inputs of the row may occur in the model
     occurs: bool
 
 
 @dataclass(frozen=True)
 class BackendFacts:
-    """What a report has of a conversion."""
+    """The report on a conversion."""
 
-    #: The backend's name.
     name: str
-    #: The gravest verdict of its cases; None where none was asked.
+    #: the most serious of its cases; absent if it was not run
     verdict: Verdict | None
-    #: The rows that it breaks.
     rows: tuple[RowOfBackend, ...]
-    #: What explains all answers, in words.
+    #: the causes that explain all answers, in words
     causes: tuple[str, ...] = ()
-    #: Whether some failing case has no cause.
+    #: whether a failing case has no cause
     unexplained: bool = False
 
     @property
     def fails(self) -> bool:
-        """Whether it fails on inputs that can occur, as far as is known."""
+        """Whether it fails on inputs that may occur."""
         whole = self.verdict in FAILURES and not self.rows
         return whole or any(row.occurs for row in self.rows)
 
@@ -51,7 +49,7 @@ class BackendFacts:
 def facts_of(
     one: ModelConversion, name: str, run: RunResult, causes: Mapping[str, str]
 ) -> BackendFacts:
-    """Return what a report has of a conversion, given the causes of its cases by their ids."""
+    """Return the report on a conversion; `causes` are those of its cases, by id."""
     results = _results(one, run)
     found: dict[tuple[str, str], list[Group]] = {}
     for group in (g for result in results for g in result.groups if g.verdict in FAILURES):
@@ -70,8 +68,9 @@ def facts_of(
 def differing_rows(
     one: ModelConversion, runs: Sequence[tuple[str, RunResult]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield two names and the row under which the two answer the same vectors otherwise, for each
-    row whose inputs can occur: 'ort, openvino' and 'float-to-float / else'.
+    """Yield two names and a row that they answer differently for the same vectors.
+
+    Only rows whose inputs may occur: 'ort, openvino' and 'float-to-float / else'.
     """
     for (first, a), (second, b) in combinations(runs, 2):
         if _vectors(one, a) == _vectors(one, b):
@@ -92,7 +91,6 @@ def _vectors(one: ModelConversion, run: RunResult) -> tuple[str, str]:
 
 
 def _answers(one: ModelConversion, run: RunResult) -> Mapping[tuple[str, str], list[str]]:
-    """Return hashes of the inputs and answers of each case and row."""
     found: dict[tuple[str, str], list[str]] = {}
     for result in _results(one, run):
         for group in result.groups:

@@ -1,7 +1,7 @@
-"""Conversions of a model whose question is a whole call: quantisation, and sequences.
+"""Judge the whole calls of a model: quantisation and sequences.
 
-Where every argument is known value by value, the calls that occur are evaluated. Else some that can
-occur are: edge vectors, those that follow from a scale that is known, and the ends of what is.
+If every argument is known, the calls that occur are evaluated. Otherwise some possible calls are:
+edge vectors, vectors for a known scale, and the ends of known ranges.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 from convcheck.wording import plural
 
-Row = tuple[str, InputClass]  # its name, and what becomes of what it decides
-_EVERY = 16  # bits of a first input of which all codes are evaluated
-_MOST = 1 << 20  # elements that are evaluated to look at every one
-_AT_ONCE = 1 << 16  # elements that are evaluated together
-_SETS = 2  # of values of the other inputs, under which the vectors that follow from them are made
-_CALLS = 4096  # calls that are put together of what their arguments may be
-_LONG = 1 << 12  # elements of a sequence that are made; of a longer one the lengths are compared
+Row = tuple[str, InputClass]  # name, and class of its inputs
+_EVERY = 16  # up to this number of bits, all codes of a first input are evaluated
+_MOST = 1 << 20  # elements to evaluate in full
+_AT_ONCE = 1 << 16  # elements in a batch
+_SETS = 2  # of the other inputs, to derive data for
+_CALLS = 4096  # calls to combine from possible arguments
+_LONG = 1 << 12  # elements of a sequence; above, only lengths are compared
 
 
 @dataclass(frozen=True, eq=False)
 class Argument:
-    """An input of a call, with what is known of it."""
+    """An input of a call, with its known values."""
 
-    #: Its name in the spec.
+    #: its name in the spec
     name: str
     dtype: DType
     known: KnownValues
-    #: Its codes in their shape where it is a constant, or did occur; else None.
+    #: its codes if it is constant or was recorded, else None
     tensor: Codes | None = None
 
     @property
@@ -67,13 +67,13 @@ class Argument:
 
 
 def names_of_arguments(spec: Spec, case: Case) -> tuple[str, ...]:
-    """Return the names of a case's inputs, as its spec has them."""
+    """Return the names of a case's inputs in its spec."""
     layout = next(x for x in spec.layouts if x.name == case.layout or not case.layout)
     return tuple(name for name, _ in layout.shapes)
 
 
 def arguments_of_node(spec: Spec, case: Case, node: ModelNode) -> tuple[Argument, ...]:
-    """Return what is known of the inputs of a node."""
+    """Return the known inputs of a node."""
     given = [name for name in node.inputs if name]
     return tuple(
         Argument(
@@ -91,8 +91,9 @@ def arguments_of_node(spec: Spec, case: Case, node: ModelNode) -> tuple[Argument
 def arguments_that_occurred(
     arguments: Sequence[Argument], node: ModelNode, data: Mapping[str, Bits]
 ) -> tuple[Argument, ...] | None:
-    """Return the inputs of a node with what did occur; None where that is not known of each, or
-    where none of them did.
+    """Return the inputs of a node as recorded.
+
+    Return None if one is unknown or none was recorded.
     """
     given = [name for name in node.inputs if name]
     found = tuple(
@@ -106,8 +107,9 @@ def arguments_that_occurred(
 def judge_node_calls(
     corpus: Corpus, cases: Sequence[Case], node: ModelNode, arguments: Sequence[Argument]
 ) -> Judged:
-    """Return what the rules say of the calls of a node. `cases` are those of its types and
-    attributes. Raises UsageError where arguments that did occur do not meet.
+    """Return the judgement on the calls of a node. `cases` are those of its types and attributes.
+
+    Raises UsageError for recorded arguments that do not broadcast.
     """
     spec = corpus.catalog.specs[cases[0].spec]
     for case in cases:
@@ -126,7 +128,7 @@ def judge_node_calls(
 
 
 def _told(arguments: Sequence[Argument], codes: Sequence[int]) -> str:
-    """Return the values of the arguments of a call, or of an element of it."""
+    """Return the values of a call's arguments, or of one element, in words."""
     return ", ".join(
         f"{one.name}={value(one.dtype.format, code)}"
         for one, code in zip(arguments, codes, strict=False)
@@ -138,17 +140,16 @@ def _told(arguments: Sequence[Argument], codes: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class _Elements:
-    """Elements to look at: of each argument a code for each."""
+    """Elements to evaluate: a column of codes for each argument."""
 
     columns: tuple[Codes, ...]
-    #: Whether these are all that can occur.
+    #: whether no others can occur
     every: bool
 
 
 def _judged_elements(
     spec: Spec, steps: CompiledSteps, node: ModelNode, arguments: Sequence[Argument]
 ) -> Judged:
-    """Return what the rules say of calls that are decided element by element."""
     asked = _those_that_meet(steps, node, arguments) or _those_that_may(spec, steps, arguments)
     found: dict[Row, tuple[str, int]] = {}
     for begin in range(0, len(asked.columns[0]), _AT_ONCE):
@@ -163,7 +164,7 @@ def _judged_elements(
 def _those_that_meet(
     steps: CompiledSteps, node: ModelNode, arguments: Sequence[Argument]
 ) -> _Elements | None:
-    """Return the elements of arguments that are all known, each once."""
+    """Return the distinct elements of known arguments, None if one is unknown."""
     first, *others = arguments
     if first.tensor is None or any(one.tensor is None for one in others):
         return None
@@ -187,7 +188,6 @@ def _integers(node: ModelNode) -> dict[str, int]:
 
 
 def _once(columns: Sequence[Codes]) -> tuple[Codes, ...]:
-    """Return each combination of codes once."""
     if not len(columns[0]):
         return tuple(columns)
     key = np.zeros(len(columns[0]), np.int64)
@@ -199,7 +199,7 @@ def _once(columns: Sequence[Codes]) -> tuple[Codes, ...]:
 
 
 def _those_that_may(spec: Spec, steps: CompiledSteps, arguments: Sequence[Argument]) -> _Elements:
-    """Return elements that may occur: all where they are known, else some."""
+    """Return possible elements, all if they are known."""
     first, *others = arguments
     sets, told = _sets(others)
     data, all_of_it = _data_that_may(first)
@@ -215,13 +215,11 @@ def _those_that_may(spec: Spec, steps: CompiledSteps, arguments: Sequence[Argume
 
 
 def _crossed(data: Codes, sets: Sequence[Codes]) -> tuple[Codes, ...]:
-    """Return all data with each set."""
     count = len(sets[0]) if sets else 1
     return (np.tile(data, count), *(np.repeat(column, len(data)) for column in sets))
 
 
 def _data_that_may(one: Argument) -> tuple[Codes, bool]:
-    """Return codes of an input that may occur, and whether they are all."""
     if one.known.codes is not None:
         return cast(Codes, one.known.codes), True
     if one.fmt.bits <= _EVERY:
@@ -231,7 +229,6 @@ def _data_that_may(one: Argument) -> tuple[Codes, bool]:
 
 
 def _ends(one: Argument) -> Codes:
-    """Return the ends of what may occur, and what is special."""
     codes = np.concatenate([special_codes(one.fmt), ends_of(one.fmt, one.known)])
     codes = cast(Codes, np.unique(codes.astype(one.fmt.storage)))
     kept: Codes = codes[may_occur(one.fmt, codes, one.known)]
@@ -239,7 +236,6 @@ def _ends(one: Argument) -> Codes:
 
 
 def _sets(others: Sequence[Argument]) -> tuple[list[Codes], bool]:
-    """Return values of the inputs after the first that may meet, and whether they are all."""
     tensors = [one.tensor for one in others]
     known = [tensor for tensor in tensors if tensor is not None]
     if len(known) == len(others) and len({tensor.shape for tensor in known}) <= 1:
@@ -253,7 +249,7 @@ def _sets(others: Sequence[Argument]) -> tuple[list[Codes], bool]:
 
 
 def _apart(others: Sequence[Argument], sets: Sequence[Codes]) -> list[int]:
-    """Return a few sets that are far apart: by the first input of them that is no whole number."""
+    """Return a few sets that are far apart in the first of the other inputs."""
     if not sets:
         return [0]
     order = np.argsort(values_of(others[0].fmt, sets[0]), kind="stable")
@@ -264,7 +260,7 @@ def _apart(others: Sequence[Argument], sets: Sequence[Codes]) -> list[int]:
 def _rows_of_elements(
     steps: CompiledSteps, arguments: Sequence[Argument], columns: Sequence[Codes]
 ) -> dict[Row, tuple[str, int]]:
-    """Return the rows that decide elements, each with what becomes of them, one, and how many."""
+    """Return the rows that decide elements: class -> example and count."""
     outputs, runs = steps.due([columns])
     due = [Reading(*one[0]) for one in outputs]
     kinds = np.full(len(columns[0]), CLASSES.index("defined"))
@@ -286,7 +282,6 @@ def _rows_of_elements(
 
 
 def _judged_tensors(corpus: Corpus, steps: CompiledSteps, arguments: Sequence[Argument]) -> Judged:
-    """Return what the rules say of calls of which each element counts for all others."""
     whole = all(one.tensor is not None for one in arguments)
     may = [*_vectors_that_may(corpus, steps.case, arguments), tuple(map(_ends, arguments))]
     calls = [tuple(cast(Codes, one.tensor) for one in arguments)] if whole else may
@@ -297,7 +292,6 @@ def _judged_tensors(corpus: Corpus, steps: CompiledSteps, arguments: Sequence[Ar
 
 
 def _vectors_that_may(corpus: Corpus, case: Case, arguments: Sequence[Argument]) -> Iterator[Call]:
-    """Yield the calls among the vectors of a case that may occur."""
     vectors = corpus.vectors(case)
     for call in vectors.calls if isinstance(vectors, CallSet) else ():
         if all(may_occur(one.fmt, bits.reshape(-1), one.known).all()
@@ -308,7 +302,6 @@ def _vectors_that_may(corpus: Corpus, case: Case, arguments: Sequence[Argument])
 def _rows_of_calls(
     arguments: Sequence[Argument], calls: Iterable[tuple[Call, Row]]
 ) -> tuple[RowOfInputs, ...]:
-    """Return the rows that decide calls: of each the first call is the example."""
     found: dict[Row, tuple[str, int]] = {}
     for call, key in calls:
         example, count = found.get(key) or (_told_of_call(arguments, call), 0)
@@ -317,7 +310,10 @@ def _rows_of_calls(
 
 
 def _told_of_call(arguments: Sequence[Argument], call: Call) -> str:
-    """Return the values of a call; of a tensor a number that is not finite, or its ends."""
+    """Return the values of a call in words.
+
+    For a tensor, a non-finite number or its range.
+    """
     if all(bits.size == 1 for bits in call):
         return _told(arguments, [int(bits.reshape(-1)[0]) for bits in call])
     said = f"{arguments[0].name} of {plural(call[0].size, 'element')}"
@@ -344,7 +340,6 @@ def _row_of_call(decisions: Sequence[Decision], expected: ExpectedCall) -> Row:
 def _judged_sequences(
     corpus: Corpus, compiled: FormulaCalls, arguments: Sequence[Argument]
 ) -> Judged:
-    """Return what the rules say of sequences."""
     whole = all(one.tensor is not None for one in arguments)
     calls = [tuple(cast(Codes, one.tensor) for one in arguments)] if whole else \
         _sequences_that_may(corpus, compiled, arguments)  # fmt: skip
@@ -354,8 +349,9 @@ def _judged_sequences(
 
 
 def _row_of_sequence(compiled: FormulaCalls, call: Call) -> Row | None:
-    """Return what becomes of a call; None where it is too long to tell. Of such a one the lengths
-    are compared, and where these are equal, its elements if every reading has the same.
+    """Return the row of a call, None if it is too long.
+
+    For a long call, compare the lengths; if they agree, all readings must have the same elements.
     """
     lengths = compiled.lengths(call)
     if max(lengths, default=0) <= _LONG:
@@ -368,7 +364,6 @@ def _row_of_sequence(compiled: FormulaCalls, call: Call) -> Row | None:
 def _sequences_that_may(
     corpus: Corpus, compiled: FormulaCalls, arguments: Sequence[Argument]
 ) -> list[Call]:
-    """Return calls that may occur, the smallest numbers first."""
     vectors = [call for call in _vectors_that_may(corpus, compiled.case, arguments)
                if not any(bits.ndim for bits in call)]  # fmt: skip
     each: list[Codes] = []
@@ -381,7 +376,7 @@ def _sequences_that_may(
         seen = np.array([int(c[at]) for c in calls if not c[at].ndim], one.fmt.storage)
         seen = seen[may_occur(one.fmt, seen, one.known)]
         each.append(np.unique(np.concatenate([_ends(one), seen])))
-    while prod(map(len, each)) > _CALLS:  # fewer of what there is most of
+    while prod(map(len, each)) > _CALLS:  # thin out the longest list
         longest = max(range(len(each)), key=lambda at: len(each[at]))
         each[longest] = each[longest][::2]
     put = [tuple(np.array(code) for code in codes) for codes in product(*each)]
@@ -389,7 +384,7 @@ def _sequences_that_may(
 
 
 def _size(arguments: Sequence[Argument], call: Call) -> float:
-    """Return how large the largest number of a call is; what is none is larger than all."""
+    """Return the largest number of a call in magnitude; NaN is largest."""
     sizes = [abs(float(values_of(one.fmt, bits.reshape(1))[0]))
              for one, bits in zip(arguments, call, strict=True)]  # fmt: skip
     return max(np.inf if np.isnan(size) else size for size in sizes)

@@ -1,9 +1,8 @@
-"""The conversions of a model: nodes whose operator has a spec, with what the rules say of the
-inputs that can occur.
+"""Find the conversions of a model, and judge the inputs that may occur.
 
-Where an input is of up to 16 bits, or known value by value, every input is evaluated. Else the edge
-vectors and the ends of what is known are, and what is said of all others rests on what case words
-declare of themselves, and on the parameters of the formats.
+Inputs of up to 16 bits, and known values, are evaluated completely. Otherwise edge vectors and the
+ends of known ranges are evaluated. The rest follows from the natures of case words and the
+parameters of the formats.
 """
 
 from __future__ import annotations
@@ -51,29 +50,29 @@ Types = tuple[DType | None, ...]
 
 @dataclass(frozen=True)
 class ModelConversion:
-    """A node that converts, with what the rules say of it."""
+    """A converting node and its judgement."""
 
     node: ModelNode
-    #: The spec of its operator at the model's version; None where no version is as old.
+    #: the spec of its operator for the model's version, if any
     spec: Spec | None
-    #: The types of its inputs, None for one that is not known.
+    #: absent for an unknown type
     inputs: tuple[DType | None, ...]
-    #: The types of its outputs.
+    #: absent for an unknown type
     outputs: tuple[DType | None, ...]
-    #: The cases that ask the same; several of a whole call, in other shapes each.
+    #: the cases of its types; several shapes for a whole call
     cases: tuple[Case, ...]
-    #: What is known of its first input; nothing of a whole call, of which each argument is told.
+    #: known values of its first input; unused for a whole call
     known: KnownValues = ANYTHING
-    #: What the rules say of what may occur; None where there is no case.
+    #: on inputs that may occur; absent without a case
     judged: Judged | None = None
-    #: What they say of what did occur; None where nothing is known of that.
+    #: on recorded inputs; absent without any
     occurred: Judged | None = None
-    #: The inputs of a whole call.
+    #: the inputs of a whole call
     arguments: tuple[Argument, ...] = ()
 
     @property
     def why_not(self) -> str:
-        """Why nothing is said of its inputs; '' where something is."""
+        """Why it is not judged, '' if it is."""
         if self.judged is not None:
             return ""
         if self.spec is None:
@@ -83,9 +82,9 @@ class ModelConversion:
         return f"{self.spec.id} is asked no such types and attributes"
 
     def reaches(self, row: str) -> bool:
-        """Return whether an input that can occur is decided by a row, as far as is known."""
+        """Return whether a row may decide an input."""
         if self.judged is None or not self.judged.proven or self.arguments:
-            return True  # rows of a whole call are of other names in reports
+            return True  # reports name the rows of whole calls differently
         return any(one.name == row for one in self.judged.rows)
 
 
@@ -97,20 +96,20 @@ def converting(graph: ModelGraph, catalog: Catalog) -> list[ModelNode]:
 
 @dataclass(frozen=True)
 class RulesForModel:
-    """The rules, asked of one node after another: a model has many that are alike."""
+    """Judges the nodes of a model. Caches similar nodes."""
 
     corpus: Corpus
-    #: The version of ONNX's own operator set that the model has.
+    #: the version of ONNX's operator set
     opset: int
-    #: Codes of tensors that did occur, by name.
+    #: tensor -> recorded codes
     data: Mapping[str, Bits]
-    #: By spec, types and attributes.
+    #: by spec, types and attributes
     _cases: dict[Hashable, tuple[Case, ...]] = field(default_factory=dict)
-    #: By the id of a case, and between which numbers its input is.
+    #: by case id and range of the input
     _judged: dict[Hashable, Judged] = field(default_factory=dict)
 
     def of(self, node: ModelNode) -> ModelConversion:
-        """Return what the rules say of a node."""
+        """Return a node with its judgement."""
         spec = _spec_of(node, self.opset, self.corpus.catalog)
         inputs = tuple(node.scope.type_of(name) for name in node.inputs if name)
         outputs = tuple(node.scope.type_of(name) for name in node.outputs)
@@ -127,7 +126,6 @@ class RulesForModel:
         return ModelConversion(node, spec, inputs, outputs, found, known, judged, occurred)
 
     def _of_calls(self, node: ModelNode, one: ModelConversion) -> ModelConversion:
-        """Return what the rules say of a node whose question is a whole call."""
         arguments = arguments_of_node(
             self.corpus.catalog.specs[one.cases[0].spec], one.cases[0], node
         )
@@ -152,17 +150,18 @@ class RulesForModel:
 
 
 def _spec_of(node: ModelNode, opset: int, catalog: Catalog) -> Spec | None:
-    """Return the newest version of an operator that a model's operator set has."""
+    """Return the newest spec of an operator in a model's operator set."""
     mine = (spec for spec in catalog.specs.values() if spec.op == f"{WORLD}.{node.op}")
     old = [spec for spec in mine if spec.version <= opset]
     return max(old, key=lambda spec: spec.version, default=None)
 
 
 def _cases(spec: Spec, node: ModelNode, inputs: Types, outputs: Types) -> Iterator[Case]:
-    """Yield the cases of a node's types and attributes: of one number the first alone."""
+    """Yield the cases of a node's types and attributes; only the first for elements."""
     given = {a.name: node.attributes.get(a.name) for a in spec.attributes if not a.by_layout}
     usual = {a.name: a.default for a in spec.attributes}
-    for word in (DEFAULT, None):  # what is left out is asked so, or with its default
+    # omitted attributes count as `default`, else as their default value
+    for word in (DEFAULT, None):
         told = {
             name: (usual[name] if word is None else word) if value is None else value
             for name, value in given.items()
@@ -177,11 +176,10 @@ def _cases(spec: Spec, node: ModelNode, inputs: Types, outputs: Types) -> Iterat
             return
 
 
-# What the rules say --------------------------------------------------------------------------
+# Judgement ----------------------------------------------------------------------------------------
 
 
 def _judged(corpus: Corpus, case: Case, known: KnownValues) -> Judged:
-    """Return what the rules say of all that may occur."""
     fmt = case.inputs[0].format
     if known.codes is not None and (isinstance(fmt, Text) or len(known.codes)):
         return _judged_codes(corpus, case, known.codes)
@@ -203,7 +201,7 @@ def _judged(corpus: Corpus, case: Case, known: KnownValues) -> Judged:
 
 
 def _judged_codes(corpus: Corpus, case: Case, codes: Bits) -> Judged:
-    """Return what the rules say of codes, or texts, that are all there are."""
+    """Return the judgement on codes, or texts, that are all inputs."""
     return Judged(_rows(corpus, case, codes), every=True, proven=True, held=True)
 
 
@@ -225,7 +223,6 @@ def _rows(corpus: Corpus, case: Case, codes: Bits) -> tuple[RowOfInputs, ...]:
 
 
 def _kinds(case: Case, codes: Bits, expected: Expected) -> NDArray[np.int64]:
-    """Return the class of each input, by its number."""
     kinds = np.full(len(codes), CLASSES.index("defined"))
     levels = np.array([one.level for one in expected.decisions])[expected.rows]
     kept = np.ones(len(codes), bool)
@@ -239,7 +236,7 @@ def _kinds(case: Case, codes: Bits, expected: Expected) -> NDArray[np.int64]:
 
 
 def _kept(case: Case, codes: Bits, results: Bits, patterns: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return which inputs come out as the numbers that they are: a NaN as a NaN, -0 as -0."""
+    """Return a mask of inputs that keep their value, including NaN and -0."""
     source, target = case.inputs[0].format, case.outputs[0].format
     if isinstance(source, Text) or isinstance(target, Text):
         return np.zeros(len(codes), bool)
@@ -261,7 +258,7 @@ def _decoded(fmt: Numeric, codes: Bits) -> Numbers:
 
 
 def chains_in(found: Sequence[ModelConversion]) -> list[tuple[ModelConversion, ...]]:
-    """Return the longest chains of conversions of which each takes what the one before it gives."""
+    """Return the longest chains of conversions."""
     by_node = {id(one.node): one for one in found if one.judged is not None and not one.arguments}
     before: dict[int, ModelConversion] = {}
     for one in by_node.values():
@@ -280,7 +277,7 @@ def chains_in(found: Sequence[ModelConversion]) -> list[tuple[ModelConversion, .
 
 
 def check_data(graph: ModelGraph, data: Mapping[str, object]) -> None:
-    """Raise UsageError for data of which the model has no tensor."""
+    """Raise UsageError for data without a tensor in the model."""
     known = {name for node in graph.nodes for name in (*node.inputs, *node.outputs)}
     if unknown := sorted(set(data) - known):
         hint = "--data has arrays by the names of the model's tensors"

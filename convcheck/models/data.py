@@ -1,4 +1,4 @@
-"""Arrays that did occur in a model, from a file of numpy's; nothing in it is unpickled."""
+"""Read arrays recorded in a model from a NumPy file, without pickle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 
 def read_data(path: str) -> Arrays:
-    """Return the arrays of an .npz file by their names. Raises UsageError for what is none."""
+    """Return the arrays of an .npz file by name. Raises UsageError."""
     try:
         with np.load(path, allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
@@ -29,8 +29,10 @@ def read_data(path: str) -> Arrays:
 
 
 def codes_that_occurred(graph: ModelGraph, arrays: Arrays) -> Mapping[str, Bits]:
-    """Return the codes of tensors that did occur, in their shapes. Raises UsageError where an array
-    is not of its tensor's type: of a type that numpy has not, the codes are taken.
+    """Return the codes of recorded tensors.
+
+    An array may hold the codes of a type that NumPy lacks. Raises UsageError for an array of
+    another type.
     """
     types = {name: node.scope.type_of(name) for node in graph.nodes
              for name in (*node.inputs, *node.outputs) if name in arrays}  # fmt: skip

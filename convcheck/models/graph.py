@@ -1,5 +1,6 @@
-"""An ONNX file as nodes with the types of their tensors: those of subgraphs and of local functions,
-too. External data is not read. No operator is known here.
+"""Read the nodes and types of an ONNX file, including subgraphs and local functions.
+
+Ignores external data. Knows no operators.
 """
 
 from __future__ import annotations
@@ -20,51 +21,51 @@ from convcheck.rules.model import DType, Value
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
-MOST = (1 << 31) - 1  # bytes that a protocol buffer may have
-STANDARD = ("", "ai.onnx")  # the names of the domain of ONNX's own operators
+MOST = (1 << 31) - 1  # bytes of a protocol buffer
+STANDARD = ("", "ai.onnx")  # the domain of ONNX's own operators
 _HINT = "an ONNX model, as `onnx.save` writes it: MODEL.onnx"
 
 
 @dataclass(eq=False)
 class Scope:
-    """A graph or a subgraph with the tensors that have names in it."""
+    """A graph or subgraph, with its tensors."""
 
-    #: Where it is: '' for the model's graph, LOOP/body/ for a body.
+    #: '' for the model's graph, LOOP/body/ for a body
     path: str
-    #: The graph around it.
+    #: the enclosing graph
     outer: Scope | None
-    #: The type of each tensor, None for one that convcheck does not have, or that is no tensor.
+    #: absent for a type that convcheck lacks, or no tensor
     types: dict[str, DType | None] = field(default_factory=dict)
-    #: The dimensions of each tensor, as far as they are known; None for one that is not.
+    #: known dimensions, None for an unknown one
     shapes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
-    #: Tensors of which the file has the values.
+    #: tensors with values in the file
     constants: dict[str, TensorProto] = field(default_factory=dict)
-    #: The node that each tensor comes from.
+    #: the node that computes each tensor
     makers: dict[str, ModelNode] = field(default_factory=dict)
-    #: Inputs that the runtime, or the node around it, gives.
+    #: inputs of the graph
     given: set[str] = field(default_factory=set)
-    #: What was found of the values of tensors, by whoever looked.
+    #: cache of known values
     found: dict[str, Any] = field(default_factory=dict)
 
     def holder(self, name: str) -> Scope | None:
-        """Return the innermost graph that has a tensor of this name."""
+        """Return the innermost graph with a tensor of this name."""
         known = (self.types, self.constants, self.makers, self.given)
         if any(name in one for one in known):
             return self
         return self.outer.holder(name) if self.outer else None
 
     def type_of(self, name: str) -> DType | None:
-        """Return the type of a tensor, None where it is not known."""
+        """Return the type of a tensor, None if unknown."""
         at = self.holder(name)
         return at.types.get(name) if at else None
 
     def shape_of(self, name: str) -> tuple[int | None, ...] | None:
-        """Return the dimensions of a tensor, None where their number is not known."""
+        """Return the dimensions of a tensor, None if their number is unknown."""
         at = self.holder(name)
         return at.shapes.get(name) if at else None
 
     def maker_of(self, name: str) -> ModelNode | None:
-        """Return the node that a tensor comes from, None for a given one."""
+        """Return the node that computes a tensor, None for an input."""
         at = self.holder(name)
         return at.makers.get(name) if at else None
 
@@ -73,43 +74,40 @@ class Scope:
 class ModelNode:
     """A node."""
 
-    #: Its name, or what its first output is called.
+    #: its name, or its first output
     name: str
-    #: The operator: its name without a domain.
+    #: without domain
     op: str
-    #: '' for ONNX's own.
+    #: '' for ONNX
     domain: str
-    #: The names of its inputs, '' for one that is left out.
+    #: '' for an omitted input
     inputs: tuple[str, ...]
-    #: The names of its outputs.
     outputs: tuple[str, ...]
-    #: Integers, texts and floats among its attributes.
+    #: integers, texts and floats only
     attributes: Mapping[str, Value | float]
-    #: The graph that it is in.
     scope: Scope
 
     @property
     def path(self) -> str:
-        """Where it is, and its name."""
+        """Its path and name."""
         return self.scope.path + self.name
 
 
 @dataclass(frozen=True)
 class ModelGraph:
-    """A model, read."""
+    """The nodes of a model."""
 
-    #: All nodes, those of subgraphs after the node that has these.
+    #: nodes of subgraphs follow the node with the subgraph
     nodes: tuple[ModelNode, ...]
-    #: The version of ONNX's own operator set; 0 for none.
+    #: the version of ONNX's operator set; 0 for none
     opset: int
-    #: How many local functions were put in the place of their calls.
+    #: the number of inlined local functions
     functions: int
-    #: What there is to say of the reading.
     remarks: tuple[str, ...]
 
 
 def read_model(path: str, types: Mapping[str, DType]) -> ModelGraph:
-    """Return the nodes of a model. Raises UsageError for a file that is none."""
+    """Return the nodes of a model. Raises UsageError for an invalid file."""
     model = _parsed(path)
     functions, remarks = len(model.functions), list[str]()
     model = _typed(_inlined(model, remarks), remarks)
@@ -135,7 +133,7 @@ def _parsed(path: str) -> ModelProto:
 
 
 def _inlined(model: ModelProto, remarks: list[str]) -> ModelProto:
-    """Put local functions in the place of their calls: only there, types are known."""
+    """Inline local functions, so that their types are inferred."""
     from onnx import inliner
 
     if not model.functions:
@@ -173,14 +171,13 @@ class _Reader:
         }  # fmt: skip
 
     def graph(self, graph: GraphProto, scope: Scope) -> Iterator[ModelNode]:
-        """Yield the nodes of a graph and of those inside it."""
         for one in (*graph.input, *graph.value_info, *graph.output):
             self._tell(one, scope)
         scope.given |= {one.name for one in graph.input}
         for tensor in graph.initializer:
             scope.types[tensor.name] = self._types.get(tensor.data_type)
             scope.shapes[tensor.name] = tuple(tensor.dims)
-            if tensor.name not in scope.given:  # else it is a default
+            if tensor.name not in scope.given:  # otherwise it is a default
                 scope.constants[tensor.name] = tensor
         for proto in graph.node:
             yield from self._node(proto, scope)
@@ -215,8 +212,9 @@ class _Reader:
                 yield from self.graph(self._typed_body(attribute.g, scope), Scope(path, scope))
 
     def _typed_body(self, body: GraphProto, scope: Scope) -> GraphProto:
-        """Return a body with the types that follow from those of the graph around it: not of every
-        operator's bodies they are inferred with the model.
+        """Return a body with types inferred from the enclosing graph.
+
+        Inference for the whole model skips the bodies of some operators.
         """
         from onnx import GraphProto, helper
 
@@ -244,15 +242,15 @@ class _Reader:
 
 
 def _names_used(body: GraphProto) -> set[str]:
-    """Return the names of all tensors that nodes of a body, and of bodies in it, take."""
     used = {name for node in body.node for name in node.input}
     inner = (a.g for node in body.node for a in node.attribute if a.HasField("g"))
     return used.union(*(_names_used(one) for one in inner))
 
 
 def constant_codes(tensor: TensorProto, dtype: DType) -> Bits | None:
-    """Return the codes, or texts, of a tensor that the file has, each once, of shape (n,); None
-    where they are external.
+    """Return the distinct codes, or texts, of a tensor in the file, shape (n,).
+
+    Return None for external data.
     """
     from onnx import TensorProto, numpy_helper
 
@@ -262,7 +260,7 @@ def constant_codes(tensor: TensorProto, dtype: DType) -> Bits | None:
 
 
 def constant_tensor(scope: Scope, name: str) -> Bits | None:
-    """Return the codes of a tensor that the file has, in its shape; None for any other."""
+    """Return the codes of a tensor in the file, None for any other."""
     from onnx import TensorProto, numpy_helper
 
     at, dtype = scope.holder(name), scope.type_of(name)
@@ -273,21 +271,22 @@ def constant_tensor(scope: Scope, name: str) -> Bits | None:
 
 
 def codes_of_array(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
-    """Return the codes, or texts, of an array, each once; None where it is not of the type."""
+    """Return the distinct codes, or texts, of an array, None for another type."""
     found = tensor_codes(array, dtype)
     return None if found is None else distinct_codes(found)
 
 
 def distinct_codes(codes: Bits) -> Bits:
-    """Return codes, or texts, each once, of shape (n,)."""
+    """Return distinct codes, or texts, shape (n,)."""
     if codes.dtype == object:
         return np.array(sorted(set(codes.reshape(-1).tolist())), object)
     return cast(Bits, np.unique(codes))
 
 
 def tensor_codes(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
-    """Return the codes, or texts, of an array in its shape; None where it is not of the type. Of a
-    type that numpy does not have, it may hold the codes, or bytes without a type.
+    """Return the codes, or texts, of an array, None for another type.
+
+    For a type that NumPy lacks, the array may hold codes, or untyped bytes.
     """
     fmt = dtype.format
     if isinstance(fmt, Text):

@@ -1,4 +1,4 @@
-"""What the rules say of inputs of a conversion: those that can occur, or that did."""
+"""The judgement on inputs of a conversion."""
 
 from __future__ import annotations
 
@@ -8,42 +8,41 @@ from dataclasses import dataclass
 from typing import Literal
 
 InputClass = Literal["exact", "defined", "disputed", "undefined"]
-CLASSES: tuple[InputClass, ...] = ("exact", "defined", "disputed", "undefined")  # the best first
+CLASSES: tuple[InputClass, ...] = ("exact", "defined", "disputed", "undefined")  # best first
 
 
 @dataclass(frozen=True)
 class RowOfInputs:
     """A row of the rules, with inputs that it decides."""
 
-    #: The rule and the row.
+    #: rule and row
     name: str
-    #: What becomes of these inputs.
     kind: InputClass
-    #: One of them: a code, or a text; of a call, the values of its arguments.
+    #: a code or a text; the argument values of a call
     example: str
-    #: How many of those that were looked at.
+    #: the number of evaluated inputs
     count: int
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What the rules say of some inputs of a conversion."""
+    """The judgement on some inputs of a conversion."""
 
-    #: The rows that decide them.
     rows: tuple[RowOfInputs, ...]
-    #: Whether these are all inputs that can occur; else they stand for the others.
+    #: whether these are all inputs that may occur
     every: bool
-    #: Whether what is said holds of all inputs that can occur.
+    #: whether it holds for all inputs that may occur
     proven: bool
-    #: Whether all finite numbers that can occur are numbers of the destination.
+    #: whether the destination has all finite numbers that may occur
     held: bool
-    #: What is looked at: values, or calls as a whole.
+    #: 'value' or 'call'
     of: str = "value"
 
     @property
     def kind(self) -> InputClass:
-        """The gravest: what is undefined for any input is undefined. Exact is only what is so for
-        every input.
+        """The worst class of the rows.
+
+        It is exact only if every input is.
         """
         found = {row.kind for row in self.rows}
         gravest = max(found, key=CLASSES.index, default=CLASSES[0])
@@ -51,7 +50,7 @@ class Judged:
 
     @property
     def counts(self) -> Mapping[InputClass, int]:
-        """How many of the inputs are of each class."""
+        """The number of inputs of each class."""
         found: Counter[InputClass] = Counter()
         for row in self.rows:
             found[row.kind] += row.count

@@ -1,7 +1,7 @@
-"""What is known of the values of a tensor, from the graph alone: never less than can occur.
+"""Infer the possible values of a tensor from the graph, never too few.
 
-Constants are known whole. A few operators bound what they give, whatever goes in; others hand on
-what they get. Of all else, everything that its type has may occur.
+Constants are known. Some operators bound their output, others pass values on. Everything else may
+have any value of its type.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from convcheck.numerics.format import Bool, Float, Int, Numeric, Text
 from convcheck.numerics.number import FINITE
 from convcheck.rules.model import DType
 
-_DEPTH = 64  # nodes that are gone back through
+_DEPTH = 64  # nodes to go back
 _SAME_VALUES = frozenset(
     ("Identity", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Slice", "Gather",
      "GatherElements", "GatherND", "Split", "Expand", "Tile", "DepthToSpace", "SpaceToDepth",
@@ -34,20 +34,18 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "Sigmoid": (0, 1), "HardSigmoid": (0, 1), "Softmax": (0, 1), "Tanh": (-1, 1), "Erf": (-1, 1),
     "Sin": (-1, 1), "Cos": (-1, 1), "Sign": (-1, 1),
 }  # fmt: skip
-_WRAPS = frozenset(("Abs",))  # of the lowest integer it is that integer
+_WRAPS = frozenset(("Abs",))  # their lowest integer maps to itself
 
 
 @dataclass(frozen=True)
 class KnownValues:
-    """What may occur in a tensor."""
+    """The possible values of a tensor."""
 
-    #: The lowest number that may occur.
     low: float = -math.inf
-    #: The highest.
     high: float = math.inf
-    #: All codes, or texts, that may occur; None where they are not known one by one.
+    #: all possible codes, or texts; absent if unknown
     codes: Bits | None = None
-    #: What it is known from, in a word; '' where nothing is.
+    #: the source in a word, or ''
     why: str = ""
 
     @property
@@ -60,7 +58,7 @@ ANYTHING = KnownValues()
 
 
 def known_values(scope: Scope, name: str, depth: int = 0) -> KnownValues:
-    """Return what may occur in a tensor. It is found once, and so in a circle nothing is."""
+    """Return the possible values of a tensor. Cached; a cycle gives no knowledge."""
     at = scope.holder(name)
     if at is None or depth > _DEPTH:
         return ANYTHING
@@ -101,13 +99,12 @@ def _is_whole(dtype: DType | None) -> bool:
 
 
 def _union(parts: list[KnownValues]) -> KnownValues:
-    """Return what may occur where any of some tensors goes in."""
     if not parts:
         return ANYTHING
     codes = [one.codes for one in parts if one.codes is not None]
     if len(codes) == len(parts):
         return KnownValues(codes=np.unique(np.concatenate(codes)), why="constant")
-    if codes:  # their values are bounds of no interval here
+    if codes:  # they do not form an interval
         return ANYTHING
     why = ", ".join(dict.fromkeys(one.why for one in parts))
     return KnownValues(min(p.low for p in parts), max(p.high for p in parts), why=why)
@@ -133,7 +130,7 @@ def _clipped(node: ModelNode, dtype: DType | None, depth: int) -> KnownValues:
 
 
 def values_of(fmt: Numeric, codes: Bits) -> NDArray[np.float64]:
-    """Return the numbers of codes, rounded to float64 (which keeps their order); NaN of a NaN."""
+    """Return the numbers of codes, rounded to float64 (monotone), NaN for NaN."""
     found = decode(fmt, np.asarray(codes, fmt.storage))
     with np.errstate(over="ignore"):
         scale = np.clip(found.exponent - 63, -2000, 2000)
@@ -144,14 +141,15 @@ def values_of(fmt: Numeric, codes: Bits) -> NDArray[np.float64]:
 
 
 def ends_of_codes(fmt: Numeric, codes: Bits) -> tuple[int, int]:
-    """Return the codes of the least and the greatest number, a NaN of which there is any."""
+    """Return the codes of the least and the greatest number; NaN wins."""
     values = values_of(fmt, codes)
     return int(codes[values.argmin()]), int(codes[values.argmax()])
 
 
 def may_occur(fmt: Numeric, codes: Bits, known: KnownValues) -> NDArray[np.bool_]:
-    """Return which codes lie within what is known. A NaN may come out of every operator, and so it
-    always does; an infinity where there is no bound on its side.
+    """Return a mask of possible codes.
+
+    NaN is always possible, infinity on an unbounded side.
     """
     values = values_of(fmt, codes)
     if known.codes is not None:
@@ -160,7 +158,7 @@ def may_occur(fmt: Numeric, codes: Bits, known: KnownValues) -> NDArray[np.bool_
 
 
 def ends_of(fmt: Numeric, known: KnownValues) -> Bits:
-    """Return codes between which all numbers of a tensor lie, those about zero with them."""
+    """Return codes at the ends of a tensor's values, and around zero."""
     if isinstance(fmt, Bool):
         return np.array([0, 1], fmt.storage)
     if not isinstance(fmt, Float):
@@ -179,7 +177,7 @@ def ends_of(fmt: Numeric, known: KnownValues) -> Bits:
 
 
 def _at_most(fmt: Float, size: float) -> int:
-    """Return the greatest magnitude whose number is at most so large."""
+    """Return the largest magnitude whose number is at most `size`."""
     low, high = 0, fmt.max_magnitude
     while low < high:
         middle = (low + high + 1) // 2
@@ -191,8 +189,9 @@ def _at_most(fmt: Float, size: float) -> int:
 
 
 def holds_all(source: Numeric, target: Numeric, known: KnownValues) -> bool:
-    """Return whether every finite number that may occur is a number of the destination, told from
-    the parameters of the formats.
+    """Return whether the destination has every finite number that may occur.
+
+    Uses the parameters of the formats.
     """
     if isinstance(target, Float) and not target.zero:
         return source == target
