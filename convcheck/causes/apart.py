@@ -170,7 +170,6 @@ def _decided(spec: Spec, case: Case, codes: Bits) -> Mask:
 
 
 def _decides(reading: Reading) -> Mask:
-    """Return a mask of defined elements."""
     return np.asarray((reading.patterns != UNDEFINED) & (reading.patterns != REFUSED))
 
 

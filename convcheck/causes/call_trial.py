@@ -145,7 +145,7 @@ class CallTrial:
     def given_by(self, causes: Sequence[Cause]) -> Mask | None:
         """Return a mask of explained answers, None if the causes do not apply.
 
-        The mask is empty if they explain no wrong answer.
+        All are false if they explain no wrong answer.
         """
         masks = [self._given(made) for made in self._candidates(causes)]
         return max(masks, key=np.count_nonzero, default=None)
@@ -206,7 +206,7 @@ def _spread(numbers: Index, n: int) -> Index:
 def freed(given: CallReading, expected: ExpectedCall) -> CallReading | None:
     """Return an answer without elements that the rule leaves undefined.
 
-    None if another element is undefined.
+    Return None if another element is undefined.
     """
     outputs = []
     for place, output in enumerate(given.outputs):

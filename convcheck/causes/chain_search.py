@@ -147,7 +147,6 @@ def _results(casts: CompiledCasts, links: Links, codes: U64) -> tuple[U64, Mask]
 
 
 def _held(source: Format, hop: Hop, codes: U64) -> U64:
-    """Return the codes after a hop to another type."""
     bits = codes.astype(source.storage)
     points = Points(source, cast(DType, hop.type).format, bits, decode(cast(Numeric, source), bits))
     return cast(Codes, gone_through(points, hop, retyped=True).bits).astype(np.uint64)

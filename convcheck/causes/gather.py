@@ -257,7 +257,6 @@ Order = tuple[int, list[int]]
 
 
 def _rank(names: Names, causes: Mapping[str, CauseInWords]) -> Order:
-    """Return the sort key of likelihood: number of causes, then their ranks."""
     return len(names), [causes[name].order for name in names]
 
 

@@ -59,10 +59,12 @@ def _costs_nothing(method: Callable[P, None]) -> Callable[P, None]:
 
 
 class Held:
-    """The causes that fit every answer of a sweep so far. Errors only cost the causes."""
+    """The causes that fit every answer of a sweep so far.
+
+    An error here costs only the causes.
+    """
 
     def __init__(self, search: Search, case: Case, fits: Iterable[Fit]) -> None:
-        """Start with the causes that fit a case's vectors."""
         self.spec, self.case = search.catalog.specs[case.spec], case
         self.source = cast(Numeric, case.inputs[0].format)
         self.target = cast(Numeric, case.outputs[0].format)
@@ -77,7 +79,7 @@ class Held:
         self.left = [_Candidate(fit, program) for fit, program in programs if program]
 
     def of(self, tally: Tally) -> tuple[Fit, ...] | None:
-        """Return the causes left, given the tally; None if a call failed or was declined."""
+        """Return the causes left, given the tally, or None if a call failed or was declined."""
         crashed = any(key.sort == "crashed" for key, _ in tally.entries)
         if crashed or tally.faults or tally.declined or self.fault:
             return None
@@ -152,5 +154,4 @@ def _said(one: _Candidate, trial: Trial) -> Mask:
 
 
 def _is_free(run: Constant | Affine | Unknown) -> bool:
-    """Return whether some reading expects nothing."""
     return isinstance(run, Constant) and any(p == UNDEFINED for _, p in run.outcomes)

@@ -57,7 +57,6 @@ def is_of(cause: Cause, spec: Spec) -> bool:
 
 
 def _conversions(calls: CallSet) -> set[tuple[str, DType, DType]]:
-    """Return the conversions of values in calls."""
     due = calls.expected[0].readings[0].outputs
     sources = calls.case.inputs if len(calls) > 1 else ()
     return {(calls.case.spec, *ends) for ends in zip(sources, (o.dtype for o in due), strict=False)}

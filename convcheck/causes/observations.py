@@ -2,9 +2,9 @@
 
     runtime: onnxruntime
     release: 1.31.1
-    backend: ort           # the address at which it was asked
-    operator: onnx.Cast    # every version of it that has the row
-    seen:                  # in that row, between these types, it gives what the cause gives
+    backend: ort           # its address
+    operator: onnx.Cast    # all versions with the row
+    seen:                  # the cause that gives the answers of a row, for these types
       - {row: float-to-fixed / nan, does: CAUSE, from: [TYPES], to: [TYPES]}
 
 Observations are for default attributes and inputs in bulk.

@@ -35,7 +35,7 @@ class PairSearch:
     def diagnose(self, vectors: VectorSet, answers: Answers) -> CaseDiagnosis | None:
         """Return the edits that explain the answers to a pair.
 
-        None if nothing is wrong or an answer is missing.
+        Return None if nothing is wrong or an answer is missing.
         """
         index, wrong = to_explain(vectors, answers)
         if not wrong:

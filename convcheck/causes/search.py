@@ -232,7 +232,7 @@ def fits_of(
 ) -> tuple[Fit, ...] | None:
     """Return the causes of a swept case's vectors, with the readings that they fit.
 
-    None if no search applies.
+    Return None if no search applies.
     """
     found = diagnose(search, vectors, answers, ask)
     vectors, answers, whole = with_elsewhere(vectors, answers)

@@ -1,8 +1,8 @@
 """Choose the inputs of chains, and compute their expected results.
 
 By the rules, each input gets another result if an intermediate cast is missing. Each cast is also
-tested on its own, with the values that reach it. Only if all of them are right, the result of a
-graph shows what was done to the chain.
+tested on its own, with the values that reach it. The result of a graph shows what was done to the
+chain only if all casts are right.
 """
 
 from __future__ import annotations
@@ -136,7 +136,6 @@ class ChainCorpus(Corpus):
         return VectorSet(case, (bits,), expected, "sampled", form_decision(spec))
 
     def _ways(self, case: Case) -> list[tuple[str, Hops]]:
-        """Return the casts of a chain, and those that its setting allows instead."""
         casts, names, promise = self.casts(case), chain_types(case), self.promise(case)
         ways = [(CAST_BY_CAST, made(casts, names))]
         if promise and promise.leaves_out:

@@ -198,7 +198,7 @@ class IntervalSearch:
     def first(self) -> ChainComparison | None:
         """Return the smallest code with a difference, or the counts of all.
 
-        None if there are too many intervals.
+        Return None if there are too many intervals.
         """
         intervals, counts, least = self.intervals, Counts(), self._guess()
         while len(intervals):
@@ -275,7 +275,6 @@ def _counted(intervals: _Intervals, kinds: NDArray[np.int64]) -> Counts:
 def _common(
     chain: Sequence[CastSegment], direct: Sequence[CastSegment]
 ) -> tuple[_Intervals, list[tuple[CastSegment, CastSegment]]]:
-    """Intersect the segments of both."""
     both: list[tuple[CastSegment, CastSegment]] = []
     ends: list[tuple[int, int]] = []
     one, other = iter(chain), iter(direct)

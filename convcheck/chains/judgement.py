@@ -75,7 +75,7 @@ class ChainJudgement:
     def is_fused(self) -> bool:
         """Whether the direct cast may replace the chain.
 
-        It must be equal in all inputs with a defined result of the chain.
+        It must give the chain's result wherever that is defined.
         """
         return self.verdict in (EQUAL, WHERE_DEFINED) and not any(
             way.comparison.counts.direct_open for way in self.ways

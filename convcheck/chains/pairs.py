@@ -79,7 +79,7 @@ def first_nodes(spec: Spec) -> Iterator[Case]:
 
 
 def _paired(spec: Spec, back: Spec, first: Case) -> Case | None:
-    """Return a node followed by its inverse, with the same constants; None without an inverse."""
+    """Return a node followed by its inverse with the same constants, if it exists."""
     second = _turned_back(spec, back, first)
     if second is None:
         return None
@@ -104,7 +104,6 @@ def _turned_back(spec: Spec, back: Spec, first: Case) -> Case | None:
 
 
 def _telling(catalog: Catalog, pair: Case, codes: U64) -> U64:
-    """Return the codes with one exact result of each node under every reading."""
     codes = codes.astype(np.uint64)
     certain = np.ones(len(codes), bool)
     for vectors in hop_vectors(catalog, pair, {pair.unset_id: codes}):

@@ -225,7 +225,6 @@ def _has_between(source: Numeric, target: Numeric, least: int, most: int) -> boo
 def _brought_back(
     before: Chain, segments: Sequence[CastSegment], after: Cast
 ) -> tuple[CastSegment, ...]:
-    """Cut the segments of casts at the segments of the next cast."""
     following = segments_of(after)
     starts = np.array([segment.first for segment in following], np.uint64)
 

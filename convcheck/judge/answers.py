@@ -22,8 +22,8 @@ WITH_OTHERS = "refused with others"
 
 BETWEEN = "between calls"  # for a process that dies while idle
 
-# Sizes of large calls. Each size is odd and larger than a set of vectors, so that every vector also
-# stands behind the first 2^10 or 2^16 elements.
+# Sizes of large calls. The excess over 2^10 or 2^16 is odd and larger than a set of vectors, so
+# that every vector also stands behind the first 2^10 or 2^16 elements.
 LARGE_CALLS = {plural(size, "element"): size for size in ((1 << 10) + 1105, (1 << 16) + 1107)}
 MANY = 101
 MANY_CALLS = plural(MANY, "call")

@@ -164,7 +164,6 @@ def _of_answer(decisions: Sequence[Decision], expected: ExpectedCall, got: Retur
 def _convicting(
     decisions: Sequence[Decision], expected: ExpectedCall, off: Difference
 ) -> tuple[int, tuple[int, int] | None]:
-    """Return the strongest decision among the wrong elements, and the first element it decides."""
     found = (
         (LEVELS.index(decisions[row].level), (output, at), row)
         for output, (rows, bad) in enumerate(zip(expected.rows, off.elements, strict=False))

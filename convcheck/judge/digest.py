@@ -74,7 +74,7 @@ def _of_piece(inputs: Codes, got: Codes) -> int:
 def digest_of_constant(first: int, count: int, answer: int, itemsize: int) -> int:
     """Return the digest of `count` codes from `first` on that share one answer.
 
-    Takes a few microseconds plus some nanoseconds a block.
+    Takes a few microseconds plus some nanoseconds per block.
     """
     end, total = first + count, np.zeros(_LANES, np.uint64)
     sums = _weights(itemsize).sums(answer)

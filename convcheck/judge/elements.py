@@ -67,7 +67,7 @@ def tally_everywhere(
 ) -> Tally:
     """Tally the answers in every placement.
 
-    `whole` describes the case if these are all its answers; None for a part.
+    `whole` describes the case if these are all its answers, or None for a part.
     """
     tally = tally_of_elements(vectors, answers, None, whole=whole)
     entries = dict(_placed(tally, main))

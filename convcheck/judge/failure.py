@@ -139,7 +139,7 @@ def _of_elements(group: Group) -> bool:
     return any(difference is not None and difference[1] >= 0 for difference in found)
 
 
-# Type promotion --------------------------------------------------------------------------- -------
+# Type promotion -----------------------------------------------------------------------------------
 
 
 def of_types(case: Case) -> bool:
@@ -148,7 +148,7 @@ def of_types(case: Case) -> bool:
 
 
 def sort_of(group: Group) -> str:
-    """Return how a group's type or refusal is wrong, '' if it is right."""
+    """Return how a group's type or refusal is wrong, '' if neither is."""
     found = types_of(group)
     if found is None:
         return ""
@@ -157,7 +157,7 @@ def sort_of(group: Group) -> str:
 
 
 def types_of(group: Group) -> tuple[str, str] | None:
-    """Return the returned and the expected types, or 'refused'; None if they agree."""
+    """Return the returned and the expected types ('refused' for refusals), None if they agree."""
     example = group.examples[0] if group.examples else None
     if not isinstance(example, CallExample) or group.verdict not in ("fail", "refused"):
         return None

@@ -29,7 +29,6 @@ class Kinds:
         self.numbers = np.zeros(n, np.uint8)
 
     def __setitem__(self, where: Mask, name: str) -> None:
-        """Assign a kind to some answers."""
         if not np.count_nonzero(where):  # most masks are empty; faster than any()
             return
         if name in self.names:

@@ -177,7 +177,7 @@ def closest(expected: ExpectedCall, got: Returned) -> tuple[CallReading, Differe
 
 
 def beyond(expected: ExpectedCall, got: Returned) -> tuple[NDArray[np.intp], ...] | None:
-    """Return the elements outside the range of all readings, by output; None if there is no range.
+    """Return the indices outside the range of all readings, by output; None without a range.
 
     The range spans readings of the answer's shape and is widened by one ulp of the output type.
     """

@@ -53,7 +53,7 @@ class CaseHead(Record, frozen=True, kw_only=True):
     inputs: tuple[str, ...]
     #: The types of the outputs; empty if the type is the answer.
     outputs: tuple[str, ...]
-    #: The ranks of the inputs; absent if any rank will do.
+    #: The ranks of the inputs; absent if they are not part of the question.
     ranks: tuple[Count, ...] = ()
     #: The attributes that apply, also at their default; an omitted one has the value `default`.
     attributes: dict[str, int | str] = field(default_factory=dict)

@@ -235,7 +235,7 @@ class CaseDiagnosis(Record, frozen=True):
     #: The closest causes if none explains all; on request, every cause that explains a wrong
     #: answer.
     near: tuple[Near, ...] = ()
-    #: The message of an internal error that ended the search. There are no findings then.
+    #: The message of an internal error that ended the search without findings.
     fault: str = ""
     #: Number of wrong answers to inputs outside the vectors, which `fits` explain as well.
     beside: Count = 0
@@ -265,7 +265,6 @@ class Answered(Record, frozen=True, eq=False):
     messages: Mapping[int, str]
 
     def __getitem__(self, i: int) -> Example:
-        """Return one element as an example without an expected value."""
         inputs = tuple(entry_word(tensor[i]) for tensor in self.inputs)
         got = entry_word(self.got[i]) if self.state[i] == ANSWERED else None
         return Example(inputs, "<undefined>", got, self.messages.get(i, ""))

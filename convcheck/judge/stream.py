@@ -161,7 +161,6 @@ class SweepJudge:
         return True
 
     def _end_streak(self) -> None:
-        """Tally the last streak by its lowest code."""
         streak, self.streak = self.streak, None
         if streak is None:
             return

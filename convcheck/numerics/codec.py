@@ -32,7 +32,6 @@ def decode(fmt: Format, bits: Bits) -> Numbers:
 
 @cache
 def _every_number(fmt: Numeric) -> Numbers:
-    """Return the numbers of all codes of a narrow format."""
     return _decoded(fmt, np.arange(1 << fmt.bits, dtype=fmt.storage))
 
 

@@ -35,7 +35,7 @@ class Numbers:
     exponent: NDArray[np.int64]
     #: leading one at bit 63; 0 for zero
     significand: NDArray[np.uint64]
-    #: whether bits below bit 0 were cut off; None for nowhere
+    #: whether bits below bit 0 were cut off; absent if none were
     sticky: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
@@ -164,7 +164,6 @@ def numbers_of_texts(texts: Texts) -> Numbers:
 
 @lru_cache(_KEPT)
 def _parts_of_text(text: str) -> tuple[np.uint8, bool, int, int, bool]:
-    """Return kind, sign, exponent, significand and sticky bit of a text."""
     value, sign = parse_decimal(text), text.startswith("-")
     if value is None:
         special = SPECIAL.fullmatch(text)

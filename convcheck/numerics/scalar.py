@@ -74,12 +74,10 @@ class Grid:
 
     @cached_property
     def _lowest(self) -> int:
-        """The exponent of the finest step."""
         return self.fmt.lowest_exponent if isinstance(self.fmt, Float) else 0
 
     @cached_property
     def _ends(self) -> tuple[int, int]:
-        """The lowest and highest value in finest steps."""
         step = Fraction(2) ** self._lowest
         return int(self.fmt.min / step), int(self.fmt.max / step)
 

@@ -52,7 +52,6 @@ def count_cases(spec: Spec) -> int:
 
 
 def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]]:
-    """Yield types, layout and attributes of each case, and whether a refusal is accepted."""
     for types in _bindings(spec):
         layouts = _layouts(spec, types)
         chosen = [*_listed(spec, types), *_besides(spec, types)] if layouts else []
@@ -83,13 +82,15 @@ def make_case(
 
 
 def defaults(spec: Spec, target: DType | None) -> Attributes:
-    """Return the defaults of the attributes for a destination; None if the type is the answer."""
+    """Return the default attributes for a destination.
+
+    `target` is None if the output type is the answer.
+    """
     applying = _applying(spec, (target,) if target else ())
     return tuple((a.name, a.default) for a in applying if a.default is not None)
 
 
 def _bindings(spec: Spec) -> Iterator[Types]:
-    """Bind the type variables. A variable without types is an answer."""
     tensors = (*spec.inputs, *spec.outputs)
     if spec.combinations:
         yield from _combined(spec)

@@ -255,7 +255,6 @@ def _cause(node: Node, types: Types) -> Cause:
 
 
 def _rules(node: Node, name: str, context: Context, cite: Cite) -> Iterator[Rule]:
-    """Yield the rules of a cause's table and hops, in order."""
     for key in node.items():
         if key == "table":
             entries = {k: v for k, v in node.items().items() if k in ("name", "table", "round")}

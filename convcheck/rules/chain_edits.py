@@ -60,7 +60,6 @@ class ChainEdit:
                 yield (*types[:i], hop, *types[i + 1 :])
 
     def _middles(self, middles: Links) -> Iterator[Links]:
-        """Yield the edited intermediate types, without insertion."""
         if self.word == REORDERED:
             yield from (one for one in dict.fromkeys(permutations(middles)) if one != middles)
         else:

@@ -119,5 +119,4 @@ def _levels(cells: tuple[Cell, ...]) -> str:
 
 
 def _merged(words: list[str]) -> list[str]:
-    """Collapse a row with equal cells."""
     return words[:1] if len(set(words)) == 1 else words

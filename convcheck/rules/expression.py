@@ -1,7 +1,7 @@
 """Parse arithmetic expressions of spec files with a whitelist of Python syntax.
 
 `parse_expression` turns text such as ``max(ceil((stop - start) / step), 0)`` into a tree of names,
-integers and operations. Nothing is evaluated as Python. `compute` evaluates the tree with any
+integers and operations, without evaluating Python. `compute` evaluates the tree with any
 arithmetic: fractions, rounded numbers, arrays.
 """
 

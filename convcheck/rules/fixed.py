@@ -25,7 +25,7 @@ def fixes_all(layout: Layout) -> bool:
 def fixed_tensors(case: Case) -> list[Bits]:
     """Return the fixed inputs for a backend, tensors of rank 0.
 
-    Empty for a chain, whose graph contains them.
+    Empty for a node and its inverse, whose graph contains them.
     """
     both = () if not case.fixed or case.is_pair else zip(case.inputs[1:], case.fixed, strict=True)
     return [

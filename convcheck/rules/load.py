@@ -82,7 +82,6 @@ class _File:
 
     @cached_property
     def head(self) -> Node:
-        """The entries up to op and version."""
         return read_yaml(self.path, self.shown, _HEAD)
 
     @cached_property

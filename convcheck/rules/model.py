@@ -142,7 +142,7 @@ class Asking:
 
     values: tuple[Value, ...]
     sources: TypeNames
-    #: None for all
+    #: absent for all types
     targets: TypeNames | None
     #: values of the other attributes, if not the defaults
     others: Attributes
@@ -160,7 +160,7 @@ class Attribute:
     #: part of a case's id.
     carries: str
     values: tuple[Value, ...]
-    #: the value if a node omits it; None for a required attribute
+    #: the value if a node omits it; absent for a required attribute
     default: Value | None
     #: the destinations it applies to, None for all
     applies: TypeNames | None
@@ -281,7 +281,6 @@ class Pairs:
 
     @cached_property
     def _of_pair(self) -> dict[tuple[str, str], list[PairList]]:
-        """The lists of each pair."""
         found: dict[tuple[str, str], list[PairList]] = {}
         for one in self.lists:
             for source, targets in one.listed.items():
@@ -418,9 +417,9 @@ class Case:
 class FunctionRow:
     """A row of `where`: types and attribute values."""
 
-    #: None for all
+    #: absent for all types
     sources: frozenset[str] | None = None
-    #: None for all
+    #: absent for all types
     targets: frozenset[str] | None = None
     #: attribute -> values as written, None for any
     attributes: tuple[tuple[str, tuple[str, ...] | None], ...] = ()

@@ -141,7 +141,6 @@ def _reading(
     reading: int,
     made: tuple[np.dtype[np.generic], HandedOn],
 ) -> tuple[Bits, NDArray[np.uint8]]:
-    """Return codes and patterns under one reading. Delegated elements get the inner row."""
     storage, handed_on = made
     steps = [entry.steps[min(reading, len(entry.steps) - 1)] for entry in entries]
     patterns = np.array([step.pattern for step in steps], np.uint8)[which]

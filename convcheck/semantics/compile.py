@@ -528,7 +528,6 @@ _decisions: WeakKeyDictionary[Spec, dict[tuple[object, ...], _Decided]] = WeakKe
 
 
 def _decision(subject: Subject, rule: Rule, row: Row, cell: Cell) -> Decision:
-    """Return the decision of a cell, shared by all cases with one rounding mode."""
     known = _decisions.setdefault(subject.spec, {})
     key = (rule.name, id(row), id(cell), _mode(subject, rule, "", cell))
     if key not in known:

@@ -121,9 +121,9 @@ class CompiledCalls(ABC):
 
     @property
     def along(self) -> tuple[int, int] | None:
-        """The axis along which other inputs broadcast to the first, and the block size.
+        """Axis and block size by which other inputs broadcast to the first.
 
-        The size is 0 without blocks. None for plain broadcasting.
+        The size is 0 without blocks. The whole is None for plain broadcasting.
         """
         return None
 

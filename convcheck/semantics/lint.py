@@ -47,7 +47,6 @@ def lint_spec(spec: Spec) -> Proof:
 
 
 def _never_left_out(spec: Spec) -> Iterator[Diagnostic]:
-    """Yield attributes with a default that no case omits."""
     for attribute in spec.attributes:
         if attribute.default is None or not attribute.stated:
             continue

@@ -36,7 +36,7 @@ class CompiledOutcome:
     #: index into PATTERNS
     pattern: int
     code: int = 0
-    #: None for a constant or another program
+    #: absent for a constant or another program
     compute: Computation | None = None
     #: rounding mode, or ''
     mode: str = ""
@@ -76,7 +76,7 @@ class Computed(Protocol):
         ...
 
     def changes(self, first: int, last: int) -> NDArray[np.uint64] | None:
-        """Return the codes where the expectation changes, including `first`; None if unknown.
+        """Return the codes where the expectation changes, including `first`, or None if unknown.
 
         The codes share a sign.
         """

@@ -53,7 +53,7 @@ class Constant:
 class Affine:
     """Whole tiles of codes with affine expectations: `shape + base` for each reading.
 
-    Modulo the destination's storage. A shape has TILE codes, `bases` one code a tile.
+    Modulo the destination's storage. A shape has TILE codes, `bases` one code per tile.
     """
 
     first: int
@@ -138,7 +138,7 @@ def lookup(program: Program, source: Numeric, target: Numeric) -> Segments:
 def changes_of(by_code: Segments, part: Segment, most: int) -> U64 | None:
     """Return the codes of a segment where the expectation may change, including the first.
 
-    None if unknown, or if a binade has more than `most`.
+    None if they are unknown, or if a binade has more than `most`.
     """
     found: list[U64] = []
     for _, changes in _cut(by_code, part, (part.first, part.last), most=most):
@@ -192,15 +192,16 @@ def _tiles(by_code: Segments, part: Segment, interval: Interval, tile: int) -> I
         yield Unknown(end, interval[1] + 1)
 
 
-# Changes of the expectation --------------------------------------------------------------------- -
+# Changes of the expectation -----------------------------------------------------------------------
 
 
 def _cut(
     by_code: Segments, part: Segment, within: Interval, most: int = 1 << 32, apart: int = 1
 ) -> Iterator[tuple[Interval, U64 | None]]:
-    """Cut an interval at powers of two, and yield each part with the codes of possible changes.
+    """Cut an interval at powers of two.
 
-    None if changes are unknown, more than `most`, or closer than `apart` codes.
+    Yields each part with the codes where the expectation may change, or None if they are unknown,
+    more than `most`, or closer than `apart` codes.
     """
     first, last = within
     if first > last:
@@ -249,7 +250,7 @@ def _spacing(fmt: Format, exponent: int) -> int:
 
 
 def _least(fmt: Format) -> int:
-    """Return the exponent of the least number that some mode does not round to 0."""
+    """Return the exponent below which all numbers of a sign round alike."""
     if not isinstance(fmt, Float):
         return -1
     return fmt.lowest_exponent - 1 if fmt.zero else -FAR

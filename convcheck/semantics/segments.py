@@ -104,7 +104,6 @@ class Segments:
 
 
 def _repeated(outcomes: tuple[CompiledOutcome, ...]) -> Iterator[CompiledOutcome]:
-    """Yield outcomes, repeating the last. A row may have fewer readings than others."""
     return chain(outcomes, repeat(outcomes[-1]))
 
 
@@ -125,7 +124,7 @@ def _segment(first: int, last: int, program: Program, target: Numeric) -> Segmen
 def _formats(program: Program, target: Numeric) -> tuple[Format, ...] | None:
     """Return the types that x is rounded to.
 
-    None if expectations may neither be constant between two steps of a type nor grow with x.
+    None if an expectation may neither be constant between two steps of a type nor grow with x.
     """
     found: list[Format] = []
     for entry in program.entries:
@@ -231,7 +230,6 @@ class _Cutting:
     def reduced(
         self, program: Program, path: Path, intervals: Sequence[Interval]
     ) -> Iterator[tuple[Interval, Program]]:
-        """Yield parts of intervals, each with its remaining rows."""
         left: list[tuple[Interval, tuple[CompiledRow, ...]]] = [(one, ()) for one in intervals]
         for entry in program.entries:
             hit, left = self._parted(entry, path, left)

@@ -70,7 +70,7 @@ class Typed:
     """A value and its format; a `literal` takes any format."""
 
     value: Fraction
-    #: None for exact
+    #: absent for exact
     fmt: Numeric | None
     literal: bool = False
 
@@ -80,8 +80,8 @@ def typed_operations(
 ) -> Mapping[str, Callable[..., Typed]]:
     """Return operations on typed values of one type, and conversions.
 
-    `formats` are the types of 'convert' by name. Raise BeyondError, ZeroDivisionError, and
-    SpecError for operands of two types.
+    `formats` are the types of 'convert' by name. The operations raise BeyondError,
+    ZeroDivisionError, and SpecError for operands of two types.
     """
     table = {name: _typed(name, machine) for name in EXACTLY}
     table["number"] = lambda n: Typed(Fraction(n), None, literal=True)

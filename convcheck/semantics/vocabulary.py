@@ -125,8 +125,8 @@ class CaseWord:
     #: at most once among nonzero numbers of one sign. `grid`: holds at equally spaced values within
     #: a binade, a power of two of codes apart. `isolated`: anything else, so every code is tested.
     #: `level`: likewise, but it changes only the level and the rule, not the answer. Between two
-    #: boundaries of the destination it changes at most the same number of codes, a power of two,
-    #: from either.
+    #: boundaries of the destination in a binade, it changes at the same distance from both, a power
+    #: of two of codes.
     nature: Nature
     #: inputs and a rounding mode -> mask, shape (n,)
     test: Test
@@ -616,7 +616,6 @@ def _wrapped_short(p: Points, mode: str) -> Codes:
 
 
 def _low_byte(p: Points, mode: str) -> Codes:
-    """Return the low byte of the code, as a bool may be stored."""
     return (cast(Codes, p.bits) & cast(Codes, p.bits).dtype.type(255)).astype(np.uint8)
 
 

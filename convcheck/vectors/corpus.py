@@ -163,7 +163,7 @@ def open_corpus(catalog: Catalog, tier: Tier, seed: int, folder: Path) -> Corpus
 
 
 def read_words(path: Path, fmt: Format) -> tuple[str, ...]:
-    """Read a user's inputs, one a line: hexadecimal codes, or texts for a string source.
+    """Read a user's inputs, one per line: hexadecimal codes, or texts for a string source.
 
     `#` starts a comment line. Raises UsageError with file and line.
     """

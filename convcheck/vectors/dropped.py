@@ -21,9 +21,9 @@ from convcheck.vectors.binades import Binades, binades_of, boundaries_of, within
 def only_dropped(source: Numeric, target: Format) -> Codes:
     """Return ties with one bit added or subtracted, for each dropped bit.
 
-    One normal and one subnormal binade of the destination are used. Without its bit a tie goes down
-    to even; with it, up, and the other way round. The normal binade also has values with one bit
-    added, for directed modes. Integers have one spacing and ties next to 1 only. Signs alternate,
+    They lie in one normal and one subnormal binade of the destination. Each bit decides between two
+    results: without it, the tie rounds to even. The normal binade also has values with one bit
+    added, for directed modes. Integers have one spacing, and ties next to 1 only. Signs alternate,
     opposite in the two binades.
     """
     found = [np.empty(0, source.storage)]

@@ -38,7 +38,6 @@ def _inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Bits, Covera
 
 
 def _keeps_bits(spec: Spec) -> bool:
-    """Return whether every outcome is the input's bits, so that any value will do."""
     cells = (cell for rule in spec.rules for row in rule.rows for cell in row.cells)
     return all(outcome.word == "same" for cell in cells for outcome in cell.outcomes)
 

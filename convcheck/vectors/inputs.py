@@ -37,7 +37,7 @@ _HALVES = 2  # boundaries of a binade with one value: the value and a midpoint
 _LEAST_BETWEEN = Fraction(1, 2**24)  # below it, the last bit of an intermediate type cannot decide
 _SMALL = 8  # up to this number of bits, a source is always exhaustive
 _CARRIED = 24  # random codes of a source whose bits are kept
-_WHOLE = 16  # the same for a source from the boundary tier on
+_WHOLE = 16  # up to this number of bits, it is exhaustive from the boundary tier on
 
 # Probes in a binade of the finer format: (offset of the boundary, source ulps from it). Odd offsets
 # are midpoints, after an even and an odd value, and the one that carries (-1). Directed rounding
@@ -119,7 +119,7 @@ def in_order(fmt: Numeric, codes: Codes) -> Codes:
     return codes[np.argsort(order_key(fmt, codes), kind="stable")]
 
 
-# Structure of the source ------------------------------------------------------------------ -------
+# Structure of the source --------------------------------------------------------------------------
 
 
 def _alternating(n: int) -> NDArray[np.bool_]:
@@ -176,7 +176,7 @@ def _powers_within(source: Numeric, target: Float | Int, asked: Codes) -> Codes:
     return np.concatenate([one, other])
 
 
-# Boundaries of a float destination ---------------------------------------------------------- -----
+# Boundaries of a float destination ----------------------------------------------------------------
 
 
 def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
@@ -240,7 +240,7 @@ def _notable(binades: Binades, finer: Float) -> set[int]:
     return found | {one} if 0 <= one < count else found
 
 
-# Boundaries of an integer destination ------------------------------------------------------- -----
+# Boundaries of an integer destination -------------------------------------------------------------
 
 
 def _all_of_integer(source: Float, target: Int) -> Codes:

@@ -101,7 +101,7 @@ def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first:
         at += len(here)
 
 
-# Random words from a key and an index -------------------------------------------------------- ----
+# Random words from a key and an index -------------------------------------------------------------
 
 
 def _key(source: Numeric, target: Format, seed: int) -> int:
@@ -125,7 +125,7 @@ def _states() -> U64:
     return np.arange(_BLOCK, dtype=np.uint64) * np.uint64(_GOLDEN)
 
 
-# Rows of the four kinds ------------------------------------------------------------------------ --
+# Rows of the four kinds ---------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=8)

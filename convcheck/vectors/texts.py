@@ -18,7 +18,7 @@ _HALVES = 2  # boundaries of a binade with one value: the value and a midpoint
 # this order, but not in a more precise one of them.
 _OFF = (10, 14, 30)
 _FLOAT32 = 23  # mantissa bits
-_BINADES = 300  # literals, about; one a binade
+_BINADES = 300  # literals, about; one per binade
 _SPELLINGS = (
     "INF", "+INF", "inf", "+inf", "Inf", "-INF", "-inf", "-Inf", "NaN", "nan", "NAN",
     "0", "-0", "+0", "0.0", "-0.0", "1", "-1", "+1", "007", "3.14", "1000", "1e-5", "1E8", "1e+2",

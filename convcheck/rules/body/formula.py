@@ -119,7 +119,7 @@ class Undefined:
 class Interval:
     """The sentence that no element reaches the limit.
 
-    If rounding lets a sequence reach it, ending before it is a reading.
+    If rounding lets a sequence reach it, the sequence that ends before it is a further reading.
     """
 
     #: the argument that is not reached
@@ -162,7 +162,7 @@ class Formula(Body):
     length_cite: Cite
     #: element `i`
     element: Expression
-    #: the element after `last`; None without a recurrence
+    #: the element after `last`, or None without a recurrence
     next: Expression | None
     #: the rounding modes of conversions to floats, each a reading
     to_float: tuple[str, ...]
@@ -170,7 +170,7 @@ class Formula(Body):
     to_integer: str
     #: on conversions
     convert_cite: Cite
-    #: None if the text has no such sentence
+    #: absent if the text has no such sentence
     interval: Interval | None
     #: the first that holds decides
     undefined: tuple[Undefined, ...]

@@ -24,7 +24,7 @@ from convcheck.rules.source import Node
 
 @dataclass(frozen=True)
 class When:
-    """A condition on types; None allows all."""
+    """A condition on types. An absent part allows all."""
 
     #: on the output
     to: TypeNames | None = None

@@ -95,7 +95,7 @@ class StepsLine:
     """A line: an expression, or the conversion of an earlier line."""
 
     name: str
-    #: None for a conversion
+    #: absent for a conversion
     be: Expression | None
     #: the optional input of the expression, or ''
     needs: str
@@ -116,8 +116,7 @@ class StepsLine:
     elsewhere: Expression | None = field(default=None, metadata=LATER)
     #: whether it has no rounding
     exact: bool = field(default=False, metadata=LATER)
-    #: the type that the operand is rounded to, to odd; None for the type of the reading's
-    #: arithmetic
+    #: the type that the operand is rounded to (to odd), by default that of the arithmetic
     taken_as: DType | None = field(default=None, metadata=LATER)
     #: hops of the result, set by a cause
     through: tuple[Hop, ...] = field(default=(), metadata=LATER)
@@ -308,7 +307,7 @@ class Steps(Body):
     place: Place
     #: elements that a text leaves undefined
     undefined: tuple[OpenElements, ...] = field(default=(), metadata=LATER)
-    #: None if inputs broadcast
+    #: absent if inputs broadcast
     along: Along | None = field(default=None, metadata=LATER)
     #: the inverse of the last line for the first input, if it cannot be derived
     back: Expression | None = field(default=None, metadata=LATER)
@@ -458,7 +457,6 @@ def read_steps(node: Node, context: Context) -> Steps:
 
 
 def _numbers(inputs: Sequence[str], context: Context) -> list[str]:
-    """Return the attributes that an expression may use: all their values are integers."""
     return [
         name
         for name, values in context.attributes.items()

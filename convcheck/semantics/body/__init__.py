@@ -42,8 +42,8 @@ Edits = Callable[[Sequence["Cause"]], Iterable[WrongCall]]
 def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
     """Return a function from causes to the answers of implementations with them.
 
-    One answer for each reading that the causes leave. None if the edits do not apply or change
-    nothing.
+    It yields one answer for each reading that the causes leave, and nothing if the edits do not
+    apply or change nothing.
     """
     make: Callable[[Spec, Case, Sequence[Call]], Edits] = resolve_name(WRONG[spec.body.name])
     made = make(spec, case, calls)

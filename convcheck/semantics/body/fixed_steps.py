@@ -62,7 +62,7 @@ class FixedSteps:
     def changes(self, first: int, last: int) -> U64 | None:
         """Return the codes from `first` to `last` where the expectation changes, including `first`.
 
-        The codes must share a sign. None if unknown.
+        The codes must share a sign. Return None if unknown.
         """
         if not self.rises:
             return None

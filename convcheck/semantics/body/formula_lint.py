@@ -62,7 +62,6 @@ def _unreached(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
 
 
 def _unasked(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
-    """Yield listed calls that no case tests."""
     for entry in formula.asked.lists:
         here = [c for c in asked if entry.when.holds(c.inputs, c.outputs[0])]
         for row in (*entry.listed, *entry.around):
@@ -122,7 +121,6 @@ def _representatives(formula: Formula, case: Case) -> Iterator[Call]:
 
 
 def _alike(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
-    """Yield readings that occur twice, such as `output` and the output type's name."""
     for case in asked:
         rule = _rule_of(formula, case)
         for length, element in rule.readings if rule else ():

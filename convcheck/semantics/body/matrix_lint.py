@@ -35,7 +35,6 @@ def lint_matrix(spec: Spec) -> Proof:
 
 
 def _decided(spec: Spec, asked: list[Case]) -> tuple[list[FoundCell], list[Diagnostic]]:
-    """Look up every case. Return the cells and the errors."""
     decided, found = [], []
     for case in asked:
         if len(case.inputs) != 2:
@@ -49,7 +48,6 @@ def _decided(spec: Spec, asked: list[Case]) -> tuple[list[FoundCell], list[Diagn
 
 
 def _shape(spec: Spec) -> Iterator[Diagnostic]:
-    """Yield duplicate table names, and refusals that no attribute allows."""
     matrix = spec.body_as(Matrix)
     names = [table.name for table in matrix.tables]
     for table in matrix.tables:
@@ -63,7 +61,6 @@ def _shape(spec: Spec) -> Iterator[Diagnostic]:
 
 
 def _unreached(spec: Spec, decided: list[FoundCell]) -> Iterator[Diagnostic]:
-    """Yield cells that decide no case, and targets in no cell."""
     matrix = spec.body_as(Matrix)
     reached = {(found.table.name, found.pair) for found in decided}
     for table in matrix.tables:

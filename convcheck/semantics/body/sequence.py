@@ -35,11 +35,11 @@ Values = Mapping[str, Fraction]
 class _Computed:
     """Results of one expression, computed in one type for the same arguments."""
 
-    #: None for exact
+    #: absent for exact arithmetic
     fmt: Numeric | None
     #: the arguments in that type
     arguments: Values
-    #: None before it is computed
+    #: absent before it is computed
     length: int | None = None
     #: the first elements, before conversion to the output's type
     elements: list[Fraction] = field(default_factory=list)

@@ -235,7 +235,6 @@ class CompiledSteps(CompiledCalls):
         return rows
 
     def _why_open(self, run: Run) -> Iterator[tuple[int, Mask]]:
-        """Yield each decision that leaves elements undefined, with their mask."""
         names = {line.name for line in self.lines}
         for one in (one for one in self.steps.undefined if not one.sign_only):
             if one.is_said_of(self.types) or one.input in names:

@@ -126,7 +126,6 @@ def _holds(work: DType, data: DType) -> bool:
 
 
 def _values(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
-    """Yield test values that no type of their input has."""
     types = {name: spec.types[variable] for name, variable in spec.inputs}
     for asked in (*steps.ask, *steps.ask_little):
         for name, word in asked:
@@ -147,7 +146,6 @@ def _outside_of(dtype: DType, word: str) -> OutsideFormatError | None:
 
 
 def _reached(spec: Spec) -> Iterator[Diagnostic]:
-    """Yield rows of conversion rules that no value reaches."""
     reached: set[tuple[str, str]] = set()
     seen: set[Program] = set()
     for case in _answered(spec):
@@ -165,7 +163,6 @@ def _reached(spec: Spec) -> Iterator[Diagnostic]:
 
 
 def _taken(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
-    """Yield branches and expressions that no element takes."""
     for number, line in enumerate(steps.lines):
         left = set(range(len(line.branches) + 1)) if line.branches else set()
         for case in _answered(spec):
@@ -188,7 +185,6 @@ def _branches(line: StepsLine, run: Run) -> set[int]:
 
 
 def _told_apart(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
-    """Yield pairs of readings that never differ."""
     alike = set(combinations(range(len(steps.readings)), 2))
     computed: set[tuple[DType, ...]] = set()
     for case in _answered(spec):
@@ -225,7 +221,7 @@ def _tried(compiled: CompiledSteps, steps: Steps) -> Iterator[list[Bits]]:
 def _spread(compiled: CompiledSteps, words: dict[str, str]) -> list[Bits] | None:
     """Return data around one and at halves, for one set of other inputs.
 
-    None if a type lacks a value.
+    Return None if a type lacks a value.
     """
     others: list[Bits] = []
     for name, dtype in zip(compiled.names[1:], compiled.case.inputs[1:], strict=True):

@@ -174,7 +174,6 @@ def _unreached(spec: Spec, reached: set[tuple[str, str]]) -> Iterator[Diagnostic
 
 
 def _levels(spec: Spec) -> Iterator[Diagnostic]:
-    """Yield undefined outcomes at another level, and duplicate readings."""
     for rule in spec.rules:
         for cell in (cell for row in rule.rows for cell in row.cells):
             free = all(outcome.word == "undefined" for outcome in cell.outcomes)
@@ -205,7 +204,6 @@ def _attributes(spec: Spec) -> Iterator[Diagnostic]:
 
 
 def _outside(spec: Spec) -> Iterator[Diagnostic]:
-    """Yield `outside` entries without a pair of types."""
     for entry in spec.outside:
         if entry.rule.place.file == spec.place.file and not any(pairs_outside(spec, entry)):
             message = f"{entry.rule.name} asks nothing: the lists of types have all of its pairs"

@@ -74,7 +74,6 @@ def _listed(
 
 
 def _readable(formats: Sequence[Numeric], rows: Iterable[Sequence[str]]) -> Iterator[Codes]:
-    """Yield arguments as codes, rounded; skip those outside the formats."""
     for row in rows:
         try:
             yield tuple(code_of(fmt, word)[0] for fmt, word in zip(formats, row, strict=True))

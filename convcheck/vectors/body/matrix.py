@@ -27,9 +27,9 @@ from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
 _RANDOM = 1
-_AT_EDGE = 10  # values a row, for a tensor
-_OF_SCALAR, _OF_ROUNDED = 3, 6  # calls a row for a scalar, and for one that may round
-_OPEN = 2  # values a row that leaves the result undefined
+_AT_EDGE = 10  # values per row, for a tensor
+_OF_SCALAR, _OF_ROUNDED = 3, 6  # calls per row for a scalar, and for one that may round
+_OPEN = 2  # values per row that leaves the result undefined
 _MORE = 32  # factor in other tiers
 
 Row = tuple[str, str]

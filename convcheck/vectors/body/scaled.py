@@ -2,7 +2,7 @@
 
 The spec lists values of the other inputs. For each set, the data are those that bring the last line
 to a rounding boundary of the output, and their neighbours. Only the simplest layouts test all of
-them. Other layouts test few values, with one set of the other inputs an element.
+them. Other layouts test few values, with one set of the other inputs per element.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _OPEN, _APART = 1, 8  # undefined values of a set; random values with different 
 _ALL = 16  # up to this number of bits, every code of the first input is searched
 _FINE = 20  # extra bits of a result, to measure its distance from a tie
 _SHORT = 5  # bits of short integers, searched with every power of two: their products are ties
-_TIMES = 4  # calls a set if each input has one value
+_TIMES = 4  # calls per set if each input has one value
 _LITTLE = 3  # values for sets that leave most undefined
 _TURNS = 5  # calls of a layout with several values of an input
 _OF_ENDS = 3  # such calls with values at the ends of ranges
@@ -291,7 +291,7 @@ def inputs_under(asking: Asking, one: Set, data: Codes) -> list[Bits]:
     return [data, *others]
 
 
-# Data under one set ---------------------------------------------------------------------- --------
+# Data under one set -------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1 << 11)  # layouts and versions share them
@@ -494,7 +494,6 @@ def _candidates(asking: Asking) -> Codes:
 
 
 def _as_floats(x: Numbers) -> NDArray[np.float64]:
-    """Return approximate values, to compare sizes."""
     with np.errstate(over="ignore", under="ignore"):
         size = np.ldexp(x.significand.astype(np.float64), np.clip(x.exponent, -2000, 2000))
     return np.where(x.sign, -size, size)

@@ -106,7 +106,7 @@ def _sizes(asking: Asking, tier: Tier) -> tuple[Sizes, ...]:
     return found if every else tuple(sizes for sizes in found if sizes != (WHOLE,))
 
 
-# Data under one set ---------------------------------------------------------------------- --------
+# Data under one set -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,6 @@ def _window(codes: Codes, start: int, count: int) -> Codes:
 
 
 def _exact(asking: Asking, sets: Sequence[Mapping[str, int]]) -> list[Call]:
-    """Return calls of vectors with every value that converts exactly."""
     if not _is_vector(asking):
         return []
     calls = []

@@ -3,7 +3,7 @@
 A case of elements has `input`, `expected` (codes under the first reading), `pattern` (uint8, an
 index into the metadata's patterns) and `row` (an index into its rules). A case of whole calls has
 names such as `7/input/0`, `7/expected/0`, `7/pattern/0`: call, tensor, index. There `row` and
-`outcome` (a pattern, `exact` for outputs) have one entry a call.
+`outcome` (a pattern, `exact` for outputs) have one entry per call.
 """
 
 from __future__ import annotations

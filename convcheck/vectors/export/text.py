@@ -25,7 +25,7 @@ _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]+")
 
 
 def lines(vectors: VectorSet) -> Iterator[str]:
-    """Yield one input a line, without line ends."""
+    """Yield one input per line, without line ends."""
     fmt = vectors.case.inputs[0].format
     words = words_of_bits(fmt, vectors.inputs[0])
     return map(canonical, words) if isinstance(fmt, Text) else iter(words)

@@ -40,7 +40,6 @@ def with_kept(
 
 
 def _sharing(spec: Spec, specs: Mapping[str, Spec]) -> set[str]:
-    """Return the specs whose files a spec may share, transitively."""
     direct = {*may_share(spec, specs)}
     return direct.union(*(_sharing(specs[name], specs) for name in direct))
 

@@ -82,7 +82,6 @@ def _is_in_place(case: Case, call: Call, said: Sequence[CallReading]) -> bool:
 
 
 def _readings(readings: list[Any], names: Mapping[int, str], types: Types) -> Iterator[CallReading]:
-    """Yield the readings of a call. Later ones copy shared elements from the first."""
     first: list[list[str]] = []
     for number, said in readings:
         name = names[number]

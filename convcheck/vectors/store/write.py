@@ -1,9 +1,8 @@
-"""Write vector files: canonical JSON, a file a case, a vector a line, and the manifest.
+"""Write vector files as canonical JSON, one per case with one line per vector, and the manifest.
 
 Files are easy to read, diff line by line, and parse in a few lines of C. They are written
 completely or not at all. Cases of equal types, rules and vectors share a file: within their spec,
-with the spec that it extends, or with an earlier version of the operator. The manifest has the file
-of each case.
+with the spec that it extends, or with an earlier version of the operator.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ def _quoted(fmt: Format, words: Iterable[str]) -> Iterable[str]:
 
 
 def header(spec: Spec, seed: int, vectors: Vectors) -> str:
-    """Return the head of a vector file, for the case that it was made for first."""
+    """Return the head of a vector file, for its first case."""
     head = {
         "convcheck-vectors": FORMAT,
         "generator": GENERATOR,

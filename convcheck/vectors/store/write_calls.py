@@ -1,4 +1,4 @@
-"""Write the vector files of whole calls: one a combination of input types.
+"""Write the vector files of whole calls, one for each combination of input types.
 
 Cases refer to sets of calls, and equal sets are written once. A case is one line: layout, values of
 attributes, coverage, index of the set. A call is one line: input tensors, index of the deciding
