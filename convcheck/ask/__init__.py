@@ -1,1 +1,1 @@
-"""How inputs are put to a backend: elements, whole calls, spans; and asked again, another way."""
+"""Send inputs to a backend: elements, whole calls and spans, once or repeatedly."""

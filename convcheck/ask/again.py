@@ -1,8 +1,7 @@
-"""Whether the same items get the same bits in whichever way they are asked.
+"""Check that the same items get the same bits however they are sent.
 
-An item is an element or a whole call: `Questions` says how either is asked again, and the rest is
-the same for both. What the standard leaves undefined counts too: an answer may be any, but not now
-this and now that.
+An item is an element or a whole call. `Questions` knows how to send either again. Even results that
+the standard leaves undefined have to be consistent.
 """
 
 from __future__ import annotations
@@ -29,100 +28,97 @@ from convcheck.vectors.model import Vectors
 UNREPEATABLE, ORDER = "differs from call to call", "order-dependent"
 ALIGNMENT = "alignment-dependent"
 
-Items = NDArray[Any]  # what came of items, one entry each: codes or texts, or a call's outputs
-Came = Items | str | None  # of a call that gave nothing, the words for why; None: it was not made
+Items = NDArray[Any]  # one entry per item: codes, texts, or the outputs of a call
+Came = Items | str | None  # a message if a call has no result; None if it was not made
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class OtherWay:
-    """A way to ask items once more. A difference that it shows is of the `kind`."""
+    """A way to send items again. Differences from it are of this `kind`."""
 
     kind: str
-    #: The first way, in words.
+    #: The first way, as messages name it.
     one: str
-    #: This one, in words.
+    #: This way, as messages name it.
     other: str
-    #: The placement of its calls, as backends and reports name it.
     placement: str
     backend: Backend
     #: the items of each call that is made
     calls: tuple[Index, ...] = ()
-    #: how many elements after the start of their buffers the inputs begin
+    #: offset of the inputs in their buffers, in elements
     offset: int = 0
-    #: what its answers are held against where that is not what was answered first
+    #: expected results, if not the first answers
     due: Items | None = None
 
 
 @dataclass(frozen=True)
 class WayDifference:
-    """Items, in order, with what both ways gave. The second of a `silent` one gave nothing: `got`
-    has the words for why.
+    """Items, in order, with the results of both ways.
+
+    If the second way gave no result, it is `silent` and `got` holds the reasons.
     """
 
-    #: The second of the two ways.
     way: OtherWay
     index: Index
-    #: What the first way gave; for a way that has its own, what is due.
+    #: The results of the first way, or the expected results of a way that has its own.
     due: Items
     got: Items
     silent: bool
 
 
 class Questions(Protocol):
-    """Items of one case that were answered, and the ways in which they can be asked again."""
+    """The answered items of one case, and the ways to send them again."""
 
-    #: the items that were answered
     asked: Index
-    #: by item, what was answered
+    #: the answer to each item
     answered: Items
-    #: by item, the number of its decision
+    #: the index of each item's decision
     rows: NDArray[np.int16]
     decisions: tuple[Decision, ...]
-    #: the words for what is asked twice in the same way
+    #: names of the first and of a second identical call
     twice: tuple[str, str]
 
     @property
     def vectors(self) -> Vectors:
-        """Return what was asked."""
+        """Return the vectors of the case."""
         ...
 
     def ways(self, asking: AskingAgain) -> Iterator[OtherWay]:
-        """Yield the ways; each is asked before the next one is made."""
+        """Yield the ways. Each is used before the next one is made."""
         ...
 
     def plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
-        """Return the calls that ask items as at first; the last one, in order, has them all."""
+        """Return the calls that send items as at first. The last call has all of them, in order."""
         ...
 
     def read(self, answer: Outputs | Oversized, index: Index) -> Items | str:
-        """Return what came of the items of a call, or why nothing did."""
+        """Return the results of the items of a call, or a message if there are none."""
         ...
 
     def unlike(self, due: Items, got: Items) -> Mask:
-        """Return which items gave other bits."""
+        """Return the mask of items with other bits."""
         ...
 
     def digest(self, index: Index, due: Items, got: Items, first: WayDifference) -> int:
-        """Return the digest of the items of a group and what came of them."""
+        """Return the digest of a group's items and results."""
         ...
 
     def example(self, difference: WayDifference, i: int) -> Example | CallExample:
-        """Show one item with what both ways gave."""
+        """Return one item with the results of both ways."""
         ...
 
     def ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
-        """Return the runs of neighbours among items, and how many are not shown."""
+        """Return runs of neighbouring items, and the number of runs that are left out."""
         ...
 
 
 def consistent(
     questions: Questions, backend: Backend, note: Note, avoid: Avoid | None = None
 ) -> tuple[Group, ...]:
-    """Ask what was answered again, in other ways, and return a group of each sort of difference.
+    """Send answered items again in other ways, and return a group for each kind of difference.
 
-    `backend` is the one that answered. `note` is told placement and items before each call.
-    Placements to avoid are not asked, and no call that killed the backend.
+    `backend` is the one that answered. `note` is called with placement and items before each call.
     """
     asking = AskingAgain(questions, backend, note, avoid or Avoid())
     if len(questions.asked) and not asking.avoid.placements >= EVERYWHERE:
@@ -132,27 +128,25 @@ def consistent(
 
 
 class AskingAgain:
-    """The state of asking again: what is held against what, and which differences were found."""
+    """The reference answers, and the differences from them so far."""
 
     def __init__(self, questions: Questions, backend: Backend, note: Note, avoid: Avoid) -> None:
         self.questions, self.backend, self.note, self.avoid = questions, backend, note, avoid
         deaths = (fault for fault in avoid.faults if fault.kind == "crashed")
         self.deadly = {(fault.placement, fault.index) for fault in deaths}
         self.reference = questions.answered.copy()
-        self.steady = np.zeros(len(self.reference), bool)  # what answers can be held against
+        self.steady = np.zeros(len(self.reference), bool)  # items that other ways are compared on
         self.steady[questions.asked] = True
         self.again = OtherWay(UNREPEATABLE, *questions.twice, "again", backend)
         self.found: list[WayDifference] = []
 
     @property
     def repeatable(self) -> bool:
-        """Whether nothing that was found differs from call to call."""
+        """Whether no item differed between identical calls."""
         return all(found.way.kind != UNREPEATABLE for found in self.found)
 
     def options(self) -> Iterator[tuple[str, OtherWay]]:
-        """Yield each value of each option that is not the first, with the way, still without calls,
-        that it makes.
-        """
+        """Yield each option's name with a way, without calls, for each value but its first."""
         for name, (first, *values) in options_of(self.backend).items():
             for value in values:
                 words = (_cut(f"{name} {first}"), _cut(f"{name} {value}"))
@@ -161,13 +155,13 @@ class AskingAgain:
                 yield name, OtherWay(kind, *words, "other options", other)
 
     def ask(self, way: OtherWay) -> None:
-        """Make the calls of a way, and hold what comes against what is known."""
+        """Make the calls of a way and compare the results with the reference."""
         before: tuple[Index, ...] = ()
         for index in way.calls:
             due = self.reference[index] if way.due is None else way.due
             got = self.put(way, index)
             if got is None and way.placement == "again":
-                self.steady[index] = False  # it is not known whether they give the same twice
+                self.steady[index] = False  # repeatability is unknown
             self._hold(way, before, index, due, got)
             before = (index,)
 
@@ -175,7 +169,7 @@ class AskingAgain:
         """Make one call of a way, unless it is to be avoided."""
         if self._avoided(way.placement, index) or broken(self.backend):
             return None
-        if self.note(way.placement, index[:CHUNK]):  # of a longer call, these are all its items
+        if self.note(way.placement, index[:CHUNK]):  # longer calls repeat the same items
             return None
         vectors = self.questions.vectors
         inputs = [at_offset(tensor, way.offset) for tensor in inputs_at(vectors, index)]
@@ -192,7 +186,7 @@ class AskingAgain:
     def _hold(
         self, way: OtherWay, before: tuple[Index, ...], index: Index, due: Items, got: Came
     ) -> None:
-        """Lay a difference to the way only where both ways give theirs twice."""
+        """Blame the way for a difference only if both ways repeat their results."""
         differs = self.steady[index] & self._unlike(index, due, got)
         if way.kind != UNREPEATABLE and differs.any():
             calls = self.questions.plainly(way, before, index)
@@ -209,11 +203,9 @@ class AskingAgain:
         self.add(way, index, due, got, differs)
 
     def _after(self, way: OtherWay, calls: tuple[Index, ...]) -> Came:
-        """Make calls one after the other, and return what came of the last one."""
         return [self.put(way, index) for index in calls][-1]
 
     def _unlike(self, index: Index, due: Came, got: Came) -> Mask:
-        """Return which items of a call came otherwise; none where one was not made."""
         if isinstance(due, np.ndarray) and isinstance(got, np.ndarray):
             return self.questions.unlike(due, got)
         unlike = (
@@ -222,7 +214,7 @@ class AskingAgain:
         return np.full(len(index), unlike)
 
     def add(self, way: OtherWay, index: Index, due: Items, got: Came, here: Mask) -> None:
-        """Add the items `here` that differ. To what is not steady, nothing is held any more."""
+        """Add the items in the mask `here`. Unrepeatable items are not compared again."""
         if got is None or not here.any():
             return
         index, first = np.unique(index[here], return_index=True)
@@ -233,7 +225,7 @@ class AskingAgain:
             self.steady[index] = False
 
     def groups(self) -> Iterator[Group]:
-        """Yield a group of each kind, of differences and of refusals apart, and deciding row."""
+        """Yield a group for each kind, with or without a result, and deciding row."""
         rows = self.questions.rows
         for kind, silent in dict.fromkeys((f.way.kind, f.silent) for f in self.found):
             same = [f for f in self.found if (f.way.kind, f.silent) == (kind, silent)]
@@ -244,7 +236,6 @@ class AskingAgain:
                     yield self._group(decision, here, of)
 
     def _group(self, decision: Decision, found: list[WayDifference], of: int) -> Group:
-        """Make a group of what one or more ways show: of each item, what the first did."""
         index = np.concatenate([f.index for f in found])
         index, first = np.unique(index, return_index=True)
         due, got = (np.concatenate([getattr(f, side) for f in found])[first]
@@ -267,9 +258,7 @@ class AskingAgain:
 
 
 def at_offset(tensor: Bits, offset: int) -> Bits:
-    """Copy a tensor, of any shape, into a buffer in which it begins so many elements after the
-    start; of no offset, return it as it is.
-    """
+    """Copy a tensor to `offset` elements into a new buffer; offset 0 returns the tensor itself."""
     if not offset:
         return tensor
     buffer = np.empty(tensor.size + offset, tensor.dtype)
@@ -280,7 +269,7 @@ def at_offset(tensor: Bits, offset: int) -> Bits:
 def _once_more(
     way: OtherWay, index: Index, due: Items, got: Came, more: Came
 ) -> tuple[OtherWay, Index, Items, Came]:
-    """Return what differs in one way, where there are two answers in it, else what did before."""
+    """Return the difference between two calls of one way, or the original one if there is none."""
     if not isinstance(got, np.ndarray):
         return replace(way, kind=UNREPEATABLE), index, due, got
     words = way.other, f"{way.other} once more"
@@ -292,5 +281,4 @@ def _part(found: WayDifference, here: Mask) -> WayDifference:
 
 
 def _cut(words: str) -> str:
-    """Return what a backend calls an option or a value, of bounded length."""
     return bounded(words, LONGEST_NAME)

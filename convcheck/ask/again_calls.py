@@ -1,4 +1,4 @@
-"""Whole calls that are asked again: in reversed order, elsewhere, under other options."""
+"""Send whole calls again: in reverse order, at another address, under other options."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from convcheck.vectors.model import CallSet
 
 
 class CallsAgain:
-    """The calls of a case that were answered. The last one is asked again first."""
+    """The answered calls of a case, last call first."""
 
     twice = ("first", "asked again")
 
     def __init__(self, vectors: CallSet, answers: CallAnswers) -> None:
         self.vectors, self.decisions = vectors, vectors.decisions
         self.answered = np.array(answers.got, object)
-        # of what was not fetched, there are no bits to be held against
+        # outputs that were not fetched have no bits to compare
         there = [isinstance(got, Outputs) for got in answers.got]
         self.asked = np.flatnonzero((answers.state == ANSWERED) & there)[::-1]
         self.rows = vectors.rows
 
     def ways(self, asking: AskingAgain) -> Iterator[OtherWay]:
-        """Yield the reversed order, then other addresses and options."""
+        """Yield the reverse order, then other addresses and options."""
         backwards = replace(asking.again, calls=self._steady(asking))
         if len(self.asked) > 1:
             words = "in order", "in reverse order"
@@ -49,39 +49,38 @@ class CallsAgain:
             yield replace(way, calls=self._steady(asking))
 
     def _steady(self, asking: AskingAgain) -> tuple[Index, ...]:
-        """Return a call of each that gave the same so far."""
         return tuple(np.array([i], np.intp) for i in self.asked if asking.steady[i])
 
     def plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
-        """Return the call after the one that was made before it, then or in the other way."""
+        """Return the call, after the one that preceded it first or in the other way."""
         if way.placement != "again":
             return (*before, index)
-        at = int(np.flatnonzero(self.asked == index[0])[0]) + 1  # they stand in reverse order
+        at = int(np.flatnonzero(self.asked == index[0])[0]) + 1  # they are in reverse order
         return (*self.asked[at : at + 1].reshape(-1, 1), index)
 
     def read(self, answer: Outputs | Oversized, index: Index) -> Items | str:
-        """Return the outputs of a call, as the one entry of an array, or what is wrong with it."""
+        """Return the outputs of a call as an array of one entry, or a complaint."""
         wrong = codes_complaint(answer) if isinstance(answer, Outputs) else ""
         return wrong or np.array([answer], object)
 
     def unlike(self, due: Items, got: Items) -> Mask:
-        """Return which calls gave other outputs."""
+        """Return the mask of calls with other outputs."""
         pairs = zip(due, got, strict=True)
         return np.array([difference_of(one, other) is not None for one, other in pairs], bool)
 
     def digest(self, index: Index, due: Items, got: Items, first: WayDifference) -> int:
-        """Return the digest of calls, each with both answers."""
+        """Return the digest of calls with both answers."""
         items = zip(index, due, got, strict=True)
         return added(digest_of_both(self.vectors.calls[i], one, other) for i, one, other in items)
 
     def example(self, difference: WayDifference, i: int) -> CallExample:
-        """Show one call with what both ways gave."""
+        """Return one call with the results of both ways."""
         words = difference.way.one, difference.way.other
         due, got = difference.due[i], difference.got[i]
         return call_with_both(self.vectors, int(difference.index[i]), words, due, got)
 
     def ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
-        """Return none: calls have no order of values."""
+        """Return no ranges: calls have no order."""
         return (), 0
 
 
@@ -89,9 +88,10 @@ class CallsAgain:
 
 
 def difference_of(due: Returned, got: Returned) -> tuple[tuple[int, int], int] | None:
-    """Return the first (output, element) that is another in two answers, the element -1 for a type
-    or shape, and how many elements are; None for no difference. Outputs that were not fetched are
-    the same where their types and shapes are.
+    """Return the first (output, element) that differs and the number of elements that do.
+
+    The element is -1 if types or shapes differ. None: no difference. Outputs that were not fetched
+    are compared by type and shape.
     """
     mine, others = _forms(due), _forms(got)
     if mine != others:
@@ -111,7 +111,7 @@ def difference_of(due: Returned, got: Returned) -> tuple[tuple[int, int], int] |
 
 
 def _forms(got: Returned) -> list[str]:
-    """Return type and shape of each output: float32 scalar, float16 [7]."""
+    """Return the type and shape of each output, such as "float16 [7]"."""
     shapes = shapes_of(got)
     names = [*map(str, got.types), *[""] * (len(shapes) - len(got.types))]
     said = (list(shape) or "scalar" for shape in shapes)
@@ -119,7 +119,7 @@ def _forms(got: Returned) -> list[str]:
 
 
 def digest_of_both(call: Call, due: Returned, got: Returned | str) -> int:
-    """Return the hash of a call and both answers, to 128 bits."""
+    """Return the 128-bit hash of a call and both answers."""
     return digest_of_bytes(
         *(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes()
           for part in (*call, *_bits(due), *_bits(got)))
@@ -135,9 +135,7 @@ def _bits(got: Returned | str) -> tuple[NDArray[Any] | str, ...]:
 def call_with_both(
     calls: CallSet, i: int, words: tuple[str, str], due: Returned, got: Returned | str
 ) -> CallExample:
-    """Return call `i` with both answers around the first element that differs, and say in words
-    what gave what: `words` name the two ways.
-    """
+    """Return call `i` with both answers, and a message that names the two ways by `words`."""
     found = None if isinstance(got, str) else difference_of(due, got)
     where, wrong = found or (None, 0)
     first = max(0, max(where[1] if where else 0, 0) - ELEMENTS_BEFORE)

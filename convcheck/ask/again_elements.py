@@ -1,4 +1,4 @@
-"""Elements that are asked again: elsewhere, in other lengths, from other addresses."""
+"""Send elements again: at other positions, in other lengths, at other addresses."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ ROTATIONS = (1, 3, 7, 13, 31)
 MISSING = (1, 3)
 PIECES = (3, 7, 17, 33, 65)  # elements: tails of vectors of 4 to 64, with and without a body
 OFFSETS = (1, 3, 7)
-LARGE = 2 * CHUNK + 1  # elements: so many that runtimes share them out among threads
+LARGE = 2 * CHUNK + 1  # elements: enough for a runtime to use several threads
 
 POSITION, LENGTH = "position-dependent", "length-dependent"
-THREADS = "threads"  # the option of which large tensors are asked too
-_STEP = 8  # a larger call is so many times as large as one that took little of its time
-_PIECES, _TEXT_PIECES = 128, 8  # calls a length; a tensor of texts takes longer to make
-# the kinds of the differences that the placements of every run show; of others, POSITION
+THREADS = "threads"  # the option that is also tested with large tensors
+_STEP = 8  # growth of the call that measures the pace
+_PIECES, _TEXT_PIECES = 128, 8  # calls per length
+# kind of a difference by the placement of the run; POSITION for all others
 _PLACED = {
     **dict.fromkeys(("alone", "short", *LARGE_CALLS), LENGTH),
     **dict.fromkeys(("2-D", "3-D", "4-D"), "shape-dependent"),
@@ -48,8 +48,10 @@ _PLACED = {
 
 
 class ElementsAgain:
-    """The elements of a case that were answered. All of them, or a large sample, are asked in bulk
-    again; the answers to that are what the other ways are held against.
+    """The answered elements of a case.
+
+    All of them, or a large sample, are sent in bulk again. Those answers are the reference for the
+    other ways.
     """
 
     twice = ("bulk", "bulk again")
@@ -65,7 +67,7 @@ class ElementsAgain:
         self.texts = any(isinstance(fmt, Text) for fmt in formats)
 
     def ways(self, asking: AskingAgain) -> Iterator[OtherWay]:
-        """Yield the bulk again, other places and lengths of it, other options."""
+        """Yield bulk once more, then other positions, lengths, addresses and options."""
         if not self._asked_in_bulk(asking):
             return
         yield replace(asking.again, calls=(self.pool,))
@@ -79,7 +81,7 @@ class ElementsAgain:
         yield from self._options(asking, large)
 
     def _asked_in_bulk(self, asking: AskingAgain) -> bool:
-        """Take the answers of the bulk asked alone for those that others are held against."""
+        """Send the bulk alone, and keep its answers as the reference."""
         got = asking.put(asking.again, self.pool)
         if isinstance(got, np.ndarray):
             asking.reference[self.pool] = got
@@ -91,15 +93,13 @@ class ElementsAgain:
     def _recorded(
         self, asking: AskingAgain, kind: str, words: str, index: Index, got: Items
     ) -> None:
-        """Hold what was answered before against the bulk. It is not asked again: of a backend that
-        answers at random, it proves nothing.
-        """
+        """Compare earlier answers, which are not repeated, with the bulk."""
         due = asking.reference[index]
         differs = asking.steady[index] & self.unlike(due, got)
         asking.add(replace(asking.again, kind=kind, other=words), index, due, got, differs)
 
     def _placements_of_the_run(self, asking: AskingAgain) -> None:
-        """Hold against the bulk what other placements answered, be it right or of no matter."""
+        """Compare the answers from other placements with the bulk."""
         random = not asking.repeatable
         for other in self.answers.elsewhere:
             here = np.isin(other.index, self.pool)
@@ -107,9 +107,7 @@ class ElementsAgain:
             self._recorded(asking, kind, other.placement, other.index[here], other.got[here])
 
     def _can_be_large(self, elsewhere: OtherWay, asking: AskingAgain) -> bool:
-        """Return whether a large call, by the pace of smaller ones, ends before it counts as a
-        crash.
-        """
+        """Return whether a large call would beat its time-out, by the pace of smaller ones."""
         size = 0 if self.texts else len(self.pool)
         while 0 < size < LARGE:
             begun = time.monotonic()
@@ -120,7 +118,6 @@ class ElementsAgain:
         return size > 0
 
     def _places(self, elsewhere: OtherWay, large: bool) -> Iterator[OtherWay]:
-        """Yield the ways to ask the pool in other places, `large`: repeated too."""
         pool = self.pool
 
         def way(kind: str, words: str, *calls: Index, offset: int = 0) -> OtherWay:
@@ -147,7 +144,6 @@ class ElementsAgain:
         return (chosen[i : i + length] for i in range(0, len(chosen), length))
 
     def _options(self, asking: AskingAgain, large: bool) -> Iterator[OtherWay]:
-        """Yield the pool under each value of an option; of threads, a large call too."""
         first: Items | None = None
         for name, way in asking.options():
             yield replace(way, calls=(self.pool,))
@@ -159,28 +155,29 @@ class ElementsAgain:
                 yield replace(way, calls=(call,), due=first)
 
     def plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
-        """Return the call that asks the pool in bulk."""
+        """Return the call that sends the pool in bulk."""
         return (self.pool,)
 
     def read(self, answer: Outputs | Oversized, index: Index) -> Items | str:
-        """Return the codes of an answer, or what is wrong with it."""
+        """Return the codes of an answer, or a complaint."""
         wrong = form_complaint(answer, self.vectors.case, index.shape)
         return f"{wrong[0]}: {wrong[1]}" if wrong else cast(Outputs, answer).arrays[0]
 
     def unlike(self, due: Items, got: Items) -> Mask:
-        """Return which codes are others."""
+        """Return the mask of codes that differ."""
         return np.asarray(got != due, bool)
 
     def digest(self, index: Index, due: Items, got: Items, first: WayDifference) -> int:
-        """Return the digest of elements with what the other ways gave, or the words of the first
-        of them that gave nothing.
+        """Return the digest of elements with their results in the other ways.
+
+        If the first difference has no result, its message is hashed instead.
         """
         if first.silent:
             return digest_of_words((first.got[0],))
         return digest_of_pairs(self.vectors.inputs[0][index], got)
 
     def example(self, difference: WayDifference, i: int) -> Example:
-        """Show one element with what both ways gave."""
+        """Return one element with the results of both ways."""
         element, way = int(difference.index[i]), difference.way
         inputs = tuple(entry_word(tensor[element]) for tensor in self.vectors.inputs)
         due, got = entry_word(difference.due[i]), entry_word(difference.got[i])
@@ -195,7 +192,7 @@ class ElementsAgain:
         return f"0x{word:0{fmt.storage.itemsize * 2}x}"
 
     def ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
-        """Return runs of neighbours among the elements that were asked."""
+        """Return runs of neighbours among the answered elements."""
         inputs, asked = self.vectors.inputs[0], self.asked
         if inputs.dtype.hasobject:
             return (), 0
@@ -206,7 +203,7 @@ class ElementsAgain:
 
 
 def sample(pool: Index, rows: NDArray[np.int16]) -> Index:
-    """Choose at most CHUNK of the pool, the same every time, in order: of each row its share."""
+    """Choose at most CHUNK of the pool, a share per row, in order. Deterministic."""
     if len(pool) <= CHUNK:
         return pool
     found = np.unique(rows[pool])
@@ -215,7 +212,7 @@ def sample(pool: Index, rows: NDArray[np.int16]) -> Index:
 
 
 def some(pool: Index, count: int) -> Index:
-    """Choose at most `count` of the pool, the same every time, in order."""
+    """Choose at most `count` of the pool, in order. Deterministic."""
     if len(pool) <= count:
         return pool
     return np.sort(np.random.default_rng(0).choice(pool, count, replace=False))

@@ -1,4 +1,4 @@
-"""The time that the calls of a case may take, all together."""
+"""The time limit for all calls of a case."""
 
 from __future__ import annotations
 
@@ -9,61 +9,61 @@ import numpy as np
 from convcheck.judge.answers import NOT_ASKED, TELLING, Answers, CallAnswers, Fault, Index
 from convcheck.records import replace
 
-TIME_OUTS = 8  # that the calls of a case may take
+TIME_OUTS = 8  # time limit of a case, in time-outs
 NOTHING: Index = np.zeros(0, np.intp)
 
 
 def time_is_spent(seconds: float, timeout: float) -> bool:
-    """Return whether a case whose calls have taken so long has no time for another."""
+    """Return whether a case has no time for another call after `seconds` of calls."""
     return seconds + timeout > TIME_OUTS * timeout
 
 
 def spent_said(timeout: float) -> str:
-    """Say that the calls of a case have taken the time that there is for them."""
+    """Return the message for a case that reached its time limit."""
     return f"gave up: a case may take {TIME_OUTS * timeout:g} s, {TIME_OUTS} times --timeout"
 
 
 class CallNotes(Protocol):
-    """Where a call is noted before it is made, and the time of all calls."""
+    """Records each call before it is made, and the time of all calls."""
 
     def begin(self, placement: str, index: Index) -> None:
-        """Note a call that is about to be made."""
+        """Record a call that is about to be made."""
         ...
 
     def end(self) -> None:
-        """Note that the call came back."""
+        """Record that the call returned."""
         ...
 
     def clear(self) -> None:
-        """Begin to count the time of calls anew."""
+        """Reset the time."""
         ...
 
     def spent(self) -> float:
-        """Return the seconds of all calls since then."""
+        """Return the seconds of all calls since the reset."""
         ...
 
 
 class Budget:
-    """The time of a case, and the call that is being made."""
+    """The time left for a case, and the call in progress."""
 
     def __init__(self, notes: CallNotes, timeout: float) -> None:
         self.notes, self.timeout = notes, timeout
         self.start(0.0)
 
     def start(self, spent: float) -> None:
-        """Begin with the calls of a case, which took so many seconds in earlier workers."""
+        """Begin a case whose calls took `spent` seconds in earlier workers."""
         self.spent = spent
-        #: The first call that there was no time for.
+        #: The first call that was skipped for lack of time.
         self.unmade: tuple[str, Index] | None = None
         self.notes.clear()
 
     @property
     def is_spent(self) -> bool:
-        """Whether there is no time for another call."""
+        """Whether the time limit is reached."""
         return time_is_spent(self.spent + self.notes.spent(), self.timeout)
 
     def begin(self, placement: str, index: Index) -> bool:
-        """Note a call; return whether it is not to be made, since there is no time left."""
+        """Record a call. Return True if it must not be made for lack of time."""
         if self.is_spent:
             self.unmade = self.unmade or (placement, index)
             return True
@@ -71,11 +71,11 @@ class Budget:
         return False
 
     def begin_telling(self, placement: str, index: Index) -> bool:
-        """Note a call that is made only to find out which causes fit."""
+        """Record a call that only discriminates between causes."""
         return self.begin(TELLING, NOTHING)
 
     def in_time(self, answers: Answers | CallAnswers) -> Answers | CallAnswers:
-        """Return answers with the fault that the time of the case was spent, if it was."""
+        """Return answers, with a fault if the case ran out of time."""
         if self.unmade is None:
             return answers
         placement, index = self.unmade

@@ -1,4 +1,4 @@
-"""Put whole calls to a backend, one after the other."""
+"""Send whole calls to a backend, one after the other."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def ask_calls(
     skip: Mapping[int, str],
     avoid: Avoid | None = None,
 ) -> CallAnswers:
-    """Ask every call but those to skip, and those whose answer would be too large.
+    """Make every call except those to skip and those with too large an answer.
 
-    `note` is told the call's number before it is made; where it says that there is no time left, it
-    is not.
+    `note` is called with the call's index first; if it returns True, no time is left and the call
+    is not made.
     """
     asking = _Asking(calls, skip, avoid or Avoid())
-    if "bulk" in asking.avoid.placements:  # how every call is made
+    if "bulk" in asking.avoid.placements:  # every call is made in bulk
         return asking.answers()
     declined = backend.support(calls.case)
     if declined is None:
@@ -55,8 +55,6 @@ def ask_calls(
 
 
 class _Asking:
-    """The state of asking one case."""
-
     def __init__(self, calls: CallSet, skip: Mapping[int, str], avoid: Avoid) -> None:
         self.calls, self.avoid = calls, avoid
         self.got: list[Outputs | Oversized | None] = [None] * len(calls)
@@ -69,7 +67,7 @@ class _Asking:
 
     def answers(self, declined: Declined | None = None) -> CallAnswers:
         faults = (*self.avoid.faults, *self.faults.values())
-        declined = None if self.died else declined  # a death is not to be forgotten for it
+        declined = None if self.died else declined  # a crash counts even so
         return CallAnswers(
             tuple(self.got), self.state, self.messages, faults, declined, self.left_out
         )
@@ -102,7 +100,7 @@ class _Asking:
             self.state[i], self.got[i] = ANSWERED, self._sized(i, answer)
 
     def _sized(self, i: int, answer: Outputs) -> Outputs | Oversized:
-        """Let go of outputs that an adapter should not have fetched."""
+        """Drop outputs that an adapter should not have fetched."""
         if max((a.size for a in answer.arrays), default=0) <= max(
             self.limit, largest(self.calls.expected[i])
         ):
@@ -111,6 +109,6 @@ class _Asking:
 
 
 def largest(expected: ExpectedCall) -> int:
-    """Count the elements of the largest output under any reading."""
+    """Return the number of elements of the largest expected output."""
     outputs = (due for reading in expected.readings for due in reading.outputs)
     return max((prod(due.shape) for due in outputs), default=0)

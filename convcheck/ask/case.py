@@ -1,4 +1,4 @@
-"""The tally of a case: what a backend answers to its vectors, or to a span of them, judged."""
+"""Test a case, or a span of it, on a backend and judge the answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class CaseRunner:
-    """Asks one case after the other of one backend, and tallies the answers."""
+    """Tests cases on one backend, and tallies the answers."""
 
     def __init__(
         self, backend: WatchedBackend, budget: Budget, corpus: VectorSource, judge: Judge | None,
@@ -54,18 +54,18 @@ class CaseRunner:
     ) -> None:  # fmt: skip
         self.backend, self.budget, self.corpus, self.judge = backend, budget, corpus, judge
         self.explainer, self.consistency = explainer, consistency
-        self.answers: dict[str, bool] = {}  # whether the backend answers a case, by its id
+        self.answers: dict[str, bool] = {}  # by case id
         self.siblings = Siblings()
-        # of a chain, by its id without a setting, whether other casts may be made instead, and
-        # whether its input is a constant
+        # by the chain's id without a setting, whether other casts are allowed instead, and whether
+        # its input is a constant
         self.hops: dict[tuple[str, bool, bool], CastsAlone] = {}
 
     def tally(self, job: Job) -> CaseResult | Tally:
-        """Return the tally of a job, the result of a case that has another judge."""
+        """Return the tally of a job, or the case's result if the run has its own judge."""
         self.siblings.doubt = None
         if job.span is not None:
             return self._of_span(job, job.span)
-        # another judge wants to see what was declined; and it may have died of being asked that
+        # another judge also sees declined cases, and asking for support may crash
         if self.judge is None and not job.died:
             declined = self.backend.support(job.case)
             if declined is not None and cannot_be_put(declined):
@@ -77,7 +77,7 @@ class CaseRunner:
         return self._of_chain(job, vectors) if job.case.hops else self._of_elements(job, vectors)
 
     def doubt(self, job: Job, result: CaseResult | Tally) -> Elsewhere | None:
-        """Return the answers, if it was those of another case that were given to what fails."""
+        """Return the answers if a failing case seems to have got those of another case."""
         if isinstance(result, Tally):
             failing = result.failing
         else:
@@ -96,7 +96,7 @@ class CaseRunner:
     def _of_elements(self, job: Job, vectors: VectorSet) -> CaseResult | Tally:
         thorough = partial(self._is_latest, job, vectors)
         suspected, avoid = self.siblings.refused(vectors), job.avoid
-        if job.case.fixed:  # which has one shape; its other layouts are asked as whole calls
+        if job.case.fixed:  # it has one shape; other layouts are tested as whole calls
             avoid = replace(avoid, placements=avoid.placements | OTHERS)
         answers = ask(
             self.backend, vectors, self.budget.begin, job.skip, avoid, thorough, suspected
@@ -110,9 +110,7 @@ class CaseRunner:
     def _found(
         self, job: Job, vectors: Vectors, answers: Answers | CallAnswers
     ) -> CaseResult | Tally:
-        """Judge the answers to a case's vectors, and tell what is inconsistent and what explains
-        them.
-        """
+        """Judge answers, check their consistency and search for causes."""
         if self.judge is not None:
             return self.judge(vectors, self.budget.in_time(answers))
         more: tuple[Group, ...] = ()
@@ -131,7 +129,7 @@ class CaseRunner:
         return tally if more else fitted
 
     def _of_chain(self, job: Job, vectors: VectorSet) -> Tally:
-        """Ask a chain, of which only that is judged of which each cast alone is right."""
+        """Test a chain, and judge the inputs for which every single cast is right."""
         alone = self._alone(job, vectors)
         if alone.declined:
             return unsupported(vectors.coverage, alone.declined)
@@ -150,10 +148,11 @@ class CaseRunner:
         return self.explainer.diagnosed(tally, vectors, answers, job) if self.explainer else tally
 
     def _alone(self, job: Job, vectors: VectorSet) -> CastsAlone:
-        """Return how the backend does at the casts of a chain alone, and at those that may be made
-        instead: they are asked once for all settings of which the same is said.
+        """Return the results of a chain's casts alone, and of its allowed replacements.
+
+        They are cached for all settings with the same promise.
         """
-        if job.avoid.placements >= EVERYWHERE:  # given up, after the casts were asked
+        if job.avoid.placements >= EVERYWHERE:  # given up after the casts were tested
             return CastsAlone(np.ones(len(vectors), bool))
         if TELLING in job.avoid.placements:
             return CastsAlone(np.zeros(0, bool), f"{ALONE}: it is deadly")
@@ -168,8 +167,9 @@ class CaseRunner:
         return self.hops[key]
 
     def _is_latest(self, job: Job, vectors: Vectors, answered: Index) -> bool:
-        """Return whether no later version of the run is answered: what was not asked in this
-        process is asked for an element that was answered.
+        """Return whether the backend answers no later version of the case.
+
+        A version that this process has not tested is tried with one answered element.
         """
         if job.later is None or not len(answered):
             return False
@@ -185,7 +185,6 @@ class CaseRunner:
 
 
 def _questions(vectors: Vectors, answers: Answers | CallAnswers) -> Questions:
-    """Return what was answered, to be asked again."""
     if isinstance(vectors, CallSet):
         return CallsAgain(vectors, cast(CallAnswers, answers))
     return ElementsAgain(vectors, cast(Answers, answers))

@@ -1,4 +1,4 @@
-"""How chains are asked: their casts alone, then the graph; or one after the other without one."""
+"""Test chains: each cast alone, then the graph, or the casts in sequence."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ ALONE = "a cast alone is wrong"
 
 @dataclass(frozen=True)
 class CastsAlone:
-    """How a backend does at the casts of a chain, each alone."""
+    """Results of a chain's casts, each tested alone."""
 
-    #: Of which of the chain's inputs all of them are right.
+    #: Mask of the chain's inputs for which all casts are right.
     right: NDArray[np.bool_]
-    #: Why one of them cannot be asked; '' where all can.
+    #: Why a cast cannot be tested; '' if all can.
     declined: str = ""
 
 
 def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: Note) -> CastsAlone:
-    """Ask casts alone: those of a chain, and with False those of what may be made instead."""
+    """Test casts alone. Each has a flag: True for the chain's own, False for a replacement."""
     right: NDArray[np.bool_] | None = None
     for vectors, own in casts:
         answers = ask(backend, vectors, note, {}, Avoid(placements=OTHERS))
         if answers.declined and own:
             nothing = np.zeros(len(vectors), bool)
             return CastsAlone(nothing, f"{vectors.case.name} alone: {answers.declined.message}")
-        if answers.declined:  # then it is not made instead
+        if answers.declined:  # the backend cannot use it as a replacement
             continue
         due = vectors.expected.readings[0]
         mine = (answers.state == ANSWERED) & (due.patterns == EXACT) & (answers.got == due.codes)
@@ -58,9 +58,7 @@ def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: N
 def own_results(
     backend: Backend, spec: Spec, vectors: VectorSet, note: Note, casts: Sequence[Case]
 ) -> U64 | None:
-    """Return what a backend makes of a chain's inputs by some casts of a spec, one after the other,
-    each asked alone; None where one of them is not answered.
-    """
+    """Return the codes after some casts in sequence, each sent alone, or None without an answer."""
     from convcheck.chains.asked import cast_alone
 
     codes = vectors.inputs[0].astype(np.uint64)
@@ -74,7 +72,7 @@ def own_results(
 
 
 def open_where_wrong(vectors: VectorSet, right: NDArray[np.bool_]) -> VectorSet:
-    """Return the vectors of a chain, with nothing expected where a cast alone is wrong."""
+    """Return a chain's vectors, undefined for inputs on which a single cast is wrong."""
     if right.all():
         return vectors
     first, rows = vectors.expected.decisions[0], np.where(right, 0, 1).astype(np.int16)
@@ -90,7 +88,7 @@ def open_where_wrong(vectors: VectorSet, right: NDArray[np.bool_]) -> VectorSet:
 
 
 def in_sequence(backend: Backend, case: Case, inputs: Sequence[Bits]) -> Answer:
-    """Ask the casts of a chain one after the other, each on what the one before gave."""
+    """Send the casts of a chain one after the other."""
     answer: Answer = Declined("a chain without casts")
     for hop in case.hops:
         answer = backend.answer(hop.call, [*inputs, *fixed_tensors(hop)])

@@ -1,4 +1,4 @@
-"""Put a case's inputs to a backend, in several placements, and compare what comes back."""
+"""Send a case's inputs to a backend in several placements, and compare the answers."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ from convcheck.wording import plural
 
 Note = Callable[[str, Index], bool]
 
-ONE_BY_ONE = 8  # a refused call of so few elements is asked again one by one
-FREE_ONE_BY_ONE = 64  # of elements of which nothing is said: mostly more than one is refused
-MOST_REFUSALS = 256  # so many refusing elements are found one by one; the others in company
-MOST_RAISED = 16  # likewise, of elements of which the adapter raises
-_PATIENCE = 1.0  # seconds for many calls: an emulator may take ten milliseconds for each
-_ROOM = 8  # a call that is larger has time where by the pace of a smaller one it takes an eighth
+ONE_BY_ONE = 8  # a refused call of at most this many elements is sent one by one
+FREE_ONE_BY_ONE = 64  # likewise for undefined elements: most of them are refused
+MOST_REFUSALS = 256  # refused elements found one by one; further ones share a call
+MOST_RAISED = 16  # likewise, elements on which the adapter raises
+_PATIENCE = 1.0  # seconds for many calls: an emulator may take 10 ms each
+_ROOM = 8  # a larger call is made if its estimated time is an eighth of the time-out
 
 
 class _DeclinedError(Exception):
-    """The very first answer said that the case cannot be asked."""
+    """The first answer declined the case."""
 
     def __init__(self, declined: Declined) -> None:
         super().__init__(declined.message)
@@ -79,12 +79,12 @@ def ask(
     thorough: Callable[[Index], bool] = lambda answered: False,
     suspected: Index | None = None,
 ) -> Answers:
-    """Ask every element but those to skip, in every placement but those to avoid.
+    """Send every element except those to skip, in every placement except those to avoid.
 
-    Those that are suspected to be refused are asked one by one as soon as a call that has them is.
-    Large calls, and many, are made where `thorough` says so, given the elements that were answered.
-    `note` is told the placement and the elements, in the shape asked, before each call; where it
-    says that there is no time left, the call is not made.
+    If a call is refused, its suspected elements are sent one by one. Large and many calls are made
+    if `thorough` returns True for the answered elements. `note` is called before each call with the
+    placement and the elements, in the call's shape; if it returns True, no time is left and the
+    call is not made.
     """
     asking = _Asking(backend, vectors, note, skip, avoid or Avoid())
     if suspected is not None:
@@ -103,12 +103,12 @@ def ask(
 
 
 def inputs_at(vectors: Vectors, index: Index) -> list[Bits]:
-    """Take the inputs of some elements, in the index's shape, or of one call, as fresh arrays."""
+    """Return fresh copies of the inputs at `index`, in its shape, or the inputs of one call."""
     if isinstance(vectors, CallSet):
         return [tensor.copy() for tensor in vectors.calls[int(index[0])]]
     if index.ndim:
         tensors = [tensor.take(index) for tensor in vectors.inputs]
-    else:  # an array, not a scalar
+    else:
         tensors = [tensor[index.reshape(1)].reshape(()) for tensor in vectors.inputs]
     if vectors.case.fixed:
         return [*tensors, *fixed_tensors(vectors.case)]
@@ -117,14 +117,12 @@ def inputs_at(vectors: Vectors, index: Index) -> list[Bits]:
 
 
 def everywhere(vectors: VectorSet, pattern: int) -> NDArray[np.bool_]:
-    """Return which elements have the pattern under every reading."""
+    """Return the mask of elements that have the pattern under every reading."""
     first, *others = (r.patterns == pattern for r in vectors.expected.readings)
     return reduce(np.logical_and, others, first)
 
 
 class _Asking:
-    """The state of asking one case."""
-
     def __init__(
         self,
         backend: Backend,
@@ -145,7 +143,7 @@ class _Asking:
         self.undefined = everywhere(vectors, UNDEFINED)
         self.to_refuse = everywhere(vectors, TO_REFUSE)
         self.suspected = np.zeros(len(vectors), bool)
-        self.kept: list[tuple[str, Index, Bits]] = []  # answers that are not recorded yet
+        self.kept: list[tuple[str, Index, Bits]] = []  # not recorded yet
         self.refusals = 0
         self.with_others: set[int] = set()
         self.answered = False
@@ -159,7 +157,7 @@ class _Asking:
             self.messages,
             tuple(dict.fromkeys(faults)),
             tuple(self._differences()),
-            None if self.died else declined,  # a death is not to be forgotten for it
+            None if self.died else declined,  # a crash counts even so
             frozenset(self.with_others),
         )
 
@@ -171,7 +169,7 @@ class _Asking:
             yield Elsewhere(placement, index, got[first])
 
     def everything(self) -> None:
-        """Ask in bulk; then what was not refused in other placements."""
+        """Send in bulk, then in other placements all that was not refused."""
         for group in self._groups():
             for begin in range(0, len(group), CHUNK):
                 self._bulk(group[begin : begin + CHUNK])
@@ -180,19 +178,21 @@ class _Asking:
         self._placed(placements.calls(self.vectors.case.shapes, self._told, *masks))
 
     def _usable(self) -> NDArray[np.bool_]:
-        """Return what may be asked with others."""
+        """Return the mask of elements that can share a call."""
         hopeful = ~self.undefined & ~self.to_refuse
         usable = (self.state == ANSWERED) | ((self.state == NOT_ASKED) & hopeful)
         return np.asarray(usable, bool)
 
     @property
     def _told(self) -> bool:
-        """Whether an input is there for its type: the sibling without it is asked in every way."""
+        """Whether an input only sets a type. The sibling without it has every placement."""
         return self.vectors.case.sources != self.vectors.case.inputs
 
     def thoroughly(self) -> None:
-        """Ask in every rank, in large calls and in many. Of texts, and where the first of the large
-        calls is slow, no more is asked than that one; and no many calls where they would take long.
+        """Send in every rank, in large calls and in many calls.
+
+        Stops after the first large call if it is slow or the case has texts, and skips many calls
+        that would take too long.
         """
         seconds: list[float] = []
         pool, case = np.flatnonzero(self._usable()), self.vectors.case
@@ -220,18 +220,18 @@ class _Asking:
         return any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
 
     def answered_ones(self) -> Index:
-        """Return the elements that were answered."""
+        """Return the indices of the answered elements."""
         index: Index = (self.state == ANSWERED).nonzero()[0]
         return index
 
     def _many(self, index: Index) -> None:
-        """Ask the same again and again: a kernel may be compiled anew, or a cache be full, then."""
+        """Repeat one call many times, across recompilation of the kernel and full caches."""
         codes, due = cast(Codes, inputs_at(self.vectors, index)[0]), cast(Codes, self.got[index])
         buffer, out, right = codes.copy(), np.zeros_like(due), due.tobytes()
         call = bound(self.backend, self.vectors.case, buffer, out)
         for _ in range(MANY):
-            buffer[:] = codes  # a backend may have written into its input
-            np.invert(due, out=out)  # no code is left as it was
+            buffer[:] = codes  # a backend may write into its input
+            np.invert(due, out=out)  # clear all old results
             if self.note(MANY_CALLS, index):
                 break
             answer = call()
@@ -245,7 +245,7 @@ class _Asking:
         self._record()
 
     def _groups(self) -> Iterator[Index]:
-        """Keep apart what may be refused, so that one element does not spoil the bulk."""
+        """Yield elements that may be refused apart from the others."""
         there = self.state == NOT_ASKED
         apart = self.to_refuse.copy()
         if any(isinstance(t.format, Text) for t in self.vectors.case.inputs):
@@ -256,7 +256,7 @@ class _Asking:
                 yield group
 
     def _bulk(self, index: Index) -> bool:
-        """Ask in bulk, and find out what is refused; return whether something was."""
+        """Send in bulk. Return whether anything was refused."""
         refused = False
         if "bulk" in self.avoid.placements:
             return refused
@@ -268,7 +268,6 @@ class _Asking:
         return refused
 
     def _refused(self, index: Index, reply: Refused) -> None:
-        """Find out which elements of a refused call it is that are refused."""
         if len(index) == 1 or self.to_refuse.all():
             self._mark_refused(index, reply)
         elif self.refusals >= (MOST_RAISED if isinstance(reply, Raised) else MOST_REFUSALS):
@@ -279,8 +278,9 @@ class _Asking:
             self._apart(index, reply)
 
     def _apart(self, index: Index, reply: Refused) -> None:
-        """Ask the elements of a refused call one by one, or by halves: where the first half is
-        answered, something of the second is refused, and it is not asked as a whole.
+        """Send the elements of a refused call one by one, or bisect it.
+
+        If the first half is answered, the second contains a refused element and is not sent whole.
         """
         few = FREE_ONE_BY_ONE if self.undefined[index].all() else ONE_BY_ONE
         alone = index[self.suspected[index]]
@@ -304,19 +304,18 @@ class _Asking:
         self.messages.update(dict.fromkeys(index.tolist(), reply.message))
 
     def _placed(self, wanted: Iterable[tuple[str, Index]]) -> None:
-        """Ask what has been asked in bulk again, in other placements."""
         calls = [
             (placement, piece)
             for placement, call in wanted
             if placement not in self.avoid.placements
             for piece in placements.parted(call, self.avoid.together)
         ]
-        # the very first answer may decline the case: then no other is to be on its way
+        # the first answer may decline the case, so wait for it
         for part in [calls] if self.answered else [calls[:1], calls[1:]]:
             self._several(part)
 
     def _several(self, calls: Sequence[tuple[str, Index]]) -> None:
-        """Make calls that a backend may know of before it has answered the last."""
+        """Make calls, which a backend may receive before it has answered the previous one."""
         questions = (inputs_at(self.vectors, piece) for _, piece in calls)
         answers = answers_of(self.backend, self.vectors.case, questions)
         for placement, piece in calls:
@@ -329,18 +328,17 @@ class _Asking:
         self._record()
 
     def _refused_here(self, placement: str, index: Index, reply: Refused) -> None:
-        """Note a refusal by a placement, unless it is only what is known of the element."""
+        """Record a refusal in a placement, unless its elements are known to be refused."""
         states = set(self.state[index].tolist())
         if len(index) == 1 and NOT_ASKED in states:
             self._mark_refused(index, reply)
         elif not states <= {REFUSED, LOST} or not states:
             due = index[~self.undefined[index] & ~self.to_refuse[index]]
-            if len(due) or not len(index):  # to refuse the undefined is allowed in any placement
+            if len(due) or not len(index):  # undefined elements may be refused in any placement
                 kind = "error" if isinstance(reply, Raised) else "refused"
                 self._fault(kind, placement, reply.message, due)
 
     def _put(self, placement: str, index: Index) -> Refused | None:
-        """Make one call and record what came of it; give back a refusal."""
         if self.note(placement, index):
             return None
         answer = self.backend.answer(self.vectors.case, inputs_at(self.vectors, index))
@@ -349,7 +347,7 @@ class _Asking:
         return refused
 
     def _taken(self, placement: str, index: Index, answer: Answer) -> Refused | None:
-        """Keep what came of a call to be recorded; give back a refusal."""
+        """Keep the result of a call for recording, or return a refusal."""
         if isinstance(answer, Declined):
             if not self.answered:
                 raise _DeclinedError(answer)
@@ -358,7 +356,7 @@ class _Asking:
         if isinstance(answer, Refused):
             return answer
         wrong = form_complaint(answer, self.vectors.case, index.shape)
-        if wrong and self.vectors.case.outside:  # of what the text leaves out, that is no fault
+        if wrong and self.vectors.case.outside:  # outside the text, a wrong form is not a fault
             return Refused(f"answered: {wrong[0]}, {wrong[1]}")
         if wrong:
             self._record()
@@ -372,9 +370,9 @@ class _Asking:
         self.faults.setdefault((kind, placement), Fault(kind, placement, message, first))
 
     def _record(self) -> None:
-        """Record the answers that were kept, in the order in which they came.
+        """Record the kept answers in order.
 
-        Mostly they are what is known already: that is found out of all of them at once.
+        Most of them repeat known answers, so all are compared at once first.
         """
         kept, self.kept = self.kept, []
         if len(kept) > 1:
@@ -386,7 +384,7 @@ class _Asking:
             self._recorded(*each)
 
     def _known(self, index: Index, codes: Bits) -> bool:
-        """Return whether all of these are answers that were given before."""
+        """Return whether all of these repeat earlier answers."""
         if np.count_nonzero(self.state[index] != ANSWERED):
             return False
         if strangers(self.format, codes) is not None:
@@ -394,7 +392,7 @@ class _Asking:
         return bool(np.count_nonzero(codes == self.got[index]) == len(index))
 
     def _recorded(self, placement: str, index: Index, codes: Bits) -> None:
-        """Keep an element's first answer; of later ones, those that differ from it."""
+        """Keep an element's first answer, and later ones that differ from it."""
         strange = strangers(self.format, codes)
         if strange is not None:
             share = f"{int(strange.sum())} of {plural(len(index), 'element')}"

@@ -1,4 +1,4 @@
-"""What explains the answers to a case that fails, and the further calls that this takes."""
+"""Search for the causes of a failing case, with the further calls that this takes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Explainer:
-    """Finds the causes of what fails."""
+    """Finds the causes of failures."""
 
     def __init__(
         self, backend: WatchedBackend, budget: Budget, corpus: VectorSource, catalog: Catalog,
@@ -45,11 +45,11 @@ class Explainer:
     ) -> None:  # fmt: skip
         self.backend, self.budget, self.corpus = backend, budget, corpus
         self.catalog, self.causes = catalog, causes
-        self.fits: tuple[str, tuple[Fit, ...] | None] = ("", None)  # of a case, by its id
+        self.fits: tuple[str, tuple[Fit, ...] | None] = ("", None)  # of the case with this id
 
     @cached_property
     def search(self) -> Search:
-        """The search for causes. It is made when something fails."""
+        """The search for causes, created at the first failure."""
         from convcheck.causes.catalogue import causes_in
         from convcheck.causes.search import Search
 
@@ -57,7 +57,7 @@ class Explainer:
 
     @cached_property
     def pairs(self) -> PairSearch:
-        """The same for chains of fixed inputs."""
+        """The search for chains with fixed inputs."""
         from convcheck.causes.pair_search import PairSearch
 
         return PairSearch(self.search.causes, self.search.catalog)
@@ -65,7 +65,7 @@ class Explainer:
     def diagnosed(
         self, tally: Tally, vectors: Vectors, answers: Answers | CallAnswers, job: Job
     ) -> Tally:
-        """Return the tally of a case with what explains it, if it fails and stays so."""
+        """Return the tally with its causes if the case fails on its own."""
         if not (tally.whole and tally.failing) or _is_told_of_calls(job.case):
             return tally
         try:
@@ -78,15 +78,15 @@ class Explainer:
                 found = replace(found, alone=alone)
         except DiedError:
             raise
-        except Exception as error:  # costs the case its causes, not its verdict
+        except Exception as error:  # the verdict stands without causes
             found = CaseDiagnosis(0, 0, fault=in_a_line(error))
         return replace(tally, whole=replace(tally.whole, diagnosis=found))
 
     def diagnosis(
         self, vectors: Vectors, answers: Answers | CallAnswers, job: Job
     ) -> CaseDiagnosis | None:
-        """Return what explains the answers to a case that fails: what was found when these were
-        given in a process that was asked other attribute values before.
+        """Return the causes of a failing case, or its earlier diagnosis if the answers are the
+        same.
         """
         if job.explained and job.before and is_as_before(cast(Answers, answers), job.before):
             from convcheck.causes.judged import judged_ones
@@ -111,9 +111,7 @@ class Explainer:
         return diagnose_chain(self.search.causes, casts, *of_elements, alone)
 
     def fitted(self, job: Job, vectors: VectorSet, answers: Answers, tally: Tally) -> Tally:
-        """Return the tally of the vectors of a case that is asked in spans, too, with what gives
-        all answers to them, if something is wrong with them.
-        """
+        """Return the tally of a span case's vectors, with the causes that give all its answers."""
         found, fault = None, ""
         if tally.failing and not _is_told_of_calls(job.case):
             from convcheck.causes.search import fits_of
@@ -122,14 +120,15 @@ class Explainer:
                 found = fits_of(self.search, vectors, answers, partial(self.further, job))
             except DiedError:
                 raise
-            except Exception as error:  # costs the case its causes, not its verdict
+            except Exception as error:  # the verdict stands without causes
                 fault = in_a_line(error)
         self.fits = job.case.id, found
         return replace(tally, fits=found, search_fault=fault)
 
     def held(self, job: Job) -> Held | None:
-        """Return the causes to be held against a span: what gives all answers to the vectors of its
-        case. These are asked here if this process was not asked them last.
+        """Return the causes that give all answers to the vectors of a span's case.
+
+        The vectors are sent here unless this process sent them last.
         """
         if _is_told_of_calls(job.case) or TELLING in job.avoid.placements:
             return None
@@ -144,9 +143,7 @@ class Explainer:
         return Held(self.search, job.case, self.fits[1])
 
     def further(self, job: Job, codes: Codes) -> Codes | None:
-        """Return the answers to inputs that tell causes apart; None where there are none, which
-        costs the case nothing.
-        """
+        """Return the answers to inputs that discriminate between causes, if there are any."""
         if not self.may_ask_further(job):
             return None
         others = job.case.inputs[1:]
@@ -159,19 +156,17 @@ class Explainer:
         return cast(Codes, answer.arrays[0])
 
     def further_calls(self, job: Job, calls: CallSet) -> CallAnswers | None:
-        """Return the answers to calls that are no vectors; None where there are none."""
+        """Return the answers to hold-out calls, if there are any."""
         if not self.may_ask_further(job):
             return None
         return ask_calls(self.backend, calls, self.budget.begin_telling, {})
 
     def may_ask_further(self, job: Job) -> bool:
-        """Return whether there is time to tell causes apart, and nothing died of it before."""
+        """Return whether there is time to discriminate between causes, and no such call crashed."""
         over = self.budget.is_spent or self.backend.broken
         return not (over or TELLING in job.avoid.placements)
 
 
 def _is_told_of_calls(case: Case) -> bool:
-    """Return whether no cause is tried: of a node whose inputs are fixed they are told of its whole
-    calls.
-    """
+    """Return whether causes are tried on the whole calls of this node instead."""
     return bool(case.fixed) and not case.hops

@@ -1,17 +1,16 @@
-"""The heap of a process that judges."""
+"""Keep freed arrays in the heap."""
 
 from __future__ import annotations
 
 import numpy as np
 
-_KEPT = 8 << 20  # bytes; the arrays of a chunk or a block are shorter
+_KEPT = 8 << 20  # bytes; longer than the arrays of a chunk or a block
 
 
 def keep_heap() -> None:
-    """Let freed arrays stay in the heap, where glibc is the allocator.
+    """Let glibc keep freed arrays in the heap.
 
-    It asks the system for new pages for every array that is longer than the longest it has seen
-    freed, and gives them back with it: for arrays of 128 KiB that takes longer than to fill them.
-    So one is freed here that nobody has touched, and that has no pages.
+    It unmaps each freed array longer than a threshold, which for 128 KiB costs more than to fill
+    it. Freeing one long, untouched array raises the threshold.
     """
     np.empty(_KEPT, np.uint8)

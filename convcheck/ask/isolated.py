@@ -1,4 +1,4 @@
-"""Some codes asked by themselves, with all that finds out which of them are to blame."""
+"""Test a chunk of codes by itself, and find the codes that are refused or crash."""
 
 from __future__ import annotations
 
@@ -31,15 +31,13 @@ from convcheck.vectors.samples import samples
 if TYPE_CHECKING:
     from convcheck.causes.held import Held
 
-OTHERS = EVERYWHERE - {"bulk"}  # placements that codes of a span are not asked in
+OTHERS = EVERYWHERE - {"bulk"}  # placements without codes of spans
 
 
 def chunk_vectors(
     case: Case, program: Program, form: Decision, first: int, count: int, seed: int | None = None
 ) -> VectorSet:
-    """Return consecutive codes, or samples, with what is expected of each. Of many, that is looked
-    up by segments, which take as long to find as a chunk to evaluate.
-    """
+    """Return consecutive codes, or samples, with their expected results."""
     if seed is None:
         codes = codes_from(case, first, count)
     else:
@@ -57,9 +55,9 @@ def ask_apart(
     backend: Backend, vectors: VectorSet, note: Note, skip: Mapping[int, str], avoid: Avoid,
     scattered: bool = False, held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Ask codes in bulk, with all that finds out which of them are refused, or crash.
+    """Send codes in bulk, and find those that are refused or crash.
 
-    They are consecutive, or else `scattered`. Causes are `held` against the answers.
+    Codes are consecutive unless `scattered`. Candidate causes in `held` are checked on the answers.
     """
     avoid = Avoid(avoid.together, avoid.placements | OTHERS, avoid.faults)
     answers = ask(backend, vectors, note, skip, avoid)
@@ -74,7 +72,7 @@ def ask_apart(
 
 
 def said_once(answer: Answer, vectors: VectorSet) -> Fault:
-    """Return the fault of an answer that is another when the codes are asked again."""
+    """Return the fault of an answer that changed when the codes were sent again."""
     kind, said = "refused", getattr(answer, "message", "")
     if isinstance(answer, Raised):
         kind = "error"
@@ -85,7 +83,7 @@ def said_once(answer: Answer, vectors: VectorSet) -> Fault:
 
 
 def _positions_of(case: Case, codes: Codes) -> tuple[Pair, ...]:
-    """Return the positions of consecutive codes, ends included; a sign may turn between them."""
+    """Return the ranges of positions of consecutive codes, ends included. The sign may change."""
     at = np.sort(positions(cast(Numeric, case.inputs[0].format), codes))
     cuts = np.flatnonzero(np.diff(at) != 1)
     firsts, lasts = [int(at[0]), *at[cuts + 1].tolist()], [*at[cuts].tolist(), int(at[-1])]

@@ -1,4 +1,4 @@
-"""What a worker is told to ask: a case, or a span of it, and what dead workers taught of it."""
+"""Jobs of a worker: a case or a span of it, with what crashed earlier workers."""
 
 from __future__ import annotations
 
@@ -19,64 +19,61 @@ Judge = Callable[[Vectors, Answers | CallAnswers], CaseResult]
 
 @dataclass(frozen=True)
 class Apart:
-    """A chunk that is asked by itself: its place in the span, and what is known of its elements,
-    which are counted from its own first one.
-    """
+    """A chunk that is sent by itself. Elements count from its first one."""
 
     first: int
-    #: How a worker did at elements that are not asked again, by the element.
+    #: Elements that are not sent again, and how a worker ended on each.
     skip: Mapping[int, str] = field(default_factory=dict)
     avoid: Avoid = field(default_factory=Avoid)
-    #: How a worker did when the chunk was asked in its turn; '' where none did.
+    #: How a worker ended on the chunk in its turn; '' if none did.
     died: str = ""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A case to ask: its position in the plan, and what is known of it from dead workers.
+    """A case to test: its position in the plan, and what crashed earlier workers.
 
-    With a `span`, those codes are asked in the place of the case's vectors, and its elements are
-    counted from the span's first one on. The vectors of a case with spans are tallied, too: what
-    all placements share under `main`.
+    With a `span`, those codes replace the case's vectors, and elements count from the first of
+    them.
     """
 
     position: int
     case: Case
-    #: How a worker did at elements that are not asked again, by the element.
+    #: Elements that are not sent again, and how a worker ended on each.
     skip: Mapping[int, str] = field(default_factory=dict)
     avoid: Avoid = field(default_factory=Avoid)
     span: Span | None = None
-    #: Chunks of the span that are asked by themselves.
+    #: Chunks of the span that are sent by themselves.
     apart: tuple[Apart, ...] = ()
     main: str | None = None
-    #: Later versions of the operator that the run asks the same, the latest first. Of the versions
-    #: that the backend answers, the latest is asked in large calls, and in many. None: none is.
+    #: Later versions of the operator in this run, latest first. The latest one that the backend
+    #: answers also gets large and many calls. None: this case never does.
     later: tuple[Case, ...] | None = None
-    #: What a process answered that was asked the same with other attribute values before; the case
-    #: is asked again, first of them. None: it was not asked so.
+    #: The answers of a process that tested the same with other attribute values before; this job
+    #: repeats the case in a new one. None: there was no doubt.
     before: Elsewhere | None = None
-    #: What explains the answers that it gave then, if they stay as they are.
+    #: The diagnosis of those answers.
     explained: CaseDiagnosis | None = None
-    #: Seconds that calls of the case took in workers that died of it.
+    #: Seconds that the case's calls took in workers that died.
     spent: float = 0.0
 
     @property
     def died(self) -> bool:
-        """Whether a worker died of it before."""
+        """Whether a worker died of this case."""
         return bool(self.skip or self.avoid.faults or self.apart)
 
 
 class VectorSource(Protocol):
-    """Where vectors come from; it travels to the workers."""
+    """A corpus of vectors, sent to the workers."""
 
     def vectors(self, case: Case) -> Vectors:
-        """Return a case's inputs and expectations."""
+        """Return a case's inputs and expected results."""
         ...
 
 
 class Conversions(VectorSource, Protocol):
-    """A corpus of which some cases are asked in spans of codes, too."""
+    """A corpus with cases that are also tested in spans of codes."""
 
     def conversion(self, case: Case) -> tuple[Program, Decision]:
-        """Return the rules of a case, and what an answer's form is held against."""
+        """Return the rules of a case, and the decision about the form of its answers."""
         ...

@@ -1,4 +1,4 @@
-"""Backends that declare options, and can be had with other values of them."""
+"""Options that backends declare."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from convcheck.backends.protocol import Backend
 
 
 class Configurable(Protocol):
-    """A backend with options: the values that each takes, first the one that it has by itself."""
+    """A backend with options. The first value of each is its default."""
 
     options: Mapping[str, tuple[str, ...]]
 
@@ -19,15 +19,15 @@ class Configurable(Protocol):
 
 
 def options_of(backend: Backend) -> Mapping[str, tuple[str, ...]]:
-    """Return a backend's options; none of one that declares none."""
+    """Return a backend's options; empty if it declares none."""
     return cast(Mapping[str, tuple[str, ...]], getattr(backend, "options", {}))
 
 
 def broken(backend: Backend) -> bool:
-    """Return whether a watched backend asks to be replaced: what it answers now counts no more."""
+    """Return whether a watched backend has to be replaced: its answers no longer count."""
     return bool(getattr(backend, "broken", False))
 
 
 def configured(backend: Backend, choice: Mapping[str, str]) -> Backend:
-    """Return a backend that has options with other values of some."""
+    """Return the backend with other values of some options."""
     return cast(Configurable, backend).configured(choice)

@@ -1,8 +1,7 @@
-"""In which shapes, lengths and positions elements are asked.
+"""The shapes, lengths and positions in which elements are sent.
 
-A vectorised kernel has different code for its body, its tail, short tensors and scalars. The
-samples are irregular, so that no period in the inputs (a tie between its two neighbours) can hide
-a kind of input from them, and the same in every run.
+A vectorised kernel has different code for its body, its tail, short tensors and scalars. Samples
+are irregular, so that no period in the inputs hides from them, and the same in every run.
 """
 
 from __future__ import annotations
@@ -20,20 +19,19 @@ from convcheck.rules.model import Shapes
 SHORT_LENGTHS = (7, 2, 5, 3, 6, 4)
 ODD_TAILS = 4
 FRONT = {2: (), 3: (3,), 4: (2, 3)}  # by rank, the dimensions before the last two
-LEAST = 4 * 5  # elements in the last two dimensions
-WITH_1 = {2: (1, 22), 3: (3, 1, 6), 4: (2, 1, 9, 1)}  # by rank: first, between others, last
+LEAST = 4 * 5  # minimum elements of the last two dimensions
+WITH_1 = {2: (1, 22), 3: (3, 1, 6), 4: (2, 1, 9, 1)}  # by rank; 1 is first, between others, last
 
 
 @lru_cache(maxsize=8)
 def calls(
     shapes: Shapes | None, told: bool, asked: bytes, usable: bytes, judged: bytes
 ) -> tuple[tuple[str, Index], ...]:
-    """Return the calls of a case after those in bulk, each with its placement; the same objects for
-    cases that are alike.
+    """Return the calls of a case after the bulk, each with its placement. Cached by arguments.
 
-    The masks say, a byte an element, what may be asked at all, what may be asked with others, and
-    what of that is to be judged. A case that is `told` the type of its output by an input has a
-    sibling without that, which is asked in every length.
+    The masks, a byte per element, select the elements to send at all, to send with others, and to
+    judge. If an input only tells (`told`) the output's type, the sibling without it covers all
+    lengths.
     """
     there, pool, due = (np.flatnonzero(np.frombuffer(m, bool)) for m in (asked, usable, judged))
     due = due if len(due) else pool
@@ -61,7 +59,7 @@ def calls(
 
 
 def irregular_sample(pool: Index, count: int, start: int = 1) -> Index:
-    """Choose about `count` of the pool, spread over it irregularly, in the pool's order."""
+    """Choose about `count` of the pool, irregularly spread, in order."""
     return pool if len(pool) <= count else pool[_spread(len(pool), count, start)]
 
 
@@ -72,7 +70,7 @@ def _spread(size: int, count: int, start: int) -> Index:
 
 
 def alone(pool: Index, judged: Index, scalars: bool = True) -> Iterator[Index]:
-    """Ask a sample one by one: as a scalar, as a vector of one, and so on in turn."""
+    """Send a sample one by one, as scalars and vectors of one in turn."""
     chosen = np.concatenate(
         (pool[:1], pool[-1:], irregular_sample(pool, 2), irregular_sample(judged, 4, start=3))
     )
@@ -81,9 +79,9 @@ def alone(pool: Index, judged: Index, scalars: bool = True) -> Iterator[Index]:
 
 
 def odd_tails(pool: Index, judged: Index) -> Iterator[Index]:
-    """Ask the pool rotated, in odd lengths unlike the pool's, each with another judged last.
+    """Send the pool rotated, in odd lengths unlike its own, each ending in another judged element.
 
-    Of a large pool, only the first and the last chunk.
+    A large pool is reduced to its first and last chunk.
     """
     if len(pool) <= CHUNK:
         yield from _odd_tails(pool, judged, ODD_TAILS)
@@ -104,7 +102,7 @@ def _odd_tails(pool: Index, judged: Index, count: int) -> Iterator[Index]:
 
 
 def short(judged: Index) -> Iterator[Index]:
-    """Ask a sample in tensors of two to seven elements."""
+    """Send a sample in tensors of two to seven elements."""
     chosen = irregular_sample(judged, sum(SHORT_LENGTHS), start=7)
     for begin, end in pairwise(accumulate(SHORT_LENGTHS, initial=0)):
         if len(chosen[begin:end]) > 1:
@@ -112,26 +110,27 @@ def short(judged: Index) -> Iterator[Index]:
 
 
 def shaped(pool: Index, rank: int) -> Iterator[Index]:
-    """Ask as much of the pool as fills a shape of the rank, of a small one some elements twice."""
+    """Send as much of the pool as fills a shape of this rank, repeated if it is small."""
     if len(pool):
         yield np.resize(pool, shape_of(rank, min(len(pool), CHUNK)))
 
 
 def in_ranks(pool: Index, shapes: Shapes | None) -> Iterator[tuple[str, Index]]:
-    """Ask in the ranks between, where they are supported."""
+    """Send in ranks 2 and 3, if supported."""
     for rank in (2, 3):
         if shapes is None or rank in shapes.ranks:
             yield from ((f"{rank}-D", index) for index in shaped(pool, rank))
 
 
 def with_1(judged: Index, rank: int) -> Iterator[Index]:
-    """Ask a sample in a shape with dimensions of 1, so that a kernel that drops them shows."""
+    """Send a sample in a shape with dimensions of 1, to catch kernels that drop them."""
     yield np.resize(irregular_sample(judged, math.prod(WITH_1[rank])), WITH_1[rank])
 
 
 def shape_of(rank: int, size: int) -> tuple[int, ...]:
-    """Return a shape of about so many elements whose dimensions are unequal and greater than one,
-    so that one that is transposed or reversed shows.
+    """Return a shape of about `size` elements with unequal dimensions greater than one.
+
+    A transposed or reversed result is then visible.
     """
     room = max(size // math.prod(FRONT[rank]), LEAST)
     rows = math.isqrt(room)
@@ -140,13 +139,14 @@ def shape_of(rank: int, size: int) -> tuple[int, ...]:
 
 
 def large(pool: Index, size: int) -> Index:
-    """Return the pool again and again, each time in another order, so that loops over vectors and
-    over threads are entered. The last time, it stands there as a whole.
+    """Return the pool repeated to `size`, each time rotated in a shuffled order.
+
+    It is long enough for vector and thread loops. The last repetition is whole.
     """
     return _large(pool.tobytes(), size)
 
 
-@lru_cache(maxsize=4)  # cases that are alike come one after the other
+@lru_cache(maxsize=4)  # similar cases are adjacent
 def _large(memory: bytes, size: int) -> Index:
     pool, random = np.frombuffer(memory, np.intp), np.random.default_rng(0)
     order, turns = random.permutation(len(pool)), -(-size // len(pool))
@@ -157,12 +157,12 @@ def _large(memory: bytes, size: int) -> Index:
 
 
 def empty() -> Iterator[Index]:
-    """Ask for nothing."""
+    """Send an empty tensor."""
     yield np.zeros(0, np.intp)
 
 
 def parted(index: Index, together: tuple[tuple[int, ...], ...]) -> list[Index]:
-    """Cut a call so that none of the sets of elements stands together in one piece."""
+    """Split a call so that none of the sets of elements is in one piece."""
     pieces = [index]
     for culprits in together:
         pieces = [part for piece in pieces for part in _parted(piece, culprits)]

@@ -1,7 +1,7 @@
-"""Cases that differ in attribute values only, asked one after the other in one process.
+"""Detect answers that belong to a case with other attribute values.
 
-A runtime may keep what it made for one and take it for another. Then a case gets the answers of
-the one before, and is right in a process that was asked no others.
+A runtime that caches a kernel may reuse it for other attribute values. The case then gets the
+answers of the one before, and is right in a new process.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from convcheck.vectors.model import VectorSet
 
 
 class Siblings:
-    """What a process answered to cases of the same types, which come one after the other."""
+    """The answers of a process to consecutive cases of the same types."""
 
     def __init__(self) -> None:
         self._types: object = None
         self._last: dict[tuple[str, Attributes], tuple[VectorSet, Answers]] = {}
-        #: The answers of the case that was added last, if they are those of one before to which
-        #: other attribute values belong, and other answers.
+        #: The answers of the last case if they equal those of an earlier one with other attribute
+        #: values and other expected results.
         self.doubt: Elsewhere | None = None
 
     def add(self, vectors: VectorSet, answers: Answers) -> None:
@@ -40,11 +40,11 @@ class Siblings:
         if any(_is_taken_for((vectors, answers), other) for other in others):
             index = np.flatnonzero(answers.state == ANSWERED)
             self.doubt = Elsewhere(OTHERS, index, answers.got[index])
-        self._last.pop((case.op, case.attributes), None)  # what is put there comes last
+        self._last.pop((case.op, case.attributes), None)  # to move it to the end
         self._last[case.op, case.attributes] = vectors, answers
 
     def refused(self, vectors: VectorSet) -> Index:
-        """Return the elements that were refused when the same inputs were put to the last case."""
+        """Return the elements that the previous case refused, if its inputs were the same."""
         if self._last and self._types == (vectors.case.inputs[0], vectors.case.outputs):
             asked, answers = next(reversed(self._last.values()))
             if all(map(np.array_equal, asked.inputs, vectors.inputs)):
@@ -54,7 +54,7 @@ class Siblings:
 
 
 def _is_taken_for(one: tuple[VectorSet, Answers], other: tuple[VectorSet, Answers]) -> bool:
-    """Return whether the same inputs were answered in the same way, though not the same is due."""
+    """Return whether equal inputs got equal answers although the expected results differ."""
     (asked, mine), (before, its) = one, other
     inputs = zip(asked.inputs, before.inputs, strict=True)
     answered = (mine.state, its.state), (mine.got, its.got)
@@ -70,9 +70,7 @@ def _is_same_due(one: Sequence[Reading], other: Sequence[Reading]) -> bool:
 
 
 def is_as_before(answers: Answers, before: Elsewhere) -> bool:
-    """Return whether the same elements are answered, in every placement, as by a process that was
-    asked other attribute values before, and all others refused.
-    """
+    """Return whether answers equal `before` in every placement, with all other elements refused."""
     answered = answers.state == ANSWERED
     if answers.elsewhere or not (answered | (answers.state == REFUSED)).all():
         return False
@@ -81,9 +79,7 @@ def is_as_before(answers: Answers, before: Elsewhere) -> bool:
 
 
 def with_others(answers: Answers, before: Elsewhere) -> Answers:
-    """Return answers with those that a process gave that was asked other attribute values before,
-    where they differ.
-    """
+    """Return answers with those of `before` that differ."""
     index, got = before.index, before.got
     differs = (answers.state[index] == ANSWERED) & np.asarray(answers.got[index] != got, bool)
     if not differs.any():

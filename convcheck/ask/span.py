@@ -1,4 +1,4 @@
-"""A span of a case's codes in a worker: what has killed one before is asked apart."""
+"""Test a span of a case's codes, with chunks that crashed a worker by themselves."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ def ask_span(
     backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note,
     held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Ask the codes of a span; `note` is told elements counted from its first one. Causes are
-    `held` against the answers.
+    """Test the codes of a span. `note` gets elements counted from its first code.
+
+    Candidate causes in `held` are checked on the answers.
     """
     tally = _asked(backend, job, span, program, form, note, held)
     if not held:
@@ -51,7 +52,7 @@ def _asked(
         return fault_group(vectors, replace(fault, index=0))
 
     faults = tuple(map(group, job.avoid.faults))
-    if job.avoid.placements >= EVERYWHERE:  # given up: the fault says why
+    if job.avoid.placements >= EVERYWHERE:
         return Tally({}, (), (), faults)
     if not job.died and backend.support(case) is not None:
         return Tally({}, (), declined=span.count)
@@ -78,7 +79,7 @@ def _crashed(tally: Tally) -> bool:
 
 
 def _apart(job: Job, span: Span) -> Iterator[Apart]:
-    """Yield the chunks that are asked by themselves: of samples, which are in no order, each."""
+    """Yield the chunks to send by themselves. For samples, which have no order, all of them."""
     if span.seed is None:
         yield from job.apart
         return
@@ -88,12 +89,12 @@ def _apart(job: Job, span: Span) -> Iterator[Apart]:
 
 
 def chunk_of(job: Job, index: Index) -> Apart:
-    """Return the chunk of a span's elements: what is known of it, nothing for the first time."""
+    """Return the chunk of a span's elements, with what is known of it."""
     first = int(index.reshape(-1)[0]) // CHUNK * CHUNK
     return next((chunk for chunk in job.apart if chunk.first == first), Apart(first))
 
 
 def with_chunk(job: Job, chunk: Apart) -> Job:
-    """Return the job with a chunk asked apart, in the place of what was known of that."""
+    """Return the job with a chunk added or replaced."""
     others = tuple(other for other in job.apart if other.first != chunk.first)
     return replace(job, apart=tuple(sorted((*others, chunk), key=lambda c: c.first)))

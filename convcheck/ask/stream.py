@@ -1,4 +1,4 @@
-"""Ask every code of a part of a source, in chunks through reused buffers, and judge on the way."""
+"""Send every code of a span in chunks through reused buffers, and judge each chunk."""
 
 from __future__ import annotations
 
@@ -29,27 +29,25 @@ from convcheck.vectors.span import Span
 if TYPE_CHECKING:
     from convcheck.causes.held import Held
 
-_STEP = 1 << 12  # codes that others are made of; as few as this leave the cache to the backend
-POISON = 0x55  # what an output is filled with before it is asked for, and in turn its complement
+_STEP = 1 << 12  # codes that a chunk is computed from; few, to leave the cache to the backend
+POISON = 0x55  # fills an output before each call, in turn with its complement
 
 
 def sweep(
     backend: Backend, case: Case, program: Program, form: Decision, span: Span, note: Note,
     tile: int = TILE, held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Ask a span of codes, which begins and ends with a chunk, and tally the answers.
+    """Test a span of codes, which begins and ends with a chunk, and tally the answers.
 
-    A chunk is CHUNK codes, or of a small source or span fewer: a multiple of `tile`, and all of
-    one sign. An empty tally says that the backend declined the very first question. `note` is
-    told of each chunk before it is asked. Causes are `held`
-    against the answers.
+    A chunk is a multiple of `tile`, all of one sign. An empty tally means that the backend declined
+    the first call. Candidate causes in `held` are checked on the answers.
     """
     return _Sweep(backend, case, program, form, span, note, tile, held).tally()
 
 
 @dataclass
 class _Started:
-    """A backend that has answered before: what it declines now, it refuses."""
+    """A backend that has answered before, so that Declined counts as Refused."""
 
     backend: Backend
     name: str
@@ -67,8 +65,6 @@ class _Started:
 
 
 class _Sweep:
-    """The buffers, and the state of asking one span."""
-
     def __init__(
         self, backend: Backend, case: Case, program: Program, form: Decision, span: Span,
         note: Note, tile: int, held: Held | None,
@@ -86,12 +82,11 @@ class _Sweep:
         self.judge = SweepJudge(case, program, form, self.out)
 
     def tally(self) -> Tally:
-        """Ask, and give what was found."""
         call = bound(self.backend, self.case, self.codes, self.out)
         raw, poison, answered = self.out.view(np.uint8), POISON, False
         rows = self.codes.reshape(len(self.high), -1)
         for at, pieces in self._chunks():
-            # made anew each time: a backend may have written into its input
+            # a backend may write into its input
             np.add(self.high + self.high.dtype.type(at), self.low, out=rows)
             raw.fill(poison)
             poison ^= 0xFF
@@ -109,7 +104,6 @@ class _Sweep:
         return self.judge.tally()
 
     def _chunks(self) -> Iterator[tuple[int, list[Piece]]]:
-        """Yield the first code of each chunk, and the pieces of runs that lie in it."""
         for first, end in self.span.asked:
             if self.held:
                 self.held.expect(first, end, self.size, self.tile)
@@ -119,14 +113,14 @@ class _Sweep:
             yield from zip(range(first, end, self.size), chunks, strict=True)
 
     def _taken(self, answer: Answer | None) -> Answer | None:
-        """Put an answer that is well-formed, but not in the buffer, there."""
+        """Copy a well-formed answer into the buffer; return any other."""
         if isinstance(answer, Outputs) and form_complaint(answer, self.case, (self.size,)) is None:
             np.copyto(self.out, answer.arrays[0])
             return None
         return answer
 
     def _apart(self, at: int, answer: Answer) -> None:
-        """Ask a chunk again that was refused, or answered with something that has no form."""
+        """Send a chunk again that was refused or malformed."""
         vectors = chunk_vectors(self.case, self.program, self.form, at, self.size)
         started = _Started(self.backend, self.backend.name, self.backend.version)
 

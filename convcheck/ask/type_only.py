@@ -1,4 +1,4 @@
-"""The inputs of which only the type counts: their values and shapes vary from call to call."""
+"""Inputs that only set a type. Their values and shapes vary from call to call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHAPES: tuple[tuple[int, ...], ...] = ((1,), (), (3,), (0,), (2, 2))
 
 
 def companion(dtype: DType, index: Index, count: int) -> Bits:
-    """Give a tensor of the type, the same for the same elements (of `count`) in the same shape."""
+    """Return a tensor of the type, deterministic in the elements (of `count`) and their shape."""
     shape = shape_for(index, count)
     turn = index.size + (int(index.reshape(-1)[0]) if index.size else 0)
     return _codes(dtype.format, turn, shape).copy()
@@ -37,7 +37,7 @@ def _codes(fmt: Format, turn: int, shape: tuple[int, ...]) -> Bits:
 
 
 def shape_for(index: Index, count: int) -> tuple[int, ...]:
-    """Choose a shape that shows if it is taken, or broadcast to: one for each kind of call.
+    """Choose a shape that would show if it were used or broadcast, by kind of call.
 
     In every other case, many elements meet a scalar.
     """

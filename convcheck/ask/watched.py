@@ -1,4 +1,4 @@
-"""A backend whose calls are noted, and whose answers are checked."""
+"""Record a backend's calls and check its answers."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _END = object()
 
 
 class WatchedBackend:
-    """A backend whose calls are noted while they last. One that dies is still in its call.
+    """A backend whose calls are recorded. If it dies, its call is still open.
 
-    It is `broken` once it raised, or says that it is `spoiled` by what its runtime raised. Chains
-    are put to it cast by cast unless it `takes_graphs`.
+    It is `broken` once it raises or its adapter is `spoiled`. Chains are sent cast by cast unless
+    it `takes_graphs`.
     """
 
     def __init__(self, backend: Backend, notes: CallNotes, takes_graphs: bool = False) -> None:
@@ -40,20 +40,20 @@ class WatchedBackend:
         self._backend, self.notes, self._takes_graphs = backend, notes, takes_graphs
         self._own_fault = False
         self._others: list[WatchedBackend] = []
-        self._supported: tuple[Case, Declined | None] | None = None  # of the case asked last
+        self._supported: tuple[Case, Declined | None] | None = None
 
     @property
     def broken(self) -> bool:
-        """Whether it is not to be used any more."""
+        """Whether the backend has to be replaced."""
         return self._own_fault or any(other.broken for other in self._others)
 
     @property
     def options(self) -> Mapping[str, tuple[str, ...]]:
-        """The options that it takes, with their values."""
+        """The backend's options, with their values."""
         return options_of(self._backend)
 
     def configured(self, choice: Mapping[str, str]) -> Backend:
-        """Return the same backend with other options, watched like this one."""
+        """Return the same backend with other options, also watched."""
         other = WatchedBackend(configured(self._backend, choice), self.notes)
         self._others = [*(o for o in self._others if o.broken), other]
         return cast(Backend, other)
@@ -62,7 +62,7 @@ class WatchedBackend:
         self._own_fault = self._own_fault or bool(getattr(self._backend, "spoiled", False))
 
     def support(self, case: Case) -> Declined | None:
-        """Return what the backend says of a case, which it is asked once in a row."""
+        """Return None, or why the case is declined. Cached for the last case."""
         if self._supported is None or self._supported[0] is not case:
             self._supported = case, self._support(case)
         return self._supported[1]
@@ -76,7 +76,7 @@ class WatchedBackend:
         return checked_support(found)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Return the answer to a call that was noted."""
+        """Return the answer to a call that was recorded."""
 
         def made() -> Answer:
             if case.hops and not self._takes_graphs:
@@ -86,7 +86,7 @@ class WatchedBackend:
         return cast(Answer, self._called(made, case))
 
     def answer_if_any(self, case: Case, inputs: Sequence[Bits]) -> Answer | None:
-        """Return an answer of which it is no matter whether there is one."""
+        """Return the answer, or None on any error except a crash."""
         try:
             return self.answer(case, inputs)
         except DiedError:
@@ -95,7 +95,7 @@ class WatchedBackend:
             return None
 
     def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
-        """Return the answers to calls, each of which is noted by whoever makes the questions."""
+        """Yield the answers to calls, which the caller records."""
         if not callable(getattr(self._backend, "answers", None)):
             yield from (self.answer(case, inputs) for inputs in questions)
             return
@@ -109,16 +109,14 @@ class WatchedBackend:
             yield checked_answer(answer, case)
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound:
-        """Return a call on memory that stays. It is to be noted each time."""
+        """Return a reusable call on fixed memory. The caller records each use."""
         self.notes.begin("support", NOTHING)
         with self:
             call = bound(self._backend, case, codes, out)
         return lambda: self._called(call, case, is_bound=True)
 
     def _called(self, call: Bound, case: Case, is_bound: bool = False) -> Answer | None:
-        """Return what a call returns, Raised if the adapter raises. A program that breaks its
-        protocol does not answer any more: that is raised.
-        """
+        """Return the result of a call, or Raised if the adapter raises."""
         try:
             with self:
                 answer = call()
@@ -128,16 +126,16 @@ class WatchedBackend:
             raise
         except AnswerError as error:
             return Raised(f"no answer: {error}")
-        except BaseException as error:  # SystemExit too
+        except BaseException as error:  # including SystemExit
             return Raised(bounded(last_words(error)))
 
     def __enter__(self) -> None:
-        """Begin a call; that it lasts was noted before."""
+        """Begin a call that was recorded before."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
-        """Note that the call came back, unless what answers has died of it."""
+        """Record that the call returned, unless the backend died."""
         if kind is not None and issubclass(kind, DiedError):
             return
         self.notes.end()
