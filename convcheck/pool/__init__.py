@@ -1,1 +1,1 @@
-"""The worker processes in which backends live and die, on this machine or on a cluster."""
+"""The worker processes that run backends, on this machine or on a cluster."""

@@ -1,4 +1,4 @@
-"""Which jobs a worker is handed at once."""
+"""Group jobs into batches for workers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from convcheck.ask.jobs import Job
 
-LARGEST = 32  # jobs of a batch that could be cut
+LARGEST = 32  # jobs in a batch, unless they have to stay together
 
 
 def in_batches(jobs: Sequence[Job], lanes: int, a_lane: int) -> deque[list[Job]]:
-    """Cut jobs into so many batches a lane, if there are enough. Cases that differ in attribute
-    values only stay together, and may make a batch larger.
+    """Return about `a_lane` batches per lane. Cases with the same types share a batch.
 
-    Versions of an operator ask the same: what a worker has read and judged of one serves the next,
-    so such cases come one after the other; the latest comes first, since it is asked more if it is
-    answered.
+    Versions of an operator are adjacent, so that a worker reuses vectors and answers.
     """
     size = max(1, min(LARGEST, len(jobs) // (max(lanes, 1) * a_lane)))
     batches, batch = deque[list[Job]](), list[Job]()
@@ -29,9 +26,9 @@ def in_batches(jobs: Sequence[Job], lanes: int, a_lane: int) -> deque[list[Job]]
 
 
 def _groups(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """Yield together what is asked of the same types. Those with other attribute values come one
-    after the other: a runtime that does not tell them apart shows. A span, or whole calls, are not
-    held to that.
+    """Yield jobs of the same types, adjacent to show kernels that ignore attribute values.
+
+    Spans and whole calls are jobs by themselves.
     """
     types: dict[str, dict[str, list[Job]]] = {}
     for job in jobs:

@@ -1,4 +1,4 @@
-"""Have the jobs of a run done on a Dask cluster: a batch of them is a task."""
+"""Run jobs on a Dask cluster, a batch per task."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from convcheck.rules.load import SPECS_VARIABLE
 from convcheck.streams import say
 from convcheck.vectors.corpus import Corpus
 
-Client = Any  # of distributed, which is imported where it is used
-BATCHES_A_LANE = 4  # each costs the start of a runtime
-CONNECTING = 5.0  # seconds that a scheduler has to answer
-LONELY = 30.0  # seconds that a cluster may be without any worker
-LOOKING = 0.5  # seconds between two looks at whether a batch is still wanted
-VARIABLES = (SPECS_VARIABLE, protocol.LIMIT_VARIABLE, protocol.TIMEOUT_VARIABLE)  # of the client
+Client = Any  # distributed.Client
+BATCHES_A_LANE = 4  # each batch starts a runtime
+CONNECTING = 5.0  # seconds to reach the scheduler
+LONELY = 30.0  # seconds to wait for a worker
+LOOKING = 0.5  # seconds between checks for cancellation
+VARIABLES = (SPECS_VARIABLE, protocol.LIMIT_VARIABLE, protocol.TIMEOUT_VARIABLE)  # sent to workers
 EXAMPLE = "dask://HOST:PORT, such as dask://localhost:8786"
 
 
 def on_cluster(
     url: str, setup: Setup, jobs: Sequence[Job], timeout: float
 ) -> Generator[Report, None, None]:
-    """Have jobs done by the Dask cluster at `url`, dask://HOST:PORT; yield what `locally` does.
+    """Run jobs on the Dask cluster at `url`, dask://HOST:PORT, and yield reports as `locally` does.
 
-    A worker that is lost has its batches done elsewhere. Closing the iterator cancels the others.
-    Raises UsageError for a wrong address, UnavailableError for a cluster that cannot be reached,
-    fails, or has workers that are not alike, and what opening the backend raises.
+    Batches of a lost worker run again elsewhere. Closing the iterator cancels the rest. Raises
+    UsageError for a wrong address, UnavailableError if the cluster fails or its versions differ,
+    and any error from opening the backend.
     """
     address = address_of(url)
-    protocol.max_elements()  # what is wrong in the environment is an error here, once
-    restarts, first = 0, ("", "")  # what the backend said, and where
+    protocol.max_elements()  # reports errors in the environment once
+    restarts, first = 0, ("", "")  # backend version, worker address
     with _connected(url, address) as client:
         for version, worker, reports in _results(client, url, setup, jobs, timeout):
             _check_same("convcheck", __version__, "this machine", version, worker)
@@ -65,8 +65,8 @@ def on_cluster(
 
 
 def address_of(url: str) -> str:
-    """Return the address by which Dask knows dask://HOST:PORT. Raises UsageError for another."""
-    with contextlib.suppress(ValueError):  # a port that is not a number, a bracket left open
+    """Return the tcp:// address of dask://HOST:PORT. Raises UsageError for anything else."""
+    with contextlib.suppress(ValueError):  # a malformed port or bracket
         parts = urlsplit(url)
         bare = parts.geturl().rstrip("/") == f"dask://{parts.netloc}" and "@" not in parts.netloc
         if bare and parts.hostname and parts.port:
@@ -82,11 +82,11 @@ def _connected(url: str, address: str) -> Iterator[Client]:
         said = f"a Dask cluster cannot be asked: {error}"
         raise UnavailableError(said, hint=install_hint("dask")) from error
     for name in list(logging.root.manager.loggerDict):
-        if name.split(".")[0] in ("distributed", "tornado"):  # its exceptions say it, too
+        if name.split(".")[0] in ("distributed", "tornado"):  # its exceptions say the same
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         client = Client(address, timeout=CONNECTING, set_as_default=False)
-    except Exception as error:  # of the system, of the network, or of what else listens there
+    except Exception as error:  # the system's, the network's or another server's
         hint = f"`dask scheduler` starts one; then write {EXAMPLE}"
         message = f"no Dask scheduler answers at {url} ({type(error).__name__})"
         raise UnavailableError(message, hint=hint) from error
@@ -102,7 +102,6 @@ def _connected(url: str, address: str) -> Iterator[Client]:
 def _results(
     client: Client, url: str, setup: Setup, jobs: Sequence[Job], timeout: float
 ) -> Iterator[tuple[str, str, list[Report] | ConvcheckError]]:
-    """Yield what `do_batch` returns, as it comes. Raises UnavailableError if the cluster fails."""
     from distributed import as_completed
 
     futures = []
@@ -110,7 +109,7 @@ def _results(
         batches = in_batches(jobs, sum(client.nthreads().values()), BATCHES_A_LANE)
         said = {name: os.environ[name] for name in VARIABLES if name in os.environ}
         do = partial(do_batch, timeout=timeout, folder=os.getcwd(), variables=said)
-        # a task's result and not scattered: it travels once, and can be had again if it is lost
+        # a task result, unlike scattered data, is recomputed if it is lost
         shared = client.submit(replace, setup, pure=False)
         futures = [client.submit(do, shared, batch, pure=False) for batch in batches]
         for _, result in as_completed(futures, loop=client.loop, with_results=True):
@@ -137,14 +136,15 @@ def _check_same(what: str, one: str, where: str, other: str, there: str) -> None
 def do_batch(
     setup: Setup, jobs: list[Job], timeout: float, folder: str, variables: dict[str, str]
 ) -> tuple[str, str, list[Report] | ConvcheckError]:
-    """Do a batch on a worker of a cluster, until it is not wanted any more. Return the version of
-    convcheck there, the worker's address, and the reports or what opening the backend raised.
+    """Run a batch on a cluster worker until it is cancelled.
+
+    Returns convcheck's version there, the worker's address, and the reports or an error.
     """
     from distributed import Reschedule, get_worker
 
     worker = get_worker()
     task = worker.state.tasks.get(worker.get_current_task())
-    if isinstance(setup.corpus, Corpus):  # without its files the same vectors are made anew
+    if isinstance(setup.corpus, Corpus):  # missing vector files are generated
         there = tuple(one for one in setup.corpus.manifests if one.folder.is_dir())
         setup = replace(setup, corpus=replace(setup.corpus, manifests=there))
     kept = {name: value for name, value in os.environ.items() if name not in VARIABLES}

@@ -1,14 +1,12 @@
-"""Fork servers, the processes that they fork, and the end of both.
+"""Fork servers and the processes that they fork.
 
-The server is the standard library's. A new Python needs a quarter of a second of CPU time for what
-every worker imports (`preload.py`); a fork needs milliseconds. No backend is opened in a server, so
-a forked worker is as good as a new Python. A server of its own imports the modules that a backend
-names in `imports`, for workers that replace others.
+A new Python needs a quarter of a second of CPU time to import `preload.py`; a fork of
+multiprocessing's server needs milliseconds. A second server also imports the modules that a backend
+names in `imports`, for replacement workers. No backend is opened in a server.
 
-Nothing that a backend starts outlives its worker. On Linux a server adopts every process below it
-that loses its parent, in whatever session or process group it is: a child of a server that is not a
-worker belonged to one that has ended, and is killed. Elsewhere the worker's process group ends.
-If this process is killed, its servers see that, kill their children and end.
+No process that a backend starts outlives its worker. On Linux, a server adopts orphans below it in
+any session or process group, and kills its children other than workers. Elsewhere, the worker's
+process group is killed. If the parent dies, so do its servers and their children.
 """
 
 from __future__ import annotations
@@ -30,24 +28,24 @@ from convcheck.errors import UnavailableError
 from convcheck.files import LIMITS
 
 PRELOAD = "convcheck.pool.preload"
-ENDING = 1.0  # seconds that killed processes have to be gone
-LOST = 256  # larger than any exit code: the server died
+ENDING = 1.0  # seconds for killed processes to end
+LOST = 256  # above any exit code: the server died
 PARENTS_DEATH, ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER
 
 _lock = threading.Lock()
-# by the modules for a backend; the module's own server is for others who use multiprocessing
+# by the preloaded modules; multiprocessing's own server is left to others
 _servers: dict[tuple[str, ...], forkserver.ForkServer] = {}
 _alive: set[ForkedProcess] = set()
 
 
 def start_server(imports: tuple[str, ...] = ()) -> forkserver.ForkServer:
-    """Return the server that has imported modules for a backend. Start it if it does not run."""
+    """Return a running server that has imported these modules for a backend."""
     if imports not in _servers:
         _servers[imports] = forkserver.ForkServer()
         _servers[imports].set_forkserver_preload([PRELOAD, *imports])
-    os.makedirs(util.get_temp_dir(), 0o700, exist_ok=True)  # a backend may have removed it
-    resource_tracker.ensure_running()  # it would unblock the signal below
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until it is in its group
+    os.makedirs(util.get_temp_dir(), 0o700, exist_ok=True)  # a backend may remove it
+    resource_tracker.ensure_running()  # its start would unblock the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until it has its group
     try:
         _servers[imports].ensure_running()
     finally:
@@ -57,17 +55,16 @@ def start_server(imports: tuple[str, ...] = ()) -> forkserver.ForkServer:
 
 @dataclass(frozen=True)
 class Start:
-    """What a forked process is and does. The server calls `_bootstrap`, as that of a Process."""
+    """Environment and address for a forked process. The server calls its `_bootstrap`."""
 
     environment: Mapping[str, str]
-    #: The working folder, '' if it was removed.
+    #: The working folder; '' if it was removed.
     folder: str
-    #: The backend that the worker will be told to open.
     address: str
 
     @staticmethod
     def here(address: str) -> Start:
-        """Return the start of a process that has this one's environment and folder."""
+        """Return the start of a process like this one."""
         folder = ""
         with contextlib.suppress(FileNotFoundError):
             folder = os.getcwd()
@@ -75,7 +72,7 @@ class Start:
 
     def _bootstrap(self, parent_sentinel: int) -> int:
         os.close(parent_sentinel)
-        # the server lives as long as somebody has this
+        # an open copy would keep the server alive
         os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
         pipe, notes, log = forkserver.get_inherited_fds() or []
         os.set_inheritable(pipe, False)
@@ -85,7 +82,7 @@ class Start:
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.close(log)
-        sys.argv[:] = ["-c"]  # as of a new Python
+        sys.argv[:] = ["-c"]  # as in a new Python
         os.environ.clear()
         os.environ.update(self.environment)
         with contextlib.suppress(OSError):
@@ -99,11 +96,11 @@ class Start:
 
 
 class ForkedProcess:
-    """A process that a server was told to fork, until it is closed."""
+    """A process that a server forks, until it is closed."""
 
     def __init__(self, start: Start, files: Sequence[int], imports: tuple[str, ...] = ()) -> None:
         self._lock = threading.Lock()
-        self._said: list[int] = []  # by the server: the process's number, then its exit code
+        self._said: list[int] = []  # from the server: process id, then exit code
         with _lock:
             self.server, (self.sentinel, data) = _connected(files, imports)
             _alive.add(self)
@@ -112,9 +109,7 @@ class ForkedProcess:
             reduction.dump(start, file)
 
     def code(self, seconds: float = 0.0) -> int | None:
-        """Return the exit code, or the negative number of a signal. LOST: the server died. None: it
-        has not ended after so many seconds.
-        """
+        """Return the exit code, a negative signal number, LOST, or None after `seconds`."""
         self._listen()
         if len(self._said) < 2 and seconds and wait([self.sentinel], seconds):
             self._listen()
@@ -130,20 +125,20 @@ class ForkedProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the process; 0 if the server does not fork it soon."""
+        """The process id; 0 if the server does not fork it in time."""
         if not self._said:
             self.code(ENDING)
         return self._said[0] if self._said else 0
 
     def kill(self) -> None:
-        """Kill the process and its group. One that is not forked yet ends without its pipe."""
+        """Kill the process and its group. Before its fork, closing its pipe ends it."""
         if self.code() is None and self._said:
             for kill in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     kill(self._said[0], signal.SIGKILL)
 
     def close(self) -> None:
-        """Kill the process and all that it has started."""
+        """Kill the process and everything that it started."""
         self.kill()
         code = self.code(ENDING)
         with _lock:
@@ -157,7 +152,7 @@ class ForkedProcess:
 
 
 def _connected(files: Sequence[int], imports: tuple[str, ...]) -> tuple[int, tuple[int, int]]:
-    """Return the process of a server, and the descriptors to and from a process that it forks."""
+    """Return the server's process id, and the descriptors from and to a new process."""
     deadline = time.monotonic() + ENDING
     while True:
         try:
@@ -165,18 +160,18 @@ def _connected(files: Sequence[int], imports: tuple[str, ...]) -> tuple[int, tup
             ends = server.connect_to_new_process(files)
             return server._forkserver_pid, ends  # type: ignore[attr-defined]
         except OSError as error:
-            if isinstance(error, FileNotFoundError):  # a backend removed the temporary folder
+            if isinstance(error, FileNotFoundError):  # a backend removed the folder
                 _servers.pop(imports, None)
             if time.monotonic() > deadline:
                 if error.errno in LIMITS:
                     raise
                 hint = "TMPDIR must be a folder for temporary files, with a short name"
                 raise UnavailableError(f"no worker can be started: {error}", hint=hint) from error
-            time.sleep(0.001)  # a backend killed the server: it is started again once it is gone
+            time.sleep(0.001)  # a backend killed the server; try again once it is gone
 
 
 def end_server() -> None:
-    """Kill what is left, and remove the socket: the process that needs workers has ended."""
+    """Kill all children and remove the socket when the parent has ended."""
     end_children(os.getpid(), ())
     socket = forkserver._forkserver._forkserver_address  # type: ignore[attr-defined]
     with contextlib.suppress(OSError):
@@ -185,7 +180,7 @@ def end_server() -> None:
 
 
 def end_children(parent: int, spared: Collection[int]) -> None:
-    """Kill the children of a process, and theirs as they become its own, but for some."""
+    """Kill the children of a process except `spared`, and orphans that it adopts."""
     deadline = time.monotonic() + ENDING
     while time.monotonic() < deadline and (found := _children(parent) - set(spared)):
         for child in found:
@@ -195,7 +190,7 @@ def end_children(parent: int, spared: Collection[int]) -> None:
 
 
 def _children(parent: int) -> set[int]:
-    """Return the children of a process that have not ended; none where there is no /proc."""
+    """Return the children that have not ended; empty without /proc."""
     found = set[int]()
     for name in filter(str.isdigit, os.listdir("/proc") if sys.platform == "linux" else ()):
         with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
@@ -206,6 +201,6 @@ def _children(parent: int) -> set[int]:
 
 
 def set_on_linux(option: int, value: int) -> None:
-    """Set an attribute of this process that only Linux has."""
+    """Set a process attribute with prctl, on Linux only."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""One worker at a time, its replacements, and what is done when it dies."""
+"""Run batches in one worker at a time, replace it, and find the inputs that crash it."""
 
 from __future__ import annotations
 
@@ -28,26 +28,25 @@ from convcheck.pool.process import LEAVING, Death, WorkerProcess, worker_for
 from convcheck.records import Record, replace
 from convcheck.rules.model import Case
 
-MOST_RESTARTS = 64  # a case by its vectors, or a span of it
-MOST_OF_CASE = 256  # a case with all its spans
-TIME_OUT = 8  # a time-out counts as so many restarts
-_SHOWN = {"sweep": "bulk"}  # placements that a report has another word for
-TRIES = 3  # a backend that could be opened before is opened so often before it is given up
+MOST_RESTARTS = 64  # restarts for the vectors of a case, or for a span
+MOST_OF_CASE = 256  # restarts for a case with all its spans
+TIME_OUT = 8  # restarts that a time-out counts for
+_SHOWN = {"sweep": "bulk"}  # placements that reports rename
+TRIES = 3  # attempts to open a backend that opened before
 
 
 class Reported(Record, frozen=True, tag=True):
-    """The result of a job, told by its position in the plan."""
+    """The result of a job, by its position in the plan."""
 
     position: int
     result: ResultField
-    #: How long it took, with all that died of it.
+    #: Includes the crashes on the way.
     seconds: float = 0.0
 
 
 class Restarts(Record, frozen=True, tag=True):
-    """How many workers of the backend died and were replaced so far."""
+    """The number of workers that died and were replaced."""
 
-    #: How many so far.
     count: int
 
 
@@ -55,39 +54,36 @@ Report = BackendInfo | Reported | Restarts
 
 
 class _StopError(Exception):
-    """The run is over; whatever the lane was doing is of no interest any more."""
+    pass
 
 
 @dataclass
 class WorkQueue:
-    """What the lanes share: the jobs to do, what they report, and whether to go on."""
+    """The state that lanes share: jobs, restarts and time spent, and whether to go on."""
 
     setup: Setup
-    #: Seconds that a call may take.
+    #: Seconds for a call.
     timeout: float
-    #: What no lane has taken yet.
     batches: deque[list[Job]]
-    #: How a worker starts; None: with the environment and in the folder of this process.
+    #: How a worker starts; None: as a copy of this process.
     start: Start | None = None
-    #: Jobs that are to be asked again before any with other attribute values, in a new worker.
+    #: Jobs to repeat in a new worker before any with other attribute values.
     doubted: list[Job] = field(default_factory=list)
-    #: How many workers died and were replaced.
     restarts: int = 0
-    #: How long jobs took so far by a clock on the wall, in seconds by their position.
+    #: Wall time in seconds, by job position.
     clocks: dict[int, float] = field(default_factory=dict)
-    #: Restarts by the position of a job, and by the id of a case.
+    #: Restarts by job position and by case id.
     spent: dict[int | str, int] = field(default_factory=dict)
-    #: Seconds that went into calls of workers that died, and into what followed, by a case's id.
+    #: Seconds of calls in dead workers and in replays, by case id.
     seconds: dict[str, float] = field(default_factory=dict)
-    #: Why a case is given up, by its id.
+    #: Messages of abandoned cases, by case id.
     given_up: dict[str, str] = field(default_factory=dict)
-    #: The ids of cases that killed a worker: of spans, nothing is asked to find out what fits.
+    #: Ids of cases that crashed a worker: their spans get no further calls for causes.
     deadly: set[str] = field(default_factory=set)
-    #: What is imported before a worker is forked that comes in the place of another one.
+    #: Modules to import before a replacement is forked.
     imports: tuple[str, ...] = ()
-    #: Whether the run is over before its end.
     stopped: bool = False
-    #: Set when the backend has said what it is, or the run is over.
+    #: Set when the backend is open, or the run is over.
     opened: threading.Event = field(default_factory=threading.Event)
     #: Set when the last batch is taken, or the run is over.
     drained: threading.Event = field(default_factory=threading.Event)
@@ -97,13 +93,10 @@ class WorkQueue:
     _processes: set[WorkerProcess] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        """Let lanes wait for what others leave to them."""
         self._changed = threading.Condition(self._lock)
 
     def take(self, lane: Lane) -> list[Job]:
-        """Give a lane the next batch, once it has done the one before. Where there is none it waits
-        while another lane may leave something; then it gets an empty one.
-        """
+        """Return the lane's next batch, after waiting for jobs that others may put back."""
         with self._changed:
             self._busy.discard(lane)
             self._changed.notify_all()
@@ -117,7 +110,6 @@ class WorkQueue:
             return batch
 
     def _next(self) -> list[Job]:
-        """Return the next batch; when there are no more, doubted jobs of equal attribute values."""
         if self.batches or not self.doubted:
             return self.batches.popleft() if self.batches else []
         values = self.doubted[0].case.attributes
@@ -126,13 +118,13 @@ class WorkQueue:
         return batch
 
     def doubt(self, job: Job) -> None:
-        """Have a job asked again, in a new worker that was asked no other attribute values."""
+        """Queue a job for a new worker that has tested no other attribute values."""
         with self._changed:
             self.doubted.append(job)
             self._changed.notify_all()
 
     def known(self, job: Job) -> Job:
-        """Return the job with what it has cost; nothing is asked of a case that was given up."""
+        """Return the job with the time of its case, and without calls if the case was abandoned."""
         if job.case.id in self.seconds:
             job = replace(job, spent=self.seconds[job.case.id])
         if job.span and job.case.id in self.deadly:
@@ -142,21 +134,21 @@ class WorkQueue:
         return give_up(job, NotedCall("bulk", NOTHING), self.given_up[job.case.id])
 
     def put_back(self, jobs: Iterable[Job]) -> None:
-        """Leave jobs to whichever lane comes first."""
+        """Put jobs back for any lane."""
         if batch := list(jobs):
             with self._changed:
                 self.batches.appendleft(batch)
                 self._changed.notify_all()
 
     def enter(self, process: WorkerProcess) -> None:
-        """Register a worker, so that `stop` ends it too."""
+        """Register a worker for `stop`."""
         with self._lock:
             self._processes.add(process)
         if self.stopped:
             process.kill()
 
     def introduce(self, said: Opened) -> bool:
-        """Return whether a backend is the first one that was opened."""
+        """Return whether this is the first backend that opened."""
         with self._lock:
             first = not self.opened.is_set()
             if first:
@@ -170,7 +162,7 @@ class WorkQueue:
             self._processes.discard(process)
 
     def died(self, job: Job, cost: int) -> tuple[int, int]:
-        """Count a worker that died of a job; give what the job, and its case, have cost so far."""
+        """Count a dead worker. Return the restarts of its job and of its case."""
         with self._lock:
             self.restarts += 1
             for key in (job.position, job.case.id):
@@ -178,19 +170,19 @@ class WorkQueue:
             return self.spent[job.position], self.spent[job.case.id]
 
     def took(self, case: Case, seconds: float) -> float:
-        """Count the time of calls; give all of a case's so far."""
+        """Add seconds to a case. Return its total."""
         with self._lock:
             self.seconds[case.id] = self.seconds.get(case.id, 0.0) + seconds
             return self.seconds[case.id]
 
     def clocked(self, job: Job, begun: float) -> float:
-        """Count what a job took since then; give what it has taken so far."""
+        """Add the wall time since `begun` to a job. Return its total."""
         past = self.clocks.get(job.position, 0.0) + time.monotonic() - begun
         self.clocks[job.position] = past
         return past
 
     def stop(self) -> None:
-        """End every worker at once; the lanes notice."""
+        """Kill every worker. The lanes then end."""
         with self._lock:
             self.stopped = True
             self.opened.set()
@@ -202,22 +194,24 @@ class WorkQueue:
 
 
 def diagnosis_of(result: CaseResult | Tally) -> CaseDiagnosis | None:
-    """Return what explains a case, as far as it is looked for at once."""
+    """Return the diagnosis of a case that is not tested in spans."""
     whole = result.whole if isinstance(result, Tally) else result
     return whole.diagnosis if whole else None
 
 
 class Lane:
-    """Does batches with one worker after the other."""
+    """Runs batches in one worker after the other."""
 
     def __init__(self, queue: WorkQueue) -> None:
         self.queue = queue
         self.process: WorkerProcess | None = None
-        self.news: list[BackendInfo] = []  # of the backend that was opened first
+        self.news: list[BackendInfo] = []  # from the first backend that opened
 
     def reports(self) -> Iterator[Report]:
-        """Do all batches. Yield what the backend says that it is, if nobody has yet, each result,
-        and the restarts after each death. The worker ends with it. Raises what opening one raises.
+        """Run all batches. Yields the backend's name once, each result, and restarts after each
+        death.
+
+        Raises any error from opening the backend.
         """
         patience = 0.0
         try:
@@ -232,7 +226,7 @@ class Lane:
             self.drop(patience)
 
     def worker(self) -> WorkerProcess:
-        """Return the worker, a new one where there is none."""
+        """Return the worker, after opening one if needed."""
         process = self.process or self._opened(TRIES)
         if self.queue.stopped:
             raise _StopError
@@ -259,7 +253,7 @@ class Lane:
         return process
 
     def drop(self, patience: float = 0.0) -> None:
-        """Do without the worker."""
+        """End the worker."""
         if self.process is not None:
             self.process.close(patience)
             self.queue.leave(self.process)
@@ -298,9 +292,8 @@ class Lane:
                 return
 
     def _after(self, job: Job, death: Death) -> Report:
-        """Look into a worker's death, and have its job done again, if there is more to ask."""
         begun = time.monotonic()
-        if job.avoid.placements >= EVERYWHERE:  # nothing was asked, and still it died
+        if job.avoid.placements >= EVERYWHERE:  # it died without a call
             result = CaseResult(job.case, "crashed", 0, "edge", (), death.how)
             return Reported(job.position, result, self.queue.clocked(job, begun))
         again = self._looked_into(job, death)
@@ -309,14 +302,14 @@ class Lane:
         return Restarts(self.queue.restarts)
 
     def _looked_into(self, job: Job, death: Death) -> Job:
-        """Return the job as it is to be done after a death."""
+        """Return the job without the calls that crash."""
         replayer = _LaneReplayer(self, job, death)
         call = death.call
         if job.span is None or call.placement == TELLING:
             self.queue.deadly.add(job.case.id)
         if job.span is None:
             job = narrow(job, call, replayer)
-        elif call.placement == "sweep":  # to be found out is which of the chunk it was
+        elif call.placement == "sweep":  # find which elements of the chunk
             job = with_chunk(job, replace(chunk_of(job, call.index), died=death.how))
         elif call.placement in (BETWEEN, "support", TELLING):
             job = narrow(job, call, replayer)
@@ -335,12 +328,10 @@ class Lane:
 
 
 class _LaneReplayer:
-    """Makes calls of a case, in a lane's worker and its replacements (a narrow.Replayer)."""
-
     def __init__(self, lane: Lane, job: Job, death: Death) -> None:
         self.lane, self.job = lane, job
-        self.chunk: Apart | None = None  # of a span, the chunk whose elements are meant
-        # a span's calls before the last were in time, and it has as many as it needs
+        self.chunk: Apart | None = None  # the chunk of a span that elements count from
+        # a span has no time limit, so only its last call counts
         self._count(death, death.last if job.span else death.spent)
 
     def _count(self, death: Death, seconds: float) -> None:
@@ -364,7 +355,6 @@ class _LaneReplayer:
 
     @property
     def spent_said(self) -> str:
-        """What was spent, in words."""
         if self._late:
             return spent_said(self.lane.queue.timeout)
         return f"gave up after {MOST_OF_CASE if self.hopeless else MOST_RESTARTS} restarts"
@@ -388,7 +378,6 @@ class _LaneReplayer:
 
 
 def _position(call: NotedCall, calls: list[Index]) -> int | None:
-    """Return which of the calls a worker died in; None where it was in none of them."""
     same = (n for n, index in enumerate(calls) if _same(index, call.index))
     return next(same, None) if call.placement != BETWEEN else None
 

@@ -1,4 +1,4 @@
-"""Put cases to a backend that lives, and sometimes dies, in worker processes."""
+"""Run cases in worker processes on this machine."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import Vectors
 
-BATCHES_A_LANE = 8  # so that no lane is left alone with much to do at the end
-WORTH_A_WORKER = 32  # cases: fewer are asked before a second worker has loaded the runtime
-PATIENCE = 0.25  # seconds that the first worker has for a small plan before others start
+BATCHES_A_LANE = 8  # balances the lanes at the end
+WORTH_A_WORKER = 32  # cases; fewer finish before a second worker has loaded the runtime
+PATIENCE = 0.25  # seconds for the first worker to finish a small plan alone
 
 _Reports = SimpleQueue[Report | BaseException | None]
 
 
 def worth_workers(cases: int) -> int:
-    """Return how many workers are worth to be started at once for so many cases."""
+    """Return the number of workers worth starting at once."""
     return max(cases // WORTH_A_WORKER, 1)
 
 
 def locally(
     setup: Setup, jobs: Sequence[Job], lanes: int, timeout: float
 ) -> Generator[Report, None, None]:
-    """Do jobs in so many worker processes; report how the backend names itself, once, and each
-    result as it comes.
+    """Run jobs in `lanes` worker processes. Yields the backend's name once, and results as they
+    come.
 
-    A call of the backend that takes `timeout` seconds counts as a crash. Closing the generator
-    ends the workers. Raises UnavailableError or UsageError where the backend cannot be opened.
+    A call that takes `timeout` seconds counts as a crash. Closing the generator ends the workers.
+    Raises UnavailableError or UsageError if the backend cannot be opened.
     """
     queue = WorkQueue(setup, timeout, in_batches(jobs, lanes, BATCHES_A_LANE))
     reports: _Reports = SimpleQueue()
@@ -69,7 +69,6 @@ def locally(
 
 
 def _work(queue: WorkQueue, late: bool, reports: _Reports) -> None:
-    """Do what there is to do. A `late` lane leaves a plan that is soon done to the others."""
     end: BaseException | None = None
     try:
         if late:
@@ -83,33 +82,30 @@ def _work(queue: WorkQueue, late: bool, reports: _Reports) -> None:
 
 
 class Session:
-    """A backend that is asked one case at a time, in a worker that is replaced when it dies.
+    """A backend that tests one case at a time, in a worker that is replaced when it dies.
 
-    The causes in `causes` are tried on cases that fail. Not to be used by several threads. Whoever
-    makes one has to `close` it.
+    Not thread-safe. Has to be closed.
     """
 
     def __init__(
         self, address: str, corpus: Corpus, timeout: float, causes: tuple[CauseFile, ...],
         say: Callable[[str], None],
     ) -> None:  # fmt: skip
-        """Open the backend; `say` is told what it prepares, once on a machine. Raises
-        UnavailableError or UsageError.
+        """Open the backend; `say` reports one-time preparation. Raises UnavailableError or
+        UsageError.
         """
-        max_elements()  # what is wrong in the environment is an error here, once
+        max_elements()  # reports errors in the environment once
         prepare_backend(address, say)
         setup = Setup(address, corpus, None, timeout, catalog=corpus.catalog, causes=causes)
         self._queue = WorkQueue(setup, timeout, deque())
         self._lane = Lane(self._queue)
         self._lane.worker()
-        [self.info] = self._lane.news  #: what the backend says that it is
+        [self.info] = self._lane.news
         self._reports = self._lane.reports()
         self._asked = 0
 
     def ask(self, case: Case, later: tuple[Case, ...] = ()) -> CaseResult:
-        """Ask a case; `later` versions of it are asked, too. Raises UnavailableError if the backend
-        opens no more.
-        """
+        """Test a case, and the `later` versions of it. Raises UnavailableError."""
         self._asked += 1
         self._queue.put_back([Job(self._asked, case, later=later)])
         try:
@@ -117,29 +113,24 @@ class Session:
                 if isinstance(report, Reported):
                     found = report.result
                     return finish_whole(case, found) if isinstance(found, Tally) else found
-        except BaseException:  # what the worker has to say yet is of no other case
+        except BaseException:  # the worker's pending messages are about this case
             self._queue.batches.clear()
             self._reports = self._lane.reports()
             raise
         raise AssertionError("a lane ended with a job undone")
 
     def close(self) -> None:
-        """End the worker. More than once is no harm."""
+        """End the worker. May be called more than once."""
         next(self._reports, None)
 
 
 class _NoVectors:
-    """Where a backend is only opened."""
-
     def vectors(self, case: Case) -> Vectors:
         raise LookupError(case.id)
 
 
 def introduced(address: str) -> BackendInfo:
-    """Return how a backend names itself, opened in a process of its own.
-
-    Raises UnavailableError or UsageError where it cannot be opened.
-    """
+    """Return a backend's name and version. Raises UnavailableError or UsageError."""
     process = WorkerProcess(Start.here(address))
     try:
         return process.open(Setup(address, _NoVectors(), None)).info

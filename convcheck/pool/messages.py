@@ -1,4 +1,4 @@
-"""What the parent and a worker tell each other, and the notes that outlive a worker."""
+"""Messages between parent and worker, and the call record that outlives a worker."""
 
 from __future__ import annotations
 
@@ -46,55 +46,50 @@ else:
 
 @dataclass(frozen=True)
 class Setup:
-    """First message to a worker. Without a judge, the worker takes convcheck's own.
+    """First message to a worker. Without a judge, the worker uses convcheck's.
 
-    `catalog` has the specs and types that the backend is handed. `timeout` is of use to a backend
-    that can tell what its program was doing when it passed. With `consistency`, vectors are also
-    asked in other places or another order, and with other options.
+    With `consistency`, vectors are also sent at other positions, in another order and with other
+    options.
     """
 
-    #: The backend, as addressed on the command line.
+    #: The backend's address on the command line.
     address: str
-    #: Where the vectors come from.
     corpus: VectorSource
     judge: Judge | None
     timeout: float = DEFAULT_TIMEOUT
     consistency: bool = False
     catalog: Catalog | None = None
-    #: The causes that are tried on what fails; () for none.
+    #: The causes to try on failures.
     causes: tuple[CauseFile, ...] = ()
 
 
 @dataclass(frozen=True)
 class Replay:
-    """To a worker: only make these calls, one after the other. The answers do not matter."""
+    """To a worker: make these calls in order and ignore the answers."""
 
     case: Case
     calls: tuple[Index, ...]
-    #: The chunk whose elements are meant; None for the vectors of the case.
+    #: The chunk that elements count from, if not the vectors of the case.
     chunk: Span | None = None
-    #: Seconds that calls of the case have taken before.
+    #: Seconds that the case's calls took before.
     spent: float = 0.0
 
 
 class Opened(Record, frozen=True, tag=True):
-    """From a worker: the backend is there."""
+    """From a worker: the backend is open."""
 
-    #: What the backend says that it is.
     info: BackendInfo
-    #: The modules that may be imported before the next worker is forked.
+    #: Modules to import before the next worker is forked.
     imports: tuple[str, ...] = ()
 
 
 class Aborted(Record, frozen=True, tag=True):
-    """From a worker, its last: the backend cannot be opened, or a spec has a hole: the run ends."""
+    """From a worker, its last message: an error that ends the run."""
 
-    #: The class of the error, one of ERRORS.
+    #: The error's class, a key of ERRORS.
     kind: str
-    #: What is wrong.
     message: str
     place: Place | None
-    #: What to do about it.
     hint: str
 
     @property
@@ -111,9 +106,10 @@ def aborted(error: ConvcheckError) -> Aborted:
 
 
 class Finished(Record, frozen=True, tag=True):
-    """From a worker: the result of the next job, or the tally of a span. A `leaving` worker asks to
-    be replaced. Where there is `doubt`, these answers are those of a case with other attribute
-    values, which came before: to be asked again is whether they are so without that.
+    """From a worker: the result of a job, or the tally of a span.
+
+    A `leaving` worker has to be replaced. `doubt` has answers that seem to belong to an earlier
+    case with other attribute values.
     """
 
     result: ResultField
@@ -122,17 +118,17 @@ class Finished(Record, frozen=True, tag=True):
 
 
 class Survived(Record, frozen=True, tag=True):
-    """From a worker: every call of a replay was made."""
+    """From a worker: it made every call of a replay."""
 
 
 class Lost(Record, frozen=True, tag=True):
-    """From a worker, its last: what answers has died of the call that is noted, or hangs in it.
+    """From a worker, its last message: the backend died or hangs in the recorded call.
 
-    `printed`: what it wrote to stderr belongs to `how`.
+    If `printed`, its stderr belongs to `how`.
     """
 
     how: str
-    #: Whether it hangs: the time-out passed.
+    #: Whether the time-out passed.
     timed_out: bool
     printed: bool
 
@@ -142,17 +138,16 @@ ERRORS = {kind.__name__: kind for kind in (SpecError, VectorError, UsageError, U
 
 
 def encode(message: object) -> bytes:
-    """Return a worker's message as data: a case is its id, since the parent has the case."""
+    """Encode a worker's message. A case becomes its id."""
     if isinstance(message, Finished) and isinstance(message.result, CaseResult):
         message = replace(message, result=with_id(message.result))
     return msgspec.msgpack.encode(message, enc_hook=plain)
 
 
 def decode(text: bytes, kind: Any, types: Types, cases: Mapping[str, Case]) -> Any:
-    """Return the message of a kind that is about some of the cases, by their ids.
+    """Decode a message about some cases. Raises ValueError if a field has the wrong type.
 
-    A backend is code that nobody has read, and it lives in the worker: what comes from there is
-    data, and each field is held to its type. Raises ValueError for anything else.
+    The worker runs untrusted code.
     """
     made = hooks(types, cases)
     hook = hook_of(made)
@@ -170,7 +165,7 @@ def decode(text: bytes, kind: Any, types: Types, cases: Mapping[str, Case]) -> A
 
 @dataclass(frozen=True)
 class NotedCall:
-    """A call to the backend: the placement and the elements, in the shape in which they went."""
+    """A call to the backend: its placement and elements, in the call's shape."""
 
     placement: str
     index: Index
@@ -183,54 +178,54 @@ _NUMBERS = {placement: number for number, placement in enumerate(PLACEMENTS)}
 
 
 class Notes:
-    """The call that is being made, in memory shared by parent and worker.
+    """The call in progress, in memory shared by parent and worker.
 
-    The worker writes it before the call, so that the parent can read it when the worker is dead.
+    The worker writes it before the call, so that the parent can read it after a crash.
     """
 
     SIZE = ROOM * sizeof(c_int64)  # bytes
 
     def __init__(self, file: int) -> None:
-        """Take the memory from a file of the size, by its descriptor."""
+        """Map the memory of a file descriptor."""
         self._memory = (c_int64 * ROOM).from_buffer(mmap(file, self.SIZE))
         self._cells = np.ctypeslib.as_array(self._memory)
 
     def begin(self, placement: str, index: Index) -> None:
-        """Note a call that is about to be made."""
+        """Record a call that is about to be made."""
         flat = index if index.ndim == 1 else index.reshape(-1)
         self._cells[HEAD : HEAD + len(flat)] = flat
-        memory = self._memory  # of single cells, it is quicker
+        memory = self._memory  # faster for single cells
         memory[SHAPE : SHAPE + index.ndim] = list(index.shape)
         memory[PLACEMENT], memory[DIMENSIONS] = _NUMBERS[placement], index.ndim
         memory[STARTED] = time.monotonic_ns()
         memory[BUSY] = 1
 
     def end(self) -> None:
-        """Note that the call came back."""
+        """Record that the call returned."""
         memory = self._memory
         if memory[BUSY]:
             memory[SPENT] += time.monotonic_ns() - memory[STARTED]
             memory[BUSY] = 0
 
     def clear(self) -> None:
-        """Begin to count the time of calls anew."""
+        """Reset the time."""
         self._memory[SPENT] = 0
 
     def spent(self) -> float:
-        """Return the seconds of all calls since then, that which lasts included."""
-        memory = self._memory  # it is asked before every call
+        """Return the seconds of all calls since the reset, including the current one."""
+        memory = self._memory  # called before every call, so ctypes
         lasts = time.monotonic_ns() - memory[STARTED] if memory[BUSY] else 0
         return (memory[SPENT] + lasts) / 1e9
 
     def waiting(self) -> float | None:
-        """Return the seconds since the call began (one clock for all processes); None between."""
+        """Return the seconds since the current call began, or None between calls."""
         if not self._memory[BUSY]:
             return None
         return (time.monotonic_ns() - self._memory[STARTED]) / 1e9
 
     def call(self) -> NotedCall:
-        """Return the call that was being made; under BETWEEN where there was none, or where the
-        backend wrote over the notes.
+        """Return the current call, with placement BETWEEN if there is none or the record is
+        damaged.
         """
         nothing = NotedCall(BETWEEN, np.zeros(0, np.intp))
         if not self._cells[BUSY]:

@@ -1,4 +1,4 @@
-"""After a death: find the smallest set of inputs that does it."""
+"""Find the smallest set of inputs that crashes a backend."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from convcheck.pool.messages import NotedCall
 from convcheck.records import replace
 from convcheck.wording import plural
 
-PIECE = 256  # of a call that is larger, the piece is found before the elements in it
-HOPELESS = 8  # so many deadly inputs, with none tried between them that is not
-HOPELESS_HUNG = 2  # the same for time-outs, each of which costs the run much longer
-MOST_REPLAYS = 48  # to make a set of inputs smaller that does it only together
+PIECE = 256  # elements; a larger call is narrowed to one such piece first
+HOPELESS = 8  # give up after this many deadly inputs and no harmless one
+HOPELESS_HUNG = 2  # likewise for time-outs, which take much longer
+MOST_REPLAYS = 48  # replays to minimise a set of inputs
 
 
 class Replayer(Protocol):
-    """Makes calls in a worker process, and counts the workers that this costs."""
+    """Replays calls in a worker process, and counts the workers that die."""
 
-    how: str  # what became of the worker the last time that one died
-    hung: bool  # whether it was a time-out
+    how: str  # how the last worker ended
+    hung: bool  # whether it timed out
 
     @property
     def spent(self) -> bool:
-        """Whether the case has cost all the restarts that it may."""
+        """Whether the case has used all its restarts."""
         ...
 
     def replay(self, calls: list[Index], *, fresh: bool = False) -> int | None:
-        """Make calls in order, give the position of the deadly one; `fresh`: in a new worker."""
+        """Make calls in order, in a new worker if `fresh`. Return the index of the deadly one."""
         ...
 
 
 def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
-    """Return the job with what is to be avoided, and reported, so that it can go on."""
-    if call.placement == ANOTHER:  # which is to answer for it itself
+    """Return the job without the calls that crash, and with a fault for each."""
+    if call.placement == ANOTHER:  # that version gets the blame when it is tested
         return replace(job, later=())
-    if call.placement == TELLING:  # nothing is due there
+    if call.placement == TELLING:  # these calls have no expected result
         return without(job, TELLING)
     if call.placement in (BETWEEN, "support"):
         return _unexplained(job, call, replayer.how)
@@ -60,10 +60,10 @@ def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
 
 
 def _culprits(inputs: Index, replayer: Replayer) -> tuple[dict[int, str], bool]:
-    """Find inputs that kill a worker alone, and tell whether every input tried did.
+    """Find inputs that crash a worker alone. Return them, and whether every input tried did.
 
-    They are tried in a shuffled order, so that the first few speak for all of them, and those
-    found are tried again in a fresh worker: a worker may also die of what came before.
+    The shuffled order makes the first few representative. Each is confirmed in a fresh worker,
+    since an earlier call may be the cause.
     """
     if len(inputs) > PIECE:
         pieces = np.array_split(inputs, -(-len(inputs) // PIECE))
@@ -75,7 +75,7 @@ def _culprits(inputs: Index, replayer: Replayer) -> tuple[dict[int, str], bool]:
     queue = [inputs[i : i + 1] for i in np.random.default_rng(0).permutation(len(inputs))]
     survivors = 0
     while queue and not replayer.spent and (deadly := replayer.replay(queue)) is not None:
-        # the first was tried in a fresh worker, as after every death
+        # the first was in a fresh worker, as after every death
         if deadly and replayer.replay([queue[deadly]], fresh=True) is None:
             break
         survivors += deadly
@@ -87,13 +87,12 @@ def _culprits(inputs: Index, replayer: Replayer) -> tuple[dict[int, str], bool]:
 
 
 def _none_survived(job: Job, replayer: Replayer) -> bool:
-    """Return whether the first calls, which are made in order, were deadly all of them."""
     first = range(HOPELESS_HUNG if replayer.hung else HOPELESS)
     return all(i in job.skip for i in first)
 
 
 def _not_one_alone(job: Job, call: NotedCall, replayer: Replayer) -> Job:
-    """Tell inputs that do it together from a shape that does it, and from neither."""
+    """Distinguish inputs that crash together from a shape that crashes."""
     inputs = call.index.reshape(-1)
     repeated = len(np.unique(inputs)) < len(inputs)
     if len(inputs) > 1 and not repeated and replayer.replay([inputs], fresh=True) is not None:
@@ -111,7 +110,7 @@ def _not_one_alone(job: Job, call: NotedCall, replayer: Replayer) -> Job:
 
 
 def _unexplained(job: Job, call: NotedCall, how: str) -> Job:
-    """Note a death that no call repeats; the second time, do without the placement."""
+    """Record a crash that no replay reproduces. The second time, skip the placement."""
     where = {BETWEEN: " between two calls", "support": " when asked whether it supports the case"}
     message = how + where.get(call.placement, "; not reproduced alone")
     known = any(f.placement == call.placement and f.kind == "crashed" for f in job.avoid.faults)
@@ -124,14 +123,14 @@ def _unexplained(job: Job, call: NotedCall, how: str) -> Job:
 
 
 def give_up(job: Job, call: NotedCall, why: str) -> Job:
-    """Ask nothing more of the case, and say so."""
+    """Return the job without further calls, and with a fault that says why."""
     fault = Fault("crashed", call.placement, f"{why}; the rest was not asked", _first(call))
     faults = tuple(f for f in job.avoid.faults if f.message != why)
     return replace(job, avoid=replace(job.avoid, placements=EVERYWHERE, faults=(*faults, fault)))
 
 
 def _smallest(inputs: Index, replayer: Replayer) -> list[int]:
-    """Make a deadly set smaller (QuickXplain): no input can be left out, but for the budget."""
+    """Minimise a deadly set with QuickXplain, as far as the budget allows."""
     replays = 0
 
     def dies(elements: list[int]) -> bool:
@@ -140,7 +139,7 @@ def _smallest(inputs: Index, replayer: Replayer) -> list[int]:
         return replayer.replay([np.array(sorted(elements), np.intp)]) is not None
 
     def needed(rest: list[int], elements: list[int], changed: bool) -> list[int]:
-        """Return the elements needed besides the rest. `changed`: the rest has grown."""
+        """Return the elements needed in addition to the rest. `changed`: the rest has grown."""
         if replays >= MOST_REPLAYS or replayer.spent:
             return elements
         if changed and dies(rest):
@@ -162,7 +161,7 @@ def _with_fault(job: Job, placement: str, message: str, index: int) -> Job:
 
 
 def without(job: Job, placement: str) -> Job:
-    """Return the job with a placement that is not asked."""
+    """Return the job without a placement."""
     placements = job.avoid.placements | {placement}
     return replace(job, avoid=replace(job.avoid, placements=placements))
 

@@ -1,7 +1,7 @@
-"""The first module that a fork server imports, and only a fork server imports it.
+"""Prepare a fork server and import what every worker needs.
 
-It prepares the process, then imports what every worker needs. It starts no threads, because a
-process that forks has one, and it imports nothing random: each fork would draw the same numbers.
+Starts no threads, because the server forks, and imports no random generators: each fork would draw
+the same numbers.
 """
 
 import atexit
@@ -14,9 +14,9 @@ import warnings
 
 from convcheck.pool.forkserver import ADOPT_ORPHANS, end_server, set_on_linux
 
-YOUNG = 200_000  # objects, before cycles are looked for: a process here makes many, and few cycles
+YOUNG = 200_000  # objects before a garbage collection
 
-os.setpgid(0, 0)  # the terminal's Ctrl-C is not for this process
+os.setpgid(0, 0)  # ignore the terminal's Ctrl-C
 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 with open(os.devnull, "w") as nothing:
     os.dup2(nothing.fileno(), 1)
@@ -24,10 +24,10 @@ with open(os.devnull, "w") as nothing:
 resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 set_on_linux(ADOPT_ORPHANS, 1)
 atexit.register(end_server)
-warnings.filterwarnings("ignore", "forkserver: waitpid returned unexpected pid")  # of an orphan
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # workers get an environment of their own
+warnings.filterwarnings("ignore", "forkserver: waitpid returned unexpected pid")  # about orphans
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # workers get another environment
 # np.unique needs numpy.ma
 for name in ("numpy.ctypeslib", "numpy.ma", "convcheck.pool.worker", "convcheck.vectors.corpus"):
     importlib.import_module(name)
 gc.set_threshold(YOUNG)
-gc.freeze()  # no collection looks at what all workers share
+gc.freeze()  # keeps shared objects out of collections

@@ -34,13 +34,13 @@ from convcheck.pool.messages import (
 from convcheck.records import replace
 from convcheck.rules.model import Case
 
-OPENING = 120.0  # seconds that a runtime may take to load
-LEAVING = 2.0  # seconds that a runtime may take to unload
-GOING_ON = 20  # seconds that the rest of a message may take to come, bit by bit
+OPENING = 120.0  # seconds for a runtime to load
+LEAVING = 2.0  # seconds for a runtime to unload
+GOING_ON = 20  # seconds between parts of a message
 LONGEST_TAIL = 300
-TAIL = 1 << 12  # bytes of the log that are looked at
+TAIL = 1 << 12  # bytes of the log that are read
 LARGEST = 1 << 28  # bytes of a message
-LOOKING = 1.0  # seconds between two looks at how long a log is
+LOOKING = 1.0  # seconds between checks of the log's size
 LONGEST_LOG = 1 << 26  # bytes
 
 Cases = Mapping[str, Case]
@@ -53,16 +53,15 @@ def _types(cases: Cases) -> Types:
 
 @dataclass(frozen=True)
 class Death:
-    """What became of a worker, and the call that it was making."""
+    """How a worker ended, and the call that it was making."""
 
-    #: How it ended, in words.
     how: str
     call: NotedCall
-    #: Whether it was ended since the time-out had passed.
+    #: Whether the time-out passed.
     timed_out: bool
-    #: Seconds that the call took.
+    #: Seconds of that call.
     last: float = 0.0
-    #: Seconds that all calls of the job, or of the replay, took.
+    #: Seconds of all calls of the job or replay.
     spent: float = 0.0
 
 
@@ -75,7 +74,7 @@ class WorkerProcess:
         self._killed = False
         with contextlib.ExitStack() as unused:
             self._log = unused.enter_context(unnamed_file())
-            fcntl(self._log, F_SETFL, os.O_APPEND)  # whoever writes there shares it with others
+            fcntl(self._log, F_SETFL, os.O_APPEND)  # several processes write there
             self._pipe, theirs = Pipe()
             unused.enter_context(self._pipe)
             _do_not_wait_for_ever(self._pipe)
@@ -90,9 +89,7 @@ class WorkerProcess:
             self._ready.register(end, select.POLLIN)
 
     def open(self, setup: Setup) -> Opened:
-        """Open the backend, before anything else. Raises what that raised, UnavailableError if the
-        worker died.
-        """
+        """Open the backend. Raises UnavailableError if the worker dies."""
         self._types = setup.catalog.types.types if setup.catalog else {}
         self.send((self.start.environment, setup))
         first = self.receive(OPENING, starting=True)
@@ -102,15 +99,17 @@ class WorkerProcess:
         raise UnavailableError(f"backend {setup.address!r}: {how} while it was starting")
 
     def send(self, request: object) -> None:
-        """Send a request. Whether the worker is dead already is for `receive` to find out."""
+        """Send a request. A dead worker shows in `receive`."""
         with contextlib.suppress(ConnectionError):
             self._pipe.send(request)
 
     def receive(
         self, timeout: float, cases: Cases = _NO_CASES, *, starting: bool = False
     ) -> Message | Death:
-        """Return the worker's next message about cases, or its death. A call of `timeout` seconds
-        is its death, and so is that of the program that answers. Raises what ends the run.
+        """Return the worker's next message about cases, or its death. Raises an error that ends the
+        run.
+
+        A call of `timeout` seconds counts as a death, as does the end of the backend's program.
         """
         heard = self._next(timeout, cases, starting)
         if isinstance(heard, Aborted):
@@ -138,7 +137,7 @@ class WorkerProcess:
         return self._death()
 
     def _heard(self, cases: Cases) -> Message | Death:
-        """Read a message. What a worker said before it died still counts."""
+        """Read a message, even if the worker died since."""
         try:
             types = self._types or _types(cases)
             found: Message = decode(self._pipe.recv_bytes(LARGEST), Message, types, cases)
@@ -151,7 +150,6 @@ class WorkerProcess:
             return self._death()
 
     def _death(self, how: str = "", timed_out: bool = False) -> Death:
-        """End the worker. Without `how`, it is dead or about to be."""
         last, spent = self.notes.waiting() or 0.0, self.notes.spent()
         death = Death(how, self.notes.call(), timed_out, last, spent)
         if not how:
@@ -160,7 +158,7 @@ class WorkerProcess:
         return death
 
     def _cause(self) -> str:
-        """Name the signal or status, with what the runtime printed where it chose to end."""
+        """Return the signal or status, with the last output if the runtime exited by itself."""
         code = self._process.code(LEAVING)
         if code is None:
             self.kill()
@@ -180,16 +178,16 @@ class WorkerProcess:
         return " / ".join(lines[-2:])[-LONGEST_TAIL:]
 
     def has_ended(self) -> bool:
-        """Return whether it is gone."""
+        """Return whether the process has ended."""
         return self._process.code() is not None
 
     def kill(self) -> None:
-        """End the worker now. From any thread, at any time before it is closed."""
+        """End the worker now. Callable from any thread until it is closed."""
         self._killed = True
         self._process.kill()
 
     def close(self, patience: float = 0.0) -> None:
-        """Let the worker end within `patience` seconds, then end it and all that it has started."""
+        """Wait `patience` seconds for the worker, then kill everything that it started."""
         self._pipe.close()
         if patience:
             self._process.code(patience)
@@ -197,39 +195,39 @@ class WorkerProcess:
         self._log.close()
 
 
-#: The workers that were started ahead, by the backend that they will open.
+#: Workers that were started ahead, by backend address.
 waiting: defaultdict[str, deque[WorkerProcess]] = defaultdict(deque)
 
 
 def start_ahead(address: str) -> None:
-    """Start a worker that imports what a backend needs, and waits for whoever takes it first.
+    """Start a worker that imports the backend's modules and waits.
 
-    That none can be started is for the one to tell who needs it.
+    Errors are left to the caller that needs a worker.
     """
     with contextlib.suppress(OSError, ConvcheckError):
         waiting[address].append(WorkerProcess(Start.here(address)))
 
 
 def worker_for(start: Start, imports: tuple[str, ...] = ()) -> WorkerProcess:
-    """Return a worker that is to open a backend: one that was started ahead, or a new one."""
+    """Return a worker for a backend, started ahead or new."""
     while waiting[start.address]:
         found = waiting[start.address].popleft()
         if not found.has_ended():
-            found.start = start  # whose environment may have changed since
+            found.start = start  # the environment may have changed
             return found
-        found.close()  # if it died of that, the next one does
+        found.close()  # the next one will report the cause
     return WorkerProcess(start, imports)
 
 
 def end_ahead() -> None:
-    """End the workers that nobody took."""
+    """End the workers that are still waiting."""
     for ahead in waiting.values():
         while ahead:
             ahead.popleft().close()
 
 
 def _do_not_wait_for_ever(pipe: Connection) -> None:
-    """Have a message that has begun go on soon: a worker sends the whole of one at once."""
+    """Time out on an incomplete message: a worker sends each one at once."""
     with socket.socket(fileno=os.dup(pipe.fileno())) as same:
         same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", GOING_ON, 0))
 

@@ -1,4 +1,4 @@
-"""The process in which a backend lives: asks, judges, and sends each result back at once."""
+"""The worker process: tests jobs on a backend and sends each result at once."""
 
 from __future__ import annotations
 
@@ -51,27 +51,27 @@ _RESOURCES = tuple(number for name, number in vars(resource).items() if name.sta
 
 
 def serve_parent(address: str, pipe: int, notes: int) -> None:
-    """Serve the parent at the other end of a pipe until it closes that, or what answers has died.
+    """Serve the parent until it closes the pipe or the backend dies.
 
-    The calls that are made are noted in the file that has the descriptor `notes`.
+    Calls are recorded in the file with the descriptor `notes`.
     """
-    if hasattr(os, "SCHED_BATCH"):  # do not push in for each answer of a served backend
+    if hasattr(os, "SCHED_BATCH"):  # avoid preempting a served backend at each answer
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     keep_heap()
     for name in modules_of(address):
-        with contextlib.suppress(Exception):  # whatever is wrong shows when it is opened
+        with contextlib.suppress(Exception):  # opening the backend reports errors
             importlib.import_module(name)
     parent = Connection(pipe)
-    with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent has finished or died
         environment, setup = parent.recv()
-        os.environ.clear()  # it may have been started before the options were read
+        os.environ.clear()  # it may have started before the options were read
         os.environ.update(environment)
-        os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # where the backend sees it
+        os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # the backend reads it
         try:
             backend, opened = _opened(setup)
             parent.send_bytes(encode(opened))
-            gc.freeze()  # setup and runtime stay for good
+            gc.freeze()  # setup and runtime are permanent
             worker, goes_on = _Worker(setup, backend, Notes(notes)), True
             while goes_on:
                 request = parent.recv()
@@ -83,12 +83,11 @@ def serve_parent(address: str, pipe: int, notes: int) -> None:
         except DiedError as error:
             lost = Lost(bounded(str(error.how)), error.timed_out, error.printed)
             parent.send_bytes(encode(lost))
-        except ConvcheckError as error:  # of a spec, or of what opening raises
+        except ConvcheckError as error:  # from a spec or from opening
             parent.send_bytes(encode(aborted(error)))
 
 
 def _opened(setup: Setup) -> tuple[Backend, Opened]:
-    """Open the backend. Raises DiedError or ConvcheckError, whatever its runtime raises."""
     try:
         backend = open_backend(setup.address, setup.catalog)
         words = str(backend.name), str(backend.version)
@@ -104,8 +103,6 @@ def _opened(setup: Setup) -> tuple[Backend, Opened]:
 
 
 class _Worker:
-    """Does one job after the other with one backend."""
-
     def __init__(self, setup: Setup, backend: Backend, notes: Notes) -> None:
         takes_graphs = graph_options(setup.address) is not None
         self.backend, self.corpus = WatchedBackend(backend, notes, takes_graphs), setup.corpus
@@ -120,27 +117,27 @@ class _Worker:
         self.limits = _limits()
 
     def done(self, job: Job | Replay) -> tuple[Message, bool]:
-        """Do a job; return what came of it, and whether the backend may be used again."""
+        """Run a job. Return the message, and whether the backend can be used again."""
         with contextlib.suppress(OSError):
-            os.ftruncate(2, 0)  # what was printed is about the case at hand
+            os.ftruncate(2, 0)  # earlier output is about other cases
         if isinstance(job, Replay):
             self._replay(job)
             return Survived(), True
-        # a span has as many calls as it needs
+        # spans have no time limit
         self.budget.start(-inf if job.span else job.spent)
         try:
             result = self.cases.tally(job)
-        except (DiedError, SpecError):  # a hole of a spec is no fault of the backend's
+        except (DiedError, SpecError):  # a gap in a spec is not the backend's fault
             raise
-        except BaseException as error:  # SystemExit too: an adapter's fault costs its case only
+        except BaseException as error:  # including SystemExit: only this case is lost
             said = f"no answer: {error}" if isinstance(error, AnswerError) else last_words(error)
             result = CaseResult(job.case, "error", 0, "edge", (), bounded(said))
-        # what it was told of ahead, and nobody took, it may still answer
+        # unread answers may be pending
         leaving = self._is_limited() or self.backend.broken or self.budget.unmade is not None
         return Finished(result, leaving, self.cases.doubt(job, result)), not leaving
 
     def _is_limited(self) -> bool:
-        """Return whether the backend has lowered a limit, under the cases that come after."""
+        """Return whether the backend has lowered a resource limit."""
         lowered = any(map(operator.lt, _limits(), self.limits))
         sys.setrecursionlimit(max(sys.getrecursionlimit(), int(self.limits[0])))
         return lowered
@@ -161,6 +158,6 @@ class _Worker:
 
 
 def _limits() -> list[float]:
-    """Return the limits of this process: of recursion, and of each resource."""
+    """Return the recursion limit and the soft limit of each resource."""
     soft = (resource.getrlimit(number)[0] for number in _RESOURCES)
     return [sys.getrecursionlimit(), *(inf if n == resource.RLIM_INFINITY else n for n in soft)]
