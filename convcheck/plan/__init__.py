@@ -1,1 +1,1 @@
-"""What a run asks, in which units of work, and how their results become one."""
+"""Select the cases of a run, split them into units of work, and merge the results."""

@@ -1,9 +1,8 @@
-"""The causes of two runs -> what became of each. Pure.
+"""Compare the causes of two runs. Pure.
 
-Mostly several causes give all answers of a case. So that a cause is not said to have changed where
-only another was chosen, both runs are told by the same few causes, and a case that fails in both
-runs by one that explains both, where there is any. A case that fails with the same answers has the
-same cause.
+Often several causes give all answers of a case. So that another choice does not look like a change,
+both runs use the same few causes, and a case that fails in both uses one that explains both, if
+possible. A case that fails with the same answers has the same cause.
 """
 
 from __future__ import annotations
@@ -28,48 +27,49 @@ CauseWay = Literal["new", "grown", "moved", "shrunk", "gone", "not asked"]
 CAUSE_WAYS: tuple[CauseWay, ...] = ("new", "grown", "moved", "shrunk", "gone", "not asked")
 Untried = Literal["", "old", "new"]
 OTHER, UNEXPLAINED = "other cause", "not explained"
-_UNASKED = {"unsupported", "crashed", "error"}  # verdicts that hide whether a cause is gone
-_EXPLAINABLE = {"fail", "refused"}  # verdicts that a cause may explain
-_Told = Mapping[tuple[int, str], Names]  # run (0 or 1) and id of a case -> what explains it
+_UNASKED = {"unsupported", "crashed", "error"}  # verdicts that hide a cause
+_EXPLAINABLE = {"fail", "refused"}
+_Told = Mapping[tuple[int, str], Names]  # (run 0 or 1, case id) -> causes
 
 
 class CauseChange(Record, frozen=True, kw_only=True):
-    """A cause that does not explain the same cases in both runs."""
+    """A cause that explains other cases in the new run."""
 
-    #: `gone` where it explains none any more; `not asked` where all that it explained hides that.
+    #: `gone` if it explains no case any more; `not asked` if all its cases are now unsupported,
+    #: crashed or in error.
     change: CauseWay
-    #: What is at work together, mostly one.
+    #: The causes that act together, mostly one.
     together: tuple[CauseInWords, ...]
-    #: What it explains in the old run.
+    #: The cases that it explains in the old run.
     before: tuple[ExplainedCase, ...] = ()
-    #: What it explains in the new run.
+    #: The cases that it explains in the new run.
     after: tuple[ExplainedCase, ...] = ()
-    #: What the cases that are explained only now did before, and how many of them: a verdict,
-    #: `other cause`, or `not explained` of a failure.
+    #: The previous states of the cases gained, counted: a verdict, `other cause`, or `not
+    #: explained`.
     came: dict[str, Count]
-    #: What the cases that are explained no more do now, likewise.
+    #: The present states of the cases lost, counted.
     left: dict[str, Count]
 
 
 class OtherCause(Record, frozen=True, kw_only=True):
-    """A case that fails in both runs, and of which the cause is another."""
+    """A case that fails in both runs for different causes."""
 
     case: str
-    #: What explains it in the old run; empty where nothing does.
+    #: Its causes in the old run; empty if unexplained.
     before: tuple[CauseInWords, ...] = ()
-    #: What explains it in the new run; empty where nothing does.
+    #: Its causes in the new run; empty if unexplained.
     after: tuple[CauseInWords, ...] = ()
 
 
 @dataclass(frozen=True)
 class CauseDifference:
-    """What became of the causes, in the cases that both runs asked."""
+    """The changes of causes in the cases of both runs."""
 
-    #: In the order of `CAUSE_WAYS`, those of most cases first.
+    #: In the order of `CAUSE_WAYS`, then by number of cases.
     changes: tuple[CauseChange, ...] = ()
-    #: In the order of the plan.
+    #: In plan order.
     others: tuple[OtherCause, ...] = ()
-    #: The run in which no causes were tried, where the other one has some: nothing is compared.
+    #: The run without a search for causes, if the other has one. Nothing is compared.
     untried: Untried = ""
 
 
@@ -77,16 +77,14 @@ class CauseDifference:
 class ComparedCase:
     """A case in both runs."""
 
-    #: In the old run.
     before: CaseResult
-    #: In the new run.
     after: CaseResult
-    #: Whether it fails with the same answers.
+    #: Whether its failures and answers are the same.
     same: bool
 
 
 def cause_changes(cases: Sequence[ComparedCase], old: RunResult, new: RunResult) -> CauseDifference:
-    """Return what became of the causes of some cases; nothing where a run has not tried any."""
+    """Compare the causes of some cases. Empty if a run searched for none."""
     if not _has_tried(old) or not _has_tried(new):
         return CauseDifference(untried=_untried(old, new))
     words = {cause.name: cause for cause in (*old.causes, *new.causes)}
@@ -100,14 +98,14 @@ def cause_changes(cases: Sequence[ComparedCase], old: RunResult, new: RunResult)
 
 
 def _untried(old: RunResult, new: RunResult) -> Untried:
-    """Return the run whose causes are missed: the other one has some."""
+    """Return the run without causes, if the other has some."""
     if _diagnosed(new):
         return "old"
     return "new" if _diagnosed(old) else ""
 
 
 def _has_tried(run: RunResult) -> bool:
-    """Return whether causes were tried on what fails: in reports of before there were any, none."""
+    """Return whether causes were tried on failures. Older reports have none."""
     values = (case.verdict for case in run.cases if not case.case.whole_calls)
     fails = any(verdict in _EXPLAINABLE for verdict in values)
     return _diagnosed(run) or not fails
@@ -118,7 +116,7 @@ def _diagnosed(run: RunResult) -> bool:
 
 
 def _told(cases: Sequence[ComparedCase], words: Mapping[str, CauseInWords]) -> _Told:
-    """Return what explains each case of each run, those causes first that explain most."""
+    """Return the causes of each case of each run, preferring causes of many cases."""
     fits: dict[tuple[int, str], Sequence[Names]] = {}
     for one in cases:
         before, after = _fits(one.before), _fits(one.after)
@@ -138,7 +136,6 @@ def _fits(case: CaseResult) -> Sequence[Names]:
 def _change(
     names: Names, cases: Sequence[ComparedCase], told: _Told, words: Mapping[str, CauseInWords]
 ) -> CauseChange | None:
-    """Return what became of a cause; None where it explains the same cases."""
     had, has = (
         {one.after.case.id for one in cases if told.get((run, one.after.case.id)) == names}
         for run in (0, 1)
@@ -159,7 +156,7 @@ def _change(
 
 
 def explained_cases(cases: Iterable[CaseResult]) -> tuple[ExplainedCase, ...]:
-    """Return cases that a cause explains."""
+    """Return the cases with a diagnosis, for a cause that explains them."""
     return tuple(
         ExplainedCase(case=each.case.id, answers=found.answers, wrong=found.wrong)
         for each in cases
@@ -178,7 +175,6 @@ def _way(before: int, after: int, left: Mapping[str, int]) -> CauseWay:
 
 
 def _state(run: int, case: CaseResult, told: _Told) -> str:
-    """Return what a case does in a run that a cause does not explain."""
     if (run, case.case.id) in told:
         return OTHER
     return UNEXPLAINED if case.verdict in _EXPLAINABLE else case.verdict

@@ -1,10 +1,8 @@
-"""Which chains of casts a backend is asked as graphs, and what became of a few of them.
+"""Select chains of casts to test as graphs, and report the results of a few of them.
 
-A run asks those of which some input tells whether a cast is left out. Types that differ in special
-codes alone (the exponent and the mantissa have as many bits) count as one, of which the first is
-asked: an optimiser looks at the range and the precision of a type. So do types of less than a byte
-of one kind. Chains of four types are made of the widest and the narrowest type of each kind that
-has whole bytes.
+A chain is tested if an input shows a dropped cast. Types with equal exponent and mantissa widths
+count as one, since optimisers look at range and precision; so do types below a byte of one kind.
+Chains of four types use the widest and the narrowest type of each kind, among those of whole bytes.
 """
 
 from __future__ import annotations
@@ -44,17 +42,18 @@ _BYTE = 8  # bits
 
 @dataclass(frozen=True)
 class AskedChain:
-    """A chain, and its inputs."""
+    """A chain and its inputs."""
 
     #: Without a setting.
     case: Case
-    #: What tells its casts.
+    #: The inputs that show a dropped cast.
     codes: U64
 
 
 def settings(address: str) -> list[Setting]:
-    """Return every way to build a graph and to set a backend; one without any for a backend that
-    takes no graphs: it is asked cast by cast.
+    """Return all combinations of graph layouts and backend options.
+
+    A backend that takes no graphs has one empty setting: it is tested cast by cast.
     """
     options = graph_options(address)
     if options is None:
@@ -64,8 +63,9 @@ def settings(address: str) -> list[Setting]:
 
 
 def chosen_names(spec: Spec, every: bool) -> list[Names]:
-    """Return the chains of a spec that may be asked, by their types: of three, and of four. With
-    `every`, also of types that count as one.
+    """Return the type names of a spec's chains of three and four types.
+
+    With `every`, types that count as one are all included.
     """
     types = numeric_types(spec)
     kept = {dtype.name for dtype in (types if every else _told_apart(types))}
@@ -78,9 +78,7 @@ def chosen_names(spec: Spec, every: bool) -> list[Names]:
 
 
 def _told_apart(types: Iterable[DType]) -> list[DType]:
-    """Return types without those that have as many bits in each field as one before, and of those
-    of less than a byte one of each kind.
-    """
+    """Return types with distinct field widths, and one type below a byte of each kind."""
     first: dict[object, DType] = {}
     for dtype in types:
         fmt = dtype.format
@@ -92,7 +90,7 @@ def _told_apart(types: Iterable[DType]) -> list[DType]:
 
 
 def _ends(types: Sequence[DType]) -> Names:
-    """Return the widest and the narrowest type of each kind, of those of whole bytes."""
+    """Return the widest and the narrowest type of each kind, among those of whole bytes."""
     kinds: dict[str, list[DType]] = {}
     for dtype in types:
         fmt = dtype.format
@@ -107,33 +105,34 @@ def _bits(dtype: DType) -> int:
 
 
 def asked_chain(casts: CompiledCasts, names: Sequence[str]) -> AskedChain | None:
-    """Return what to ask of a chain; None where no undisputed input tells whether a cast is left
-    out. Raises UsageError for types that the spec does not convert.
+    """Return a chain with its inputs, or None if no undisputed input shows a dropped cast.
+
+    Raises UsageError for types that the spec does not convert.
     """
     codes = telling_codes(casts, names)
     return AskedChain(chain_case(casts, names), codes) if len(codes) else None
 
 
 def asked_pairs(catalog: Catalog, spec: Spec, wanted: Callable[[Case], bool]) -> list[AskedChain]:
-    """Return the wanted pairs of a node and the one that turns it back."""
+    """Return the wanted pairs of a node and its inverse."""
     return [AskedChain(*pair) for pair in pairs_of(catalog, spec, wanted)]
 
 
 def corpus_of_chains(corpus: Corpus, asked: Iterable[AskedChain], address: str) -> ChainCorpus:
-    """Return the vectors of chains, given a corpus of the same specs."""
+    """Return the vectors of chains, from a corpus of the same specs."""
     promises = promises_of(address.partition(":")[0], corpus.catalog.types)
     codes = {one.case.id: one.codes for one in asked}
     return ChainCorpus(corpus.catalog, corpus.tier, corpus.seed, (), codes=codes, promises=promises)
 
 
 def in_settings(asked: Iterable[AskedChain], address: str) -> list[Case]:
-    """Return the cases of chains: each in every setting."""
+    """Return the cases of chains in every setting."""
     every = settings(address)
     return [replace(one.case, setting=setting) for one in asked for setting in every]
 
 
 def is_like(case: Case, every: Sequence[Setting], pattern: str) -> bool:
-    """Return whether a chain matches a pattern of ids in any of some settings."""
+    """Return whether a chain matches a pattern of ids in any of the settings."""
     some = (replace(case, setting=setting) for setting in every)
     return any(fnmatchcase(one.id, pattern) or fnmatchcase(one.name, pattern) for one in some)
 
@@ -141,10 +140,10 @@ def is_like(case: Case, every: Sequence[Setting], pattern: str) -> bool:
 def newest_answered(
     address: str, specs: Sequence[Spec], corpus: Corpus, timeout: float
 ) -> list[Spec]:
-    """Return of each operator of some specs the newest version of which the backend answers some
-    cast; nothing of one of which it answers none. Of one that has pairs, return every version of
-    which it answers some first node, the newest first: a version's spec need not have all pairs.
-    Raises UnavailableError or UsageError.
+    """Return the newest version of each operator with a cast that the backend answers.
+
+    Operators with pairs return every version with an answered first node, newest first, because a
+    version's spec may lack some pairs. Raises UnavailableError or UsageError.
     """
     cases = [case for spec in specs for case in _probes(corpus.catalog, spec)]
     corpus = replace(corpus, tier="edge")
@@ -158,7 +157,6 @@ def newest_answered(
 
 
 def _probes(catalog: Catalog, spec: Spec) -> Iterable[Case]:
-    """Return what tells whether a backend answers a spec: casts, or the first nodes of pairs."""
     if takes_pairs(spec):
         return first_nodes(spec)
     ends, known = pairwise(_ends(numeric_types(spec))), _pairs(spec)
@@ -175,46 +173,45 @@ def _pairs(spec: Spec) -> set[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class GraphAnswer:
-    """What became of a chain in one setting."""
+    """The result of a chain in one setting."""
 
     setting: Setting
-    #: CAST_BY_CAST, or what was made of it; '' for something else.
+    #: CAST_BY_CAST, or the conversion that replaced the chain; '' if unknown.
     made: str
-    #: How many inputs were answered so.
+    #: The number of inputs with that answer.
     count: int
-    #: How many inputs were judged.
+    #: The number of judged inputs.
     of: int
-    #: Why there is nothing to tell, '' where there is.
+    #: Why the result is unknown, if it is.
     message: str = ""
-    #: Whether the backend says that it may do so.
+    #: Whether the backend documents the replacement.
     allowed: bool = False
-    #: An input that shows it, with what was due and what came.
+    #: An input that shows it.
     example: Example | None = None
 
 
 @dataclass(frozen=True)
 class ChainOfBackend:
-    """What became of a chain in every setting."""
+    """The results of a chain in every setting."""
 
     #: Without a setting.
     case: Case
-    #: In the order of the settings.
     answers: tuple[GraphAnswer, ...]
 
     @property
     def types(self) -> tuple[DType, ...]:
-        """From source to destination."""
+        """The types from source to destination."""
         return (self.case.inputs[0], *(hop.outputs[0] for hop in self.case.hops))
 
     @property
     def changed(self) -> tuple[GraphAnswer, ...]:
-        """The answers that are not those of all casts, and should be."""
+        """The answers with a dropped cast that the backend does not document."""
         told = (one for one in self.answers if not one.message and not one.allowed)
         return tuple(one for one in told if one.made != CAST_BY_CAST)
 
     @property
     def untold(self) -> tuple[str, ...]:
-        """Why nothing can be told in any setting; () where something can."""
+        """Why the result is unknown in all settings; () if it is known in one."""
         messages = tuple(dict.fromkeys(one.message for one in self.answers))
         return () if "" in messages else messages
 
@@ -226,8 +223,9 @@ def ask_chains(
     catalog: Catalog,
     advance: Callable[[], None],
 ) -> tuple[BackendInfo, tuple[ChainOfBackend, ...]]:
-    """Put chains to a backend in every setting; `advance` is told of each graph. Raises
-    UnavailableError or UsageError where it cannot be opened, and KeyboardInterrupt.
+    """Test chains on a backend in every setting. Calls `advance` after each graph.
+
+    Raises UnavailableError or UsageError if the backend cannot be opened, and KeyboardInterrupt.
     """
     files = cause_files(catalog)
     corpus = corpus_of_chains(Corpus(catalog, "edge", 0, ()), asked, address)
@@ -245,7 +243,6 @@ def ask_chains(
 
 
 def _answer(result: CaseResult, says: Mapping[str, str]) -> GraphAnswer:
-    """Return what was made of a chain; where nothing was judged, or not all was answered, why."""
     setting, judged = result.case.setting, result.values_judged
     failing = [group for group in result.groups if group.verdict in FAILURES]
     other = next((group for group in failing if group.placement or group.verdict != "fail"), None)

@@ -1,8 +1,7 @@
-"""A plan dealt out to shards, and put in its order again.
+"""Deal a plan out to shards, and restore its order.
 
-Cases that differ in attribute values only are one hand, as far as the plan has them side by side:
-a runtime that takes one for the other shows in any shard. All else is dealt out one by one, so that
-long specs are shared out.
+Adjacent cases that differ only in attribute values stay in one hand, so that any shard shows a
+runtime that confuses them. Everything else is dealt one by one, which splits long specs.
 """
 
 from __future__ import annotations
@@ -13,17 +12,18 @@ from itertools import chain, zip_longest
 from typing import TypeVar
 
 T = TypeVar("T")
-Alike = Callable[[T], str]  # what the members of a hand have in common; '' for one by itself
+Alike = Callable[[T], str]  # key of a hand; '' for a hand of one
 
 
 def hand_of(name: str) -> str:
-    """Return what the id of a case has in common with those that differ in attribute values."""
+    """Return the part of a case id before its attribute values."""
     return "/".join(name.split("/")[:2])
 
 
 def deal(plan: Sequence[T], alike: Alike[T], of: int) -> list[list[T]]:
-    """Return the parts of so many shards: hand by hand, if there are enough hands and the order of
-    the plan follows from the parts; else one by one.
+    """Return the parts of `of` shards, hand by hand.
+
+    Deals one by one if there are too few hands or the plan's order could not be restored.
     """
     hands = list(_hands(plan, alike))
     dealt = [list(chain.from_iterable(hands[index::of])) for index in range(of)]
@@ -35,13 +35,13 @@ def deal(plan: Sequence[T], alike: Alike[T], of: int) -> list[list[T]]:
 def put_together(
     dealt: Sequence[Sequence[T]], alike: Alike[T], is_plan: Callable[[list[T]], bool]
 ) -> list[T] | None:
-    """Return what all shards have in the order of their plan, None where no order `is_plan`."""
+    """Merge all shards in the order that `is_plan` accepts, or return None."""
     either = (_by_hands(dealt, alike), _one_by_one(dealt))
     return next(filter(is_plan, either), None)
 
 
 def plan_digest(ids: Sequence[str]) -> str:
-    """Hash the ids of the cases of a plan, in order, to 128 bits in hexadecimal digits."""
+    """Return a 128-bit hash of the case ids of a plan, in hexadecimal."""
     return hashlib.sha256("\n".join(ids).encode()).hexdigest()[:32]
 
 

@@ -1,9 +1,9 @@
-"""(RunResult, RunResult) -> what changed between two runs. Pure.
+"""Compare two runs. Pure.
 
-A failure of a case is told from others by its rule row, kind, placement and reading. It is `new`
-where nothing failed by that row before, `fixed` where nothing does any more although all was asked,
-and `changed` where other inputs fail, or with other answers, or in another way. Excused failures,
-and those below the gate, are failures like others.
+A failure of a case is identified by rule row, kind, placement and reading. It is `new` if the row
+had no failure before, `fixed` if the row has none now although all inputs were tested, and
+`changed` if inputs, answers or kind differ. Excused failures and those below the gate count as
+failures.
 """
 
 from __future__ import annotations
@@ -52,70 +52,68 @@ class ComparedRun(Record, frozen=True, kw_only=True):
     """One of the two runs."""
 
     backend: BackendInfo
-    #: How many inputs were asked: edge, boundary or exhaustive.
+    #: The test tier: edge, boundary or exhaustive.
     tier: str
-    #: A hash of the vectors of each spec.
+    #: (spec, hash of its vectors).
     corpora: tuple[tuple[str, str], ...]
-    #: Whether it was stopped, and has what was finished.
     interrupted: bool = False
-    #: Which part of its plan it is; absent for the whole of it.
+    #: Its part of the plan; absent for a whole run.
     shard: Shard | None = None
 
 
 class Failure(Record, frozen=True, kw_only=True):
     """A failure of a case in one of the runs."""
 
-    #: The id of the finding that it is of.
+    #: The id of its finding.
     finding: str
     verdict: Verdict
-    #: Absent, as is the row, for a case that failed as a whole.
+    #: Absent, like the row, if the case failed as a whole.
     rule: str = ""
-    #: The row of the rule.
     row: str = ""
-    #: In what way it is wrong, or the runtime's words.
+    #: The kind of failure, or the runtime's message.
     kind: str = ""
-    #: Of a wrong type or refusal, of what sort that is.
+    #: The sort of a wrong type or refusal.
     sort: str = ""
-    #: Where it shows, if not everywhere.
+    #: The placement, unless it fails in all.
     placement: str = ""
-    #: The reading taken as the backend's; absent where there is one only.
+    #: The reading assumed for the backend; absent if there is only one.
     reading: str = ""
     count: Count = 0
     of: Count = 0
-    #: A hash of the inputs and answers; equal for the same failure.
+    #: A hash of inputs and answers; equal for equal failures.
     digest: str = ""
-    #: Of a refusal, the runtime's words for the first input.
+    #: The runtime's message for the first refused input.
     message: str = ""
-    #: Absent where the failure counts.
+    #: Absent if the failure counts.
     excuse: Excuse | None = None
     #: Whether it is below the gate of its run.
     below: bool = False
 
 
 class FailureChange(Record, frozen=True, kw_only=True):
-    """A failure that is not the same in both runs."""
+    """A failure that differs between the runs."""
 
     change: Change
     case: str
-    #: In the old run; absent where it has none.
+    #: The failure in the old run, if any.
     before: Failure | None = None
-    #: In the new run; absent where it has none.
+    #: The failure in the new run, if any.
     after: Failure | None = None
 
     @property
     def finding(self) -> str:
-        """The id of the finding that it is of, or was."""
+        """The id of its finding."""
         failure = self.after or self.before
         return failure.finding if failure else ""
 
 
 class OtherVerdict(Record, frozen=True, kw_only=True):
-    """A case that fails in neither run, and whose verdict is another."""
+    """A case that fails in neither run and has another verdict."""
 
     case: str
-    #: In the old run.
+    #: The verdict in the old run.
     before: Verdict
-    #: In the new run.
+    #: The verdict in the new run.
     after: Verdict
 
 
@@ -127,7 +125,7 @@ class OneSided(Record, frozen=True, kw_only=True):
 
 
 class RunDifference(Record, frozen=True, kw_only=True):
-    """What changed between two runs, in the order of their plans."""
+    """The changes between two runs, in plan order."""
 
     format: Literal["convcheck-diff/3"]
     #: The version of convcheck.
@@ -136,23 +134,23 @@ class RunDifference(Record, frozen=True, kw_only=True):
     old: ComparedRun
     #: The run after.
     new: ComparedRun
-    #: Cases that both runs asked.
+    #: The number of cases in both runs.
     compared: Count
-    #: How many there are of all that follows, by what became of them.
+    #: The number of changes of each kind.
     summary: dict[str, Count]
-    #: Specs whose vectors differ: of their failures neither counts nor inputs are compared.
+    #: Specs with different vectors: their counts and inputs are not compared.
     other_vectors: tuple[str, ...] = ()
-    #: By cause, in the cases that both runs asked; empty where a run tried none.
+    #: Changed causes, in the cases of both runs; empty if a run searched for none.
     causes: tuple[CauseChange, ...] = ()
-    #: Cases that fail in both runs, and of which the cause is another.
+    #: Cases that fail in both runs for different causes.
     other_causes: tuple[OtherCause, ...] = ()
-    #: The run in which no causes were tried, where the other one has some: nothing is compared.
+    #: The run without a search for causes, if the other has one. Causes are not compared.
     untried: Untried = ""
-    #: Failures that are new, changed, fixed or not asked any more.
+    #: Failures that are new, changed, fixed or no longer tested.
     findings: tuple[FailureChange, ...] = ()
-    #: Cases that fail in neither run, with another verdict.
+    #: Cases that fail in neither run and have another verdict.
     verdicts: tuple[OtherVerdict, ...] = ()
-    #: Cases that answer otherwise where more than one answer is allowed.
+    #: Cases with other answers among those allowed.
     answers: tuple[str, ...] = ()
     #: Cases of the new run only.
     added: tuple[OneSided, ...] = ()
@@ -160,23 +158,23 @@ class RunDifference(Record, frozen=True, kw_only=True):
     removed: tuple[OneSided, ...] = ()
 
     def of(self, change: Change) -> tuple[FailureChange, ...]:
-        """Return the findings of one sort."""
+        """Return the findings with this change."""
         return tuple(f for f in self.findings if f.change == change)
 
     @property
     def worse(self) -> bool:
-        """Return whether anything fails that did not, or otherwise than it did, added cases too."""
+        """Whether anything fails that did not, or fails differently, including added cases."""
         added = any(case.verdict in FAILURES for case in self.added)
         return added or any(f.change in ("new", "changed") for f in self.findings)
 
     @property
     def nothing(self) -> bool:
-        """Return whether the runs are the same."""
+        """Whether the runs are the same."""
         return not any(self.summary.values())
 
 
 def check_comparable(old: RunResult, new: RunResult, names: tuple[str, str]) -> None:
-    """Raise UsageError if the runs, of the files `names`, asked other vectors."""
+    """Raise UsageError if the runs, read from the files `names`, used different vectors."""
     said = []
     if old.tier != new.tier:
         said.append(f"the {old.tier} tier in {names[0]}, the {new.tier} tier in {names[1]}")
@@ -188,7 +186,7 @@ def check_comparable(old: RunResult, new: RunResult, names: tuple[str, str]) -> 
 
 
 def loose(old: RunResult, new: RunResult) -> tuple[str, ...]:
-    """Return the names of the specs that both runs ask, with other vectors."""
+    """Return the ids of specs in both runs whose vectors differ."""
     before = dict(old.corpora)
     other = old.tier != new.tier
     both = (pair for pair in new.corpora if pair[0] in before)
@@ -196,7 +194,7 @@ def loose(old: RunResult, new: RunResult) -> tuple[str, ...]:
 
 
 def diff_runs(old: RunResult, new: RunResult) -> RunDifference:
-    """Compare two runs. Of specs with other vectors only the kinds of failures are compared."""
+    """Compare two runs. If a spec's vectors differ, only its kinds of failures are compared."""
     before = {case.case.id: case for case in old.cases}
     after = {case.case.id: case for case in new.cases}
     both = [(before[name], after[name]) for name in after if name in before]
@@ -251,11 +249,11 @@ def _one_sided(cases: dict[str, CaseResult], others: dict[str, CaseResult]) -> t
     )
 
 
-_Keyed = tuple[FailureKey, Failure]  # with what makes it the same failure in another run
+_Keyed = tuple[FailureKey, Failure]  # with its identity across runs
 
 
 def failures(case: CaseResult, level: Level) -> list[_Keyed]:
-    """Return the failures of a case of a run gated at a level."""
+    """Return the failures of a case, in a run gated at a level."""
     found = []
     for group in case.groups:
         if group.verdict in FAILURES:
@@ -285,7 +283,7 @@ def _changes(
     before: list[_Keyed], after: list[_Keyed], old: CaseResult, new: CaseResult,
     loose: tuple[str, ...],
 ) -> Iterator[FailureChange]:  # fmt: skip
-    """Compare the failures of a case: the same ones, then those by the same row, then the rest."""
+    """Compare the failures of a case: equal keys first, then equal rows, then the rest."""
     name, exactly = new.case.id, new.case.spec not in loose
     for a, b in [*_pairs(before, after, same_row=False), *_pairs(before, after, same_row=True)]:
         if a[0] != b[0] or (exactly and _symptom(a[1]) != _symptom(b[1])):
@@ -293,7 +291,7 @@ def _changes(
     for _, gone in before:
         if _asked(gone, new, old.checked if exactly else 1):
             yield FailureChange(change="fixed", case=name, before=gone)
-        elif after:  # it hides behind what fails now
+        elif after:  # another failure may hide it
             yield FailureChange(change="changed", case=name, before=gone, after=after.pop(0)[1])
         else:
             yield FailureChange(change="not asked", case=name, before=gone)
@@ -303,7 +301,6 @@ def _changes(
 def _pairs(
     before: list[_Keyed], after: list[_Keyed], *, same_row: bool
 ) -> Iterator[tuple[_Keyed, _Keyed]]:
-    """Take out of both lists, pair by pair, what is the same failure, or breaks the same row."""
     for a in list(before):
         same = (b for b in after if (_row(a[1]) == _row(b[1]) if same_row else a[0] == b[0]))
         if b := next(same, None):
@@ -317,12 +314,11 @@ def _row(failure: Failure) -> tuple[str, str]:
 
 
 def _symptom(failure: Failure) -> tuple[int, str]:
-    """Return which inputs fail and with which answers."""
     return failure.count, failure.digest
 
 
 def _asked(failure: Failure, new: CaseResult, checked: int) -> bool:
-    """Return whether a failure that is gone was looked for: a case that dies early hides others."""
+    """Return whether the inputs of a gone failure were tested again."""
     rows = {(g.decision.rule, g.decision.row) for g in new.groups}
     return _row(failure) in rows or new.checked >= max(checked, 1)
 
@@ -333,7 +329,7 @@ def _turned(old: CaseResult, new: CaseResult) -> bool:
 
 
 def _free(old: CaseResult, new: CaseResult) -> bool:
-    """Return whether answers differ where several are allowed."""
+    """Return whether answers differ among those allowed."""
     return old.verdict == new.verdict and _allowed(old.groups) != _allowed(new.groups)
 
 

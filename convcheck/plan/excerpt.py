@@ -1,4 +1,4 @@
-"""An excerpt of a run's result: of some cases, of one finding, or of one cause."""
+"""Reduce a run's result to some cases, one finding or one cause."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from convcheck.wording import meant
 
 
 def excerpt_of(result: RunResult, catalog: Catalog, selection: Selection) -> RunResult:
-    """Return a run with the selected cases alone. Raises UsageError where it has none of them."""
+    """Return the run with the selected cases alone. Raises UsageError if there are none."""
     specs = {spec.id for spec in select_specs(catalog, selection.specs)} if selection.specs else ()
     asked = [one.case for one in result.cases if not specs or one.case.spec in specs]
     if not asked:
@@ -43,9 +43,9 @@ def _whole(result: RunResult) -> WholeRun:
 
 
 def of_finding(result: RunResult, named: str) -> RunResult:
-    """Return a run with the failures of one finding alone, given its id, or the first digits of it.
+    """Return the run with the failures of one finding, by its id or the first digits of it.
 
-    Raises UsageError for the id of none or of several.
+    Raises UsageError unless exactly one finding matches.
     """
     ids = {one for case in result.cases for one in _ids(case)}
     found = sorted(one for one in ids if named and one.startswith(named.lower()))
@@ -63,19 +63,19 @@ def _ids(case: CaseResult) -> set[str]:
 
 
 def _only(case: CaseResult, finding: str) -> CaseResult:
-    """Return the result of a case with what is of a finding alone, without what explains it."""
+    """Return the result of a case with one finding alone, without its diagnosis."""
     groups = tuple(group for group in case.groups if finding_of(group, case.case) == finding)
-    if not groups:  # it fails as a whole
+    if not groups:  # the case failed as a whole
         return replace(case, groups=(), diagnosis=None)
-    message = "" if fails_whole(case) else case.message  # it has its own finding
+    message = "" if fails_whole(case) else case.message  # which is another finding
     verdict = case_verdict(groups)
     return replace(case, groups=groups, verdict=verdict, message=message, diagnosis=None)
 
 
 def of_cause(result: RunResult, named: str) -> RunResult:
-    """Return a run with the cases alone in which a cause is at work, alone or with another one.
+    """Return the run with the cases that a cause explains, alone or with another cause.
 
-    Raises as `explanations_of` does.
+    Raises UsageError for an unknown cause.
     """
     ids = {case.case.id for one in explanations_of(result, named) for case in one.cases}
     cases = tuple(one for one in result.cases if one.case.id in ids)
@@ -83,10 +83,11 @@ def of_cause(result: RunResult, named: str) -> RunResult:
 
 
 def explanations_of(result: RunResult, named: str) -> list[Explanation]:
-    """Return the explanations that a cause has a part in, given its letter in the report or its
-    name in the catalogue, or those of two together, A+C: that of the cause alone first.
+    """Return the explanations that contain a cause, the shortest first.
 
-    Raises UsageError where there is none. What no input tells from a cause is that one.
+    `named` is a letter in the report or a name in the catalogue, or several joined, such as A+C. A
+    cause also matches the explanations that no input distinguishes from it. Raises UsageError if
+    nothing matches.
     """
     diagnosis = gathered(result.cases, result.causes)
     told = list(with_letters(diagnosis.explanations, result.whole.letters if result.whole else {}))
@@ -112,9 +113,7 @@ def _names(causes: Sequence[CauseInWords]) -> set[str]:
 
 
 def shown_example(result: RunResult, named: str) -> tuple[Case, Example | CallExample]:
-    """Return the first example of a finding, and its case. Raises UsageError, also where there is
-    none.
-    """
+    """Return the case and the first example of a finding. Raises UsageError if it has none."""
     for one in of_finding(result, named).cases:
         for group in one.groups:
             if group.examples:

@@ -1,4 +1,4 @@
-"""Shards of a run put together: the result is that of the run in one piece."""
+"""Merge the shards of a run. The result equals that of the whole run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from convcheck.plan.deal import hand_of, plan_digest, put_together
 from convcheck.plan.units import Rules, joined, result_of, unit_ids
 from convcheck.records import replace
 
-Named = Sequence[tuple[str, RunResult]]  # shards, each with its file's name
-# What the shards of one run have in common, and how it is said.
+Named = Sequence[tuple[str, RunResult]]  # (file name, shard)
+# Properties that all shards of one run share, by name.
 _COMMON: tuple[tuple[str, Callable[[RunResult], object]], ...] = (
     ("number of shards", lambda r: _shard_of(r).of),
     ("plan", lambda r: _shard_of(r).plan),
@@ -27,10 +27,9 @@ _HINT = "merge the shards of one run: same selection, specs, tier and backend"
 
 
 def merge_shards(parts: Named, rules: Rules) -> RunResult:
-    """Merge the shards of a run; `rules` are those of their cases.
+    """Merge the shards of a run. Known failures apply to the merged run, not to shards.
 
-    They were held against no list of known failures: that is for the whole. Raises UsageError
-    unless every shard is there once, whole, and of the same run.
+    Raises UsageError unless every shard is there once, complete, and from the same run.
     """
     for name, result in parts:
         if result.shard is None:
@@ -65,7 +64,7 @@ def merge_shards(parts: Named, rules: Rules) -> RunResult:
 
 
 def _in_plan_order(shards: Sequence[RunResult]) -> list[Part] | None:
-    """Put the parts of every case together; None where some are missing."""
+    """Merge the parts of every case, or return None if some are missing."""
     dealt = [[part for part in _parts(shard) for _ in range(part.units)] for shard in shards]
     plan = _shard_of(shards[0]).plan
 
@@ -93,7 +92,7 @@ def _parts(shard: RunResult) -> list[Part]:
 
 
 def _check_alike(parts: Named) -> None:
-    """Raise UsageError unless shards are of one run, made with the same options."""
+    """Raise UsageError unless the shards are from one run with the same options."""
     (first, one), *others = parts
     mine = dict(_shard_of(one).options)
     for name, other in others:
@@ -112,7 +111,6 @@ def _given(option: str, options: dict[str, str]) -> str:
 
 
 def _in_order(parts: Named) -> list[RunResult]:
-    """Return shards by their numbers. Raises UsageError unless every one is there, and once."""
     of = _shard_of(parts[0][1]).of
     found: dict[int, tuple[str, RunResult]] = {}
     for name, one in parts:
@@ -129,12 +127,11 @@ def _in_order(parts: Named) -> list[RunResult]:
 
 
 def _shard_of(result: RunResult) -> Shard:
-    """Return which shard something is that is one."""
     assert result.shard is not None  # noqa: S101
     return result.shard
 
 
 def _machines(shards: Sequence[RunResult]) -> list[str]:
-    """Say if the shards ran on different machines: then answers may differ for that."""
+    """Return a note if the shards ran in different environments, which may change answers."""
     found = {str(shard.environment) for shard in shards}
     return [f"the shards ran in {len(found)} different environments"] if len(found) > 1 else []

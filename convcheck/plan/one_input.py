@@ -1,4 +1,4 @@
-"""One input put to a backend, in a process of its own like every other."""
+"""Test one input on a backend in a worker."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from convcheck.vectors.model import CallSet, Vectors
 
 @dataclass(frozen=True)
 class Single:
-    """A corpus of one case's vectors, and of the same inputs of other cases: those of its spec, or
-    of calls a single one, which is asked before.
+    """A corpus of one case's vectors, with the same inputs for other cases.
+
+    The other cases are those of `spec`, or `before` for calls.
     """
 
     one: Vectors
@@ -37,7 +38,7 @@ class Single:
 
     @property
     def cases(self) -> list[Case]:
-        """The case among those that differ from it in attribute values only, in a run's order."""
+        """The case and those that differ only in attribute values, in a run's order."""
         case, spec = self.one.case, self.spec
         if spec is None or isinstance(self.one, CallSet):
             return [*filter(None, [self.before]), case]
@@ -46,7 +47,7 @@ class Single:
         return alike if case in alike else [case]
 
     def result(self, done: Execution) -> CaseResult:
-        """Return the result of the case itself. Raises KeyboardInterrupt where there is none."""
+        """Return the result of the case itself. Raises KeyboardInterrupt if there is none."""
         for result in done.results:
             if result.case == self.one.case and not done.interrupted:
                 return result
@@ -56,10 +57,9 @@ class Single:
 def ask_one_input(
     address: str, vectors: Vectors, timeout: float, catalog: Catalog
 ) -> tuple[BackendInfo, CaseResult]:
-    """Put one input to a backend, with other attribute values, too. Every group of the result has
-    an example with the answer.
+    """Test one input on a backend, also with other attribute values.
 
-    Raises UnavailableError or UsageError where the backend cannot be opened, and
+    Every group of the result has an example. Raises UnavailableError, UsageError or
     KeyboardInterrupt.
     """
     corpus = Single(vectors, catalog.specs[vectors.case.spec])

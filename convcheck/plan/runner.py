@@ -1,8 +1,6 @@
-"""The one way to have units of a plan done: a generator of what comes of them.
+"""Run the units of a plan, and yield their results.
 
-Every command that asks a backend anything uses it: `run`, `survey` and `baseline` gather the parts,
-`explain` and `repro` take the results of cases as they are. Where results are kept for a run that
-is killed, the log is handed in.
+`run`, `survey` and `baseline` collect parts; `explain` and `repro` take results of cases.
 """
 
 from __future__ import annotations
@@ -29,35 +27,32 @@ from convcheck.streams import say
 
 @dataclass(frozen=True)
 class Workers:
-    """Who does the work."""
+    """The processes that do the work."""
 
-    #: worker processes on this machine; None for one a core
+    #: worker processes on this machine; None: one per core
     count: int | None = None
-    #: the address of a Dask cluster, whose workers do it instead; None for this machine
+    #: the address of a Dask cluster; None: this machine
     executor: str | None = None
 
 
 @dataclass(frozen=True)
 class Done:
-    """A unit that was done, and what came of it."""
+    """A finished unit and its result."""
 
     unit: Unit
     part: Part
-    #: whether it was done by an earlier run, as the journal has it
+    #: whether the journal already had it
     before: bool = False
-    #: how long it took, in seconds
     seconds: float = 0.0
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A backend's turn, of several: its run, or why it could not be started."""
+    """The run of one of several backends, or why the backend could not start."""
 
-    #: As addressed on the command line.
     address: str
-    #: None where it could not be started.
     run: RunResult | None
-    #: Why; '' where it was.
+    #: The reason if the backend could not be started.
     error: str = ""
 
 
@@ -65,24 +60,24 @@ Event = BackendInfo | Done | Restarts
 
 
 class ResultStore(Protocol):
-    """Where results are kept as they come, and the units that an earlier run has done."""
+    """A store for results, with those of an earlier run."""
 
     @property
     def backend(self) -> BackendInfo | None:
-        """How the backend names itself, None where it was not opened yet."""
+        """The backend's name and version, if it was opened."""
         ...
 
     @property
     def done(self) -> Mapping[str, Part]:
-        """What is done already, by the id of the unit."""
+        """The finished parts, by unit id."""
         ...
 
     def name(self, backend: BackendInfo) -> None:
-        """Keep how the backend names itself. Raises UsageError if it is another one."""
+        """Store the backend's name and version. Raises UsageError if they changed."""
         ...
 
     def add(self, unit: Unit, part: Part) -> None:
-        """Keep what came of a unit."""
+        """Store the result of a unit."""
         ...
 
 
@@ -98,11 +93,10 @@ def run(
     journal: ResultStore | None = None,
     say: Callable[[str], None] = to_stderr,
 ) -> Generator[Event, None, None]:
-    """Have the units of a plan done; yield each as it is done, how the backend names itself, and
-    the number of workers that died so far whenever it grows.
+    """Run the units of a plan. Yields each result, the backend's name, and restarts as they grow.
 
-    What the journal has comes first, and is not asked again. `say` is told what a backend
-    prepares. Closing the generator ends the workers. Raises UnavailableError or UsageError where
+    Results in the journal come first and are not tested again. `say` reports a backend's one-time
+    preparation. Closing the generator ends the workers. Raises UnavailableError or UsageError if
     the backend cannot be opened.
     """
     done = journal.done if journal else {}
@@ -125,7 +119,6 @@ def run(
 def _reports(
     setup: Setup, plan: Sequence[Unit], workers: Workers, say: Callable[[str], None]
 ) -> Generator[Report, None, None]:
-    """Choose who does the jobs. What is wrong in this environment is an error here, once."""
     jobs = [
         Job(n, unit.case, span=unit.span, main=unit.main, later=unit.later)
         for n, unit in enumerate(plan)
@@ -141,19 +134,17 @@ def _reports(
 
 @dataclass(frozen=True)
 class Execution:
-    """Results of cases in the order of the plan; of an interrupted run, those that there are."""
+    """Results of cases in plan order, incomplete if the run was interrupted."""
 
-    #: A result a case.
     results: tuple[CaseResult, ...]
-    #: Who answered.
     backend: BackendInfo
     interrupted: bool = False
-    #: How many workers died and were replaced.
+    #: The number of workers that died.
     restarts: int = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What there is to say of it."""
+        """Remarks for the report."""
         return remarks(self.restarts, self.results)
 
 
@@ -171,8 +162,9 @@ def execute(
     catalog: Catalog | None = None,
     causes: tuple[CauseFile, ...] = (),
 ) -> Execution:
-    """Ask every case, by its vectors, and return the results. Call `on_result` with each as it
-    comes. Large calls, and many, are made if `thorough`. Raises as `run`.
+    """Test every case with its vectors. Calls `on_result` with each result.
+
+    With `thorough`, also makes large and many calls. Raises like `run`.
     """
     setup = Setup(address, corpus, judge, timeout, False, catalog, causes)
     plan = [Unit(case, later=() if thorough else None) for case in cases]

@@ -1,4 +1,4 @@
-"""Which cases a run asks: selection by patterns, each of which has to match something."""
+"""Select cases by patterns. Each pattern has to match something."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 def select(catalog: Catalog, selection: Selection, tier: Tier = "edge") -> list[Case]:
-    """Return the selected cases in order; in the exhaustive tier also whole calls as conversions of
-    their first input. Raises UsageError for a pattern that matches nothing.
+    """Return the selected cases in order. Raises UsageError if a pattern matches nothing.
+
+    The exhaustive tier also has whole calls as conversions of their first input.
     """
     every = cases_of_tier if tier == "exhaustive" else cases
     found = [case for spec in select_specs(catalog, selection.specs) for case in every(spec)]
@@ -37,9 +38,7 @@ def cases_of_tier(spec: Spec) -> Iterator[Case]:
 
 
 def select_of(catalog: Catalog, found: list[Case], selection: Selection) -> list[Case]:
-    """Return those of some cases of the selected specs that are selected, in order. Raises
-    UsageError for a pattern that matches none.
-    """
+    """Return the selected cases in order. Raises UsageError if a pattern matches nothing."""
     sources, targets = (_types(catalog, words) for words in (selection.sources, selection.targets))
     tests: list[tuple[str, str, Callable[[Case], bool]]] = []
     tests += [("--from", w, _has_source(names)) for w, names in sources.items()]
@@ -59,7 +58,7 @@ def select_of(catalog: Catalog, found: list[Case], selection: Selection) -> list
 
 
 def select_specs(catalog: Catalog, patterns: Sequence[str]) -> list[Spec]:
-    """Return the specs that match any of the globs, all without one. Raises UsageError."""
+    """Return the specs that match any glob; all without globs. Raises UsageError."""
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in catalog.specs):
             hint = meant(pattern, catalog.specs, "`convcheck show specs`")
@@ -69,9 +68,7 @@ def select_specs(catalog: Catalog, patterns: Sequence[str]) -> list[Spec]:
 
 
 def type_names(catalog: Catalog, words: Iterable[str]) -> frozenset[str]:
-    """Return the names of the types that names of types and families stand for. Raises UsageError
-    for an unknown one.
-    """
+    """Return the types in these types and families. Raises UsageError for an unknown name."""
     return frozenset[str]().union(*_types(catalog, words).values())
 
 
@@ -98,7 +95,7 @@ def _is_like(found: Sequence[Case], pattern: str) -> Callable[[Case], bool]:
     def is_like(case: Case, glob: str = pattern) -> bool:
         return fnmatchcase(case.id, glob) or fnmatchcase(case.name, glob)
 
-    # what names no case may be the first part of some
+    # otherwise, it may be a prefix
     return is_like if any(map(is_like, found)) else lambda case: is_like(case, f"{pattern}/*")
 
 
@@ -114,12 +111,10 @@ def _has_value(catalog: Catalog, found: Sequence[Case], word: str) -> Callable[[
 
 
 def _values(case: Case) -> dict[str, Value]:
-    """Return the values of a case's attributes and of its inputs that are fixed."""
     return {**dict(case.attributes), **dict(case.fixed)}
 
 
 def _where(case: Case, where: Sequence[str]) -> bool:
-    """Return whether, for every attribute named, one of the values named for it is the case's."""
     wanted: dict[str, set[str]] = {}
     for word in where:
         name, _, value = word.partition("=")

@@ -1,5 +1,6 @@
-"""What a command line selects, in its own words. It imports nothing, so that a run can have workers
-started before anything is read.
+"""The selection of cases on a command line.
+
+Imports nothing, so that a run can start workers first.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Selection:
-    """Patterns: spec globs, source and target types or families, NAME=VALUE, case globs.
+    """Patterns for cases. An empty tuple selects everything.
 
-    An empty tuple selects everything; within one kind any may match, all kinds have to.
+    A case has to match one pattern of each kind.
     """
 
     #: Globs of spec ids.
     specs: tuple[str, ...] = ()
-    #: Names of input types, or of families of types.
+    #: Input types or families.
     sources: tuple[str, ...] = ()
-    #: Names of output types, or of families of types.
+    #: Output types or families.
     targets: tuple[str, ...] = ()
     #: NAME=VALUE of an attribute.
     where: tuple[str, ...] = ()

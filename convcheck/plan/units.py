@@ -1,7 +1,6 @@
-"""Units of a plan, and their results put together to results of cases.
+"""Split cases into units of work, and merge the results.
 
-A unit is a case, or a part of one: of a case whose source is swept, its vectors in every
-placement, and each of its spans.
+A unit is a case with its vectors, or one of its spans of codes.
 """
 
 from __future__ import annotations
@@ -26,28 +25,27 @@ Rules = Callable[[Case], tuple[Program, Decision]]
 
 @dataclass(frozen=True)
 class Unit:
-    """A case by its vectors, or a span of it; and how many codes the case's spans have, or how
-    many samples, where it is `sampled`.
+    """A case with its vectors, or a span of it.
+
+    `codes` counts the codes of the case's spans, or its samples if `sampled`.
     """
 
     case: Case
     span: Span | None = None
     codes: int = 0
     sampled: bool = False
-    #: Later versions of the operator that the run asks the same, in whichever shard; the latest
-    #: first. None where the case is not asked in large calls, nor in many.
+    #: Later versions of the operator in this run, in any shard, latest first. None: the case gets
+    #: no large or many calls.
     later: tuple[Case, ...] | None = None
 
     @property
     def id(self) -> str:
-        """Return the id of the unit."""
+        """The id of the unit."""
         return _name(self.case, self.span.first if self.span else None)
 
     @property
     def main(self) -> str | None:
-        """Say under which placement a tally has what all placements of the vectors share; None
-        where there are no spans to put it together with.
-        """
+        """The placement under which vectors are tallied, if the case has spans."""
         if not self.codes:
             return None
         return "" if self.sampled else MAIN
@@ -75,9 +73,7 @@ def units(cases: Iterable[Case], spans: Callable[[Case], Sequence[Span]]) -> lis
 
 
 def later_versions(cases: Iterable[Case]) -> dict[str, tuple[Case, ...]]:
-    """Return, by the id of a case, those of later versions of its operator that ask the same, the
-    latest first.
-    """
+    """Return the cases of later versions with the same vectors, by case id, latest first."""
     alike: dict[tuple[str, str], list[Case]] = {}
     cases = list(cases)
     numbers = {name: version_key(op_and_version(name)[1]) for name in {c.spec for c in cases}}
@@ -91,7 +87,7 @@ def later_versions(cases: Iterable[Case]) -> dict[str, tuple[Case, ...]]:
 
 
 def joined(parts: Sequence[Part]) -> Part:
-    """Put parts of a case together, in any order."""
+    """Merge parts of a case, in any order."""
     tallies = [part.tally for part in parts if part.tally is not None]
     lost = [part.lost for part in parts if part.lost is not None]
     return replace(
@@ -104,7 +100,7 @@ def joined(parts: Sequence[Part]) -> Part:
 
 
 def part_of(unit: Unit, found: CaseResult | Tally) -> Part:
-    """Return a part of what was found of a unit: a tally of a whole case is finished here."""
+    """Return the part for a unit's result. A tally of a whole case is finished here."""
     if isinstance(found, Tally):
         if found.whole is None:
             return Part(unit.case, unit.codes, unit.sampled, tally=found)
@@ -135,12 +131,12 @@ def _coverage(part: Part, tally: Tally) -> Coverage:
 
 
 def _missing(part: Part, tally: Tally) -> int:
-    """Count the inputs of spans of which nothing came, not even that they were declined."""
+    """Return the number of span inputs that are unaccounted for."""
     return part.codes - (sum(tally.asked.values()) - tally.vectors) - tally.declined
 
 
 def _unaccounted(part: Part, tally: Tally, result: CaseResult) -> str:
-    """Say if the numbers of a whole case do not add up, and no failure says why."""
+    """Return a message if the counts of a complete case do not add up."""
     missing = _missing(part, tally)
     if not part.complete or not missing or result.verdict in FAILURES:
         return ""
@@ -149,7 +145,7 @@ def _unaccounted(part: Part, tally: Tally, result: CaseResult) -> str:
 
 
 def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
-    """What is declined of a case that is answered elsewhere is refused, and nobody's to refuse."""
+    """Return a refusal if only some inputs of the case were declined."""
     accepted = is_accepted(part.case) or (part.vectors and part.vectors.verdict != "unsupported")
     if accepted or not (tally.declined or part.vectors):
         return ()
@@ -159,7 +155,7 @@ def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
 
 
 class Gathering:
-    """The parts of cases as they come, of a run gated at a level."""
+    """Collects the parts of cases, in a run gated at a level."""
 
     def __init__(self, plan: Sequence[Unit], rules: Rules, level: Level = "disputed") -> None:
         self._rules, self._level = rules, level
@@ -179,7 +175,7 @@ class Gathering:
 
     @property
     def failing(self) -> int:
-        """Count the cases in which a failure was found that fails the run."""
+        """The number of cases that fail the run."""
         return len(self._failing)
 
     def results(self) -> tuple[CaseResult, ...]:
@@ -187,9 +183,7 @@ class Gathering:
         return tuple(result_of(part, self._rules) for part in self._known())
 
     def parts(self, shard: bool) -> tuple[Part, ...]:
-        """Return, in order, what there is of cases that have not all of theirs; of a shard, of all
-        that have spans.
-        """
+        """Return the parts of incomplete cases, and in a shard of all cases with spans."""
         return tuple(p for p in self._known() if not p.complete or (shard and p.codes))
 
     def _known(self) -> list[Part]:
