@@ -1,1 +1,1 @@
-"""What backends do where a standard leaves it free, told as laws."""
+"""Describe, as laws, how backends behave if a standard leaves the result open."""

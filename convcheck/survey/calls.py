@@ -1,4 +1,4 @@
-"""The survey of an operator whose question is a whole call."""
+"""Survey an operator on whole calls."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from convcheck.survey.model import (
 )
 from convcheck.vectors.model import CallSet
 
-_SHOWN = 4  # elements of a tensor that are kept of an example
-_SAMPLE = 64  # calls that are kept of a row
-_MOST = 3  # readings that together may tell what a backend does
+_SHOWN = 4  # elements kept of a tensor in an example
+_SAMPLE = 64  # calls kept of a row
+_MOST = 3  # readings that are combined to describe a backend
 BETWEEN = "between the readings"
-OTHERS = "other calls"  # of a row of which some calls match no reading
+OTHERS = "other calls"  # the calls that match a reading, if others match none
 
 
 def surveyed_calls(calls: CallSet, answers: CallAnswers) -> Iterator[Surveyed]:
-    """Say what was answered in each undefined and disputed row of a case."""
+    """Yield the answers in each undefined and disputed row of a case."""
     if answers.declined is not None and not cannot_be_put(answers.declined):
         state = np.full(len(calls), REFUSED, np.uint8)
         said = dict.fromkeys(range(len(calls)), answers.declined.message)
@@ -72,9 +72,9 @@ def _row(calls: CallSet, answers: CallAnswers, decision: Decision, index: list[i
 
 
 def _readings(calls: CallSet, answers: CallAnswers, index: list[int]) -> tuple[Fits, list[int]]:
-    """Return the readings that fit all calls; else the fewest that do together.
+    """Return the readings that fit all calls, or the fewest that fit together.
 
-    Where some calls match no reading, these calls, and the readings of the others.
+    If some calls match no reading, also return these calls.
     """
     matched = {i: _matched(calls, answers, i) for i in index}
     odd = [i for i, names in matched.items() if not names]
@@ -87,19 +87,18 @@ def _readings(calls: CallSet, answers: CallAnswers, index: list[int]) -> tuple[F
 
 
 def _matched(calls: CallSet, answers: CallAnswers, i: int) -> Laws:
-    """Return the readings that a call's answer matches; `every reading` comes first if it does."""
+    """Return the readings that an answer matches, `every reading` first."""
     expected, got = calls.expected[i], answers.got[i]
     assert got is not None  # noqa: S101
     names = tuple(r.name for r in expected.readings if difference(r, got) is None)
     if len(names) == len(expected.readings):
-        # readings with one outcome stand under one name, so all may be meant by it
+        # readings with one outcome are merged, so list all names
         every = calls.decisions[expected.row].readings
         return (EVERY_READING, *dict.fromkeys((*names, *every)))
     return names or ((BETWEEN,) if is_between(expected, got) else ())
 
 
 def _cover(fitting: Mapping[int, Laws]) -> str:
-    """Name a few readings of which each call matches one."""
     left = dict(fitting)
     names: list[str] = []
     while left and len(names) < _MOST:
@@ -110,7 +109,6 @@ def _cover(fitting: Mapping[int, Laws]) -> str:
 
 
 def _laws(calls: CallSet, answers: CallAnswers, index: list[int]) -> tuple[Fits, list[int]]:
-    """Return the laws that fit all answers of an undefined row."""
     laws = tuple(
         name for name, law in CALL_LAWS.items()
         if all(law(calls, i, got) for i in index if (got := answers.got[i]) is not None)
@@ -119,7 +117,6 @@ def _laws(calls: CallSet, answers: CallAnswers, index: list[int]) -> tuple[Fits,
 
 
 def _formats(calls: CallSet, i: int) -> dict[str, Format]:
-    """Return the formats of the types that may be in a call's answer, by name."""
     types = {t.name: t.format for t in (*calls.case.inputs, *calls.case.outputs)}
     due = (due for reading in calls.expected[i].readings for due in reading.outputs)
     return types | {d.dtype.name: d.dtype.format for d in due}
@@ -128,7 +125,7 @@ def _formats(calls: CallSet, i: int) -> dict[str, Format]:
 def _elements(
     test: Callable[[Format | None, Bits], bool],
 ) -> Callable[[CallSet, int, Returned], bool]:
-    """Make a law of a test that the elements of every output have to pass; some there must be."""
+    """Make a law of a test on the elements of every output. Empty answers fail it."""
 
     def law(calls: CallSet, i: int, got: Returned) -> bool:
         if isinstance(got, Oversized) or not any(array.size for array in got.arrays):
@@ -168,7 +165,7 @@ def _spread(index: list[int], most: int) -> list[int]:
 
 
 def _digest(calls: CallSet, answers: CallAnswers, index: Sequence[int]) -> str:
-    """Hash states and answers in the calls' order, every NaN being the same."""
+    """Hash states and answers in the calls' order. All NaNs are equal."""
     state = hashlib.blake2b(digest_size=16)
     for i in index:
         got = answers.got[i] if answers.state[i] == ANSWERED else None

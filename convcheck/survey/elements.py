@@ -1,4 +1,4 @@
-"""The survey of an operator that works element by element."""
+"""Survey an elementwise operator."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from convcheck.survey.model import (
 from convcheck.vectors.model import VectorSet
 
 Index = NDArray[np.intp]
-Told = tuple[Fits, Mask]  # the laws, and the answers that have none
+Told = tuple[Fits, Mask]  # laws, and the mask of answers without any
 _KINDS = (("finite", FINITE), ("infinite", INFINITY), ("NaN", NAN))
 _SAMPLE = 4096  # answers kept of a row
 
 
 @dataclass(frozen=True)
 class Known:
-    """What answers are told by."""
+    """The catalogue and causes that describe answers."""
 
     catalog: Catalog
-    #: What the laws are of which undefined answers are told.
+    #: The causes whose sentences are the laws.
     causes: Sequence[Cause]
 
     def of(self, trial: Trial) -> Told:
@@ -49,7 +49,7 @@ class Known:
 
 
 def surveyed_elements(known: Known, vectors: VectorSet, answers: Answers) -> Iterator[Surveyed]:
-    """Say what was answered in each undefined and disputed row of a case."""
+    """Yield the answers in each undefined and disputed row of a case."""
     if answers.declined is not None and not cannot_be_put(answers.declined):
         answers = _refused(vectors, answers, answers.declined.message)
     for number, decision in enumerate(vectors.expected.decisions):
@@ -64,7 +64,6 @@ def surveyed_elements(known: Known, vectors: VectorSet, answers: Answers) -> Ite
 
 
 def _refused(vectors: VectorSet, answers: Answers, message: str) -> Answers:
-    """Take a model that was turned down as a refusal of every input."""
     state = np.full(len(vectors), REFUSED, np.uint8)
     said = dict.fromkeys(range(len(vectors)), message)
     return replace(answers, state=state, messages=said, declined=None)
@@ -100,15 +99,15 @@ def _row(
 
 
 def _said(answers: Answers, silent: Index) -> str:
-    """Return the runtime's words for the first input without an answer, or what was malformed."""
     words = (answers.messages[i] for i in silent.tolist() if i in answers.messages)
     faults = (f"{fault.kind}: {fault.message}" for fault in answers.faults)
     return next(words, "") or (next(faults, "") if len(silent) else "")
 
 
 def _laws(trial: Trial, tried: Sequence[Tried]) -> Told:
-    """Return the causes that give all answers to undefined inputs; where none does, those that
-    give all to each kind of input. And which answers have none.
+    """Return the causes that give all answers to undefined inputs, and the mask of the rest.
+
+    If none does, return those that give all answers to each kind of input.
     """
     kinds = trial.points.x.kind
     every = np.ones(len(kinds), bool)
@@ -124,14 +123,13 @@ def _laws(trial: Trial, tried: Sequence[Tried]) -> Told:
 
 
 def _fitting(tried: Sequence[Tried], mask: Mask) -> Laws:
-    """Return what the causes do that give all of some answers, the plainest first."""
     return tuple(cause.says for cause, given in tried if given[mask].all())
 
 
 def _readings(known: Known, trial: Trial, decision: Decision) -> Told:
     """Return the readings of a disputed row that fit all answers.
 
-    Where none does, the causes that do, and which answers the best reading leaves over.
+    If none fits, return causes that do, and the mask of answers that the best reading misses.
     """
     points, got = trial.points, trial.got
     readings = trial.readings[: len(decision.readings)]
@@ -152,7 +150,6 @@ def _elsewhere(answers: Answers, index: Index) -> int:
 
 
 def _digest(vectors: VectorSet, answers: Answers, index: Index) -> str:
-    """Hash states and answers in the inputs' order; two backends are asked the same inputs."""
     state = answers.state[index]
     got = with_one_nan(vectors.case.outputs[0].format, answers.got[index])
     words = repr((state.tolist(), got[state == ANSWERED].tolist()))
@@ -160,7 +157,6 @@ def _digest(vectors: VectorSet, answers: Answers, index: Index) -> str:
 
 
 def _sample(vectors: VectorSet, answers: Answers, index: Index, most: int) -> Answered:
-    """Keep elements, of many a spread with the first and the last."""
     if len(index) > most:
         index = index[np.linspace(0, len(index) - 1, most).astype(np.intp)]
     messages = {i: answers.messages[at] for i, at in enumerate(index.tolist())

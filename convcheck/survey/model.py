@@ -1,4 +1,4 @@
-"""What a survey keeps of a backend's answers in one case."""
+"""Words of a survey, and differences between its samples."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from convcheck.judge.result import Answered, CallExample, Sample
 
 OPEN = frozenset(("undefined", "disputed"))
 EVERY_READING = "every reading"
-SOME_READING = "one reading or another"  # of calls that no few readings explain together
-NO_READING = "no reading, but: "  # before a law that fits where no reading does
-EXAMPLES = 3  # answers kept that no law fits
+SOME_READING = "one reading or another"  # if a few readings do not explain all calls
+NO_READING = "no reading, but: "  # prefix of a law if no reading fits
+EXAMPLES = 3  # examples kept of answers without a law
 
 
 def unlike(samples: Sequence[Sample]) -> list[int]:
-    """Return the positions at which samples of the same inputs differ; first those all answered."""
+    """Return the positions of differing answers to the same inputs, fully answered ones first."""
     arrays = [s for s in samples if isinstance(s, Answered)]
     if len(arrays) < len(samples):
         lists = [cast(tuple[CallExample, ...], s) for s in samples]

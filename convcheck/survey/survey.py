@@ -1,7 +1,6 @@
-"""What a backend does where a standard leaves it free: in undefined and in disputed rows.
+"""Survey a backend in undefined and disputed rows.
 
-`survey` is a judge: it runs in the worker, next to the answers, and keeps of them what a parent
-needs to compare backends (`survey.view`).
+`survey` is a judge. It runs in the worker and keeps the data to compare backends (`survey.view`).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 
 def survey(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
-    """Say what was answered in a case's open rows. Nothing is held against it: no groups."""
+    """Return the answers in a case's open rows, without verdicts."""
     if isinstance(vectors, CallSet):
         rows = surveyed_calls(vectors, cast(CallAnswers, answers))
     else:
@@ -34,12 +33,12 @@ def survey(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> Ca
 
 @dataclass(frozen=True)
 class OpenRows:
-    """A corpus cut down to what undefined and disputed rows decide."""
+    """A corpus reduced to undefined and disputed rows."""
 
     corpus: VectorSource
 
     def vectors(self, case: Case) -> Vectors:
-        """Return a case's inputs in such rows, perhaps none."""
+        """Return a case's inputs in such rows, possibly none."""
         whole = self.corpus.vectors(case)
         return _calls(whole) if isinstance(whole, CallSet) else _elements(whole)
 

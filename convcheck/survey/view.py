@@ -1,4 +1,4 @@
-"""Surveys of several backends put together, and told with few laws."""
+"""Combine the surveys of several backends, and describe them with few laws."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.survey.model import unlike
 
-SOME = "some"  # the kind of input of a backend that answers not all of a row
+SOME = "some"  # the kind of input if a backend answers a row in part
 REFUSES, CRASHES, UNSUPPORTED, MALFORMED = "refuses", "crashes", "unsupported", "malformed answers"
-_MOST = 4  # laws of a kind of input that are tried in combination
+_MOST = 4  # laws per kind of input that are combined
 
-Told = tuple[tuple[str, str], ...]  # kinds of input ('' for all) with a law each, '' for none
+Told = tuple[tuple[str, str], ...]  # (kind of input or '' for all, law or '') pairs
 Telling = list[tuple[Told, list[Case]]]
-_Key = tuple[int, Case]  # a backend's number, and a case
+_Key = tuple[int, Case]  # (backend index, case)
 
 
 @dataclass(frozen=True)
 class AnswerDifference:
-    """A case that backends do not answer alike, with an input of which the survey shows it.
+    """A case with different answers from the backends, and an input that shows it.
 
-    `answers` has the answer of each backend, None where it was not asked; it is empty where the
-    answers differ outside the sample that was kept. `inputs` counts those in it.
+    `answers` has an entry per backend, None if it was not tested; empty if the difference is
+    outside the sample. `inputs` counts the differences in the sample.
     """
 
     case: Case
@@ -36,60 +36,60 @@ class AnswerDifference:
 
     @property
     def clear(self) -> tuple[bool, bool]:
-        """How well it shows that backends differ: by two answers, at least by a refusal."""
+        """Sort key: whether two backends answered, whether one did."""
         answered = [a for a in self.answers if a is not None and a.got is not None]
         return len(answered) > 1, bool(answered)
 
 
 @dataclass(frozen=True)
 class SurveyRow:
-    """A row of a spec: per case, what each backend did; None for one that was not asked."""
+    """A row of a spec with each backend's behaviour in each case."""
 
     decision: Decision
     cases: tuple[Case, ...]
-    #: A tuple a case, with an entry a backend.
+    #: A tuple per case, with an entry for each backend that was tested, else None.
     answers: tuple[tuple[Surveyed | None, ...], ...]
-    #: The cases that backends do not answer alike.
+    #: The cases with different answers.
     differences: tuple[AnswerDifference, ...]
 
     def of(self, backend: int) -> dict[Case, Surveyed]:
-        """Return what one backend did, by case."""
+        """Return one backend's results by case."""
         both = zip(self.cases, self.answers, strict=True)
         return {case: found for case, here in both if (found := here[backend]) is not None}
 
     @property
     def compared(self) -> int:
-        """Count the cases that at least two backends took."""
+        """The number of cases that at least two backends answered."""
         return sum(len([s for s in here if s is not None and s.digest]) > 1
                    for here in self.answers)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What several backends did, side by side."""
+    """The surveys of several backends, side by side."""
 
     columns: tuple[Turn, ...]
 
     @cached_property
     def rows(self) -> tuple[SurveyRow, ...]:
-        """The rows that at least one backend took."""
+        """The rows that at least one backend answered."""
         return collect([column.run.cases if column.run else () for column in self.columns])
 
     @property
     def runs(self) -> list[RunResult]:
-        """What was found of the backends that were started."""
+        """The runs of the backends that started."""
         return [column.run for column in self.columns if column.run]
 
     @property
     def notes(self) -> list[str]:
-        """What could not be surveyed, and what was generated anew."""
+        """Notes of the runs, and cases that could not be surveyed."""
         said = {note for run in self.runs for note in run.notes}
         lost = (unsurveyed(c.address, c.run.cases) for c in self.columns if c.run)
         return sorted(said.union(*lost))
 
     @property
     def interrupted(self) -> bool:
-        """Whether it was stopped, and has what was finished."""
+        """Whether a run was interrupted."""
         return any(run.interrupted for run in self.runs)
 
 
@@ -102,7 +102,6 @@ def _differences(found: Mapping[Case, Sequence[Surveyed | None]]) -> tuple[Answe
 
 
 def _difference(case: Case, here: Sequence[Surveyed | None]) -> AnswerDifference:
-    """Find the inputs of which answers differ; backends that took a case have the same sample."""
     samples = [s.sample if s is not None and s.digest else None for s in here]
     found = unlike([sample for sample in samples if sample is not None])
     shown = tuple(s[found[0]] if s is not None else None for s in samples) if found else ()
@@ -110,10 +109,10 @@ def _difference(case: Case, here: Sequence[Surveyed | None]) -> AnswerDifference
 
 
 def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[SurveyRow, ...]:
-    """Put the results of several backends together, a row of a spec after the other.
+    """Combine the results of several backends by row.
 
-    A row that several versions of an operator share is one. Rows that none of the backends took
-    are left out.
+    A row that several versions of an operator share counts once. Rows that no backend answered are
+    left out.
     """
     rows: dict[tuple[str, ...], dict[Case, list[Surveyed | None]]] = {}
     first: dict[tuple[str, ...], Decision] = {}
@@ -133,7 +132,7 @@ def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[SurveyRow, ...]:
 
 
 def unsurveyed(address: str, results: Sequence[CaseResult]) -> list[str]:
-    """Return a line for each case that came to nothing: a worker died, or an adapter raised."""
+    """Return a message for each case without a survey after a crash or an adapter's error."""
     lost = [r for r in results if r.verdict != "undefined"]
     return [f"{address}: {r.case.id} could not be surveyed, {r.verdict}: {r.message}" for r in lost]
 
@@ -143,10 +142,10 @@ def _took(found: Surveyed | None) -> bool:
 
 
 def tell(found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
-    """Tell for each of several backends what it did in each case, with few laws.
+    """Describe each backend's behaviour in its cases with few laws.
 
-    The law that fits most cases comes first, of equals the plainest; what no law fits comes last.
-    Backends that do the same are told in the same words, but where fewer laws tell one by itself.
+    The law that fits most cases comes first. Backends share descriptions, unless one needs fewer
+    laws by itself.
     """
     shared = _told({(b, case): one for b, cases in enumerate(found) for case, one in cases.items()})
     told = []
@@ -160,7 +159,7 @@ def tell(found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
 
 
 def _told(found: Mapping[_Key, Surveyed]) -> list[tuple[Told, list[_Key]]]:
-    """Take the law that fits most, then the one that fits most of the rest, to the end."""
+    """Cover all cases greedily with the laws that fit most."""
     left = {key: tellings(one) for key, one in found.items()}
     told: list[tuple[Told, list[_Key]]] = []
     while left:
@@ -175,7 +174,7 @@ def _told(found: Mapping[_Key, Surveyed]) -> list[tuple[Told, list[_Key]]]:
 
 
 def _rank(told: Told) -> int:
-    """Put laws first, then what has none, then what was not answered."""
+    """Rank laws first, then cases without a law, then cases without an answer."""
     laws = [law for _, law in told]
     if laws in ([UNSUPPORTED], [REFUSES]):
         return int(laws == [REFUSES])
@@ -183,7 +182,7 @@ def _rank(told: Told) -> int:
 
 
 def tellings(one: Surveyed) -> tuple[Told, ...]:
-    """Return every way to tell what a backend did in a case; the plainest first."""
+    """Return every description of a backend's behaviour in a case, the simplest first."""
     if one.unsupported:
         return ((("", UNSUPPORTED),),)
     if not one.asked:
