@@ -1,4 +1,4 @@
-"""Calls put to a backend in worker processes, with the answers brought back as they came."""
+"""Send calls to a backend in workers, and return the raw answers."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _FREE = ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))
 class AskedCase:
     """A case with a backend's answers."""
 
-    #: The backend, as addressed on the command line.
+    #: The backend's address on the command line.
     address: str
     spec: Spec
     vectors: Vectors
     backend: BackendInfo
     kept: CaseResult
-    #: Seconds that a call may take.
+    #: Seconds for a call.
     timeout: float
 
     @property
@@ -44,7 +44,7 @@ class AskedCase:
 
 
 def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> AskedCase:
-    """Put a case to a backend. Raises UsageError if it does not fail, and as `ask_whole`."""
+    """Test a case. Raises UsageError if it does not fail, and like `ask_whole`."""
     backend, kept = ask_whole(address, vectors, timeout, spec)
     found = AskedCase(address, spec, vectors, backend, kept, timeout)
     if kept.verdict == "error":
@@ -56,7 +56,7 @@ def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> Aske
 
 
 def does_not_fail(one: CaseResult, address: str) -> UsageError:
-    """Return the error of a case that shows no finding."""
+    """Return the error for a case without a finding."""
     said = f"{one.case.id} does not fail on {address}: {one.verdict}"
     if one.message:
         said += f" ({one.message})"
@@ -66,11 +66,10 @@ def does_not_fail(one: CaseResult, address: str) -> UsageError:
 def ask_whole(
     address: str, vectors: Vectors, timeout: float, spec: Spec | None = None
 ) -> tuple[BackendInfo, CaseResult]:
-    """Put a case's vectors to a backend, as a run does, and judge them as a run does; with a spec,
-    in a process that is asked those with other attribute values, too.
+    """Test and judge a case's vectors like a run.
 
-    Raises UnavailableError or UsageError if the backend cannot be opened, UsageError if
-    nothing can be said of its answers, and KeyboardInterrupt.
+    With a spec, the worker also tests the cases with other attribute values. Raises
+    UnavailableError, UsageError or KeyboardInterrupt.
     """
     return _asked(address, Single(vectors, spec), timeout, _keep)
 
@@ -78,10 +77,9 @@ def ask_whole(
 def ask_each(
     address: str, calls: Sequence[CallSet], timeout: float, before: Case | None = None
 ) -> list[CallAnswers]:
-    """Make calls of a case one after the other, in a worker of their own, and return the answer to
-    each, not judged. With `before`, the same calls of that case are made first.
+    """Make calls in order in one worker, and return the raw answers.
 
-    Raises as `ask_whole` does.
+    With `before`, the same calls of that case are made first. Raises like `ask_whole`.
     """
     first, every = calls[0], tuple(one.calls[0] for one in calls)
     free = replace(first, calls=every, expected=(_FREE,) * len(every), decisions=(first.form,),

@@ -1,4 +1,4 @@
-"""The witness of a call that shows a finding: asked now, or taken from a report."""
+"""Make the witness of a call that shows a finding, from new answers or from a report."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from convcheck.vectors.model import CallSet
 def of_call(
     backend: BackendInfo, one: CallSet, answers: CallAnswers, group: Group
 ) -> Witness | None:
-    """Return the witness of a set of one call; None if its answer does not show the group."""
+    """Return the witness of a single call, or None if its answer does not show the group."""
     shown, output, at = group, 0, 0
     [call], [got] = one.calls, answers.got
     if got is None and answers.state[0] not in (REFUSED, CRASHED):
-        if group.kind != "wrong type":  # it was malformed, or did not come
+        if group.kind != "wrong type":  # the answer was malformed or missing
             return None
     else:
         judged = judged_call(one, answers, 0)
@@ -65,7 +65,7 @@ def witness_of(
     group: Group,
     where: tuple[int, int] = (0, 0),
 ) -> Witness:
-    """Return the witness of a set of one call; `where` is the (output, element) that differs."""
+    """Return the witness of a single call. `where` is the (output, element) that differs."""
     [expected], [call], [got] = one.expected, one.calls, answers.got
     dues = [Due(r.name, _outputs(r, *where)) for r in expected.readings]
     return Witness(
@@ -80,11 +80,10 @@ def witness_of(
 def reported(
     spec: Spec, backend: BackendInfo, case: Case, group: Group, calls: Sequence[Call]
 ) -> Witness:
-    """Return the witness of a group's first example, without asking anything.
+    """Return the witness of a group's first example, without a backend.
 
-    `calls` are those that the case was asked, as far as they are known. The call is cut down to the
-    element that differs where its other inputs have one element, and the rules want of it what they
-    want of the call: an element alone meets another kernel than one of an axis.
+    `calls` are the known calls of the case. If all other inputs have one element and the rules
+    still expect the same, the call is reduced to the element that differs.
     """
     entire = of_recalled(backend, case, group, calls)
     if entire is None:
@@ -98,10 +97,10 @@ def reported(
 
 
 def with_readings(spec: Spec, witness: Witness) -> Witness:
-    """Add what the other readings of a call want, to a witness of a report, which has only one.
+    """Add the expected results under other readings to a report's witness, which has one.
 
-    As it is where the spec, or what it says of this call, is no longer what the report was of.
-    Raises UsageError where the part of the call that the report has is right under another.
+    The witness is unchanged if the spec no longer expects what the report says. Raises UsageError
+    if the answer is right under another reading.
     """
     expected, due = _due_of(spec, witness), witness.due[0]
     if expected is None or isinstance(due.outputs, str):
@@ -115,9 +114,7 @@ def with_readings(spec: Spec, witness: Witness) -> Witness:
 
 
 def _due_of(spec: Spec, witness: Witness) -> ExpectedCall | None:
-    """Return what is due of a report's call; None where it is not what the report says, or where
-    nothing but a word is.
-    """
+    """Return the expected results of a report's call, unless they have changed or are a pattern."""
     from convcheck.vectors.calls import expecting
 
     [due, *_], case = witness.due, witness.case
@@ -134,7 +131,6 @@ def _due_of(spec: Spec, witness: Witness) -> ExpectedCall | None:
 
 
 def _is_right(expected: ExpectedCall, got: tuple[Strip, ...] | None) -> bool:
-    """Return whether an answer that a report has all of is right under one of the readings."""
     if got is None or any(s.format is None or len(s.words) != prod(s.shape) for s in got):
         return False
     answer = Outputs(tuple(map(_tensor, got)), tuple(s.type for s in got))
@@ -173,7 +169,7 @@ def _returned(one: CallSet, got: Returned, output: int, at: int) -> tuple[Strip,
 
 
 def _bounds(expected: ExpectedCall, at: int) -> tuple[tuple[Strip, Strip], ...]:
-    """Return the least and the greatest elements of the readings, a pair for each shape."""
+    """Return the least and the greatest elements of the readings, a pair per shape."""
     exact = [r.outputs for r in expected.readings if r.pattern == EXACT]
     if not expected.between or any(len(outputs) != 1 for outputs in exact):
         return ()

@@ -1,8 +1,8 @@
-"""From a failing group to the smallest call that still shows it, by asking the backend again.
+"""Shrink a failing group to the smallest call that shows it, by testing the backend again.
 
-A case of elements is tried as calls too: the element alone, as [1] or as a scalar; else more and
-more of it, or of its neighbours, in the shapes of a run's placements. A whole call is cut down to
-the element that differs, or halved as long as it shows the finding.
+An element is tried alone, as [1] and as a scalar, then in growing tensors of copies or neighbours,
+in the shapes of a run's placements. A whole call is cut to the element that differs, or halved as
+long as it shows the finding.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ SIZES = (
     *range(2, 35), 48, 60, 64, 65, 96, 120, 128, 129, 256, 257, 512, 1024, 1025, 4096, 1 << 14,
     1 << 16, (1 << 16) + 1,
 )  # fmt: skip
-_BASES = 3  # of a group's calls, so many of the smallest are tried
+_BASES = 3  # smallest calls of a group that are tried
 Index = NDArray[np.intp]
 
 
 def smallest(found: AskedCase, group: Group) -> Witness:
-    """Find the smallest call that shows a group. Raises UsageError if none does."""
+    """Return the smallest call that shows a group. Raises UsageError if none does."""
     if isinstance(found.vectors, CallSet):
         witness = _of_calls(found, found.vectors, group)
     elif isinstance(found.vectors.case.outputs[0].format, Text):
@@ -71,9 +71,7 @@ def smallest(found: AskedCase, group: Group) -> Witness:
 def _showing(
     found: AskedCase, tries: Sequence[CallSet], group: Group, before: Case | None = None
 ) -> Iterator[tuple[int, Witness]]:
-    """Make calls in one worker, and yield the numbers and the witnesses of those that show a
-    group.
-    """
+    """Make calls in one worker, and yield index and witness of those that show a group."""
     every = ask_each(found.address, tries, found.timeout, before) if tries else ()
     for number, answers in enumerate(every):
         if witness := of_call(found.backend, tries[number], answers, group):
@@ -81,7 +79,7 @@ def _showing(
 
 
 def _alone(found: AskedCase, one: CallSet, group: Group) -> Witness | None:
-    """Return the witness of a call that shows a group on the first call of a fresh backend."""
+    """Return the witness of a call that shows a group on a fresh backend."""
     return next((witness for _, witness in _showing(found, [one], group)), None)
 
 
@@ -134,10 +132,10 @@ def call_at(vectors: VectorSet, index: Index) -> CallSet:
 
 
 def _needed(found: AskedCase, vectors: VectorSet, group: Group) -> list[int]:
-    """Return the element of a group's example, and others that rule out other readings of it.
+    """Return the element of a group's example, and elements that rule out other readings.
 
-    One reading has to hold for a case as a whole: an answer that is right under another than the
-    one that the rest is read by is wrong only beside an element that is not.
+    One reading has to hold for the whole case. An answer that is right under another reading is
+    wrong only together with an element that is not.
     """
     example = group.examples[0] if group.examples else None
     if not isinstance(example, Example):
@@ -169,7 +167,7 @@ def _against(vectors: VectorSet, answers: Answers, x: int) -> Iterator[int]:
 
 
 def _tries(vectors: VectorSet, elements: Index, group: Group) -> Iterator[Index]:
-    """Yield elements in shapes, the smallest first: copies of the element, and its neighbours."""
+    """Yield tensors of copies and of neighbours of the element, the smallest first."""
     placement = group.placement
     if placement == "empty" or not len(elements):
         yield np.zeros(0, np.intp)
@@ -195,7 +193,7 @@ def _allowed(vectors: VectorSet, shape: tuple[int, ...]) -> bool:
 
 
 def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | None:
-    """Ask elements with texts as answers, which are no call's codes, as a run does."""
+    """Test elements with text answers, which cannot be calls."""
     index = np.array(_needed(found, vectors, group), np.intp)
     kept = ask_whole(found.address, vectors.take(index), found.timeout)[1]
     answers, name = cast(Answers, kept.answers), vectors.case.outputs[0].name
@@ -211,8 +209,6 @@ def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | N
 
 
 def _of_calls(found: AskedCase, calls: CallSet, group: Group) -> Witness | None:
-    """Cut the smallest calls of a group down as far as they show it."""
-
     def tried(call: Call) -> Witness | None:
         one = _call(found, calls, call)
         return _alone(found, one, group) if one else None
@@ -230,7 +226,6 @@ def _of_calls(found: AskedCase, calls: CallSet, group: Group) -> Witness | None:
 
 
 def _call(found: AskedCase, calls: CallSet, call: Call) -> CallSet | None:
-    """Return a call as a set; None if the spec decides no call so small."""
     from convcheck.vectors.calls import expecting
 
     try:
@@ -240,7 +235,6 @@ def _call(found: AskedCase, calls: CallSet, call: Call) -> CallSet | None:
 
 
 def _members(calls: CallSet, answers: CallAnswers, group: Group) -> list[int]:
-    """Return the indices of the calls of a group, the smallest first."""
     found = []
     for i, call in enumerate(calls.calls):
         if answers.state[i] == NOT_ASKED:
@@ -255,7 +249,7 @@ def _members(calls: CallSet, answers: CallAnswers, group: Group) -> list[int]:
 
 
 def _halved(call: Call, tried: Callable[[Call], Witness | None]) -> Witness | None:
-    """Halve a call as long as it shows; None if it does not show itself."""
+    """Halve a call as long as it shows the group."""
     witness = tried(call)
     while witness:
         smaller = ((half, tried(half)) for half in _halves(call))
@@ -267,7 +261,7 @@ def _halved(call: Call, tried: Callable[[Call], Witness | None]) -> Witness | No
 
 
 def _one_element(call: Call, group: Group) -> Call | None:
-    """Return the call of the one element that differs, ranks as they are; None where it is that."""
+    """Return the call of the one element that differs."""
     if all(tensor.size <= 1 for tensor in call):
         return None
     example = group.examples[0] if group.examples else None
@@ -286,7 +280,7 @@ def _filled(tensor: Bits, one: object) -> Bits:
 
 
 def _halves(call: Call) -> Iterator[Call]:
-    """Return a call with half of one axis, counted from the right, in each tensor that has it."""
+    """Yield calls with half of one axis, counted from the right, in each tensor that has it."""
     for axis in range(1, max(tensor.ndim for tensor in call) + 1):
         sizes = {t.shape[-axis] for t in call if t.ndim >= axis}
         size = max(sizes, default=0)

@@ -1,4 +1,4 @@
-"""The smallest call that still shows a finding, as plain data."""
+"""The smallest call that shows a finding, as plain data."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import EXACT, PATTERNS
 from convcheck.semantics.expected_calls import Call
 
-SHOWN = 64  # elements of an output that is longer
-BEFORE = 3  # of them, those before the first that differs
+SHOWN = 64  # elements shown of a longer output
+BEFORE = 3  # elements shown before the first difference
 REFUSAL, ANYTHING = "<refused>", "<undefined>"
 
 
 @dataclass(frozen=True)
 class Due:
-    """What is right under one reading: outputs, or a pattern's word (REFUSAL, ANYTHING)."""
+    """The expected result under one reading: outputs, REFUSAL or ANYTHING."""
 
     reading: str
     outputs: tuple[Strip, ...] | str
@@ -45,13 +45,11 @@ class Due:
 
 @dataclass(frozen=True)
 class Witness:
-    """A finding on one call: the whole inputs, what is right (any of `due`), and what came back.
+    """A finding on one call: whole inputs, expected results (any of `due`), and the result.
 
-    `got` is None where nothing did (refused, crashed), or is not known; `message` says more.
-    `between` has pairs of the one output's least and greatest elements: of its shape, what lies
-    between them, widened by an ulp, is tolerated. `first`: it shows on the first call of a fresh
-    backend; else on call number `calls`, where that is known. `asked` tells an answer seen now
-    from one that a report has.
+    `got` is None if the result is missing or unknown. Results between a pair of `between`, widened
+    by an ulp, are tolerated. `first`: it shows on the first call of a fresh backend, otherwise on
+    call number `calls`. `asked`: the answer is new, not from a report.
     """
 
     backend: BackendInfo
@@ -65,14 +63,14 @@ class Witness:
     first: bool = True
     asked: bool = True
     calls: int = 1
-    #: The cause that explains it, and in how many cases; '' where none was asked for.
+    #: The cause, and its number of cases; '' if causes were not tried.
     cause: str = ""
-    #: The case of other attribute values that has to be asked the same before, if one has.
+    #: The case with other attribute values that has to run first.
     before: Case | None = None
 
 
 def failing(result: CaseResult) -> list[Group]:
-    """Return the groups of a case that are findings, in the report's order."""
+    """Return the findings of a case, in the report's order."""
     return [group for group in result.groups if group.verdict in FAILURES]
 
 
@@ -83,7 +81,7 @@ def whole(dtype: DType, bits: Bits) -> Strip:
 
 
 def part(name: str, fmt: Format | None, bits: Bits, at: int, patterns: Bits | None = None) -> Strip:
-    """Return a tensor, of a long one the elements about element `at`; patterns are words in <>."""
+    """Return a tensor, or the elements around `at` of a long one. Patterns are words in <>."""
     first = max(0, at - BEFORE) if bits.size > SHOWN else 0
     cut = slice(first, first + SHOWN)
     words = list(map(entry_word, bits.reshape(-1)[cut]))
@@ -94,7 +92,7 @@ def part(name: str, fmt: Format | None, bits: Bits, at: int, patterns: Bits | No
 
 
 def distinct(dues: Sequence[Due]) -> tuple[Due, ...]:
-    """Leave out what another reading wants as well; what all of them want needs no name."""
+    """Merge readings with equal results. A single one has no name."""
     found: dict[object, Due] = {}
     for due in dues:
         found.setdefault(due.outputs, due)
@@ -106,9 +104,9 @@ def distinct(dues: Sequence[Due]) -> tuple[Due, ...]:
 
 
 def of_report(backend: BackendInfo, case: Case, group: Group) -> Witness:
-    """Return the witness of a group's first example, without asking anything.
+    """Return the witness of a group's first example, without a backend.
 
-    `case` is the spec's own. Raises UsageError if the report has too little for that.
+    Raises UsageError if the report has too little of it.
     """
     if not group.examples:
         raise ask_again(f"the report has no example of {group.kind or group.verdict}")
@@ -123,8 +121,10 @@ def of_report(backend: BackendInfo, case: Case, group: Group) -> Witness:
 def of_recalled(
     backend: BackendInfo, case: Case, group: Group, calls: Sequence[Call]
 ) -> Witness | None:
-    """Return the witness of a group's first example with the whole call, of which a report has a
-    part; None if that is none of these calls, in the order in which they were asked.
+    """Return the witness of a group's first example with its whole call from `calls`, if it is
+    there.
+
+    `calls` are in the order of the run.
     """
     example = group.examples[0] if group.examples else None
     if not isinstance(example, CallExample):
@@ -150,26 +150,25 @@ def _is_part(strip: Strip, tensor: Bits) -> bool:
 
 
 def ask_again(said: str) -> UsageError:
-    """Return the error for what a report has too little of."""
+    """Return the error for a report with too little data."""
     return UsageError(said, hint="give --backend NAME in place of --report: then it is asked again")
 
 
 def accepted(case: Case) -> tuple[Due, ...]:
-    """Return a refusal if the text leaves that open."""
+    """Return a refusal if the text allows one."""
     return (Due("a refusal is accepted, too", REFUSAL),) if is_accepted(case) else ()
 
 
-# the placements that an element alone shows, with the shape of its tensor
+# shape of a single element that shows a placement
 _ALONE: Mapping[str, tuple[int, ...]] = {"": (1,), "bulk": (1,), "alone": (), "empty": (0,)}
 
 
 def _as_call(case: Case, group: Group, example: Example) -> CallExample:
-    """Return an element as a call."""
     shape = _ALONE.get(group.placement)
     if shape is None or (group.placement == "bulk" and group.verdict == "crashed"):
         raise ask_again(f"the report says only that it shows in the placement {group.placement!r}")
     [target], dtype, count = case.outputs, case.inputs[0], prod(shape)
-    index = np.zeros(shape, np.intp)  # other inputs tell their types only
+    index = np.zeros(shape, np.intp)  # other inputs only set types
     others = [whole(t, companion(t, index, 1)) for t in case.inputs[len(case.sources) :]]
 
     def strip(word: Word) -> tuple[Strip, ...]:
@@ -185,7 +184,6 @@ def _as_call(case: Case, group: Group, example: Example) -> CallExample:
 
 
 def _cut(example: CallExample) -> CallExample:
-    """Cut a call, of which the report has a part, down to the element that differs."""
     if len(example.arguments) != len(example.inputs):
         raise ask_again("the report does not have the whole call")
     output, at = example.difference or (0, 0)
@@ -194,7 +192,7 @@ def _cut(example: CallExample) -> CallExample:
         return replace(strip, shape=(1,) * len(strip.shape), first=0, words=(word,))
 
     def met(strips: tuple[Strip, ...]) -> Iterator[Strip]:
-        """Yield the element of each output that the arguments decide."""
+        """Yield the element of each output that depends on the arguments."""
         for strip in strips:
             beside = output < len(strips) and strip.shape == strips[output].shape
             if not beside and prod(strip.shape) != 1:

@@ -1,7 +1,6 @@
-"""A witness as something to run or compile without convcheck.
+"""Write a witness as a script or source file without convcheck.
 
-Every value from outside goes into a file as the repr of a number or a text, or as a comment on
-one line, so that what is written is code that this module chose.
+Values from outside become the repr of a number or a text, or a one-line comment, never code.
 """
 
 from __future__ import annotations
@@ -27,23 +26,22 @@ TEMPLATES = Path(__file__).with_name("templates")
 RUNTIMES = {"ort": "onnxruntime", "openvino": "openvino"}  # backend -> template
 _ONNX = "onnx"
 _WIDTH = 96
-_TIMEOUT = 60  # seconds; of a call that is known to crash or hang
+_TIMEOUT = 60  # seconds for a call that may crash or hang
 _HINT = "--as c gives the inputs and answers for any language"
-_FEW = 4  # elements whose values stand in a comment
+_FEW = 4  # elements with their values in a comment
 Types = Mapping[str, DType]
 
 
 def c(witness: Witness, url: str) -> str:
-    """Return a C header with the inputs, what is right, and what came back."""
+    """Return a C header with inputs, expected results and result."""
     head = [line.replace("*/", "* /").replace("/*", "/ *") for line in about(witness, url)]
     return filled_template(TEMPLATES, "c.j2", {"about": head, "arrays": arrays(witness)})
 
 
 def python(witness: Witness, types: Types, url: str) -> str:
-    """Return a script that asks the runtime and exits 1 while the answer is wrong, 0 once it is
-    right. `types` are those of the specs, by name.
+    """Return a script that exits 1 while the answer is wrong and 0 once it is right.
 
-    Raises UsageError for a backend that has no such form, and what a script cannot say.
+    `types` are the specs' types by name. Raises UsageError if a script cannot express it.
     """
     name, _, variant = witness.backend.name.partition(":")
     _check(witness, name, variant)
@@ -57,7 +55,7 @@ def python(witness: Witness, types: Types, url: str) -> str:
 
 
 def check_backend(address: str) -> None:
-    """Raise UsageError for a backend that has no Python script, whatever the finding."""
+    """Raise UsageError for a backend without Python scripts."""
     name, _, variant = address.partition(":")
     if name not in RUNTIMES or (name == "openvino" and variant not in ("", "first", "const")):
         raise UsageError(f"there is no Python script for the backend {address}", hint=_HINT)
@@ -77,13 +75,11 @@ def _texts(witness: Witness) -> bool:
 
 
 class _Spelling:
-    """How types and elements are written in a script for a runtime."""
-
     def __init__(self, world: str, types: Types) -> None:
         self.world, self.types = world, types
 
     def kind(self, name: str) -> str:
-        """Name a type in the runtime. Raises UsageError where it has none."""
+        """Return the runtime's name of a type. Raises UsageError if it has none."""
         dtype = self.types.get(name)
         own = dtype.name_in(self.world) if dtype else ""
         if not own.isidentifier():
@@ -91,7 +87,7 @@ class _Spelling:
         return repr(own)
 
     def tensor(self, strip: Strip, *more: object) -> str:
-        """Return a tensor as a tuple: type, shape, elements, and what else there is."""
+        """Return a tensor as a tuple: type, shape, elements, and `more`."""
         parts = [self.kind(strip.type), repr(list(strip.shape)), _words(strip), *map(repr, more)]
         return f"({', '.join(parts)})"
 
@@ -113,14 +109,14 @@ def _said(word: str) -> str:
 
 
 def _broken(expression: str, texts: bool) -> str:
-    """Break a long literal into lines, at blanks: not where a text may have some."""
+    """Wrap a long literal, unless it contains texts."""
     if texts or len(expression) < _WIDTH:
         return expression
     lines = textwrap.wrap(expression, _WIDTH, subsequent_indent="    ", break_long_words=False)
     return "\n".join(lines)
 
 
-# The question --------------------------------------------------------------------------------
+# Inputs --------------------------------------------------------------------------------------
 
 
 def _question(witness: Witness, spell: _Spelling) -> dict[str, Any]:
@@ -149,7 +145,6 @@ def _question(witness: Witness, spell: _Spelling) -> dict[str, Any]:
 
 
 def _values(strips: Sequence[Strip]) -> str:
-    """Return a comment with the values of few elements."""
     if sum(len(strip.words) for strip in strips) > _FEW:
         return ""
     numbers = [
@@ -160,7 +155,7 @@ def _values(strips: Sequence[Strip]) -> str:
     return f"  # {', '.join(numbers)}" if numbers else ""
 
 
-# What is right -------------------------------------------------------------------------------
+# Expected results ----------------------------------------------------------------------------
 
 
 def _judgement(witness: Witness, spell: _Spelling) -> dict[str, Any]:
@@ -174,7 +169,7 @@ def _judgement(witness: Witness, spell: _Spelling) -> dict[str, Any]:
     formats = {s.format for s in due_strips(witness)}
     return {
         "plain": plain,
-        "free": free,  # but to die
+        "free": free,  # except a crash
         "several": several,
         "expected": f"{{\n{''.join(entries)}}}" if several
         else _broken(said[0], _texts(witness) or not plain),
@@ -187,7 +182,7 @@ def _judgement(witness: Witness, spell: _Spelling) -> dict[str, Any]:
 
 
 def _is_plain(due: Due) -> bool:
-    """Return whether an answer is right if it is equal."""
+    """Return whether equality decides if an answer is right."""
     if isinstance(due.outputs, str):
         return due.outputs == REFUSAL
     return all(
@@ -213,7 +208,7 @@ def _between(witness: Witness, spell: _Spelling) -> str:
 
 
 def _patterns(witness: Witness, formats: set[Format | None]) -> Iterator[tuple[str, str]]:
-    """Return each pattern that is due and, in Python, what it asks of `code`."""
+    """Yield each expected pattern with its Python test of `code`."""
     said = {w for s in due_strips(witness) for w in s.words if isinstance(w, str)}
     fmt = next((f for f in formats if isinstance(f, Float)), None)
     for word in sorted(said):

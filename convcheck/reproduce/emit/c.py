@@ -1,4 +1,4 @@
-"""A witness as arrays of C."""
+"""Write a witness as C arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEW = 4
 
 
 def arrays(witness: Witness) -> list[dict[str, Any]]:
-    """Return the arrays: what stands above each, its type, name, elements and shape as C."""
+    """Return the arrays as C: comment, type, name, elements and shape."""
     several = len(witness.inputs) > 1
     found = [
         _array(f"input_{i}" if several else "input", strip, "")
@@ -54,7 +54,7 @@ def _outputs(name: str, outputs: tuple[Strip, ...] | str, more: str) -> Iterator
 
 
 def _array(name: str, strip: Strip, more: str) -> dict[str, Any]:
-    """Describe an array; an array without elements, or a shape of none, C does not have."""
+    """Describe an array. C has no empty arrays, so these are only comments."""
     texts = isinstance(strip.format, Text)
     words = [c_string(str(w)) if texts and not pattern(w) else _code(strip, w)
              for w in strip.words]  # fmt: skip
@@ -83,7 +83,7 @@ def _code(strip: Strip, word: Word) -> str:
 
 
 def hexadecimal_of(fmt: Format | None, code: int) -> str:
-    """Write a code in as many digits as its format has; of none, as it is."""
+    """Return a code in as many hex digits as its format has."""
     return hex(code) if fmt is None or isinstance(fmt, Text) else hexadecimal(fmt, code)
 
 
@@ -92,12 +92,12 @@ def _storage(fmt: Format | None) -> str:
 
 
 def c_string(text: str) -> str:
-    """Quote a text as C: UTF-8, every byte that could be read otherwise in octal."""
+    """Quote a text as C, with special bytes in octal."""
     return '"' + "".join(chr(b) if b in _PLAIN else f"\\{b:03o}" for b in text.encode()) + '"'
 
 
 def c_comment(text: str) -> str:
-    """Return a text on one line, fit for a comment of C."""
+    """Return a text on one line that is safe in a C comment."""
     return clean(text).replace("*/", "* /").replace("/*", "/ *")
 
 

@@ -1,4 +1,4 @@
-"""What stands at the head of a repro: which finding it is, and who says so."""
+"""Write the comment at the head of a repro."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from convcheck.judge.words import cited, clean, translated
 from convcheck.reproduce.witness import Witness
 
 _WIDTH = 94
-_LINES = 6  # of a sentence
+_LINES = 6  # lines of a sentence
 
 
 def about(witness: Witness, url: str) -> list[str]:
-    """Return the lines of a comment, without control characters, none of them long."""
+    """Return the lines of a comment, short and without control characters."""
     said = (clean(sentence) for sentence in _sentences(witness, url))
     return [line for one in said for line in _wrapped(one)]
 

@@ -1,4 +1,4 @@
-"""A witness as a test in the layout of ONNX's own backend tests."""
+"""Write a witness in the layout of ONNX's backend tests."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _HINT = "--as python or --as c says all that is expected"
 
 
 def files(witness: Witness) -> Iterator[tuple[str, bytes]]:
-    """Return the test's files as (name, content).
+    """Yield the test's files as (name, content).
 
-    Raises UsageError where ONNX has no such case, or not one value an element is right.
+    Raises UsageError if ONNX lacks the case or an element has several right values.
     """
     from convcheck.backends.onnx.model import cannot_ask
     from convcheck.backends.onnx.node_tests import test_files

@@ -1,4 +1,4 @@
-"""How a case is put to a runtime in a script: names, attributes, types of words."""
+"""Prepare the names, attributes and types of a script for a runtime."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _RESERVED = frozenset(("op_type", "inputs", "outputs", "name", "doc_string", "do
 
 
 def due_strips(witness: Witness) -> list[Strip]:
-    """Return every output that is due under any reading."""
+    """Return every expected output under any reading."""
     return [s for due in witness.due if not isinstance(due.outputs, str) for s in due.outputs]
 
 
 def packed(witness: Witness) -> bool:
-    """Return whether a type has fewer than eight bits, several elements a byte."""
+    """Return whether elements are packed, several to a byte."""
     strips = (*witness.inputs, *due_strips(witness), *(witness.got or ()))
     formats = (s.format for s in strips if not isinstance(s.format, Text | Bool | None))
     return any(fmt.bits < 8 for fmt in formats if fmt)
 
 
 def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
-    """Return what the template of the witness's runtime needs of the case."""
+    """Return the content for the template of the witness's runtime."""
     case = witness.case
     content: dict[str, Any] = {
         "folded": variant == "const" or ("input", "constant") in case.setting,
@@ -95,7 +95,6 @@ def _of_model(witness: Witness) -> dict[str, Any]:
 
 
 def _nodes(case: Case, numbers: Mapping[str, str]) -> list[str]:
-    """Return the arguments of helper.make_node for each node of a case: several of a chain."""
     names = [input_names(case), *([name] for name in middle_names(case)), output_names(case)]
     constants = [[name for name, *_ in some] for some in node_constants(case)] or [[]]
     nodes = zip(case.hops or (case,), pairwise(names), constants, strict=True)
@@ -103,9 +102,7 @@ def _nodes(case: Case, numbers: Mapping[str, str]) -> list[str]:
 
 
 def _parts(case: Case, numbers: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the arguments of helper.make_tensor for each input of a node that is a constant, with
-    its bytes; and its value.
-    """
+    """Return the arguments of helper.make_tensor for each constant input, and its value."""
     found = []
     for name, dtype, bits in (one for some in node_constants(case) for one in some):
         fmt = cast(Numeric, dtype.format)
@@ -123,14 +120,12 @@ def _node(
 
 
 def _exposed(case: Case, numbers: Mapping[str, str]) -> list[str]:
-    """Return the middles of a chain that are outputs of its graph, too."""
     if ("middle", "exposed") not in case.setting:
         return []
     return _named(middle_names(case), [hop.outputs[0] for hop in case.hops[:-1]], numbers)
 
 
 def _optimised(case: Case) -> dict[str, Any]:
-    """Return the level of graph optimisation of ONNX Runtime, and entries of its configuration."""
     level, entries = optimisation_of(dict(case.setting))
     said = [(repr(name), repr(value)) for name, value in entries.items()]
     return {"level": level, "entries": said}
@@ -148,20 +143,19 @@ def _named(
 
 
 def _dims(witness: Witness) -> list[list[None]]:
-    """Return unstated dimensions of each input where the number of them has to be stated."""
+    """Return unknown dimensions for each input, if the runtime needs their number."""
     if not witness.backend.name.startswith("openvino"):
         return []
     return [[None] * len(strip.shape) for strip in witness.inputs]
 
 
 def _word_of(fmt: Format, packed: bool) -> int | str:
-    """Return an element's width in bits where some are packed, else numpy's name of its word."""
+    """Return an element's width in bits if any are packed, otherwise numpy's type name."""
     assert not isinstance(fmt, Text)  # noqa: S101 texts have no words
     return (8 if isinstance(fmt, Bool) else fmt.bits) if packed else f"u{fmt.storage.itemsize}"
 
 
 def _keywords(case: Case, numbers: Mapping[str, str]) -> str:
-    """Return the attributes as arguments of helper.make_node."""
     said: list[tuple[str, str]] = [(name, repr(v)) for name, v in case.given]
     for name, kind in case.carried:
         output = case.outputs[0]

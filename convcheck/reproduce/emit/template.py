@@ -1,4 +1,4 @@
-"""Templates of code."""
+"""Fill templates of code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def filled_template(folder: Path, name: str, content: Mapping[str, object]) -> str:
-    """Return a template with its gaps filled by what is code already: literals and comments."""
+    """Return a template filled with code: literals and comments."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
