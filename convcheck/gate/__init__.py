@@ -1,1 +1,1 @@
-"""WHAT MAY FAIL: known failures, waivers, and what was judged."""
+"""Known failures, waivers, and judged cases."""

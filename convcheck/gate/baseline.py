@@ -1,4 +1,4 @@
-"""A list of known failures, written from a run or brought up to date with one."""
+"""Write a list of known failures from a run, or update one."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ HEAD = "# What was judged. A run in which one of these cases is declined fails.\
 
 @dataclass(frozen=True)
 class Written:
-    """A list's text, and how many of its entries are new or were changed."""
+    """A list's text, with the numbers of entries that changed."""
 
     text: str
     entries: int
     new: int = 0
     changed: int = 0
-    #: How many entries name fewer cases than before.
+    #: Entries that now name fewer cases.
     narrowed: int = 0
-    #: How many entries went, since what they name does not fail any more.
+    #: Entries whose failures are gone.
     removed: int = 0
-    #: The entries past their date, which are left as they are.
+    #: Expired entries, which are unchanged.
     late: tuple[Place, ...] = ()
-    #: How many entries were left as they are, since the run has only some of their cases.
+    #: Entries left unchanged because the run has only some of their cases.
     partly: int = 0
-    #: How many cases the list says were judged.
+    #: Judged cases in the list.
     judged: int = 0
 
 
 @dataclass(frozen=True)
 class _Edit:
-    """What happens to a table: its new lines, '' for none."""
+    """An edit of a table: its new lines; '' deletes it."""
 
     table: Table
     text: str
-    #: Whether it is an entry that names fewer cases than before.
+    #: Whether the entry now names fewer cases.
     narrows: bool = False
 
 
 def baseline(result: RunResult) -> Written:
-    """Write the list of all that fails the run."""
+    """Write a list of all failures of a run."""
     free = released(result)
     new = _new(free, compare(free, KnownList("", "", ()), lambda starts: (), date.max))
     head = (
@@ -66,9 +66,9 @@ def baseline(result: RunResult) -> Written:
 def updated(
     result: RunResult, known: KnownList, every: Every, today: date, prune: bool = False
 ) -> Written:
-    """Bring a list up to date: with `prune`, only take out what is not true any more.
+    """Update a list. With `prune`, only remove entries and cases that no longer fail.
 
-    Reasons, issues, dates, comments and what is not about the run stay as they are.
+    Reasons, issues, dates, comments and entries about other runs are kept.
     """
     free = released(result)
     comparison = compare(free, known, every, today)
@@ -100,7 +100,6 @@ def updated(
 
 
 def _edit(finding: CheckedEntry, prune: bool) -> _Edit | None:
-    """Return what happens to an entry, None if it stays as it is."""
     entry = finding.entry
     if finding.fault == "stale" or not (finding.here or finding.away):
         return _Edit(entry.table, "")
@@ -115,13 +114,12 @@ def _edit(finding: CheckedEntry, prune: bool) -> _Edit | None:
 
 
 def _joined(text: str, edits: Sequence[_Edit], new: Sequence[str]) -> str:
-    """Put the edits into a list's text, from its end, and the new entries after it."""
     lines = lines_of(text)
     for edit in sorted(edits, key=lambda e: -e.table.place.line):
         table = edit.table
         start, end = table.place.line - 1, table.last
         if not edit.text:
-            start -= table.lead if table.lead < start else 0  # a comment on line 1 is the file's
+            start -= table.lead if table.lead < start else 0  # line 1 comments are the file's
             end += end < len(lines) and not lines[end].strip()
         lines[start:end] = lines_of(edit.text)
     while lines and not lines[-1].strip():
@@ -131,7 +129,7 @@ def _joined(text: str, edits: Sequence[_Edit], new: Sequence[str]) -> str:
 
 
 def _new(result: RunResult, comparison: Comparison) -> list[str]:
-    """Write the entries of what fails the run and is in no entry: by its cause if it has one."""
+    """Write entries for unlisted failures, by cause if known."""
     explained = _explained(result, comparison)
     done = {name for _, ids in explained for name in ids}
     return [
@@ -144,7 +142,6 @@ def _new(result: RunResult, comparison: Comparison) -> list[str]:
 def _explained(
     result: RunResult, comparison: Comparison
 ) -> list[tuple[Sequence[CauseInWords], list[str]]]:
-    """Return the causes of what is in no entry, each with its cases."""
     new = [
         case
         for case in result.cases
@@ -159,9 +156,7 @@ def _explained(
 def _unlisted(
     result: RunResult, comparison: Comparison, explained: Container[str]
 ) -> Iterator[tuple[Key, list[str]]]:
-    """Yield each failure with the cases that have it, an operator at a time; not of cases that
-    are explained.
-    """
+    """Yield each unlisted failure without a cause, with its cases, by operator."""
     every = comparison.failures.cases
     for key, cases in comparison.failures.by_key.items():
         found: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Every entry of a list of known failures, compared with a run."""
+"""Compare the entries of a list of known failures with a run."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from convcheck.rules.case_names import compact_names
 if TYPE_CHECKING:
     from packaging.version import Version
 
-# returns the ids of all cases that begin with one of some texts
+# returns the ids of all cases with one of these prefixes
 Every = Callable[[tuple[str, ...]], Iterable[str]]
-Taken = tuple[str, Key]  # a case, and a failure of it
+Taken = tuple[str, Key]  # (case id, failure)
 _VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*(?:(?:a|b|rc|\.?dev|\.?post)\d+)*)")
 
 
@@ -29,10 +29,9 @@ _VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*(?:(?:a|b|rc|\.?dev|\.?post)\d
 class CheckedEntry:
     """An entry compared with a run.
 
-    `here` are its cases in the run, `now` is the part of it that failed there, and `away` are its
-    other cases. `unknown` are ids and globs of no case. `passing` are the cases that were judged
-    and do not fail, `otherwise` those that fail and are not as its cause predicts. `by` is an
-    earlier entry that lists the same.
+    `here` are its cases in the run, `now` their failures, and `away` its other cases. `unknown`
+    names match nothing. `passing` cases do not fail; `otherwise` cases fail differently than its
+    cause predicts. `by` is an earlier entry with the same failures.
     """
 
     entry: KnownEntry
@@ -42,18 +41,17 @@ class CheckedEntry:
     unknown: tuple[str, ...]
     passing: tuple[str, ...]
     otherwise: tuple[str, ...]
-    #: The hash of the vectors of its cases' specs.
+    #: The hash of its specs' vectors.
     corpus: str
     by: KnownEntry | None
-    #: Its failures in the run, each with its case.
+    #: Its failures in the run.
     takes: tuple[Taken, ...]
     fault: Fault | None = None
-    #: Whether its failures are excused.
     excused: bool = False
 
     @property
     def over(self) -> bool:
-        """Whether some of the cases have more failures than are listed for all."""
+        """Whether some of its cases have more failures than it lists for all."""
         return bool(self.away and self.entry.count and self.now.count > self.entry.count)
 
     @property
@@ -63,18 +61,18 @@ class CheckedEntry:
 
     @property
     def same(self) -> bool:
-        """Whether count and digest, if the entry has them, are those of the run."""
+        """Whether count and digest match the run."""
         entry, now = self.entry, self.now
         return entry.count in (None, now.count) and entry.digest in ("", now.digest)
 
     @property
     def freed(self) -> bool:
-        """Whether it names cases that do not fail like this, which only a waiver may."""
+        """Whether it names cases without this failure, as only a waiver may."""
         return bool(self.passing) and not (self.away or self.entry.waived)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that the entry ought to have: its own if they are right."""
+        """The case names that the entry should have."""
         own: list[str] = []
         for name in self.entry.names:
             left = [one for one in name.ids if one not in self.unknown]
@@ -89,19 +87,20 @@ class CheckedEntry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A list compared with a run. `findings` has the entries that are about the run, in the file's
-    order; `taken` the entry that lists a failure of a case.
+    """A list compared with a run.
+
+    `findings` has the entries about this run, in order. `taken` maps failures to their entries.
     """
 
     failures: Failures
     findings: tuple[CheckedEntry, ...]
     taken: Mapping[Taken, KnownEntry]
-    #: The ids of all cases of the specs that entries name, and of those of the run.
+    #: Ids of all cases in the run and in the specs that entries name.
     known: Iterable[str]
 
 
 def compare(result: RunResult, known: KnownList, every: Every, today: date) -> Comparison:
-    """Compare a list with a run. Raises UsageError for a run of other inputs than a tier's."""
+    """Compare a list with a run. Raises UsageError for a run of the user's own inputs."""
     if result.own_inputs:
         hint = "run it without --inputs"
         raise UsageError("a list of known failures is for the inputs of a tier", hint=hint)
@@ -115,7 +114,7 @@ def compare(result: RunResult, known: KnownList, every: Every, today: date) -> C
 
 
 def version_of(text: str) -> Version | None:
-    """Return the first version number in a backend's version text, None if it has none."""
+    """Return the first version number in a backend's version text, if any."""
     from packaging.version import InvalidVersion, Version
 
     found = _VERSION.search(text)
@@ -126,7 +125,7 @@ def version_of(text: str) -> Version | None:
 
 
 def existing(names: Iterable[CaseName], here: Iterable[str], every: Every) -> dict[str, None]:
-    """Return the ids of the cases of a run, and of all others of the specs that some names have."""
+    """Return the ids of all cases in a run and in the specs of some names."""
     heads = {text.partition("/")[0] for name in names for text in name.ids}
     starts = tuple({re.split(r"[*?\[]", head)[0] for head in heads})
     return dict.fromkeys((*here, *(every(starts) if starts else ())))
@@ -135,7 +134,7 @@ def existing(names: Iterable[CaseName], here: Iterable[str], every: Every) -> di
 def cases_of(
     names: Iterable[CaseName], ids: Mapping[str, None]
 ) -> tuple[dict[str, None], list[str]]:
-    """Return the cases that names stand for, and the ids and globs among them of no case."""
+    """Return the cases that names match, and the ids and globs that match nothing."""
     found: dict[str, None] = {}
     unknown: list[str] = []
     for one in (one for name in names for one in name.ids):
@@ -151,7 +150,7 @@ def cases_of(
 def _find(
     entry: KnownEntry, failures: Failures, ids: Mapping[str, None], taken: dict[Taken, KnownEntry]
 ) -> CheckedEntry:
-    """Find an entry's failures among those that no earlier entry has taken."""
+    """Match an entry with the failures that no earlier entry has."""
     matched, unknown = cases_of(entry.names, ids)
     out = failures.unfinished if entry.cause else ()
     here = [name for name in matched if name in failures.cases and name not in out]
@@ -180,9 +179,7 @@ def _find(
 
 
 def _judged(finding: CheckedEntry, today: date) -> CheckedEntry:
-    """Return a finding with its fault. What its cause predicts is excused, though other cases of
-    it have changed.
-    """
+    """Return an entry with its fault. An entry of a cause stays excused if it has changed."""
     fault = _fault(finding, today)
     void = fault == "expired" or (fault == "changed" and not finding.entry.cause)
     excused = bool(finding.now.ids) and not finding.over and not void
@@ -190,9 +187,7 @@ def _judged(finding: CheckedEntry, today: date) -> CheckedEntry:
 
 
 def _fault(finding: CheckedEntry, today: date) -> Fault | None:
-    """Return what is wrong with an entry. If the run has only some of its cases, it is only what
-    the others cannot change.
-    """
+    """Return the fault of an entry, as far as its cases in the run decide it."""
     entry, now = finding.entry, finding.now
     if not (finding.here or finding.away):
         return "unmatched"

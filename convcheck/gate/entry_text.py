@@ -1,4 +1,4 @@
-"""Entries of a list of known failures as text."""
+"""Write entries of a list of known failures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convcheck.rules.case_names import compact_names
 
 UNSEEN = "not yet looked into"
 LATE = "this date is past: fix it, or set another"
-_LONGEST = 70  # of a comment
+_LONGEST = 70  # characters of a comment
 
 
 def fresh(key: Key, tier: str, now: FailureCounts) -> str:
@@ -27,14 +27,14 @@ def fresh(key: Key, tier: str, now: FailureCounts) -> str:
         f'corpus = "{now.corpus}"',
         f"count = {now.count}",
     ]
-    # a crash's message, and so its digest, need not be the same twice, nor what threads do
+    # crash messages and thread effects vary, and with them the digest
     if now.digest and verdict not in EVER:
         lines.append(f'digest = "{now.digest}"')
     return _entry(now.ids, lines)
 
 
 def fresh_of_cause(causes: Sequence[CauseInWords], ids: Iterable[str], tier: str) -> str:
-    """Write the entry of a cause, or of some together."""
+    """Write the entry of a cause, or of several that act together."""
     names, said = [cause.name for cause in causes], "; and ".join(cause.says for cause in causes)
     cause = json.dumps(names if len(names) > 1 else names[0], ensure_ascii=False)
     return _entry(ids, [f"cause = {cause}  # {_ways([said])}", f'tier = "{tier}"'])
@@ -46,13 +46,13 @@ def _entry(ids: Iterable[str], lines: Iterable[str]) -> str:
 
 
 def judged_table(ids: Iterable[str]) -> str:
-    """Write the table that names the cases that were judged, '' for none."""
+    """Write the table of judged cases; '' if there are none."""
     names = name_lines(compact_names(ids))
     return f"[[{JUDGED}]]\ncase = [\n{names}]\n" if names else ""
 
 
 def name_lines(names: Iterable[str]) -> str:
-    """Write names of cases as the lines of a list."""
+    """Write case names as the lines of a list."""
     return "".join(f"    {_quoted(name)},\n" for name in names)
 
 
@@ -61,7 +61,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _ways(kinds: Iterable[str]) -> str:
-    """Return in what ways values are wrong, as a comment."""
+    """Return the kinds of failure as a comment."""
     return shorten(", ".join(filter(None, kinds)), _LONGEST, placeholder=" …")
 
 
@@ -72,15 +72,13 @@ def _quoted(text: str) -> str:
 def rewritten(
     entry: KnownEntry, names: Sequence[str], now: FailureCounts | None, corpus: str, late: bool
 ) -> str:
-    """Write an entry with other names, tally and corpus; everything else stays as it is, comments
-    too.
+    """Write an entry with other names, tally and corpus. All else is kept, including comments.
 
-    Without a tally, only the names are new. Keys that the entry does not have are not added. `late`
-    marks its date.
+    Without a tally, only the names change. Missing keys are not added. `late` marks the date.
     """
     import tomlkit
 
-    # by its own lines: a document of one table
+    # parse its lines alone, as a document of one table
     document = tomlkit.parse("\n".join(entry.table.lines) + "\n")
     tables: Any = document[entry.table.name]
     table = tables[0]
@@ -91,7 +89,7 @@ def rewritten(
         if key in table and table[key] != value:
             table[key] = value
     if now and table["verdict"].trivia.comment and (said := _ways(now.kinds)):
-        table["verdict"].trivia.comment = f"# {said}"  # it is ours, and may not be true any more
+        table["verdict"].trivia.comment = f"# {said}"  # convcheck wrote it, and it may be outdated
     if late and LATE not in table["until"].trivia.comment:
         table["until"].comment(LATE)
     return tomlkit.dumps(document)

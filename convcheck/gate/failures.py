@@ -1,4 +1,4 @@
-"""The failures of a run by what a list names them by: case, rule and verdict."""
+"""Index the failures of a run by case, rule and verdict."""
 
 from __future__ import annotations
 
@@ -19,42 +19,41 @@ from convcheck.judge.result import (
     corpus_of,
 )
 
-# the rule's name, '' for a case that failed as a whole; no verdict in an entry of a cause
+# (rule, '' if the case failed as a whole; verdict, None in an entry of a cause)
 Key = tuple[str, Verdict | None]
-_DIGITS = 16  # of a corpus, in a list
+_DIGITS = 16  # digits of a corpus hash in a list
 
 
 @dataclass(frozen=True)
 class FailureCounts:
-    """A failure, merged over cases: how many values (of whole cases: cases), and which.
+    """A failure merged over cases: the number of values, or of cases that failed as a whole.
 
-    `digest` is that of all their values, in 32 hexadecimal digits, '' for whole cases. `corpus` is
-    the hash of the vectors of the cases' specs.
+    `digest` covers all values; '' for whole cases. `corpus` is the hash of the specs' vectors.
     """
 
-    #: The ids of the cases that have it.
+    #: The ids of its cases.
     ids: tuple[str, ...]
     count: int
     digest: str = ""
     corpus: str = ""
-    #: In what ways they are wrong; for refusals and whole cases, the runtime's words.
+    #: Its kinds; for refusals and whole cases, the runtime's messages.
     kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Failures:
-    """What failed in a run. `cases` is in the plan's order."""
+    """The failures of a run. `cases` is in plan order."""
 
     result: RunResult
 
     @cached_property
     def cases(self) -> dict[str, CaseResult]:
-        """The results by their id."""
+        """The results by case id."""
         return {case.case.id: case for case in self.result.cases}
 
     @cached_property
     def by_key(self) -> dict[Key, dict[str, list[Group]]]:
-        """The groups of a failure, case by case."""
+        """The groups of each failure, by case id."""
         found: dict[Key, dict[str, list[Group]]] = {}
         for name, case in self.cases.items():
             for group in case.groups:
@@ -67,7 +66,7 @@ class Failures:
 
     @cached_property
     def keys(self) -> dict[str, list[Key]]:
-        """The failures of each case that fails."""
+        """The failures of each failing case."""
         found: dict[str, list[Key]] = {}
         for key, cases in self.by_key.items():
             for name in cases:
@@ -76,20 +75,18 @@ class Failures:
 
     @cached_property
     def unfinished(self) -> frozenset[str]:
-        """The cases of which the run has a part."""
+        """The incomplete cases of the run."""
         return frozenset(part.case.id for part in self.result.parts)
 
     def listed(self, name: str, key: Key, causes: Names) -> Sequence[Key]:
-        """Return which failures of a case are those of a key, or what some causes predict
-        together, in whatever order they are named.
-        """
+        """Return the failures of a case with this key, or predicted by these causes together."""
         if causes:
             given = sorted(causes) in map(sorted, predicted_by(self.cases[name]))
             return self.keys.get(name, ()) if given else ()
         return (key,) if name in self.by_key.get(key, ()) else ()
 
     def is_left(self, name: str, taken: Container[tuple[str, Key]]) -> bool:
-        """Return whether a case has a failure that is in no entry."""
+        """Return whether a case has an unlisted failure."""
         return any((name, key) not in taken for key in self.keys.get(name, ()))
 
     def tally(self, key: Key, ids: Sequence[str]) -> FailureCounts:
@@ -106,7 +103,7 @@ class Failures:
         )
 
     def corpus(self, ids: Iterable[str]) -> str:
-        """Hash the vectors of the specs of some cases, in 16 hexadecimal digits."""
+        """Return the hash of the vectors of some cases' specs, in 16 hexadecimal digits."""
         specs = frozenset(name.partition("/")[0] for name in ids)
         if specs not in self._hashes:
             found = tuple(pair for pair in self.result.corpora if pair[0] in specs)
@@ -115,7 +112,6 @@ class Failures:
 
     @cached_property
     def _hashes(self) -> dict[frozenset[str], str]:
-        """The hashes so far, by specs: most entries of a long list are of the same."""
         return {}
 
 
@@ -125,8 +121,9 @@ def _kind(group: Group) -> str:
 
 
 def predicted_by(case: CaseResult) -> tuple[Names, ...]:
-    """Return the causes that give every answer of a case that fails; () if that depends on a
-    placement as well.
+    """Return the causes that give every answer of a failing case.
+
+    Empty if the answers also depend on a placement.
     """
     failing = [group for group in case.groups if group.verdict in FAILURES]
     if case.diagnosis is None or fails_whole(case):

@@ -1,6 +1,4 @@
-"""Compare a run with a list of known failures: excuse what is listed and unchanged, and say what
-of the list is not true any more.
-"""
+"""Compare a run with a list of known failures, excuse those listed, and report outdated entries."""
 
 from __future__ import annotations
 
@@ -19,12 +17,10 @@ __all__ = ["KnownList", "hold", "read_known", "released"]
 
 
 def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunResult:
-    """Return the result with the excuses of a list, and with what is wrong with the list.
+    """Return the result with a list's excuses and problems. Earlier ones are dropped.
 
-    `every` gives the ids of all cases that begin with one of some texts: with them, an entry of
-    which the run has not all cases is told from one that is not true any more. What an earlier
-    list said of the result is dropped. Raises UsageError for a list that names causes if none were
-    tried.
+    `every` returns the ids of all cases with one of these prefixes, to detect entries with cases
+    outside the run. Raises UsageError if the list names causes and the run searched for none.
     """
     free = released(result)
     if free.without_causes:
@@ -55,7 +51,7 @@ def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunR
 
 
 def refuse_causes(known: KnownList, tier: str) -> None:
-    """Refuse a list that names causes, for a run of a tier that tries none. Raises UsageError."""
+    """Raise UsageError if a list names causes for a tier without a search for them."""
     for entry in known.entries:
         if entry.cause and entry.tier in ("", tier):
             said = "an entry of a cause, and a run in which no causes were tried"
@@ -64,14 +60,13 @@ def refuse_causes(known: KnownList, tier: str) -> None:
 
 
 def released(result: RunResult) -> RunResult:
-    """Return a result without what a list of known failures said of it."""
+    """Return a result without excuses and problems."""
     cases = tuple(_excused(case, {}) for case in result.cases)
     said = tuple(note for note in result.notes if not note.startswith(ABOUT))
     return replace(result, cases=cases, notes=said, known="", problems=())
 
 
 def _excused(case: CaseResult, excuses: Mapping[Key, Excuse]) -> CaseResult:
-    """Return a case with these excuses and no other."""
     if not excuses and case.excuse is None and all(group.excuse is None for group in case.groups):
         return case
     groups = tuple(

@@ -1,7 +1,7 @@
-"""The list of known failures and waivers: what a file says, and reading it.
+"""Read a list of known failures and waivers.
 
-An entry under [[known]] names its cases one by one, in braces. A waiver is written by hand and may
-have globs. [[judged]] names the cases that were judged, in braces.
+A [[known]] entry names its cases one by one, in braces. A waiver is written by hand and may have
+globs. [[judged]] names the judged cases, in braces.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KNOWN, WAIVER, JUDGED = KINDS = "known", "waiver", "judged"
 OF_A_RULE = ("rule", "verdict", "corpus", "count", "digest")
-# the keys that each kind of entry needs, and those that it may have
+# required and optional keys of each kind of entry
 _KEYS = {
     KNOWN: (("case", "rule", "verdict", "tier", "corpus", "count", "reason"),
             ("digest", "issue", "until", "backend")),
@@ -42,53 +42,52 @@ _GLOB, _QUOTED = re.compile(r"[*?\[]"), re.compile(r"'[^']*'|\"[^\"]*\"")
 
 @dataclass(frozen=True)
 class CaseName:
-    """A name of cases, as it stands on a line of a list: an id, ids in braces, or a glob."""
+    """A name on a line of a list: an id, ids in braces, or a glob."""
 
     name: str
-    #: The line.
     place: Place
-    #: The ids and globs in it, whether or not there are such cases.
+    #: Its ids and globs, even without such cases.
     ids: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class KnownEntry:
-    """A listed failure, by its rule or by its cause. What the file leaves out is '' or None."""
+    """A listed failure, by rule or by cause. Missing values are '' or None."""
 
     table: Table
     names: tuple[CaseName, ...]
-    #: The causes that give every answer of its cases together; () for an entry of a rule.
+    #: The causes that together give every answer; () for an entry of a rule.
     cause: Names
-    #: The versions of the backend that it holds for.
+    #: The backend versions that it applies to.
     backend: SpecifierSet | None
-    #: Rule and row as reports print them, '' for a case that failed as a whole.
+    #: Rule and row as in reports; '' for a case that failed as a whole.
     rule: str = ""
     verdict: Verdict | None = None
-    #: Its tier; '' for all.
+    #: '' for all tiers.
     tier: str = ""
     #: 16 hexadecimal digits.
     corpus: str = ""
-    #: How many values fail, or cases as a whole.
+    #: The number of failing values, or of cases that fail as a whole.
     count: int | None = None
     #: 32 hexadecimal digits.
     digest: str = ""
     reason: str = ""
     issue: str = ""
-    #: The last day on which it holds.
+    #: The last day of its validity.
     until: date | None = None
 
     @property
     def waived(self) -> bool:
-        """Whether it is accepted for good."""
+        """Whether it is accepted permanently."""
         return self.table.name == WAIVER
 
     @property
     def place(self) -> Place:
-        """Where the entry stands."""
+        """The file and line of the entry."""
         return self.table.place
 
     def concerns(self, tier: str, version: Version | None) -> bool:
-        """Return whether it is about a run of this tier, of a backend of this version."""
+        """Return whether it applies to this tier and backend version."""
         if self.tier not in ("", tier):
             return False
         if self.backend is None:
@@ -98,9 +97,8 @@ class KnownEntry:
 
 @dataclass(frozen=True)
 class KnownList:
-    """The entries of a file, in its order, its text, and the cases that were judged."""
+    """The entries of a file, in order, its text, and the judged cases."""
 
-    #: The file, as it was given.
     path: str
     text: str
     entries: tuple[KnownEntry, ...]
@@ -111,9 +109,9 @@ class KnownList:
 
 
 def read_known(path: str, catalog: Catalog) -> KnownList:
-    """Read a list of known failures, which may name causes of a catalogue.
+    """Read a list of known failures, with causes from a catalogue.
 
-    Raises UsageError with file and line; SpecError if the causes themselves cannot be read.
+    Raises UsageError with file and line, SpecError if the causes cannot be read.
     """
     text, tables = read_tables(path, KINDS, "a list of known failures, in TOML")
     for table in tables:
@@ -143,9 +141,7 @@ def _names(table: Table) -> Iterator[CaseName]:
 
 
 def _check_causes(entries: Sequence[KnownEntry], catalog: Catalog) -> None:
-    """Refuse causes that a catalogue does not have, or that are too many. It is read only if
-    entries name causes.
-    """
+    """Raise UsageError for unknown causes or too many. Loads causes only if needed."""
     if not entries:
         return
     from convcheck.causes.catalogue import causes_of
@@ -161,7 +157,7 @@ def _check_causes(entries: Sequence[KnownEntry], catalog: Catalog) -> None:
             raise entry.table.wrong("cause", f"no cause is named {unknown!r}", hint)
 
 
-# What is in a table --------------------------------------------------------------------------
+# Values ----------------------------------------------------------------------------------------
 
 
 def _text(pattern: str) -> Callable[[Any], object]:
@@ -170,7 +166,7 @@ def _text(pattern: str) -> Callable[[Any], object]:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    """Return a text or a list of texts as a tuple, () for anything else."""
+    """Return a text or a list of texts as a tuple; () if it is neither."""
     texts = [value] if isinstance(value, str) else value
     fits = isinstance(texts, list) and all(isinstance(text, str) and text for text in texts)
     return tuple(texts) if fits else ()
@@ -181,7 +177,6 @@ def _is_day(value: Any) -> bool:
 
 
 def _versions(text: Any) -> SpecifierSet | None:
-    """Return a range of versions, None for anything else."""
     if not isinstance(text, str):
         return None
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -193,7 +188,7 @@ def _versions(text: Any) -> SpecifierSet | None:
 
 
 _WORDS = {"verdict": tuple(sorted(FAILURES)), "tier": ("edge", "boundary", "exhaustive")}
-# how to tell a value that fits, what it has to be, and a hint
+# test of a value, its description, and a hint
 _VALUES: dict[str, tuple[Callable[[Any], object], str, str]] = {
     "case": (_texts, "a name of cases or a list of names", "as `convcheck show cases` prints them"),
     "cause": (_texts, "the name of a cause or a list of names", _WRITES),
@@ -211,7 +206,6 @@ _VALUES: dict[str, tuple[Callable[[Any], object], str, str]] = {
 
 
 def _check(table: Table) -> None:
-    """Raise UsageError for an unknown key, a missing one, or a value that does not fit."""
     values = table.values
     if table.name == WAIVER and "until" in values:
         hint = "a waiver is for good; what is to be fixed is [[known]]"

@@ -1,4 +1,4 @@
-"""What is wrong with a list of known failures, and the text that repairs it."""
+"""Report the problems of a list of known failures, with corrected entries."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from convcheck.judge.words import clean
 from convcheck.rules.case_names import compact_names
 from convcheck.wording import plural
 
-ABOUT = "known failures: "  # the notes begin so
+ABOUT = "known failures: "  # prefix of notes
 _SHOWN = 3
 _OPEN = ("unsupported", "undefined")
 
 
 def problem(finding: CheckedEntry, fault: Fault, comparison: Comparison) -> Problem:
-    """Return the problem of a finding's fault."""
+    """Return the problem of an entry with a fault."""
     entry = finding.entry
     gone = fault == "stale" or not (finding.here or finding.away)
     span = entry.table.span
@@ -40,8 +40,9 @@ def problem(finding: CheckedEntry, fault: Fault, comparison: Comparison) -> Prob
 
 
 def repaired(finding: CheckedEntry, late: bool = False) -> str:
-    """Write an entry as it ought to be now; if the run has only some of its cases, only its names
-    change. `late` marks its date.
+    """Write a corrected entry. If some of its cases are not in the run, only names change.
+
+    `late` marks its date.
     """
     entry, now = finding.entry, finding.now
     if finding.away or entry.cause:
@@ -51,7 +52,6 @@ def repaired(finding: CheckedEntry, late: bool = False) -> str:
 
 
 def _instead(finding: CheckedEntry, comparison: Comparison) -> str:
-    """Say what the cases of a stale entry do now."""
     if finding.by:
         return f"{finding.by.place} lists it already"
     cases = [comparison.failures.cases[name] for name in finding.here]
@@ -73,7 +73,6 @@ def _unknown(finding: CheckedEntry, comparison: Comparison) -> str:
 
 
 def _change(finding: CheckedEntry) -> str:
-    """Say how an entry's failures have changed."""
     entry, now = finding.entry, finding.now
     if entry.cause:
         parts = []
@@ -101,12 +100,12 @@ def _change(finding: CheckedEntry) -> str:
 
 
 def few(names: Sequence[str]) -> str:
-    """Name some of many."""
+    """Join the first few names."""
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
 
-# What was judged -----------------------------------------------------------------------------
+# Judged cases ----------------------------------------------------------------------------------
 
 
 def is_judged(case: CaseResult) -> bool:
@@ -115,9 +114,7 @@ def is_judged(case: CaseResult) -> bool:
 
 
 def vanished(known: KnownList, result: RunResult, every: Every) -> Iterator[Problem]:
-    """Yield the cases that a run did not judge and that a list says were judged, and names of no
-    case.
-    """
+    """Yield problems for judged cases that the run did not judge, and for unknown names."""
     unfinished = {part.case.id for part in result.parts}
     gone = {case.case.id: case for case in result.cases
             if not is_judged(case) and case.case.id not in unfinished}  # fmt: skip
@@ -141,12 +138,13 @@ def _left(name: CaseName, gone: Sequence[str]) -> str:
     return name_lines(compact_names(one for one in name.ids if one not in gone))
 
 
-# Notes ---------------------------------------------------------------------------------------
+# Notes -----------------------------------------------------------------------------------------
 
 
 def notes(comparison: Comparison, known: KnownList, unversioned: int) -> Iterable[str]:
-    """Say what else there is to know. `unversioned` counts entries for some versions of a
-    backend that does not say its own.
+    """Yield notes about the comparison.
+
+    `unversioned` counts entries for some versions of a backend without a version.
     """
     findings, path = comparison.findings, known.path
     if unversioned:

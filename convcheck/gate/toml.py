@@ -1,4 +1,4 @@
-"""TOML files of tables such as [[known]], with the line of every table and key."""
+"""Read TOML files of tables such as [[known]], with line numbers."""
 
 from __future__ import annotations
 
@@ -16,22 +16,19 @@ from convcheck.wording import meant
 
 @dataclass(frozen=True)
 class Table:
-    """One [[table]] of a file: its values, and where it stands.
-
-    Its lines are cut out of the file's when they are needed.
-    """
+    """One [[table]] of a file, with its values and its place."""
 
     name: str
     values: Mapping[str, Any]
     place: Place  # of the header
     #: All lines of the file.
     around: Sequence[str]
-    #: How many lines of the file stand above the next table.
+    #: The number of lines above the next table.
     end: int
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Its lines as written, the header's first, without the next table's comment."""
+        """Its lines from the header on, without the next table's comment."""
         lines = self.around[self.place.line - 1 : self.end]
         end = len(lines)
         while end > 1 and (not lines[end - 1].strip() or _is_comment(lines[end - 1])):
@@ -40,7 +37,7 @@ class Table:
 
     @property
     def lead(self) -> int:
-        """The number of comment lines right above the header."""
+        """The number of comment lines above the header."""
         first = start = self.place.line - 1
         while first and _is_comment(self.around[first - 1]):
             first -= 1
@@ -48,28 +45,28 @@ class Table:
 
     @property
     def last(self) -> int:
-        """The number of the table's last line."""
+        """The number of its last line."""
         return self.place.line + len(self.lines) - 1
 
     @property
     def span(self) -> str:
-        """Where it stands: known.toml:12-24."""
+        """Its lines, such as known.toml:12-24."""
         return f"{self.place.file}:{self.place.line}-{self.last}"
 
     def wrong(self, key: str, message: str, hint: str = "") -> UsageError:
-        """Return the error of a key, with the key's line."""
+        """Return an error at the line of a key."""
         line = _line_of(key, self.lines, self.place.line)
         return UsageError(message, place=Place(self.place.file, line), hint=hint)
 
 
 def read_tables(path: str, names: Sequence[str], what: str) -> tuple[str, list[Table]]:
-    """Read a file's text and its tables, in the order of the file; `what` says what it should be.
+    """Read a file's text and its tables, in order. `what` describes the file in errors.
 
-    Raises UsageError for a file that cannot be read, is no TOML, or has anything but these tables.
+    Raises UsageError if the file cannot be read, is not TOML, or has anything but these tables.
     """
     try:
         content = read_file(Path(path), MOST_OF_LIST)
-        text = content.decode("utf-8-sig")  # some editors begin with a mark
+        text = content.decode("utf-8-sig")  # some editors write a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot read {path}: {said}", hint=f"{path} should be {what}") from None
@@ -88,7 +85,7 @@ def read_tables(path: str, names: Sequence[str], what: str) -> tuple[str, list[T
 
 
 def lines_of(text: str) -> list[str]:
-    """Cut a text into lines as TOML does, without their ends."""
+    """Split a text into lines as TOML does."""
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
 
 
@@ -98,7 +95,7 @@ def _parsed(text: str, path: str, hint: str) -> dict[str, Any]:
     except RecursionError:
         said = "not readable as TOML: nested too deeply"
         raise UsageError(said, place=Place(path, 1), hint=hint) from None
-    except ValueError as error:  # a number that is too long, too
+    except ValueError as error:  # including a number that is too long
         said, at, where = str(error).partition(" (at ")
         found = re.match(r"line (\d+)", where)
         line = int(found[1]) if found else max(len(lines_of(text)), 1) if at else 1
@@ -106,7 +103,7 @@ def _parsed(text: str, path: str, hint: str) -> dict[str, Any]:
 
 
 def _line_of(key: str, lines: Sequence[str], first: int = 1) -> int:
-    """Return the number of the line that begins with a key, or of the first."""
+    """Return the number of the line that begins with a key, or of the first line."""
     spelled = re.compile(rf"\s*(\[+\s*)?[\"']?{re.escape(key)}[\"']?\s*[\].=]").match
     return next((number for number, line in enumerate(lines, first) if spelled(line)), first)
 
