@@ -1,1 +1,1 @@
-"""Releases of a runtime: where they come from, what each answers, and what became of each cause."""
+"""Test the releases of a runtime, and show when each cause appeared and disappeared."""

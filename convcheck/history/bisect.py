@@ -1,4 +1,4 @@
-"""Which release a cause came or went with, by asking few of them."""
+"""Find the release in which a cause appeared or disappeared, by bisection."""
 
 from __future__ import annotations
 
@@ -12,38 +12,36 @@ from convcheck.judge.result import FAILURES, RunResult
 
 @dataclass(frozen=True)
 class Shown:
-    """In how many cases a release shows a cause, of those that show it at an end of the range."""
+    """A tested release, with the number of cases that have the cause."""
 
-    #: What it answered.
     asked: AskedRelease
-    #: How many cases have it.
     count: int
-    #: How many of the cases were judged.
+    #: How many of them were judged.
     judged: int
 
 
 @dataclass(frozen=True)
 class Bisected:
-    """What a search between two releases came to."""
+    """The result of a bisection."""
 
-    #: Every release that was asked, in the order in which it was.
+    #: All tested releases, in test order.
     steps: tuple[Shown, ...]
-    #: The last release that is as the first one of the range, and the first that is not; None where
-    #: both ends are alike, or one of them could not be asked.
+    #: The last release like the first of the range, and the next one. None: the ends are alike or
+    #: untested.
     between: tuple[Shown, Shown] | None
-    #: How many cases show it where it is shown.
+    #: The number of cases with the cause at either end.
     cases: int
-    #: The versions of the releases between these two, none of which could be asked.
+    #: Versions between these two that could not be tested.
     missing: tuple[str, ...] = ()
 
 
 def bisect(
     releases: Sequence[Release], ask: Callable[[Release], AskedRelease], cause: str
 ) -> Bisected:
-    """Ask both ends, then halve the range as long as there is a release between them.
+    """Test both ends, then halve the range.
 
-    One that cannot be asked is passed over. Where a cause comes and goes more than once, one of
-    these changes is found.
+    Releases that cannot be tested are skipped. If a cause comes and goes more than once, one of the
+    changes is found.
     """
     ends = [ask(releases[0]), ask(releases[-1])]
     having = [cases_with(cause, one.run) for one in ends]
@@ -70,7 +68,7 @@ def bisect(
 
 
 def cases_with(cause: str, run: RunResult | None) -> frozenset[str]:
-    """Return the failing cases of which the cause gives every answer, alone or with another."""
+    """Return the failing cases that the cause explains, alone or with others."""
     return frozenset(
         result.case.id
         for result in (run.cases if run else ())

@@ -1,9 +1,8 @@
-"""Environments, one for each release: made with uv or pip, and kept.
+"""Create an environment for each release with uv or pip, and keep it.
 
-An environment has numpy and the runtime, and more only where the runtime does not start without. A
-release that was built before numpy 2 does not go with it, so that such a one is tried with numpy 1.
-A mark, which is written last, tells an environment that is whole from one whose making was
-interrupted.
+An environment has numpy and the runtime, and its dependencies only if the runtime does not start
+without them. Releases from before numpy 2 are first tried with numpy 1. A mark file, written last,
+shows that an environment is complete.
 """
 
 from __future__ import annotations
@@ -23,20 +22,21 @@ from convcheck.errors import UnavailableError, UsageError
 from convcheck.files import write_whole
 from convcheck.history.releases import Release, Wanted
 
-NUMPY_2 = "2024-06-16"  # the day on which numpy 2.0.0 was released
+NUMPY_2 = "2024-06-16"  # release date of numpy 2.0.0
 INSTALLING = 1800.0  # seconds
 STARTING = 120.0  # seconds
 MARK = "convcheck-made"
-LAST = 300  # characters of what an installer or a Python said
+LAST = 300  # characters of an installer's or Python's output
 
 
 class NotInstalledError(Exception):
-    """A release that cannot be installed, or whose runtime does not start; and why."""
+    """A release cannot be installed, or its runtime does not start."""
 
 
 def environments_folder(given: str | None) -> Path:
-    """Return the folder of environments and reports, made where it is not there: the one given, or
-    one in the user's cache. Raises UsageError.
+    """Return the folder of environments, after creating it: `given`, or one in the user's cache.
+
+    Raises UsageError.
     """
     folder = Path(given) if given else cache_folder("history")
     try:
@@ -51,9 +51,9 @@ def environments_folder(given: str | None) -> Path:
 
 
 def made_environment(wanted: Wanted, release: Release, folder: Path) -> Path:
-    """Return the Python of a release's environment, which is made if it is not there.
+    """Return the Python of a release's environment, after creating it if needed.
 
-    Raises NotInstalledError, and UnavailableError where there is nothing to install with.
+    Raises NotInstalledError, or UnavailableError without an installer.
     """
     home = folder / f"{wanted.package}-{release.version}"
     python = home / "bin" / "python"
@@ -66,7 +66,7 @@ def made_environment(wanted: Wanted, release: Release, folder: Path) -> Path:
 
 
 def _make(home: Path, python: Path, wanted: Wanted, release: Release) -> None:
-    """Try one way after the other until the runtime starts. Raises NotInstalledError."""
+    """Try requirements until the runtime starts. Raises NotInstalledError."""
     why = ""
     for requirements, alone in _ways(wanted, release):
         if home.exists():
@@ -84,7 +84,7 @@ def _make(home: Path, python: Path, wanted: Wanted, release: Release) -> None:
 
 
 def _ways(wanted: Wanted, release: Release) -> Iterator[tuple[list[str], bool]]:
-    """Yield what to install, and whether without what that depends on."""
+    """Yield requirements, and whether to install them without dependencies."""
     of_then = ["numpy<2", "numpy"] if release.date and release.date < NUMPY_2 else ["numpy"]
     if not release.date:
         of_then.append("numpy<2")
@@ -94,7 +94,6 @@ def _ways(wanted: Wanted, release: Release) -> Iterator[tuple[list[str], bool]]:
 
 
 def _installed(home: Path, python: Path, requirements: list[str], alone: bool) -> str:
-    """Make an environment; gives why it could not be made, '' where it was."""
     for command in _commands(home, python, requirements, alone):
         done = _run(command, INSTALLING)
         if done.returncode:
@@ -105,9 +104,9 @@ def _installed(home: Path, python: Path, requirements: list[str], alone: bool) -
 def _commands(
     home: Path, python: Path, requirements: list[str], alone: bool
 ) -> Iterator[list[str]]:
-    """Yield the commands that make an environment: of uv where there is one, else of pip.
+    """Yield the commands that create an environment with uv, or else pip.
 
-    Raises UnavailableError where there is neither.
+    Raises UnavailableError without either.
     """
     without = ["--no-deps"] if alone else []
     if uv := shutil.which("uv"):
@@ -125,7 +124,7 @@ def _commands(
 
 
 def _run(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
-    """Run a command in its own surroundings: those of this Python are not for another."""
+    """Run a command without PYTHONPATH and PYTHONHOME."""
     own = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
     try:
         return subprocess.run(  # noqa: S603
@@ -138,7 +137,6 @@ def _run(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]
 
 
 def _unable(python: Path, runtime: str) -> str:
-    """Return why a runtime does not start in its environment, '' where it does."""
     done = _run([str(python), "-I", str(SERVER), runtime], STARTING)
     try:
         hello = json.loads(done.stdout)
@@ -148,7 +146,6 @@ def _unable(python: Path, runtime: str) -> str:
 
 
 def _last_words(text: str) -> str:
-    """Return the last line of what was printed that says something."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error")]
     return (errors or lines or ["it does not say why"])[-1][:LAST]

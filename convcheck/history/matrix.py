@@ -1,9 +1,8 @@
-"""The runs of several releases -> rule × release by cause: what came and what went, and when.
+"""Build the history of causes over several releases: rules by release. Pure.
 
-A cause is chosen for all releases at once, so that what two of them do alike has one name. Where
-two are at work together and another release has one of them alone in the same case, the rows that
-this one breaks are its own, and the others are the other's. What is said of a release is what was
-judged of it: one that lacks a kernel, or that could not be asked at all, does not pass.
+Causes are chosen for all releases at once, so that equal behaviour has one name. If two causes act
+together in a case, and another release has one of them alone there, the rows that this one breaks
+are blamed on it and the rest on the other. A release passes only if it was judged.
 """
 
 from __future__ import annotations
@@ -29,15 +28,14 @@ class AskedRelease:
     """A release with its run, or why there is none."""
 
     release: Release
-    #: What it answered, None where it could not be asked.
     run: RunResult | None
-    #: Why it could not be asked, '' where it was.
+    #: Why it could not be tested.
     why: str = ""
 
 
 @dataclass(frozen=True)
 class RuleKey:
-    """A row of a rule, whatever version of an operator is asked."""
+    """A row of a rule, in all versions of an operator."""
 
     rule: str
     row: str
@@ -47,36 +45,34 @@ class RuleKey:
 
 @dataclass(frozen=True)
 class ReleaseTurn:
-    """What changed from one release to the next that was asked, in the cases of a row."""
+    """The changes in a row's cases between two consecutive tested releases."""
 
-    #: The earlier of the two.
     before: Release
-    #: The later of the two.
     after: Release
-    #: Case -> its state before, and after.
+    #: Case id -> its states before and after.
     cases: Mapping[str, tuple[State, State]]
 
     def count(self, before: State, after: State) -> int:
-        """Return how many cases went from one state to another."""
+        """Return the number of cases that went from one state to another."""
         return sum(states == (before, after) for states in self.cases.values())
 
 
 @dataclass(frozen=True)
 class RowHistory:
-    """What became of a row of a rule that a cause breaks."""
+    """The history of a row that a cause breaks."""
 
-    #: The row.
     key: RuleKey
-    #: For each release that was asked: the state of each case that has the cause in any of them.
+    #: By tested release, the state of each case that has the cause in any release.
     states: Mapping[Release, Mapping[str, State]]
 
     def failing(self, release: Release) -> int:
-        """Return how many cases fail."""
+        """Return the number of failing cases."""
         return sum(state == "fails" for state in self.states[release].values())
 
     def state(self, release: Release) -> State | None:
-        """Return what a release does, None for one that was not asked: it fails if any case does,
-        and passes only where one was judged and none fails.
+        """Return the state of a release, if it was tested.
+
+        It fails if any case does, and passes if a case was judged and none fails.
         """
         return _gravest(self.states.get(release, {}).values())
 
@@ -87,7 +83,7 @@ class RowHistory:
 
     @property
     def turns(self) -> Iterator[ReleaseTurn]:
-        """Where a case began or ceased to fail, from one release that was asked it to the next."""
+        """The points at which a case began or ceased to fail."""
         places = {release: at for at, release in enumerate(self.states)}
         found: dict[tuple[Release, Release], dict[str, tuple[State, State]]] = {}
         for name in dict.fromkeys(name for some in self.states.values() for name in some):
@@ -106,36 +102,36 @@ def _gravest(states: Iterable[State]) -> State | None:
 
 @dataclass(frozen=True)
 class CauseHistory:
-    """What became of a cause: of each row that it breaks. Without causes, of what none explains."""
+    """The history of a cause in each row that it breaks, or of unexplained failures."""
 
-    #: The causes that are at work together; () where none is known.
+    #: The causes that act together; () if unknown.
     causes: tuple[CauseInWords, ...]
-    #: The rows.
     rows: tuple[RowHistory, ...]
 
     def state(self, release: Release) -> State | None:
-        """Return what a release does in all rows, None for one that was not asked."""
+        """Return the state of a release over all rows, if it was tested."""
         return _gravest(state for row in self.rows if (state := row.state(release)))
 
 
 @dataclass(frozen=True)
 class History:
-    """What became of everything that any release got wrong."""
+    """The history of all failures of any release."""
 
-    #: The oldest first.
+    #: Oldest first.
     asked: tuple[AskedRelease, ...]
-    #: The cause of most cases first; what no cause explains is the last.
+    #: Most cases first; unexplained failures last.
     causes: tuple[CauseHistory, ...]
 
     @property
     def runs(self) -> Mapping[Release, RunResult]:
-        """The releases that could be asked."""
+        """The runs of the releases that could be tested."""
         return {one.release: one.run for one in self.asked if one.run}
 
 
 def history_of(asked: Sequence[AskedRelease], causes: Mapping[Key, Names] | None = None) -> History:
-    """Return what became of each cause. `causes` are those of the cases of each release, where they
-    are chosen already, as for several runtimes at once.
+    """Return the history of each cause.
+
+    `causes` of each release's cases are given if several runtimes share the choice.
     """
     results, named = results_of(asked), causes_of_releases(asked)
     chosen = chosen_for(results, named) if causes is None else causes
@@ -155,17 +151,15 @@ def history_of(asked: Sequence[AskedRelease], causes: Mapping[Key, Names] | None
     return History(tuple(asked), tuple(told))
 
 
-Key = tuple[Release, str]  # a release and the id of a case
-Blamed = Mapping[Key, Mapping[RuleKey, Names]]  # of what fails: the rows, each with its causes
+Key = tuple[Release, str]  # (release, case id)
+Blamed = Mapping[Key, Mapping[RuleKey, Names]]  # of failures: rows with their causes
 
 
 @dataclass(frozen=True)
 class _Judged:
-    """What was judged, with what is to blame."""
-
-    #: The oldest first.
+    #: Oldest first.
     releases: tuple[Release, ...]
-    #: By the id of a case: what came out in each release that was asked it.
+    #: The results by case id and tested release.
     by_case: Mapping[str, Mapping[Release, CaseResult]]
     blamed: Blamed
 
@@ -178,20 +172,20 @@ class _Judged:
 
 
 def results_of(asked: Iterable[AskedRelease]) -> dict[Key, CaseResult]:
-    """Return the result of each case of each release."""
+    """Return the results by release and case."""
     runs = ((one.release, one.run) for one in asked if one.run)
     return {(release, result.case.id): result for release, run in runs for result in run.cases}
 
 
 def causes_of_releases(asked: Iterable[AskedRelease]) -> dict[str, CauseInWords]:
-    """Return the causes that the runs of releases name, by their names."""
+    """Return the causes in the runs, by name."""
     return {cause.name: cause for one in asked if one.run for cause in one.run.causes}
 
 
 def chosen_for(
     results: Mapping[K, CaseResult], named: Mapping[str, CauseInWords]
 ) -> dict[K, Names]:
-    """Return few causes for all that fails and is explained, by whatever names the results."""
+    """Return few causes for all explained failures, by the keys of the results."""
     fits = {
         key: result.diagnosis.fits
         for key, result in results.items()
@@ -203,8 +197,9 @@ def chosen_for(
 def row_histories(
     results: Mapping[Key, CaseResult], broken: Mapping[Key, Iterable[RuleKey]]
 ) -> list[RowHistory]:
-    """Return what became of each row that a release breaks, whatever the cause. `broken` has those
-    of each case that fails; they may stand for several rows.
+    """Return the history of each broken row, for any cause.
+
+    `broken` has the rows of each failing case, which may be coarser than spec rows.
     """
     blamed: Blamed = {key: dict.fromkeys(rows, ()) for key, rows in broken.items()}
     judged = _Judged.of(results, blamed)
@@ -216,7 +211,7 @@ def row_histories(
 
 
 def _blamed(results: Mapping[Key, CaseResult], causes: Mapping[Key, Names]) -> Blamed:
-    """Return the rows that each failing case breaks, with the causes that break each."""
+    """Return the rows that each failing case breaks, with their causes."""
     broken = {key: _broken(one) for key, one in results.items() if one.verdict in FAILURES}
     alone: dict[tuple[str, str], set[RuleKey]] = defaultdict(set)
     for key, names in causes.items():
@@ -231,16 +226,13 @@ def _blamed(results: Mapping[Key, CaseResult], causes: Mapping[Key, Names]) -> B
 def _owners(
     names: Names, case: str, row: RuleKey, alone: Mapping[tuple[str, str], set[RuleKey]]
 ) -> Names:
-    """Return which of the causes at work together break a row: those that do so alone in the same
-    case, else those that are never alone in it.
-    """
+    """Return the causes that break a row alone, or else those that are never alone in the case."""
     seen = [name for name in names if (case, name) in alone]
     having = [name for name in seen if row in alone[case, name]]
     return tuple(having or [name for name in names if name not in seen] or names)
 
 
 def _broken(result: CaseResult) -> list[RuleKey]:
-    """Name the rows that a failing case breaks; of one that fails as a whole its verdict."""
     groups = [group for group in result.groups if group.verdict in FAILURES]
     rows = dict.fromkeys(map(_row_of, groups))
     return list(rows) or [RuleKey(result.verdict, "as a whole", "")]
@@ -264,4 +256,4 @@ def _state(row: RuleKey, names: Names, result: CaseResult, rows: Mapping[RuleKey
         return "lacks"
     if row in rows:
         return "fails" if rows[row] == names else "otherwise"
-    return "otherwise" if result.verdict in DIED else "passes"  # of a death nobody knows more
+    return "otherwise" if result.verdict in DIED else "passes"  # a crash hides the row

@@ -1,4 +1,4 @@
-"""Releases of a package: which are asked for, and which a package index has, and since when."""
+"""Find the releases of a package in a range, with their dates, in a package index."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PYPI = "https://pypi.org/simple"
 JSON = "application/vnd.pypi.simple.v1+json"
 ACCEPT = f"{JSON}, text/html;q=0.1"
 PATIENCE = 60.0  # seconds
-MOST = 1 << 27  # bytes of an index's page
+MOST = 1 << 27  # bytes of an index page
 EXAMPLE = "onnxruntime==1.15.1..1.31.1"
 _WANTED = re.compile(
     r"(?P<package>[A-Za-z0-9][\w.-]*?)==(?P<first>[^.=]\S*?)(?<!\.)\.\.(?P<last>[^.]\S*)"
@@ -39,17 +39,15 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 @dataclass(frozen=True)
 class Wanted:
-    """A range of releases of a package, both ends included."""
+    """A range of releases of a package, ends included."""
 
     package: str
-    #: The first release.
     first: Version
-    #: The last release.
     last: Version
 
     @property
     def runtime(self) -> str:
-        """The runtime that is in the package, as an address has it."""
+        """The runtime in the package, as in an address."""
         return _RUNTIMES[self.package]
 
     def __str__(self) -> str:
@@ -61,13 +59,13 @@ _RUNTIMES = {PACKAGES.get(name, name): name for name in RUNTIMES}
 
 @dataclass(frozen=True)
 class Release:
-    """A release of a package, and what its index says of it."""
+    """A release of a package in the index."""
 
-    #: Its version, as the index has it: 1.15.1.
+    #: The version in the index, such as 1.15.1.
     version: str
-    #: The day on which its first file was uploaded, 2023-06-16; '' where the index does not say.
+    #: The upload date of its first file, such as 2023-06-16; '' if unknown.
     date: str = ""
-    #: Why it cannot be installed here, '' where it can.
+    #: Why it cannot be installed here, or ''.
     lacks: str = ""
 
     def __str__(self) -> str:
@@ -75,7 +73,7 @@ class Release:
 
 
 def parse_wanted(text: str) -> Wanted:
-    """Read onnxruntime==1.15.1..1.31.1. Raises UsageError."""
+    """Parse a range such as onnxruntime==1.15.1..1.31.1. Raises UsageError."""
     found = _WANTED.fullmatch(text)
     if found is None:
         raise UsageError(f"{text!r} is not a range of releases", hint=f"such as {EXAMPLE}")
@@ -98,10 +96,10 @@ def _version(word: str, text: str) -> Version:
 
 
 def find_releases(wanted: Wanted) -> list[Release]:
-    """Return the releases of a range that the package index has, the oldest first.
+    """Return the releases of a range in the package index, oldest first.
 
-    What is no final release is left out, unless the range begins or ends with it. Raises
-    UnavailableError where the index cannot be read, UsageError where it has none in the range.
+    Pre-releases are left out, unless the range begins or ends with one. Raises UnavailableError if
+    the index cannot be read, UsageError if it has no release in the range.
     """
     url = f"{index_url()}/{wanted.package}/"
     files = _files(*_fetched(url), url)
@@ -115,7 +113,7 @@ def find_releases(wanted: Wanted) -> list[Release]:
 
 
 def index_url() -> str:
-    """Return the package index that pip or uv is set to use, PyPI without such a setting."""
+    """Return the package index that pip or uv is configured to use, by default PyPI."""
     for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
         if os.environ.get(name):
             return os.environ[name].rstrip("/")
@@ -130,7 +128,6 @@ def _is_wanted(version: Version, wanted: Wanted) -> bool:
 
 
 def _fetched(url: str) -> tuple[str, bytes]:
-    """Return an index's page of a package, and what it is. Raises UnavailableError."""
     if urlsplit(url).scheme not in ("http", "https"):
         raise UnavailableError(f"{url} is not the address of a package index", hint="https://…")
     request = urllib.request.Request(url, headers={"Accept": ACCEPT})  # noqa: S310
@@ -144,11 +141,11 @@ def _fetched(url: str) -> tuple[str, bytes]:
         ) from None
 
 
-File = tuple[Version, str, str]  # a release, the name of a file of it, and when it was uploaded
+File = tuple[Version, str, str]  # (version, file name, upload date)
 
 
 def _files(kind: str, page: bytes, url: str) -> list[File]:
-    """Return the wheels of all releases. Raises UnavailableError for a page that is none."""
+    """Return the wheels of all releases. Raises UnavailableError for any other page."""
     read: Mapping[str, Callable[[bytes], Iterable[tuple[str, str]]]]
     read = {JSON: _of_json, "text/html": _of_html}
     try:
@@ -160,20 +157,20 @@ def _files(kind: str, page: bytes, url: str) -> list[File]:
     for name, day in named:
         try:
             found.append((parse_wheel_filename(name)[1], name, day))
-        except InvalidWheelFilename:  # a source archive, or something else
+        except InvalidWheelFilename:  # such as a source archive
             continue
     return found
 
 
 def _of_json(page: bytes) -> Iterable[tuple[str, str]]:
-    """Yield the name of each file with its date, '' where there is none (PEP 691, PEP 700)."""
+    """Yield the name and date of each file; '' without a date (PEP 691, PEP 700)."""
     for file in json.loads(page)["files"]:
         found = _DAY.match(str(file.get("upload-time", "")))
         yield str(file["filename"]), found[0] if found else ""
 
 
 def _of_html(page: bytes) -> Iterable[tuple[str, str]]:
-    """Yield the name of each file: such a page has no dates (PEP 503)."""
+    """Return the name of each file. HTML pages have no dates (PEP 503)."""
     links: list[str] = []
 
     class Links(html.parser.HTMLParser):
@@ -185,7 +182,6 @@ def _of_html(page: bytes) -> Iterable[tuple[str, str]]:
 
 
 def _release(version: Version, files: list[File], tags: frozenset[Tag]) -> Release:
-    """Describe a release: the day of its first file, and whether there is one for this Python."""
     fits = any(tags & parse_wheel_filename(name)[3] for _, name, _ in files)
     here = f"Python {sys.version_info.major}.{sys.version_info.minor} on this system"
     days = sorted(filter(None, (day for *_, day in files)))
