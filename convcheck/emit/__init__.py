@@ -1,3 +1,1 @@
-"""Suites for the repository where a kernel lives: the vectors and rules of cases as source files
-of C, Rust, CUDA or HIP that need nothing else.
-"""
+"""Write suites for a kernel's repository: vectors and rules as C, Rust, CUDA or HIP sources."""

@@ -1,4 +1,4 @@
-"""Data sets for formats that hold one expected value an element, and know no patterns."""
+"""Make data sets with one expected value per element."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from convcheck.semantics.expected import ANY_NAN, EXACT, Expected
 from convcheck.semantics.expected_calls import ExpectedCall, ExpectedOutput
 from convcheck.vectors.model import CallSet, Vectors
 
-DataSet = tuple[Sequence[Bits], Sequence[Bits]]  # the inputs and outputs of a call
+DataSet = tuple[Sequence[Bits], Sequence[Bits]]  # (inputs, outputs) of a call
 
 
 def data_sets(vectors: Vectors) -> tuple[list[DataSet], int]:
-    """Return the data sets of all that is settled, and how many vectors that is."""
+    """Return data sets of all vectors with one expected value, and the number of these vectors."""
     if isinstance(vectors, CallSet):
         both = zip(vectors.calls, map(_outputs, vectors.expected), strict=True)
         sets: list[DataSet] = [(call, outputs) for call, outputs in both if outputs]
@@ -31,7 +31,7 @@ def data_sets(vectors: Vectors) -> tuple[list[DataSet], int]:
 
 
 def _settled(expected: Expected) -> NDArray[np.bool_]:
-    """Return which elements have one expectation under all readings: a code, or any NaN."""
+    """Return the mask of elements with one code, or any NaN, under all readings."""
     first, *others = expected.readings
     found = np.isin(first.patterns, (EXACT, ANY_NAN))
     for reading in others:
@@ -41,7 +41,6 @@ def _settled(expected: Expected) -> NDArray[np.bool_]:
 
 
 def _outputs(expected: ExpectedCall) -> Sequence[Bits]:
-    """Return the outputs of a call, in their shapes; none if they are not settled."""
     first, *others = expected.readings
     settled = all(np.isin(due.patterns, (EXACT, ANY_NAN)).all() for due in first.outputs)
     return [due.answer for due in first.outputs] if settled and not others else []

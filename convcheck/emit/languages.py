@@ -1,4 +1,4 @@
-"""Suites as source files of C, CUDA, HIP and Rust, with the harness that runs them."""
+"""Write suites as C, CUDA, HIP and Rust sources, with their harness."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _C_PATTERNS = {
     EXACT: "CONVCHECK_EXACT", ANY_NAN: "CONVCHECK_NAN", NEGATIVE_NAN: "CONVCHECK_NEGATIVE_NAN",
     ANY_ZERO: "CONVCHECK_ZERO", UNDEFINED: "CONVCHECK_UNDEFINED",
 }  # fmt: skip
-_OWN = {"float32": "float", "float64": "double"}  # types that C has; of others, the codes
+_OWN = {"float32": "float", "float64": "double"}  # C types; other types are passed as codes
 _CARGO = f"""\
 [package]
 name = "{CRATE}"
@@ -35,20 +35,20 @@ Files = Iterator[tuple[str, bytes]]
 
 
 def c_files(suites: Sequence[Suite]) -> Files:
-    """Yield the names and contents of the files of suites in C."""
+    """Yield the names and contents of suites in C."""
     yield HARNESS, (TEMPLATES / HARNESS).read_bytes()
     for suite in suites:
         yield f"{suite.name}.h", _filled("suite.h.j2", suite, _of_c)
 
 
 def device_files(suites: Sequence[Suite]) -> Files:
-    """Yield the files of suites for kernels of a GPU, by CUDA or by HIP."""
+    """Yield the files of suites for GPU kernels, in CUDA or HIP."""
     yield DEVICE, (TEMPLATES / DEVICE).read_bytes()
     yield from c_files(suites)
 
 
 def rust_files(suites: Sequence[Suite]) -> Files:
-    """Yield the files of suites in Rust: a crate with a module for each case."""
+    """Yield the files of suites in Rust: a crate with a module per case."""
     yield "Cargo.toml", _CARGO.encode()
     modules = "".join(f"pub mod {suite.name.lower()};\n" for suite in suites)
     library = (TEMPLATES / LIBRARY).read_bytes()
@@ -61,7 +61,6 @@ MAKERS = {"c": c_files, "cuda": device_files, "hip": device_files, "rust": rust_
 
 
 def _filled(template: str, suite: Suite, own: Callable[..., dict[str, Any]]) -> bytes:
-    """Fill a language's template with a suite."""
     types = [(suite.case.inputs[0].name, suite.source), (suite.case.outputs[0].name, suite.target)]
     made = f"By convcheck {__version__} from the rules {suite.digest}."
     content = own(suite, types)
@@ -70,7 +69,7 @@ def _filled(template: str, suite: Suite, own: Callable[..., dict[str, Any]]) -> 
 
 
 def _facts(fmt: Numeric) -> Mapping[str, int | bool]:
-    """Return what a harness has to know of a format. A bool is a byte, 0 or 1."""
+    """Return a harness's view of a format. A bool is a byte, 0 or 1."""
     if isinstance(fmt, Float):
         infinity = fmt.infinity_code if fmt.infinity else 0
         last = infinity or (fmt.magnitude_mask if fmt.nan == "none" else fmt.max_magnitude)
@@ -122,7 +121,7 @@ def _hex(fmt: Numeric, code: int) -> str:
 
 
 def _name(row: SuiteRow) -> str:
-    return row.decision.name.replace("#", "number ")  # TAP has directives after #
+    return row.decision.name.replace("#", "number ")  # TAP directives begin with #
 
 
 # Rust ----------------------------------------------------------------------------------------
@@ -143,7 +142,7 @@ def _of_rust(suite: Suite, types: Sequence[tuple[str, Numeric]]) -> dict[str, An
 
 
 def _rust_row(row: SuiteRow) -> str:
-    # the blanks that a line begins with would be lost within a literal
+    # a literal would lose leading blanks
     about = "\\n\\\n".join(f"\\x20{rust_string(line[1:])[1:-1]}" for line in row.about.splitlines())
     readings = ", ".join(map(rust_string, row.decision.readings))
     said = f'about: "{about}\\n", rule: {row.rule}, readings: &[{readings}]'
@@ -151,6 +150,6 @@ def _rust_row(row: SuiteRow) -> str:
 
 
 def rust_string(text: str) -> str:
-    """Quote a text as Rust: what is not plain ASCII is escaped."""
+    """Quote a text as Rust, with anything but plain ASCII escaped."""
     plain = (c if " " <= c <= "~" and c not in '"\\' else f"\\u{{{ord(c):x}}}" for c in text)
     return f'"{"".join(plain)}"'

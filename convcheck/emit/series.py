@@ -1,8 +1,8 @@
-"""What is expected of every input of a case, as few lines: series of plateaus.
+"""Compress the expected results of all inputs into series of plateaus.
 
-A plateau is consecutive inputs of which the same is expected. Between powers of two of a float, a
-destination's codes are at equal distances, so plateaus come in series: few lengths take turns (a
-tie goes to one neighbour, then to the other), and the codes rise by a step.
+A plateau is a run of inputs with the same expected result. Between powers of two of a float, a
+destination's codes are equally spaced, so plateaus form series: a few lengths alternate (a tie goes
+to one neighbour, then to the other), and codes rise by a step.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ from convcheck.semantics.expected import EXACT, Expected, Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import changes_of, joined, lookup
 
-NARROW, WIDEST = 16, 32  # bits of a source that is evaluated whole, and of one that has series
-_MOST = 6  # plateaus that take turns: on a value and on both its sides, of odd codes and of even
+NARROW, WIDEST = 16, 32  # bits of sources that are evaluated whole, and at most have series
+_MOST = 6  # period of plateaus: a value and both its sides, for odd and even codes
 Ints = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """One of the plateaus that take turns in a series."""
+    """One of the plateaus that alternate in a series."""
 
-    #: How many inputs it has.
+    #: The number of inputs.
     length: int
-    #: The row that decides, by its number among the decisions.
+    #: The index of the deciding row.
     row: int
-    #: How a code is compared: an index into PATTERNS.
+    #: The comparison of a code, an index into PATTERNS.
     pattern: int
-    #: What is expected the first time; 0 where the pattern is not EXACT.
+    #: The first expected code; 0 if the pattern is not EXACT.
     code: int
 
 
 @dataclass(frozen=True)
 class Series:
-    """Plateaus one after the other, a few of which take turns."""
+    """Consecutive plateaus that alternate in a few kinds."""
 
-    #: The first input.
     first: int
-    #: The number of plateaus, one or more.
+    #: The number of plateaus.
     count: int
-    #: By how much codes are higher each time all have had a turn, modulo the width.
+    #: The rise of codes per period, modulo the width.
     step: int
     turns: tuple[Plateau, ...]
 
 
 def series_of(program: Program, source: Numeric, target: Numeric) -> list[list[Series]] | None:
-    """Return of each reading what is expected of every code of the source, in order. None for a
-    source that is too wide, or where what is expected is not known but code by code.
+    """Return the expected results of all source codes under each reading, in order.
+
+    Returns None if the source is too wide, or the results are only known code by code.
     """
     found = _plateaus(program, source, target)
     if found is None:
@@ -67,7 +67,7 @@ def series_of(program: Program, source: Numeric, target: Numeric) -> list[list[S
 
 
 def _plateaus(program: Program, source: Numeric, target: Numeric) -> tuple[Codes, Expected] | None:
-    """Return the first codes of plateaus, some of which go on, and what is expected of each."""
+    """Return the first codes of plateaus, some to be joined, with expected results."""
     if source.bits <= NARROW:
         codes = np.arange(1 << source.bits, dtype=np.uint64)
         return codes, run_conversion(program, source, target, codes.astype(source.storage))
@@ -80,7 +80,7 @@ def _plateaus(program: Program, source: Numeric, target: Numeric) -> tuple[Codes
 
 
 def _series(firsts: Codes, rows: Ints, reading: Reading, end: int, bits: int) -> Iterator[Series]:
-    """Join neighbours of which the same is expected, then those that take turns."""
+    """Join equal neighbours, then those that alternate."""
     codes = np.where(reading.patterns == EXACT, reading.codes, 0).astype(np.uint64)
     facts = [rows, reading.patterns, codes]
     change = np.ones(len(firsts), bool)
@@ -103,7 +103,7 @@ def _series(firsts: Codes, rows: Ints, reading: Reading, end: int, bits: int) ->
 
 
 class _Turns:
-    """How far plateaus go on in a series, from any one, if so many take turns."""
+    """The extent of a series with one period, from any plateau."""
 
     def __init__(self, period: int, facts: tuple[Ints, ...], codes: Codes, bits: int) -> None:
         self.period, self.count = period, len(codes)
@@ -114,7 +114,7 @@ class _Turns:
         self.changes = np.flatnonzero(self.steps[1:] != self.steps[:-1]) + 1
 
     def end(self, at: int) -> int:
-        """Return the plateau after the last one of a series that begins with one."""
+        """Return the index after the last plateau of the series that begins at `at`."""
         ends = (self._next(self.breaks, at), self._next(self.changes, at + 1))
         return min(*ends, self.count)
 
@@ -123,5 +123,4 @@ class _Turns:
         return int(places[i]) + self.period if i < len(places) else self.count
 
     def step(self, at: int) -> int:
-        """Return by how much codes rise."""
         return int(self.steps[at])

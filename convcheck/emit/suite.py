@@ -1,4 +1,4 @@
-"""A case as a suite has it: its rows with their sentences, its vectors, its series."""
+"""Collect a case's rows with citations, vectors and series for a suite."""
 
 from __future__ import annotations
 
@@ -23,55 +23,54 @@ class SuiteRow:
     """A row of the rules as a suite prints it."""
 
     decision: Decision
-    #: The rule, by its number in the suite: rows of one rule share a reading.
+    #: The rule's index in the suite: rows of one rule share a reading.
     rule: int
-    #: The lines about it, each with its indent, as YAML.
+    #: Its description, as indented lines of YAML.
     about: str
 
 
 @dataclass(frozen=True)
 class SuiteVector:
-    """An input with what is due."""
+    """An input with its expected result."""
 
-    #: The code of the input.
     input: int
-    #: The row that decides, by its number in the suite.
+    #: The index of the deciding row.
     row: int
-    #: How a code is compared: an index into PATTERNS.
+    #: The comparison of a code, an index into PATTERNS.
     pattern: int
-    #: What is due; 0 where the pattern is not EXACT.
+    #: The expected code; 0 if the pattern is not EXACT.
     code: int
 
 
 @dataclass(frozen=True)
 class SuiteReading:
-    """What is due under one reading."""
+    """The expected results under one reading."""
 
-    #: In the order of the inputs' values.
+    #: In order of input values.
     vectors: tuple[SuiteVector, ...]
-    #: What is due of every input, () where the suite has no table of it.
+    #: The expected results of all inputs; () if unknown.
     series: tuple[Series, ...]
 
 
 @dataclass(frozen=True)
 class Suite:
-    """All that a suite of one case has, in no language yet."""
+    """A suite of one case, in no language yet."""
 
     spec: Spec
     case: Case
-    #: Those that decide a vector or a plateau.
+    #: The rows that decide a vector or a plateau.
     rows: tuple[SuiteRow, ...]
     #: As many as the most disputed row has.
     readings: tuple[SuiteReading, ...]
 
     @property
     def name(self) -> str:
-        """The case's id as an identifier, which is the name of a file, too."""
+        """The case's id as an identifier and file name."""
         return identifier(self.case.id)
 
     @property
     def disputed(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
-        """The rules that can be read in several ways: their numbers, and the names of these."""
+        """The indices of disputed rules, with the names of their readings."""
         found = {row.rule: row.decision.readings for row in self.rows}
         return tuple((rule, names) for rule, names in found.items() if len(names) > 1)
 
@@ -97,7 +96,7 @@ def identifier(name: str) -> str:
 
 
 def why_left_out(case: Case) -> str:
-    """Return why a case has no suite, '' where it may have one."""
+    """Return why a case has no suite, or ''."""
     if case.whole_calls:
         return "the question is a whole call, not one number"
     if any(isinstance(one.format, Text) for one in (*case.sources, *case.outputs)):
@@ -110,14 +109,14 @@ def why_left_out(case: Case) -> str:
 
 
 def suite_of(corpus: Corpus, case: Case) -> Suite | None:
-    """Return the suite of a case, None where nothing is defined. The case is not left out."""
+    """Return the suite of a case, or None if everything is undefined."""
     vectors = corpus.vectors(case)
     assert isinstance(vectors, VectorSet)  # noqa: S101 of one number
     if all((r.patterns == UNDEFINED).all() for r in vectors.expected.readings):
         return None
     program, _ = corpus.conversion(case)
     source, target = _numeric(case.inputs[0].format), _numeric(case.outputs[0].format)
-    known = vectors.coverage == "exhaustive"  # the vectors are every input
+    known = vectors.coverage == "exhaustive"  # vectors cover all inputs
     series = None if known else series_of(program, source, target)
     used = {program.decisions[one.row] for table in series or () for each in table
             for one in each.turns}  # fmt: skip
@@ -146,7 +145,6 @@ def _readings(
     series: Sequence[Sequence[Series]] | None,
     own: Sequence[int],
 ) -> Iterator[SuiteReading]:
-    """Return what is due under each reading, with the rows' numbers in the suite."""
     rows = [numbers[vectors.expected.decisions[row]] for row in vectors.expected.rows]
     inputs = [int(code) for code in vectors.inputs[0]]
     for r, reading in enumerate(vectors.expected.readings):
@@ -162,7 +160,7 @@ def _numbered(table: Sequence[Series], own: Sequence[int]) -> Iterator[Series]:
 
 
 def _about(spec: Spec, row: Decision) -> Iterator[str]:
-    """Return the lines that are printed of a row that is broken: YAML in a literal block."""
+    """Yield the lines that describe a broken row: YAML in a literal block."""
     urls = {f"{s.title}, {s.section}": s.url for s in spec.sources.values()}
     yield "  rule: |"
     yield f"    {row.name} ({row.level}), {row.place}"
