@@ -1,9 +1,8 @@
-"""The entry point: runs a command and turns every way of ending into its exit code.
+"""The entry point. Runs a command and maps every ending to an exit code.
 
-0 all well, 1 a finding, 2 bad input, 3 nothing was judged, 4 the backend could not be started,
-70 a fault of convcheck itself (a traceback must not look like a finding), 74 the system refuses
-(a full device, too many open files), 130 interrupted, 141 nobody read all that was written to
-stdout (as a shell has it for SIGPIPE), 143 ended by SIGTERM.
+0: all well. 1: a finding. 2: bad input. 3: nothing was judged. 4: the backend could not start. 70:
+an internal error (a traceback must not look like a finding). 74: a limit of the system, such as a
+full device. 130: interrupted. 141: stdout was closed. 143: ended by SIGTERM.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
     import click
 
 FAULT, INTERRUPTED, CLOSED, TERMINATED = 70, 130, 141, 143
-_YOUNG = 200_000  # objects, before cycles are looked for: a command makes many, and few cycles
+_YOUNG = 200_000  # objects before a garbage collection
 
 
 def main(*, own: bool = True) -> None:
-    """Run the command line, in a process that is its own, or not."""
+    """Run the command line. `own`: the process has no other purpose."""
     gc.set_threshold(_YOUNG)
     from convcheck import signals
 
@@ -33,18 +32,18 @@ def main(*, own: bool = True) -> None:
         signals.handled()
         code = INTERRUPTED
     if own:
-        gc.freeze()  # the process ends: nothing is gained by a last search for cycles
+        gc.freeze()  # skips a last collection
     if code == INTERRUPTED and signals.is_terminated():
         code = TERMINATED
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _ended() -> object:
-    """Run the command line, and return the exit code of its end. Raises KeyboardInterrupt."""
+    """Run the command line and return its exit code. Raises KeyboardInterrupt."""
     import click
 
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may not have a character
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack a character
 
     from convcheck.errors import ConvcheckError
     from convcheck.streams import ClosedError, say, silence
@@ -69,7 +68,6 @@ def _ended() -> object:
 
 
 def _called() -> object:
-    """Call the command line, and return what its command does."""
     from convcheck.cli import group
 
     code: object = group.main(prog_name="convcheck", standalone_mode=False)
@@ -91,7 +89,7 @@ def _complain(message: str) -> None:
 
 
 def _system_fault(error: OSError) -> int:
-    """Say what the system refused; what is not one of its limits is a fault of our own."""
+    """Report a limit of the system. Any other OSError is an internal error."""
     from convcheck.errors import SystemLimitError
     from convcheck.files import LIMITS
     from convcheck.streams import silence

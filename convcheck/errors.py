@@ -1,4 +1,4 @@
-"""The one family of errors. Each knows its place and its hint; the command line prints both."""
+"""The errors of convcheck, with place and hint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Place:
-    """Where something was written: a file as people name it, and a line counted from 1."""
+    """A file, as users name it, and a line counted from 1."""
 
     file: str
     line: int
@@ -18,9 +18,9 @@ class Place:
 
 
 class ConvcheckError(Exception):
-    """Bad input from outside: usage, a spec, a vector file, a list.
+    """Bad input: usage, a spec, a vector file, a list.
 
-    Ends the program with ``exit_code``, one message, and nothing half-written.
+    Ends the program with ``exit_code`` and one message.
     """
 
     exit_code = 2
@@ -46,11 +46,11 @@ def _rebuild(
 
 
 class SpecError(ConvcheckError):
-    """A spec file that cannot be read, or says something that the vocabulary does not know."""
+    """A spec file cannot be read, or is wrong."""
 
 
 class SpecFaultsError(SpecError):
-    """All that is wrong with some spec files, each with its place."""
+    """All errors of some spec files."""
 
     def __init__(self, errors: Iterable[SpecError]) -> None:
         self.errors = tuple(errors)
@@ -61,21 +61,21 @@ class SpecFaultsError(SpecError):
 
 
 class VectorError(ConvcheckError):
-    """A vector file that is truncated, edited, or from a newer convcheck."""
+    """A vector file is truncated, edited, or from a newer convcheck."""
 
 
 class UsageError(ConvcheckError):
-    """A command line that names something that does not exist."""
+    """A command line is wrong."""
 
 
 class UnavailableError(ConvcheckError):
-    """The backend could not be started: not installed, or it failed to load."""
+    """The backend could not be started."""
 
     exit_code = 4
 
 
 def in_a_line(error: BaseException) -> str:
-    """Return an error of convcheck's own: what was raised, and in which line of the code."""
+    """Return an internal error and its line of code, on one line."""
     import traceback
     from pathlib import Path
 
@@ -85,15 +85,15 @@ def in_a_line(error: BaseException) -> str:
 
 
 class SystemLimitError(ConvcheckError):
-    """The system refuses what was asked of it: a full device, too many open files."""
+    """A limit of the system was reached, such as a full device or too many open files."""
 
-    exit_code = 74  # as sysexits.h has it for input and output
+    exit_code = 74  # EX_IOERR
 
 
 def install_hint(module: str) -> str:
-    """Return how to get a module that is missing: by convcheck's extra of that name, else itself.
+    """Return how to install a missing module: by convcheck's extra of that name, if there is one.
 
-    convcheck is not on PyPI, so that its extras are installed from a checkout.
+    convcheck is not on PyPI, so extras are installed from a checkout.
     """
     from importlib.metadata import metadata
 

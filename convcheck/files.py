@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and read only where they are regular and not too large."""
+"""Write files atomically, and read only regular files of limited size."""
 
 from __future__ import annotations
 
@@ -15,19 +15,17 @@ from typing import IO, BinaryIO
 from convcheck.errors import ConvcheckError, SystemLimitError, UsageError
 from convcheck.streams import ClosedError, lost_stdout, silence
 
-# what is wrong with the machine, not with the name of a file
+# errors of the machine, not of a file name
 LIMITS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE}
 
-# the most bytes that are read of a file: of one that people write, of a list or a user's inputs,
-# and of what programs write
+# size limits in bytes: of a spec, of a list or a user's inputs, and of generated files
 MOST_OF_SPEC, MOST_OF_LIST, MOST_OF_REPORT = 1 << 22, 1 << 28, 1 << 30
 
 
 def read_file(path: Path, most: int) -> bytes:
-    """Return what a regular file has, at most so many bytes.
+    """Return the content of a regular file of at most `most` bytes. Raises OSError.
 
-    It waits for nobody: a pipe or a device is not read. Raises OSError for one, for a folder, for a
-    file that is larger, and for one that cannot be read.
+    Never blocks on a pipe or a device.
     """
     with open(path, "rb", opener=_opened_at_once) as file:
         check_regular(file.fileno(), most)
@@ -35,7 +33,7 @@ def read_file(path: Path, most: int) -> bytes:
 
 
 def check_regular(handle: int, most: int) -> None:
-    """Raise OSError unless what is open is a regular file of at most so many bytes."""
+    """Raise OSError unless a file is regular and has at most `most` bytes."""
     found = os.fstat(handle)
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is a pipe or a device, not a file")
@@ -44,7 +42,7 @@ def check_regular(handle: int, most: int) -> None:
 
 
 def read_within(stream: BinaryIO, most: int) -> bytes:
-    """Return all that comes, at most so many bytes. Raises OSError for more."""
+    """Return at most `most` bytes of a stream. Raises OSError if there are more."""
     content = stream.read(most + 1)
     if len(content) > most:
         raise _too_large(most)
@@ -52,9 +50,9 @@ def read_within(stream: BinaryIO, most: int) -> bytes:
 
 
 def read_text(path: Path, most: int) -> str:
-    """Return the text of a regular file in UTF-8, whatever ends its lines.
+    """Return the UTF-8 text of a regular file, with any line ends.
 
-    Raises OSError as `read_file` does, and UnicodeDecodeError.
+    Raises OSError like `read_file`, and UnicodeDecodeError.
     """
     return io.TextIOWrapper(io.BytesIO(read_file(path, most)), encoding="utf-8").read()
 
@@ -68,17 +66,16 @@ def _too_large(most: int) -> OSError:
 
 
 def unnamed_file() -> IO[bytes]:
-    """Return a file that nobody has to remove, or can: in memory where there are such files.
+    """Return a temporary file without a name, in memory if possible.
 
-    Elsewhere it is in the temporary folder: raises SystemLimitError where that is full, and
-    UsageError where it cannot be written to for another reason.
+    Raises SystemLimitError if the temporary folder is full, UsageError if it is not writable.
     """
     if hasattr(os, "memfd_create"):
         return open(os.memfd_create("convcheck"), "r+b", buffering=0)
     import tempfile
 
     try:
-        os.makedirs(tempfile.gettempdir(), exist_ok=True)  # a backend may have removed it
+        os.makedirs(tempfile.gettempdir(), exist_ok=True)  # a backend may remove it
         return tempfile.TemporaryFile(buffering=0)
     except OSError as error:
         kind = SystemLimitError if error.errno in LIMITS else UsageError
@@ -87,10 +84,10 @@ def unnamed_file() -> IO[bytes]:
 
 
 def write_whole(path: Path, content: bytes, *, folders: bool = False) -> None:
-    """Write a file whole or not at all; with `folders`, make the folders to it.
+    """Write a file atomically. With `folders`, also create its folders.
 
-    A pipe or a device is written to, not replaced, but in such folders. Raises SystemLimitError
-    where the device is full, and UsageError where it cannot be written for another reason.
+    A pipe or a device is written to, not replaced, unless `folders`. Raises SystemLimitError if the
+    device is full, UsageError if the path is not writable.
     """
     try:
         target = path.resolve()
@@ -100,7 +97,7 @@ def write_whole(path: Path, content: bytes, *, folders: bool = False) -> None:
             target.write_bytes(content)
         else:
             _replace(target, content)
-    except (OSError, RuntimeError) as error:  # a RuntimeError of links that go in a circle
+    except (OSError, RuntimeError) as error:  # RuntimeError: a cycle of links
         raise _unwritten(path, error) from error
 
 
@@ -113,10 +110,9 @@ def _unwritten(path: Path, error: OSError | RuntimeError) -> ConvcheckError:
 
 
 def write_text(text: str, path: str) -> None:
-    """Write a text to a file, whole or not at all; '-' is standard output.
+    """Write a text to a file atomically, as UTF-8. '-' is standard output.
 
-    It is UTF-8, whatever a terminal has. Raises what `write_whole` does, and ClosedError where
-    nobody reads stdout.
+    Raises like `write_whole`, and ClosedError if stdout is closed.
     """
     content = text.encode("utf-8", "backslashreplace")
     if path == "-":
@@ -126,10 +122,9 @@ def write_text(text: str, path: str) -> None:
 
 
 def write_all(texts: Iterable[tuple[str, Callable[[], str]]], page: Callable[[], None]) -> None:
-    """Write texts to files, given as (path, what makes the text), then print a page.
+    """Write texts to files, given as (path, function that makes the text), then print a page.
 
-    Whatever cannot be written, all else is, and files come before what stdout has: so nothing is
-    lost that was asked for. Raises the first error, in which the others are named.
+    An error does not stop the others. Raises the first error, with the messages of all.
     """
     in_order = sorted(texts, key=lambda one: one[0] == "-")
     failed: list[Exception] = []
@@ -165,7 +160,7 @@ def _write_stdout(content: bytes) -> None:
 
 def _replace(path: Path, content: bytes) -> None:
     name = path.with_name(f".convcheck-{os.urandom(8).hex()}")
-    # not by tempfile, whose files are for their owner alone: the mode is as the umask has it
+    # tempfile would ignore the umask
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,7 +1,6 @@
-"""The pytest plugin, for a backend's own tests: `pytest --convcheck-backend package.module:Class`.
+"""The pytest plugin to test a backend: `pytest --convcheck-backend package.module:Class`.
 
-There is a test for each case, and a failing one shows the report of its findings. Without the
-option, this file imports nothing else of convcheck.
+Each case is a test. Without the option, the plugin imports nothing else of convcheck.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ NODE = "convcheck"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options, which cost nothing where they are not used."""
+    """Add the options."""
     group = parser.getgroup("convcheck", "conformance of numeric type conversion")
     group.addoption(
         "--convcheck-backend", metavar="ADDRESS",
@@ -55,11 +54,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 OF_A_BACKEND = ("spec", "known")
-LONGEST_TIMEOUT = 86_400.0  # seconds: a day
+LONGEST_TIMEOUT = 86_400.0  # seconds
 
 
 def _seconds(text: str) -> float:
-    """Return a time-out. Raises ArgumentTypeError for one that is too short or too long."""
+    """Return a time-out. Raises ArgumentTypeError if it is out of range."""
     with suppress(ValueError):
         if 0.1 <= (seconds := float(text)) <= LONGEST_TIMEOUT:
             return seconds
@@ -67,7 +66,7 @@ def _seconds(text: str) -> float:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take part where a backend is named. Raises pytest.UsageError for what is of use with one."""
+    """Start if a backend is named. Raises pytest.UsageError for options that need one."""
     if address := config.getoption("convcheck_backend"):
         config.pluginmanager.register(_Conformance(config, address), "convcheck-session")
         return
@@ -78,11 +77,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class CaseFailedError(Exception):
-    """A case failed; the message is what a terminal is to show of it."""
+    """A case failed. The message is its report."""
 
 
 class _Conformance:
-    """A session with a backend: selects cases, starts the backend, collects, ends it."""
+    """A session with a backend."""
 
     def __init__(self, config: pytest.Config, address: str) -> None:
         self.config, self.address = config, address
@@ -94,7 +93,7 @@ class _Conformance:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Select the cases and start the backend: what is wrong is said before any test runs."""
+        """Select the cases and start the backend, so that errors come before any test."""
         from convcheck.errors import ConvcheckError
 
         try:
@@ -105,11 +104,11 @@ class _Conformance:
                 self.asker.start()
         except ConvcheckError as error:
             raise pytest.UsageError(f"convcheck: {error}") from None
-        if self.config.pluginmanager.hasplugin("dsession"):  # xdist: its workers have one each
+        if self.config.pluginmanager.hasplugin("dsession"):  # each of xdist's workers has its own
             self.asker.end()
 
     def pytest_report_header(self) -> list[str]:
-        """Say what is tested, and what there is to say of the vectors."""
+        """Report the backend, the cases and notes about vectors."""
         from convcheck.wording import plural
 
         tier = self.config.getoption("convcheck_tier")
@@ -120,7 +119,7 @@ class _Conformance:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Collect the cases after the user's own tests, of which there may be none."""
+        """Collect the cases after the user's own tests."""
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
             cases = Cases.from_parent(
@@ -130,16 +129,14 @@ class _Conformance:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note what became of the cases, in xdist's workers too."""
+        """Record the outcomes of cases, also from xdist's workers."""
         if report.nodeid.startswith(f"{NODE}::") and (report.when == "call" or report.failed):
-            expected = hasattr(report, "wasxfail")  # a known failure was judged, too
+            expected = hasattr(report, "wasxfail")  # a known failure was judged
             self.outcomes.add("failed" if expected else report.outcome)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail a session whose cases were all skipped: that is no pass; and one with a list of
-        known failures that is not true of all that was asked.
-        """
+        """Fail a session if all its cases were skipped or its known failures are outdated."""
         self.untold = self.asker.untold() if self.asker else []
         if session.exitstatus != pytest.ExitCode.OK:
             return
@@ -149,7 +146,7 @@ class _Conformance:
             session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what of the list is not true, and where nothing was judged."""
+        """Report problems of the list, and a session without judged cases."""
         for problem in self.untold:
             terminalreporter.write_line(_problem(problem), red=True)
         if self.nothing_judged:
@@ -158,21 +155,20 @@ class _Conformance:
 
     @property
     def nothing_judged(self) -> bool:
-        """Return whether cases were asked, and none of them was judged."""
+        """Whether all cases were skipped."""
         return self.outcomes == {"skipped"}
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What results are held against besides the specs."""
+    """The known failures that results are compared with."""
 
-    #: The list of known failures, None for none.
     known: KnownList | None
-    #: Returns the ids of all cases that begin with one of some texts.
+    #: Returns the ids of all cases with one of these prefixes.
     every: Callable[[tuple[str, ...]], Iterable[str]]
 
     def held(self, run: RunResult) -> RunResult:
-        """Return a run with what is excused, and what is wrong with the list."""
+        """Return the run with excuses and problems of the list."""
         from datetime import date
 
         from convcheck.gate.known import hold
@@ -181,7 +177,6 @@ class Gate:
 
 
 def _select(config: pytest.Config, address: str) -> tuple[list[Case], Corpus, Gate]:
-    """Return the cases, their vectors, and what they are held against. Raises ConvcheckError."""
     from convcheck.cli.options import catalog
     from convcheck.cli.reports import every_id
     from convcheck.cli.turns import selected
@@ -200,7 +195,7 @@ def _select(config: pytest.Config, address: str) -> tuple[list[Case], Corpus, Ga
 
 
 class Asker:
-    """Puts cases to the backend, which starts with the first and ends with the session."""
+    """Tests cases on the backend, which starts with the first case."""
 
     def __init__(
         self, config: pytest.Config, address: str, corpus: Corpus, gate: Gate, cases: list[Case]
@@ -227,14 +222,14 @@ class Asker:
         return self.session
 
     def ask(self, case: Case) -> RunResult:
-        """Ask a case; gives a run of it alone, held against what there is."""
+        """Test a case. Returns a run of it alone, compared with known failures."""
         self.found.append(self.start().ask(case, self.later[case.id]))
         run = self._held(self.found[-1:])
         self.told.update(run.problems)
         return run
 
     def untold(self) -> list[Problem]:
-        """Return what of the list is not true of all cases asked, and of no single one."""
+        """Return problems of the list that show only in all cases together."""
         if not (self.gate.known and self.found):
             return []
         return [one for one in self._held(self.found).problems if one not in self.told]
@@ -265,21 +260,21 @@ class Cases(pytest.Collector):
         self.cases, self.asker = cases, asker
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Return a test for each case, in the plan's order."""
+        """Yield a test for each case, in plan order."""
         for case in self.cases:
             yield CaseTest.from_parent(self, name=case.id, case=case, asker=self.asker)
 
 
 class CaseTest(pytest.Item):
-    """One case put to the backend."""
+    """The test of one case."""
 
     def __init__(self, *, case: Case, asker: Asker, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.case, self.asker = case, asker
 
     def runtest(self) -> None:
-        """Ask the case and judge it. Skips a case that is unsupported or undefined; one whose
-        failures are listed is expected to fail.
+        """Test the case. Skips unsupported and undefined cases; known failures are expected to
+        fail.
         """
         run = self.asker.ask(self.case)
         result = run.cases[0]
@@ -292,7 +287,7 @@ class CaseTest(pytest.Item):
             pytest.skip(_why(result))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the report of the failure; a traceback only of what is nobody's finding."""
+        """Return the report of a failure, or the traceback of an internal error."""
         from convcheck.errors import ConvcheckError
 
         if isinstance(excinfo.value, CaseFailedError | ConvcheckError):
@@ -300,7 +295,7 @@ class CaseTest(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        """Name the case in headings."""
+        """Return the heading of a failure."""
         return self.path, None, self.name
 
 
@@ -324,8 +319,9 @@ def _problem(problem: Problem) -> str:
 
 
 def _text(run: RunResult, config: pytest.Config) -> str:
-    """Return first the cause, or else what is wrong, in a line for pytest's summary, then what the
-    terminal report shows of it, with our name of the option that a time-out tells.
+    """Return the cause or failure in a line for pytest's summary, then the terminal report.
+
+    The hint about --timeout is renamed to the plugin's option.
     """
     from convcheck.report.document import Document
     from convcheck.report.draw.console import MAX_WIDTH, plain_lines

@@ -1,4 +1,4 @@
-"""Results are structs: the class is the domain's, the form in JSON and that of a message."""
+"""Results as structs, which are also their JSON and message formats."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ Digest = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{32})?$")]
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A result. In JSON, a field that has its default is left out."""
+    """A result. JSON omits fields with default values."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle it without defaults, and words as those of the program: msgspec knows a default by
-        its being the same object.
-        """
+        """Pickle without defaults, and intern texts: msgspec recognises a default by identity."""
         fields, defaults = self.__struct_fields__, self.__struct_defaults__
         default = dict(zip(fields[len(fields) - len(defaults) :], defaults, strict=True))
         values = ((name, getattr(self, name)) for name in fields)
@@ -33,7 +31,7 @@ def _remade(kind: type[T], given: dict[str, Any]) -> T:
 
 
 def by_hook(*kinds: type) -> type:
-    """Return the type of a field whose values, of these classes, a decoder's hook makes."""
+    """Return a field type for these classes, which a decoder's hook converts."""
     hooked = type("Hooked", (ABC,), {})
     for kind in kinds:
         hooked.register(kind)  # type: ignore[attr-defined]
@@ -41,7 +39,7 @@ def by_hook(*kinds: type) -> type:
 
 
 def replace(thing: T, /, **changes: Any) -> T:
-    """Return a struct, or an instance of a data class, with other fields."""
+    """Return a struct or dataclass instance with other fields."""
     of = msgspec.structs if isinstance(thing, msgspec.Struct) else dataclasses
     made: T = of.replace(thing, **changes)
     return made

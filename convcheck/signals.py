@@ -1,6 +1,6 @@
-"""Ctrl-C and SIGTERM: both raise KeyboardInterrupt, until somebody handles it.
+"""Ctrl-C and SIGTERM raise KeyboardInterrupt repeatedly, until it is handled.
 
-One KeyboardInterrupt is not enough: an import, or a library in C, may swallow it.
+A single KeyboardInterrupt may be swallowed by an import or a C library.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _received: list[int] = []
 
 
 def install() -> None:
-    """Handle the signals of this process. What a shell has ignored stays ignored."""
+    """Handle the signals of this process. Ignored signals stay ignored."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _interrupt)
@@ -27,7 +27,7 @@ def handled() -> None:
 
 
 def is_terminated() -> bool:
-    """Return whether SIGTERM came."""
+    """Return whether SIGTERM was received."""
     return signal.SIGTERM in _received
 
 
@@ -39,7 +39,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _is_importing(frame: FrameType | None) -> bool:
-    """Return whether an import is going on: broken off, it may end in another error."""
+    """Return whether an import is running, which could turn the exception into another error."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True
@@ -48,7 +48,7 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 
 def _is_on_its_way() -> bool:
-    """Return whether a `finally` or `except` of a KeyboardInterrupt is being run."""
+    """Return whether a KeyboardInterrupt is being handled."""
     error = sys.exception()
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__

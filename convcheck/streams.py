@@ -1,8 +1,8 @@
-"""Standard output and standard error. All that is printed goes through here, and is inert.
+"""Print to stdout and stderr, without control sequences.
 
-Names of files, types and backends, and what runtimes say, come from outside. A terminal obeys
-escape sequences in them, and a CI system reads commands from the log of a job: GitHub Actions
-`::error::` at the start of a line and `##[error]` anywhere in one, Azure Pipelines `##vso[`.
+Names of files, types and backends, and messages of runtimes, come from outside. Terminals obey
+escape sequences in them, and CI systems read commands from a log: GitHub Actions `::error::` at the
+start of a line and `##[error]` anywhere in one, Azure Pipelines `##vso[`.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from typing import IO
 
 from convcheck.errors import SystemLimitError
 
-# control characters but the end of a line, and those that turn the direction of what is shown
+# control characters except newline, and those that change the text direction
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _COMMAND = re.compile(r"^[^\S\n]*:(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
 
 
 class ClosedError(Exception):
-    """Nobody reads stdout any more. An exception of our own, since click makes of it a failure."""
+    """Stdout was closed by its reader. Not an OSError, because click would report a failure."""
 
 
 def visible(text: str) -> str:
-    """Return a text in which what a terminal would obey is spelled out: \\x1b."""
+    r"""Return a text with control characters spelled out: \x1b."""
     return OBEYED.sub(_spelled, text)
 
 
 def no_commands(text: str) -> str:
-    """Return a text in which a blank breaks what a CI system would take for a command."""
+    """Return a text with a blank inside anything that a CI system would take for a command."""
     return _COMMAND.sub(r"\g<0> ", text)
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print lines, in which nothing is obeyed, on stdout or stderr."""
+    """Print a text to stdout or stderr, without control sequences."""
     put_out(no_commands(visible(text)) + "\n", sys.stderr if err else sys.stdout, needed=not err)
 
 
 def put_out(text: str, stream: IO[str] | None, *, needed: bool = True) -> None:
-    """Write a text as it is: one that a console has drawn, or a command that is meant.
+    """Write a text as it is, such as a console's drawing or an intended command.
 
-    What is not `needed` is lost where nobody hears it. Else raises ClosedError where nobody reads
-    any more, and SystemLimitError where the stream cannot be written to.
+    If it is `needed`, raises ClosedError if the stream is closed, SystemLimitError if it cannot be
+    written to.
     """
-    if stream is None:  # whoever started this closed it
+    if stream is None:  # closed by the parent process
         return
     try:
         stream.write(text)
@@ -57,7 +57,7 @@ def put_out(text: str, stream: IO[str] | None, *, needed: bool = True) -> None:
 
 
 def lost_stdout(error: OSError) -> Exception:
-    """Return what it means that stdout cannot be written to."""
+    """Return the exception for an error on writing to stdout."""
     if isinstance(error, BrokenPipeError):
         return ClosedError()
     hint = "is the device full, or is there a limit on the size of files?"
@@ -65,7 +65,7 @@ def lost_stdout(error: OSError) -> Exception:
 
 
 def silence(stream: IO[str]) -> None:
-    """Let what is left to flush go where it does no harm."""
+    """Redirect a stream to the null device, so that a later flush is harmless."""
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

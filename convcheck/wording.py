@@ -1,12 +1,12 @@
-"""What messages share: counts with their nouns, and what was probably meant by a slip."""
+"""Counts with nouns, and suggestions for misspelled words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
+GLUE = "\N{NO-BREAK SPACE}"  # a blank without a line break
 _MOST = 3  # suggestions
-_VERY_NEAR, _NEAR = 0.8, 0.6  # of difflib: so much of two words is the same
+_VERY_NEAR, _NEAR = 0.8, 0.6  # difflib ratios
 
 
 def number(count: int) -> str:
@@ -15,13 +15,14 @@ def number(count: int) -> str:
 
 
 def plural(count: int, noun: str, several: str = "") -> str:
-    """Count a noun: 1 case, 1,204 cases, 2 entries (where `several` says how it ends)."""
+    """Return a count with its noun: 1 case, 1,204 cases, 2 entries (with `several`)."""
     return f"{number(count)} {noun if count == 1 else several or noun + 's'}"
 
 
 def meant(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return the hint for a word that is not known: what is spelled nearly so, or begins or goes on
-    so. Where nothing does it is what `otherwise` says; without that, all that is known.
+    """Return a hint for an unknown word: known words with a similar spelling or the same beginning.
+
+    Without a match, returns `otherwise`, or else all known words.
     """
     names = list(dict.fromkeys(known))
     if close := _close(word, names):
