@@ -20,7 +20,7 @@ def time_is_spent(seconds: float, timeout: float) -> bool:
 
 def spent_said(timeout: float) -> str:
     """Return the message for a case that reached its time limit."""
-    return f"gave up: a case may take {TIME_OUTS * timeout:g} s, {TIME_OUTS} times --timeout"
+    return f"case aborted after {TIME_OUTS * timeout:g} s ({TIME_OUTS} times --timeout)"
 
 
 class CallNotes(Protocol):
@@ -80,7 +80,7 @@ class Budget:
             return answers
         placement, index = self.unmade
         asked = f"{np.count_nonzero(answers.state != NOT_ASKED):,} of {len(answers.state):,}"
-        said = f"{spent_said(self.timeout)}; {asked} were asked, the rest was not"
+        said = f"{spent_said(self.timeout)}; {asked} were tested"
         first = int(index.reshape(-1)[0]) if index.size else 0
         fault = Fault("crashed", placement, said, first)
         return replace(answers, faults=(*answers.faults, fault))

@@ -155,7 +155,7 @@ class CaseRunner:
         if job.avoid.placements >= EVERYWHERE:  # given up after the casts were tested
             return CastsAlone(np.ones(len(vectors), bool))
         if TELLING in job.avoid.placements:
-            return CastsAlone(np.zeros(0, bool), f"{ALONE}: it is deadly")
+            return CastsAlone(np.zeros(0, bool), f"{ALONE}: it crashes the backend")
         corpus = cast("ChainCorpus", self.corpus)
         promise = corpus.promise(job.case)
         free = bool(promise and promise.is_free)

@@ -271,7 +271,7 @@ class _Asking:
         if len(index) == 1 or self.to_refuse.all():
             self._mark_refused(index, reply)
         elif self.refusals >= (MOST_RAISED if isinstance(reply, Raised) else MOST_REFUSALS):
-            said = f"{reply.message} (asked with {len(index) - 1} others)"
+            said = f"{reply.message} (in a call with {len(index) - 1} others)"
             self._mark_refused(index, replace(reply, message=said))
             self.with_others.update(index.tolist())
         else:

@@ -79,7 +79,7 @@ def said_once(answer: Answer, vectors: VectorSet) -> Fault:
     elif not isinstance(answer, Refused | Declined):
         complaint = form_complaint(answer, vectors.case, (len(vectors),))
         kind, said = complaint or ("not a code of the type", "some of the answers")
-    return Fault(kind, "bulk", f"{said}; not when it was asked again", 0)
+    return Fault(kind, "bulk", f"{said}; not reproduced when sent again", 0)
 
 
 def _positions_of(case: Case, codes: Codes) -> tuple[Pair, ...]:

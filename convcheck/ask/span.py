@@ -63,7 +63,7 @@ def _asked(
         apart, scattered = told(chunk.first), span.seed is not None
         found = ask_apart(backend, vectors, apart, chunk.skip, chunk.avoid, scattered, held)
         if chunk.died and not _crashed(found):
-            message = f"{chunk.died}; not reproduced when the chunk was asked by itself"
+            message = f"{chunk.died}; not reproduced when the chunk was sent alone"
             fault = group(Fault("crashed", "bulk", message, chunk.first))
             found = replace(found, faults=(*found.faults, fault))
         tallies.append(found)

@@ -181,8 +181,8 @@ def check_comparable(old: RunResult, new: RunResult, names: tuple[str, str]) -> 
     elif specs := loose(old, new):
         said.append(f"other vectors of {', '.join(specs)}")
     if said:
-        hint = "make one of them again with the same specs, tier, seed and inputs"
-        raise UsageError(f"the runs did not ask the same questions: {said[0]}", hint=hint)
+        hint = "repeat one of them with the same specs, tier, seed and inputs"
+        raise UsageError(f"the runs tested different inputs: {said[0]}", hint=hint)
 
 
 def loose(old: RunResult, new: RunResult) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ def excerpt_of(result: RunResult, catalog: Catalog, selection: Selection) -> Run
     specs = {spec.id for spec in select_specs(catalog, selection.specs)} if selection.specs else ()
     asked = [one.case for one in result.cases if not specs or one.case.spec in specs]
     if not asked:
-        raise UsageError(f"the run asked no case of {', '.join(selection.specs)}")
+        raise UsageError(f"the run has no case of {', '.join(selection.specs)}")
     kept = {case.id for case in select_of(catalog, asked, selection)}
     cases = tuple(one for one in result.cases if one.case.id in kept)
     return replace(result, cases=cases, whole=_whole(result))
@@ -51,7 +51,7 @@ def of_finding(result: RunResult, named: str) -> RunResult:
     found = sorted(one for one in ids if named and one.startswith(named.lower()))
     if len(found) != 1:
         what = f"several findings: {', '.join(found)}" if found else "no finding of this run"
-        hint = "an id stands in the heading of its finding, in every report of the run"
+        hint = "reports print the id in the heading of each finding"
         raise UsageError(f"--finding {named} names {what}", hint=hint)
     cases = (_only(case, found[0]) for case in result.cases if found[0] in _ids(case))
     return replace(result, cases=tuple(cases))
@@ -104,7 +104,7 @@ def explanations_of(result: RunResult, named: str) -> list[Explanation]:
     every = [some for _, one in told for some in (one.causes, *one.others)]
     known = dict.fromkeys(cause.name for some in every for cause in some)
     has = ", ".join(f"{letter} {'+'.join(c.name for c in one.causes)}" for letter, one in told)
-    hint = meant(named, known, f"it has {has}" if has else "no cause explains a case of it")
+    hint = meant(named, known, f"it has {has}" if has else "it has no explained cases")
     raise UsageError(f"--cause {named} names no cause of this run", hint=hint)
 
 
@@ -118,5 +118,5 @@ def shown_example(result: RunResult, named: str) -> tuple[Case, Example | CallEx
         for group in one.groups:
             if group.examples:
                 return one.case, group.examples[0]
-    hint = "it is of cases that failed as a whole: `convcheck report --finding` shows them"
+    hint = "its cases failed as a whole: `convcheck report --finding` shows them"
     raise UsageError(f"the finding {named} has no example", hint=hint)

@@ -37,16 +37,16 @@ def merge_shards(parts: Named, rules: Rules) -> RunResult:
             raise UsageError(f"{name} is a whole run, not a shard of one", hint=hint)
         if result.ended_early:
             hint = "run it again without --fail-fast and --maxfail"
-            raise UsageError(f"{name} was ended early: it has a part of its shard", hint=hint)
+            raise UsageError(f"{name} was ended early: its shard is incomplete", hint=hint)
         if result.interrupted:
             hint = "run it again with --resume, or from the start"
-            raise UsageError(f"{name} was interrupted: it has a part of its shard", hint=hint)
+            raise UsageError(f"{name} was interrupted: its shard is incomplete", hint=hint)
     _check_alike(parts)
     shards = _in_order(parts)
     found = _in_plan_order(shards)
     if found is None:
         hint = "was one ended by --fail-fast? run it again without"
-        raise UsageError("the shards do not have all cases of their plan", hint=hint)
+        raise UsageError("the shards lack cases of their plan", hint=hint)
     cases = tuple(result_of(part, rules) for part in found)
     told = names_told(cases)
     every = {cause.name: cause for shard in shards for cause in shard.causes}
@@ -82,7 +82,7 @@ def _in_plan_order(shards: Sequence[RunResult]) -> list[Part] | None:
 
 def _joined(parts: list[Part]) -> Part:
     if len({(part.codes, part.sampled) for part in parts}) > 1:
-        raise UsageError(f"the shards have {parts[0].case.id} in different parts")
+        raise UsageError(f"the shards split {parts[0].case.id} differently")
     return joined(parts)
 
 

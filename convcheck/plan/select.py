@@ -106,7 +106,7 @@ def _has_value(catalog: Catalog, found: Sequence[Case], word: str) -> Callable[[
     if name not in known:
         raise UsageError(f"--where {word}: unknown attribute {name!r}", hint=meant(name, known))
     if not equals:
-        raise UsageError(f"--where {word}: it has no value", hint=f"write --where {name}=VALUE")
+        raise UsageError(f"--where {word}: missing value", hint=f"write --where {name}=VALUE")
     return lambda case: str(_values(case).get(name)) == value
 
 

@@ -141,7 +141,7 @@ def _unaccounted(part: Part, tally: Tally, result: CaseResult) -> str:
     if not part.complete or not missing or result.verdict in FAILURES:
         return ""
     share = f"{missing:,} of {plural(part.codes, 'input')}"
-    return f"{share} are unaccounted for: a damaged file, or a fault"
+    return f"{share} are unaccounted for: a damaged file or an internal error"
 
 
 def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:

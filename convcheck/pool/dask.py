@@ -51,7 +51,7 @@ def on_cluster(
         for version, worker, reports in _results(client, url, setup, jobs, timeout):
             _check_same("convcheck", __version__, "this machine", version, worker)
             if isinstance(reports, ConvcheckError):
-                reports.hint = f"{reports.hint} (says the cluster's worker {worker})".strip()
+                reports.hint = f"{reports.hint} (from the cluster's worker {worker})".strip()
                 raise reports
             for info in (report for report in reports if isinstance(report, BackendInfo)):
                 label = f"{info.name} {info.version}"
@@ -79,7 +79,7 @@ def _connected(url: str, address: str) -> Iterator[Client]:
     try:
         from distributed import Client
     except ImportError as error:
-        said = f"a Dask cluster cannot be asked: {error}"
+        said = f"cannot use a Dask cluster: {error}"
         raise UnavailableError(said, hint=install_hint("dask")) from error
     for name in list(logging.root.manager.loggerDict):
         if name.split(".")[0] in ("distributed", "tornado"):  # its exceptions say the same
@@ -117,7 +117,7 @@ def _results(
     except Exception as error:
         dying = type(error).__name__ == "KilledWorker"
         how = "its workers keep dying" if dying else protocol.last_words(error)
-        hint = "the logs of its scheduler and its workers say more"
+        hint = "see the logs of its scheduler and workers"
         if isinstance(error, ImportError):
             hint = f"install convcheck {__version__} where the workers run, from the same checkout"
         raise UnavailableError(f"the Dask cluster at {url} failed: {how}", hint=hint) from error

@@ -166,7 +166,7 @@ def _connected(files: Sequence[int], imports: tuple[str, ...]) -> tuple[int, tup
                 if error.errno in LIMITS:
                     raise
                 hint = "TMPDIR must be a folder for temporary files, with a short name"
-                raise UnavailableError(f"no worker can be started: {error}", hint=hint) from error
+                raise UnavailableError(f"cannot start a worker: {error}", hint=hint) from error
             time.sleep(0.001)  # a backend killed the server; try again once it is gone
 
 

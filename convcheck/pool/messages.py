@@ -160,7 +160,7 @@ def decode(text: bytes, kind: Any, types: Types, cases: Mapping[str, Case]) -> A
     try:
         return msgspec.msgpack.decode(text, type=kind, dec_hook=hook)
     except (LookupError, TypeError, OverflowError, RecursionError, ConvcheckError) as error:
-        raise ValueError(f"no message: {error}") from error
+        raise ValueError(f"not a message: {error}") from error
 
 
 @dataclass(frozen=True)

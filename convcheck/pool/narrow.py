@@ -103,7 +103,7 @@ def _not_one_alone(job: Job, call: NotedCall, replayer: Replayer) -> Job:
         return replace(job, avoid=replace(job.avoid, together=sets))
     odd_shape = call.index.ndim != 1 or repeated or not len(inputs)
     if odd_shape and replayer.replay([call.index], fresh=True) is not None:
-        message = f"{replayer.how} when asked in shape {call.index.shape}"
+        message = f"{replayer.how} in shape {call.index.shape}"
         job = _with_fault(job, call.placement, message, _first(call))
         return without(job, call.placement)
     return _unexplained(job, call, replayer.how)
@@ -111,7 +111,7 @@ def _not_one_alone(job: Job, call: NotedCall, replayer: Replayer) -> Job:
 
 def _unexplained(job: Job, call: NotedCall, how: str) -> Job:
     """Record a crash that no replay reproduces. The second time, skip the placement."""
-    where = {BETWEEN: " between two calls", "support": " when asked whether it supports the case"}
+    where = {BETWEEN: " between two calls", "support": " when asked for support"}
     message = how + where.get(call.placement, "; not reproduced alone")
     known = any(f.placement == call.placement and f.kind == "crashed" for f in job.avoid.faults)
     job = _with_fault(job, call.placement, message, _first(call))
@@ -124,7 +124,7 @@ def _unexplained(job: Job, call: NotedCall, how: str) -> Job:
 
 def give_up(job: Job, call: NotedCall, why: str) -> Job:
     """Return the job without further calls, and with a fault that says why."""
-    fault = Fault("crashed", call.placement, f"{why}; the rest was not asked", _first(call))
+    fault = Fault("crashed", call.placement, f"{why}; the rest was not tested", _first(call))
     faults = tuple(f for f in job.avoid.faults if f.message != why)
     return replace(job, avoid=replace(job.avoid, placements=EVERYWHERE, faults=(*faults, fault)))
 

@@ -95,7 +95,7 @@ class WorkerProcess:
         first = self.receive(OPENING, starting=True)
         if isinstance(first, Opened):
             return first
-        how = first.how if isinstance(first, Death) else "something else was said"
+        how = first.how if isinstance(first, Death) else "unexpected message"
         raise UnavailableError(f"backend {setup.address!r}: {how} while it was starting")
 
     def send(self, request: object) -> None:
@@ -143,7 +143,7 @@ class WorkerProcess:
             found: Message = decode(self._pipe.recv_bytes(LARGEST), Message, types, cases)
             return found
         except BlockingIOError:
-            return self._death(f"did not end a message to its parent within {GOING_ON} s")
+            return self._death(f"did not finish a message within {GOING_ON} s")
         except ValueError:
             return self._death("wrote into the pipe of its worker")
         except (EOFError, OSError):

@@ -92,7 +92,7 @@ def test_many_refusals_are_not_all_looked_up() -> None:
     answers = ask(Scripted(refuse), vectors_of(case_of(INT32, INT32), range(5000)), log, {})
     assert (answers.state == REFUSED).all()
     assert len(log.calls) < 400
-    assert "asked with" in answers.messages[4999]
+    assert "in a call with" in answers.messages[4999]
     assert answers.messages[0] == "no"
 
 

@@ -143,7 +143,7 @@ def test_a_shard_is_whole() -> None:
         [*parts[:-1], (name, replace(last, interrupted=True))]
     )
     fewer = replace(last, cases=last.cases[:-1])  # as --fail-fast leaves it
-    assert "do not have all cases of their plan" in refused([*parts[:-1], (name, fewer)])
+    assert "lack cases of their plan" in refused([*parts[:-1], (name, fewer)])
     assert "is a whole run" in refused([("run.json", replace(last, shard=None))])
 
 

@@ -93,5 +93,5 @@ def test_with_a_worker_killed_in_each_third(
     (tally,) = (tally for tally in tallies if isinstance(tally, Tally))
     killed = result(first, [tally])
     (death,) = (group for group in killed.groups if group.verdict == "crashed")
-    assert "not reproduced when the chunk was asked by itself" in death.kind
+    assert "not reproduced when the chunk was sent alone" in death.kind
     assert document(killed, death) == whole

@@ -70,9 +70,9 @@ def test_one_bad_pattern_costs_itself_only(name: str, verdict: str, said: str) -
 
 
 @pytest.mark.parametrize(("name", "verdict", "said"), [
-    ("BoundCrashes", "crashed", "not reproduced when the chunk was asked by itself"),
-    ("BoundRefuses", "refused", "not this chunk; not when it was asked again"),
-    ("BoundMalformed", "fail", "not when it was asked again"),
+    ("BoundCrashes", "crashed", "not reproduced when the chunk was sent alone"),
+    ("BoundRefuses", "refused", "not this chunk; not reproduced when sent again"),
+    ("BoundMalformed", "fail", "not reproduced when sent again"),
 ])  # fmt: skip
 def test_what_does_not_come_again_is_not_forgotten(name: str, verdict: str, said: str) -> None:
     result, _ = swept(name, DEADLY)

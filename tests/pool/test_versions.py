@@ -82,7 +82,7 @@ def test_the_latest_version_is_asked_in_large_calls_and_in_many(name: str) -> No
 def test_a_call_that_is_too_large_to_live_is_told_by_its_shape() -> None:
     found = asked("PastThreadDies", units(CASES[-1:], lambda case: ()))
     [died] = [g for g in found[TWENTY_ONE].groups if g.verdict == "crashed"]
-    assert died.kind == "died of SIGSEGV when asked in shape (66643,)"
+    assert died.kind == "died of SIGSEGV in shape (66643,)"
 
 
 @pytest.mark.parametrize("of", [1, 2, 3])
