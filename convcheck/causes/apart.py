@@ -100,7 +100,6 @@ def _spread_out(source: Format, target: Format, types: tuple[Format, ...]) -> Bi
 
 @lru_cache(_KEPT)
 def _notable(source: Numeric, types: tuple[Format, ...]) -> Codes:
-    """Return codes at and next to the range ends and smallest values of types, with midpoints."""
     numbers = []
     for fmt in types:
         if isinstance(fmt, Float):

@@ -130,7 +130,6 @@ def _given(casts: CompiledCasts, chains: set[Links], codes: U64, got: U64) -> tu
 
 
 def _results(casts: CompiledCasts, links: Links, codes: U64) -> tuple[U64, Mask]:
-    """Return a chain's results and a mask of exact ones. Raises UsageError for a missing cast."""
     if _is_typed(links):
         found = chain_of(made(casts, cast(Names, links))).results(codes)
         return found.codes, found.patterns == EXACT

@@ -46,7 +46,6 @@ def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Ans
 
 
 def _right(vectors: VectorSet, index: NDArray[np.intp], got: Bits) -> Mask:
-    """Return a mask of right answers under the closest reading."""
     case, bits = vectors.case, vectors.inputs[0][index]
     ends = case.outputs[0].format, case.inputs[0].format
     due = vectors.expected.take(index).readings

@@ -93,7 +93,6 @@ def _beyond(corpus: Corpus, spec: Spec, vectors: VectorSet | CallSet) -> Iterato
 
 
 def _further(case: Case, formats: tuple[Format, ...], seed: int) -> Bits:
-    """Return further inputs: all codes of a narrow source, else edge inputs for all types."""
     source, target = case.inputs[0].format, case.outputs[0].format
     if isinstance(source, Text) or source.bits <= _WHOLE:
         bits = inputs_of(case, "boundary", seed)[0]

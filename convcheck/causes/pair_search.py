@@ -52,7 +52,6 @@ class PairSearch:
 def _fits(
     causes: Sequence[Cause], catalog: Catalog, hops: Sequence[Case], codes: Bits, got: Bits
 ) -> tuple[Names, ...]:
-    """Return the edits that explain the answers, of the first node if possible."""
     first, second = hops
     call = (codes, *fixed_tensors(first))
     made = list(_made(causes, catalog, first, call))

@@ -125,7 +125,6 @@ def _of_vectors(chain: Chain, direct: Cast, counted: bool) -> ChainComparison:
 
 
 def _proven(chain: Chain, direct: Cast) -> ChainComparison | None:
-    """Compare by intervals up to the smallest difference, None without a proof."""
     try:
         return IntervalSearch(chain, direct).first()
     except UnprovenError:

@@ -150,7 +150,6 @@ def _computed(cast: Cast, interval: Interval, step: CompiledOutcome) -> CastSegm
 
 
 def _effect(cast: Cast, step: CompiledOutcome) -> Effect:
-    """Return the effect of a word. Raises UnprovenError."""
     whole = not isinstance(cast.target, Float)
     if step.compute is _ROUNDED:
         return Rounds(step.mode, cast.target if isinstance(cast.target, Float) else WHOLE)

@@ -189,7 +189,6 @@ class CompiledCasts:
 
 
 def _numeric(dtype: DType) -> Numeric:
-    """Return the format of a type. Raises UsageError for texts."""
     if isinstance(dtype.format, Text):
         hint = "the types of a chain are numbers"
         raise UsageError(f"{dtype} is no type of numbers", hint=hint)

@@ -1,12 +1,11 @@
 """Compute the digest of a set of (input, answer) pairs.
 
-The digest is a sum of hashes, so it depends neither on the order of the pairs nor on how they were
-split into spans, chunks or shards.
+The digest is a sum of hashes, so it does not depend on the order of the pairs or their distribution
+over spans, chunks or shards.
 
 A hash has two lanes of 64 bits. Codes come in blocks of 4,096. Block b has a weight m(b), the
 finaliser of splitmix64. Index i in a block has, in each lane, a weight u(i) and a weight t(i, k)
 for each 32-bit word a_k of the answer. The lane of a pair is
-
 
   m(b) * (u(i) + t(i, 0) * a_0 + t(i, 1) * a_1)   mod 2^64.
 
@@ -14,8 +13,7 @@ It is linear in the words of the answer, so a run of codes with one answer is su
 running sums of weights.
 
 A collision needs a relation among pseudo-random weights. Answers that differ only in a sign bit
-still differ in 33 bits of each lane. The weights are public: the digest is not safe against
-deliberate collisions.
+still differ in 33 bits of each lane. The weights are public, so collisions can be constructed.
 """
 
 from __future__ import annotations
@@ -194,7 +192,6 @@ def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _words_of(got: Codes) -> list[NDArray[np.uint64]]:
-    """Return the 32-bit words of each answer, low word first."""
     answers = got.astype(np.uint64)
     if got.dtype.itemsize <= _WORD:
         return [answers]

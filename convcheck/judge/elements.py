@@ -242,7 +242,6 @@ class _Tallying:
 
 
 def _counts(rows: NDArray[np.int16]) -> dict[int, int]:
-    """Return the number of elements by row. Row -1 is skipped."""
     if len(rows) and (rows == rows[0]).all():  # common in small batches
         return {int(rows[0]): len(rows)} if rows[0] >= 0 else {}
     counts = np.bincount(rows + 1)[1:].tolist()

@@ -47,8 +47,6 @@ def codes_from(case: Case, first: int, count: int) -> Codes:
 
 @dataclass
 class _Streak:
-    """A streak that the next chunk may continue."""
-
     run: Constant
     begin: int
     end: int

@@ -73,7 +73,6 @@ def merge(tallies: Iterable[Tally]) -> Tally:
 
 
 def _fitting_all(parts: Sequence[tuple[Fit, ...] | None]) -> tuple[Fit, ...] | None:
-    """Return the causes that explain every part, None if a part was not searched."""
     known = [fits for fits in parts if fits is not None]
     if not known or len(known) < len(parts):
         return None
@@ -122,7 +121,6 @@ def finish(
 
 
 def _diagnosis(tally: Tally, groups: Sequence[Group]) -> CaseDiagnosis | None:
-    """Return the causes that explain all parts of a failing case, None without a search."""
     failing = [group for group in groups if group.verdict in FAILURES]
     if (tally.fits is None and not tally.search_fault) or not failing:
         return None

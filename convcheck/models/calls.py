@@ -128,7 +128,6 @@ def judge_node_calls(
 
 
 def _told(arguments: Sequence[Argument], codes: Sequence[int]) -> str:
-    """Return the values of a call's arguments, or of one element, in words."""
     return ", ".join(
         f"{one.name}={value(one.dtype.format, code)}"
         for one, code in zip(arguments, codes, strict=False)
@@ -140,8 +139,6 @@ def _told(arguments: Sequence[Argument], codes: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class _Elements:
-    """Elements to evaluate: a column of codes for each argument."""
-
     columns: tuple[Codes, ...]
     #: whether no others can occur
     every: bool
@@ -164,7 +161,6 @@ def _judged_elements(
 def _those_that_meet(
     steps: CompiledSteps, node: ModelNode, arguments: Sequence[Argument]
 ) -> _Elements | None:
-    """Return the distinct elements of known arguments, None if one is unknown."""
     first, *others = arguments
     if first.tensor is None or any(one.tensor is None for one in others):
         return None
@@ -199,7 +195,6 @@ def _once(columns: Sequence[Codes]) -> tuple[Codes, ...]:
 
 
 def _those_that_may(spec: Spec, steps: CompiledSteps, arguments: Sequence[Argument]) -> _Elements:
-    """Return possible elements, all if they are known."""
     first, *others = arguments
     sets, told = _sets(others)
     data, all_of_it = _data_that_may(first)
@@ -260,7 +255,6 @@ def _apart(others: Sequence[Argument], sets: Sequence[Codes]) -> list[int]:
 def _rows_of_elements(
     steps: CompiledSteps, arguments: Sequence[Argument], columns: Sequence[Codes]
 ) -> dict[Row, tuple[str, int]]:
-    """Return the rows that decide elements: class -> example and count."""
     outputs, runs = steps.due([columns])
     due = [Reading(*one[0]) for one in outputs]
     kinds = np.full(len(columns[0]), CLASSES.index("defined"))
@@ -384,7 +378,6 @@ def _sequences_that_may(
 
 
 def _size(arguments: Sequence[Argument], call: Call) -> float:
-    """Return the largest number of a call in magnitude; NaN is largest."""
     sizes = [abs(float(values_of(one.fmt, bits.reshape(1))[0]))
              for one, bits in zip(arguments, call, strict=True)]  # fmt: skip
     return max(np.inf if np.isnan(size) else size for size in sizes)

@@ -150,7 +150,6 @@ class RulesForModel:
 
 
 def _spec_of(node: ModelNode, opset: int, catalog: Catalog) -> Spec | None:
-    """Return the newest spec of an operator in a model's operator set."""
     mine = (spec for spec in catalog.specs.values() if spec.op == f"{WORLD}.{node.op}")
     old = [spec for spec in mine if spec.version <= opset]
     return max(old, key=lambda spec: spec.version, default=None)
@@ -201,7 +200,6 @@ def _judged(corpus: Corpus, case: Case, known: KnownValues) -> Judged:
 
 
 def _judged_codes(corpus: Corpus, case: Case, codes: Bits) -> Judged:
-    """Return the judgement on codes, or texts, that are all inputs."""
     return Judged(_rows(corpus, case, codes), every=True, proven=True, held=True)
 
 

@@ -133,7 +133,6 @@ def _parsed(path: str) -> ModelProto:
 
 
 def _inlined(model: ModelProto, remarks: list[str]) -> ModelProto:
-    """Inline local functions, so that their types are inferred."""
     from onnx import inliner
 
     if not model.functions:

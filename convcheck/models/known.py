@@ -177,7 +177,6 @@ def ends_of(fmt: Numeric, known: KnownValues) -> Bits:
 
 
 def _at_most(fmt: Float, size: float) -> int:
-    """Return the largest magnitude whose number is at most `size`."""
     low, high = 0, fmt.max_magnitude
     while low < high:
         middle = (low + high + 1) // 2

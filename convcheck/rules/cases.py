@@ -154,7 +154,6 @@ def _ends(spec: Spec, types: Types) -> tuple[str, str]:
 
 
 def _listed(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
-    """Yield attribute values for a pair of types, and whether a refusal is accepted."""
     outputs = tuple(types[name] for name, _ in spec.outputs if name in types)
     applying = _applying(spec, outputs)
     names, usual = [a.name for a in applying], tuple(a.default for a in applying)
@@ -166,7 +165,6 @@ def _listed(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
 
 
 def _besides(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
-    """Yield attribute values outside the lists, or for pairs outside the attribute's domain."""
     kinds = {a.name: a for a in spec.attributes}
     for attribute, asking in _askings(spec, types):
         others = dict(defaults(spec, types.get(spec.outputs[0][0])))

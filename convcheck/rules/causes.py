@@ -175,7 +175,6 @@ def _entries(root: Node) -> list[Node]:
 
 
 def _finds(root: Node, known: Collection[str]) -> list[Find]:
-    """Return the observations of a file. Raises SpecError for unknown causes or more than two."""
     found = root.get("found-in")
     pairs = ((where, each) for where, each in found.items().items()) if found else ()
     named = [(where, node) for where, nodes in pairs for node in nodes.elements()]
@@ -195,7 +194,6 @@ def _names(node: Node, known: Collection[str]) -> tuple[str, ...]:
 
 
 def _instances(entry: Node) -> Iterator[Node]:
-    """Yield an entry for each combination of `each`. Raises SpecError if there are too many."""
     each = entry.get("each")
     lists = {name: values.elements() for name, values in each.items().items()} if each else {}
     if prod(map(len, lists.values())) > MOST_INSTANCES:

@@ -79,7 +79,6 @@ def _listed(spec: Spec, name: str) -> Case:
 
 
 def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequence[str]) -> Case:
-    """Return the enumerated case, or one with attribute values outside the lists."""
     types = (_type(catalog, spec, source, spec.inputs), _type(catalog, spec, target, spec.outputs))
     said = _said(spec, where)
     values = {**dict(defaults(spec, types[1])), **said}
@@ -152,7 +151,6 @@ def _check(spec: Spec, name: str, value: Value, target: DType) -> None:
 
 
 def _left_out(attribute: Attribute) -> tuple[Value, ...]:
-    """Return the word for an omitted attribute, if it can be omitted."""
     return (DEFAULT,) if attribute.stated and attribute.default is not None else ()
 
 

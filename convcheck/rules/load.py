@@ -200,7 +200,6 @@ def load(folders: Sequence[Path] = ()) -> Catalog:
 
 
 def _by_id(files: Sequence[_File]) -> dict[str, _File]:
-    """Index files by the id of their spec. Raises SpecError for duplicates."""
     found: dict[str, _File] = {}
     for file in files:
         other = found.setdefault(name := _id(file.head), file)
@@ -235,7 +234,6 @@ def _merge_types(before: Node, node: Node) -> Node:
 
 
 def _shown(path: Path, root: Path) -> str:
-    """Return a file's name to show: specs/onnx/cast-19.yaml, or a path in a folder."""
     return f"{root.name}/{path.relative_to(root).as_posix()}"
 
 

@@ -437,7 +437,6 @@ def _is_text(subject: Subject) -> bool:
 
 
 def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:
-    """Delegate to one rule, ignoring its condition. Its column must apply."""
     named = next((r for r in subject.spec.rules if r.name == name), None)
     chain = (*subject.chain, rule.name)
     if named is None or name in chain:

@@ -58,7 +58,6 @@ def _never_left_out(spec: Spec) -> Iterator[Diagnostic]:
 
 
 def _glosses(spec: Spec) -> Iterator[Diagnostic]:
-    """Yield missing translations, and translations of sentences that are not cited."""
     cited = list(citations(spec))
     for text, cite in {cite.text: cite for cite in cited}.items():
         if is_foreign(text) and not cite.gloss.strip():

@@ -85,7 +85,6 @@ def trace(program: Program, case: Case, bits: Bits) -> Trace:
 
 
 def _exact(points: Points) -> Fraction | None:
-    """Return the exact value of the input. Texts may exceed 64 bits."""
     if isinstance(points.source, Text):
         return parse_decimal(points.bits[0])
     return to_fraction(points.x, 0) if points.x.kind[0] == FINITE else None

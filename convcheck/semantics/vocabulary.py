@@ -217,7 +217,6 @@ def _carries(p: Points, mode: str) -> Mask:
 
 
 def _top(p: Points, mode: str) -> Mask:
-    """Return a mask of [x] with at least the largest exponent."""
     if not isinstance(p.target, Float):
         return np.zeros(len(p.bits), bool)
     last_below = (p.target.max_magnitude >> p.target.mantissa << p.target.mantissa) - 1

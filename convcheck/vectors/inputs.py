@@ -1,9 +1,7 @@
 """Choose numeric inputs from the formats of source and destination (texts: texts.py).
 
-The rounding boundaries of a float format (values and midpoints) are exactly the values of the same
-format with one more mantissa bit. So every selection here is a selection of magnitudes of that
-finer format, converted to the source: the largest source value not above the boundary, and its
-neighbours.
+Selections are magnitudes of the format of the destination's boundaries (see binades.py), converted
+to the source: the largest source value not above the boundary, and its neighbours.
 """
 
 from __future__ import annotations
@@ -296,7 +294,6 @@ def _lengths(source: Numeric, target: Int) -> Codes:
 
 
 def _residues(source: Int, target: Int, edge: bool, rng: np.random.Generator) -> Codes:
-    """Return integers at wrap borders: landmark low parts under several high parts."""
     if source.bits <= target.bits:
         return np.empty(0, source.storage)
     border = 1 << (target.bits - 1)

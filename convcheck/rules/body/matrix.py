@@ -140,7 +140,6 @@ class _Names:
     context: Context
 
     def type_of(self, node: Node, word: str) -> str:
-        """Return the type's name, or the target itself. Raises SpecError for an unknown word."""
         if word in self.targets:
             return word
         if word not in self.named:
@@ -175,7 +174,6 @@ def read_matrix(node: Node, context: Context) -> Matrix:
 
 
 def _used(names: _Names, tables: Sequence[MatrixTable]) -> dict[str, DType]:
-    """Return the types that the tables or a target's attribute values name."""
     values = {v for name in names.targets.values() for v in names.context.attributes[name]}
     cells = {cell.gives for table in tables for cell in table.cells.values()}
     used = cells.union(*(table.types for table in tables))

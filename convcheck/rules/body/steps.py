@@ -357,7 +357,6 @@ class Steps(Body):
         check_numbers((word for row in body.listed("ends") for word in row.elements()), types)
 
     def _check_others(self, node: Node) -> None:
-        """Raise SpecError for a further output that is not a constant line."""
         same = constant_lines(self.lines)
         for name in self.others:
             if name not in same:
@@ -378,7 +377,6 @@ def constant_lines(lines: Sequence[StepsLine]) -> frozenset[str]:
 
 
 def _meets(layout: Layout, at: Node, along: Along | None) -> None:
-    """Raise SpecError for a layout whose inputs do not broadcast to the first along the axis."""
     if along is None:
         _broadcasts(layout, at)
         return
@@ -402,7 +400,6 @@ def _blocks(size: str, block: int) -> str:
 
 
 def _broadcasts(layout: Layout, at: Node) -> None:
-    """Raise SpecError for a layout whose inputs do not broadcast to the first."""
     (first, shape), *others = layout.shapes
     for name, dims in others:
         ends = zip(reversed(dims), reversed(shape), strict=False)

@@ -155,7 +155,6 @@ class FormulaCalls(CompiledCalls):
         return ExpectedCall(row, tuple(call_reading(r, dtype) for r in readings), between)
 
     def _sequences(self, inputs: Sequence[Bits]) -> Sequences:
-        """Decode the arguments. Raises _UndefinedError."""
         if any(bits.ndim for bits in inputs):
             raise _UndefinedError(self._row(NOT_SCALAR))
         formats = [cast(Numeric, dtype.format) for dtype in self.case.inputs]

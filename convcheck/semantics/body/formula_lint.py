@@ -1,8 +1,8 @@
 """Check that a formula is total, its rules and conditions are reached, and its examples hold.
 
-Each input is represented by its special values and a few ordinary ones. In every combination of
-ordinary values, and with each special value among ordinary ones, a case must meet a condition of
-`undefined` or have an integer length under every reading. Short sequences are computed.
+Special values and a few ordinary ones represent each input. In every combination of ordinary
+values, and with each special value among them, a case must meet a condition of `undefined` or have
+an integer length under every reading. Short sequences are computed.
 """
 
 from __future__ import annotations
@@ -84,7 +84,6 @@ def _codes(types: Sequence[DType], words: Sequence[str]) -> Call | None:
 
 
 def _not_total(spec: Spec, formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
-    """Check one case for each rule and output type."""
     chosen = {(id(_rule_of(formula, c)), c.outputs[0].name): c for c in asked}
     reached: set[int] = set()
     for case in chosen.values():
@@ -105,7 +104,6 @@ def _not_total(spec: Spec, formula: Formula, asked: Sequence[Case]) -> Iterator[
 
 
 def _representatives(formula: Formula, case: Case) -> Iterator[Call]:
-    """Yield combinations of ordinary values, each special value among them, and each shape."""
     ordinary = [
         [call[0] for word in _ORDINARY if (call := _codes([dtype], [word]))]
         for dtype in case.inputs

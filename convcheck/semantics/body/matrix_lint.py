@@ -76,7 +76,6 @@ def _unreached(spec: Spec, decided: list[FoundCell]) -> Iterator[Diagnostic]:
 
 
 def _values(spec: Spec, asked: list[Case], decided: list[FoundCell]) -> Iterator[Diagnostic]:
-    """Yield conversions with several readings, and rows of the value rules that are not reached."""
     reached: set[tuple[str, str]] = set()
     needed = {(t, found.target): 0 for case, found in zip(asked, decided, strict=True)
               for t in case.inputs}  # fmt: skip
@@ -103,7 +102,6 @@ def _single(each: Conversion) -> Iterator[Diagnostic]:
 
 
 def _replay(spec: Spec, example: MatrixExample, asked: Iterable[Case]) -> Iterator[Diagnostic]:
-    """Look up an example in its layout, or in all. Missing attributes have their defaults."""
     said = dict(example.attributes)
     attributes = tuple((a.name, said.get(a.name, a.default)) for a in spec.attributes)
     replayed = 0

@@ -33,8 +33,6 @@ Values = Mapping[str, Fraction]
 
 @dataclass(eq=False, slots=True)
 class _Computed:
-    """Results of one expression, computed in one type for the same arguments."""
-
     #: absent for exact arithmetic
     fmt: Numeric | None
     #: the arguments in that type

@@ -1,10 +1,10 @@
 """Check that tables are complete, reachable and cited, and that examples hold.
 
-The space of (source, destination, attributes, case class) is finite. Case words compare x or [x]
-with a few thresholds, so codes form segments on which all words are constant. The ends of segments,
-values at the ends of the destination and special values represent all inputs. A program ends with
-`else`, so every input is decided. A row that no representative reaches is unreachable. Texts are
-represented by samples of the spellings and by thresholds in decimal.
+Case words compare x or [x] with a few thresholds, so codes form segments on which all words are
+constant. The ends of segments, values at the ends of the destination and special values represent
+all inputs. A program ends with `else`, so every input is decided. A row that no representative
+reaches is unreachable. Texts are represented by samples of the spellings and by thresholds in
+decimal.
 """
 
 from __future__ import annotations

@@ -82,7 +82,6 @@ def _readable(formats: Sequence[Numeric], rows: Iterable[Sequence[str]]) -> Iter
 
 
 def _around(fmt: Numeric, codes: Codes, at: int) -> Iterator[Codes]:
-    """Yield a call and the same call with one argument one ulp off."""
     yield codes
     for beside in _beside(fmt, codes[at]):
         yield (*codes[:at], beside, *codes[at + 1 :])

@@ -1,8 +1,8 @@
 """Choose the calls of type promotions.
 
-Every case is asked for its type, with values that any type has. Conversions of values depend on
-types and ranks alone, so only the first case with a given result type tests them: one call for each
-row of the value rules, and one without elements.
+Every case is asked for its type, with values that any type has. Conversions of values depend only
+on types and ranks, so the first case with a result type tests them: one call for each row of the
+value rules, and one without elements.
 """
 
 from __future__ import annotations

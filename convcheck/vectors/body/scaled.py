@@ -195,7 +195,6 @@ def _chosen(asking: Asking, steps: Steps) -> list[Call]:
 
 
 def _extremes(asking: Asking, names: Sequence[str], sets: Sequence[Set]) -> list[Set]:
-    """Return the first set with some inputs replaced by the end codes of their types."""
     codes = {
         name: [c for c in end_codes(asking.format_of(name))
                if not _is_open(asking, {**sets[0], name: c})]
@@ -347,9 +346,6 @@ def _at_boundaries(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
 
 
 def _at_steps(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
-    """Return the data at branch thresholds, at ties of the spec's `back` line, and their
-    neighbours.
-    """
     compiled, fmt = asking.compiled, asking.data
     ends = compiled.thresholds(numbers_under(asking, one, 1))
     at = compiled.run(inputs_under(asking, one, ends)).values[compiled.steps.back_of]
@@ -598,7 +594,6 @@ def _filled(asking: Asking, which: NDArray[np.intp], pools: Sequence[_Pool], k: 
 
 
 def _some(pool: _Pool, count: int, turn: int) -> Codes:
-    """Return sharp codes in turn; every third code is an ordinary one."""
     n = turn * count + np.arange(count)
     sharp = pool.sharp[(n - n // 3) % len(pool.sharp)]
     # 37 is coprime to most lengths, so this samples evenly

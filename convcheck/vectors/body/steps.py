@@ -139,7 +139,6 @@ def _undone(asking: Asking, one: Mapping[str, int], wanted: Codes) -> Codes:
 def _sharp(
     asking: Asking, one: Mapping[str, int], target: Float, rng: np.random.Generator
 ) -> Codes:
-    """Return both zeros, one value of each hard kind, and the data closest to boundaries."""
     fmt = cast(Float, asking.data)
     finer, past, _ = boundaries_of(target)
     boundaries = decode_magnitudes(finer, np.arange(past, dtype=np.uint64))

@@ -86,7 +86,6 @@ def _of_calls(vectors: CallSet) -> tuple[Tensors, tuple[Decision, ...]]:
 
 
 def _output_types(vectors: Vectors) -> list[Any]:
-    """Return the names of the output types; for each call if the type is the answer."""
     if vectors.case.outputs or isinstance(vectors, VectorSet):
         return [t.name for t in vectors.case.outputs]
     return [[d.dtype.name for d in e.readings[0].outputs] for e in vectors.expected]

@@ -72,7 +72,6 @@ def _lines(vectors: VectorSet, rules: Mapping[int, int]) -> list[str]:
 
 
 def _said(fmt: Format, expected: Expected, rows: Sequence[int]) -> list[str]:
-    """Return each expected value: a word, or a list if readings differ."""
     due = [[*_quoted(fmt, words_due(fmt, r.codes, r.patterns))] for r in expected.readings]
     if len(due) == 1:
         return due[0]
@@ -145,7 +144,6 @@ class Files:
     def _file(
         self, spec: Spec, name: str, text: str, vectors: tuple[Vectors, ...]
     ) -> tuple[str, str | None]:
-        """Return the file of a body, and its content unless another case shares it."""
         key = sha256(text)
         same = (self._specs[other]["cases"].get(name) for other in may_share(spec, self._specs))
         older = next((path for path in same if path and self._bodies[path] == key), None)

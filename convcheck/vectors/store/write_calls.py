@@ -100,7 +100,6 @@ def _lines(calls: CallSet, numbers: Mapping[Rule, int], named: Mapping[str, int]
 
 
 def _readings(readings: Sequence[CallReading], named: Mapping[str, int]) -> list[list[object]]:
-    """Return readings with names as indices; later ones list only differences."""
     spelled = [
         [words_due(due.dtype.format, due.codes, due.patterns) for due in reading.outputs]
         for reading in readings
