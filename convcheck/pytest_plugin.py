@@ -29,8 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("convcheck", "conformance of numeric type conversion")
     group.addoption(
         "--convcheck-backend", metavar="ADDRESS",
-        help="Test this backend, with a test for each case: package.module:Class, or a name that "
-        "`convcheck show backends` shows.",
+        help="Test each case on this backend: package.module:Class, or a name that "
+        "`convcheck show backends` lists.",
     )  # fmt: skip
     group.addoption(
         "--convcheck-spec", action="append", default=[], metavar="GLOB",
@@ -39,17 +39,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption(
         "--convcheck-timeout", metavar="SECONDS", type=_seconds, default=30.0,
-        help="Seconds that one call of the backend may take (default: 30), as --timeout of "
+        help="Time-out of a backend call in seconds (default: 30), like --timeout of "
         "`convcheck run`.",
     )  # fmt: skip
     group.addoption(
         "--convcheck-tier", choices=["edge", "boundary"], default="edge",
-        help="Which inputs: the notable ones (default), or every rounding boundary.",
+        help="Test edge inputs (default), or every rounding boundary.",
     )  # fmt: skip
     group.addoption(
         "--convcheck-known", metavar="FILE",
-        help="Known failures and waivers, as --known of `convcheck run`: a test whose failures are "
-        "all listed is expected to fail.",
+        help="Known failures and waivers, like --known of `convcheck run`: a test is expected to "
+        "fail if all its failures are listed.",
     )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def _seconds(text: str) -> float:
     with suppress(ValueError):
         if 0.1 <= (seconds := float(text)) <= LONGEST_TIMEOUT:
             return seconds
-    raise ArgumentTypeError(f"{text} is not a time-out of 0.1 seconds to a day")
+    raise ArgumentTypeError(f"{text} is not between 0.1 seconds and a day")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -303,7 +303,7 @@ def _why(result: CaseResult) -> str:
     from convcheck.judge.words import clean
 
     if result.verdict == "undefined":
-        return "undefined: the standard leaves all of it open"
+        return "undefined: the standard defines no result"
     return f"unsupported: {clean(result.message) or 'no reason given'}"
 
 

@@ -17,7 +17,7 @@ from convcheck.gate.problems import is_judged, repaired
 from convcheck.gate.toml import Table, lines_of
 from convcheck.judge.result import CauseInWords, RunResult, gates
 
-HEAD = "# What was judged. A run in which one of these cases is declined fails.\n"
+HEAD = "# Judged cases. A run fails if the backend declines one of them.\n"
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def baseline(result: RunResult) -> Written:
     free = released(result)
     new = _new(free, compare(free, KnownList("", "", ()), lambda starts: (), date.max))
     head = (
-        f"# Known failures of {result.backend.name}. A run with --known and this file fails on\n"
-        "# what is not in it, and on what of it is not true any more.\n"
+        f"# Known failures of {result.backend.name}. A run with --known and this file fails\n"
+        "# on other failures, and on entries that are out of date.\n"
     )
     judged = [case.case.id for case in result.cases if is_judged(case)]
     text = "\n".join([head, *new, HEAD + judged_table(judged)])

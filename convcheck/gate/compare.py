@@ -103,7 +103,7 @@ def compare(result: RunResult, known: KnownList, every: Every, today: date) -> C
     """Compare a list with a run. Raises UsageError for a run of the user's own inputs."""
     if result.own_inputs:
         hint = "run it without --inputs"
-        raise UsageError("a list of known failures is for the inputs of a tier", hint=hint)
+        raise UsageError("known failures do not apply to a run with --inputs", hint=hint)
     version = version_of(result.backend.version)
     entries = [entry for entry in known.entries if entry.concerns(result.tier, version)]
     failures = Failures(result)

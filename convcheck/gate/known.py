@@ -54,7 +54,7 @@ def refuse_causes(known: KnownList, tier: str) -> None:
     """Raise UsageError if a list names causes for a tier without a search for them."""
     for entry in known.entries:
         if entry.cause and entry.tier in ("", tier):
-            said = "an entry of a cause, and a run in which no causes were tried"
+            said = "the entry names a cause, but the run tried none"
             hint = "run it without --no-causes, or with a list of rules"
             raise entry.table.wrong("cause", said, hint)
 

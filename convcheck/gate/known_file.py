@@ -150,10 +150,10 @@ def _check_causes(entries: Sequence[KnownEntry], catalog: Catalog) -> None:
     known = [cause.name for cause in causes_of(catalog)]
     for entry in entries:
         if len(entry.cause) > TOGETHER:
-            said = f"{len(entry.cause)} causes at once, and {TOGETHER} at most explain a case"
+            said = f"{len(entry.cause)} causes, but at most {TOGETHER} can act together"
             raise entry.table.wrong("cause", said, "write an entry for each cause, or for two")
         if unknown := next((name for name in entry.cause if name not in known), None):
-            hint = meant(unknown, known, "a cause of your own needs its folder: --specs DIR")
+            hint = meant(unknown, known, "your own causes need --specs DIR")
             raise entry.table.wrong("cause", f"no cause is named {unknown!r}", hint)
 
 
@@ -208,28 +208,28 @@ _VALUES: dict[str, tuple[Callable[[Any], object], str, str]] = {
 def _check(table: Table) -> None:
     values = table.values
     if table.name == WAIVER and "until" in values:
-        hint = "a waiver is for good; what is to be fixed is [[known]]"
+        hint = "a waiver is permanent; use [[known]] for failures to be fixed"
         raise table.wrong("until", "a waiver has no 'until'", hint)
     of_cause = "cause" in values and table.name != JUDGED
     if of_cause and (other := next((key for key in OF_A_RULE if key in values), None)):
-        hint = "a cause says what fails, and how: leave it out"
-        raise table.wrong(other, f"no {other!r} beside a 'cause'", hint)
+        hint = "leave it out: the cause determines it"
+        raise table.wrong(other, f"{other!r} cannot be combined with 'cause'", hint)
     required, optional = _KEYS["cause" if of_cause else table.name]
     for key, value in values.items():
         _check_value(table, key, value, (*required, *optional))
     if missing := [key for key in required if key not in values]:
-        said = f"[[{table.name}]] has no {' and no '.join(map(repr, missing))}"
+        said = f"[[{table.name}]] lacks {' and '.join(map(repr, missing))}"
         raise UsageError(said, place=table.place)
     if table.name == KNOWN and any(map(_GLOB.search, _texts(values["case"]))):
         hint = "name them in braces, or remove the entry: `--update` writes it"
-        said = "an entry under [[known]] names its cases one by one, without globs"
+        said = "a [[known]] entry has to name its cases without globs"
         raise table.wrong("case", said, hint)
     for key, other in (("digest", "count"), ("count", "tier")):
         if key in values and other not in values:
-            raise table.wrong(key, f"a {key!r} goes with a {other!r}", _WRITES)
+            raise table.wrong(key, f"{key!r} needs {other!r}", _WRITES)
     if "digest" in values and not values["rule"]:
         hint = "leave it out: a case that failed as a whole has no answers"
-        raise table.wrong("digest", "no 'digest' without a rule", hint)
+        raise table.wrong("digest", "'digest' needs a rule", hint)
 
 
 def _check_value(table: Table, key: str, value: Any, known: Sequence[str]) -> None:

@@ -33,7 +33,7 @@ def problem(finding: CheckedEntry, fault: Fault, comparison: Comparison) -> Prob
     if gone:
         return Problem(fault, entry.place, f"{said}; remove the entry, {span}")
     if fault == "unmatched":
-        said += f"; leave it out of {span}"
+        said += f"; remove it from {span}"
     elif fault == "changed":
         said += f"; if this is intended, replace {span} with:"
     return Problem(fault, entry.place, said, repaired(finding, late=fault == "expired"))
@@ -60,7 +60,7 @@ def _instead(finding: CheckedEntry, comparison: Comparison) -> str:
     if not failing and not silent:
         return "passes now" + (f", in all {plural(len(cases), 'case')}" if len(cases) > 1 else "")
     kinds = {"passing": len(cases) - failing - silent, "failing differently": failing,
-             "nothing to judge": silent}  # fmt: skip
+             "not judged": silent}  # fmt: skip
     said = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
     return f"no case fails like this now ({said})"
 
@@ -79,23 +79,23 @@ def _change(finding: CheckedEntry) -> str:
         if ids := finding.otherwise:
             fail = "case fails" if len(ids) == 1 else "cases fail"
             cause = " with ".join(entry.cause)
-            parts.append(f"{len(ids):,} {fail} otherwise than {cause} predicts: {few(ids)}")
+            parts.append(f"{len(ids):,} {fail} differently than {cause} predicts: {few(ids)}")
         if ids := finding.passing:
-            fail = "case does" if len(ids) == 1 else "cases do"
-            parts.append(f"{len(ids):,} {fail} not fail any more: {few(ids)}")
+            fail = "case no longer fails" if len(ids) == 1 else "cases no longer fail"
+            parts.append(f"{len(ids):,} {fail}: {few(ids)}")
         return "; ".join(parts)
     if entry.count != now.count:
         said = f"{plural(entry.count or 0, 'failure')} listed, {now.count:,} now, in {few(now.ids)}"
     elif finding.same:
         said = f"{plural(now.count, 'failure')} as listed, but none in {few(finding.passing)}"
     else:
-        said = f"{plural(now.count, 'failure')} as listed, but other inputs or other answers"
+        said = f"{plural(now.count, 'failure')} as listed, but with other inputs or answers"
     if finding.by:
-        said += f"; {finding.by.place} lists other cases of it"
+        said += f"; {finding.by.place} lists other cases with it"
     if finding.moved:
         said += "; the vectors have changed since"
     elif not finding.same and entry.count == now.count:
-        said += "; leave the digest out where answers depend on the processor"
+        said += "; leave out the digest if answers depend on the processor"
     return said
 
 
@@ -120,17 +120,17 @@ def vanished(known: KnownList, result: RunResult, every: Every) -> Iterator[Prob
             if not is_judged(case) and case.case.id not in unfinished}  # fmt: skip
     ids = existing(known.judged, [case.case.id for case in result.cases], every)
     for name in known.judged:
-        instead = f"remove what is gone, in {name.place}"
+        instead = f"correct {name.place}"
         if unknown := cases_of([name], ids)[1]:
             said = f"no case is named {few(unknown)}; {instead}"
             yield Problem("unmatched", name.place, said, _left(name, unknown))
         if here := [gone[one] for one in name.ids if one in gone]:
             names = [case.case.id for case in here]
             words = list(dict.fromkeys(clean(case.message) for case in here if case.message))
-            why = ", ".join(words[:_SHOWN]) or "nothing that can be judged"
-            are = "was judged and is" if len(names) == 1 else "were judged and are"
-            said = (f"{plural(len(names), 'case')} {are} not any more: {few(names)}; the backend "
-                    f"says: {why}; if this is intended, {instead}")  # fmt: skip
+            why = ", ".join(words[:_SHOWN]) or "the result is undefined"
+            are = "is" if len(names) == 1 else "are"
+            said = (f"{plural(len(names), 'case')} {are} no longer judged: {few(names)}; the "
+                    f"backend says: {why}; if this is intended, {instead}")  # fmt: skip
             yield Problem("vanished", name.place, said, _left(name, names))
 
 
@@ -148,9 +148,9 @@ def notes(comparison: Comparison, known: KnownList, unversioned: int) -> Iterabl
     """
     findings, path = comparison.findings, known.path
     if unversioned:
-        are = "is" if unversioned == 1 else "are"
+        apply = "applies" if unversioned == 1 else "apply"
         entries = plural(unversioned, "entry", "entries")
-        yield f"{entries} {are} for some versions of the backend, and it does not say its own"
+        yield f"{entries} {apply} to some versions of the backend, but it reports none"
     if partly := sum(bool(f.away and f.here) for f in findings):
         were, whose = ("was", "its") if partly == 1 else ("were", "their")
         entries = plural(partly, "entry", "entries")
@@ -158,14 +158,13 @@ def notes(comparison: Comparison, known: KnownList, unversioned: int) -> Iterabl
     for finding in findings:
         if finding.over:
             listed = plural(finding.entry.count or 0, "failure")
-            yield (f"{finding.entry.place} lists {listed}, and some of its cases have "
-                   f"{finding.now.count:,} already: not excused")  # fmt: skip
+            yield (f"{finding.entry.place} lists {listed}, but some of its cases already have "
+                   f"{finding.now.count:,}: not excused")  # fmt: skip
     if moved := sum(f.moved and f.fault is None and f.excused and not f.away for f in findings):
         entries = plural(moved, "entry", "entries")
         yield (f"the vectors of {entries} of {path} have changed, but the failures have not; "
-               "`--known FILE --update` writes that down")  # fmt: skip
+               "`--known FILE --update` updates the entries")  # fmt: skip
     declined = sum(not is_judged(case) for case in comparison.failures.cases.values())
     if declined and not known.judged:
-        yield (f"{path} does not say what was judged, so nothing holds the backend to "
-               f"{plural(declined, 'case')} not judged here; `--known FILE --update` writes "
-               "that down")  # fmt: skip
+        yield (f"{path} does not list judged cases, so {plural(declined, 'case')} not judged here "
+               "cannot be reported; `--known FILE --update` adds the list")  # fmt: skip

@@ -115,8 +115,8 @@ def _tables(
     starts = [(at, found[1]) for at, line in enumerate(lines) if (found := header(line))]
     for name in names:
         if sum(n == name for _, n in starts) != len(document.get(name, [])):
-            hint = f"write each entry under a line [[{name}]] of its own, and nowhere else"
-            raise UsageError(f"cannot tell the lines of the {name!r} entries",
+            hint = f"write each entry under its own line [[{name}]]"
+            raise UsageError(f"cannot locate the {name!r} entries",
                              place=Place(path, 1), hint=hint)  # fmt: skip
     entries = {name: iter(document.get(name, [])) for name in names}
     ends = [*(at for at, _ in starts), len(lines)][1:]

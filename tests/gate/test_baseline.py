@@ -23,8 +23,8 @@ from convcheck.records import replace
 from convcheck.report.json.encode import write
 
 HEAD = """\
-# Known failures of onnxruntime. A run with --known and this file fails on
-# what is not in it, and on what of it is not true any more.
+# Known failures of onnxruntime. A run with --known and this file fails
+# on other failures, and on entries that are out of date.
 """
 HOLDS = "8 cases judged: a run with this list fails if one of them is declined\n"
 HOLDS_12 = HOLDS.replace("8", "12")
@@ -63,7 +63,7 @@ def passes(text: str, result: RunResult, tmp_path: Path, there: Sequence[str] = 
     path = tmp_path / "held.toml"
     path.write_text(text, encoding="utf-8")
     held = hold(result, read_known(str(path), CATALOG), lambda starts: [*IDS, *there], TODAY)
-    said = [note for note in held.notes if "does not say what was judged" not in note]
+    said = [note for note in held.notes if "does not list judged cases" not in note]
     return (held.outcome, held.problems, said) == ("pass", (), [])
 
 
@@ -284,7 +284,7 @@ def test_the_life_of_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert shell.update("bug") == (0, f"1 entry: 1 new\n{HOLDS_12}")
     text = shell.list.read_text()
     (entry,) = tomllib.loads(text)["known"]
-    assert text.startswith("# Known failures of mine. A run with --known and this file fails on\n")
+    assert text.startswith("# Known failures of mine. A run with --known and this file fails\n")
     assert shell.update("bug") == (0, f"1 entry: nothing changed\n{HOLDS_12}")
     assert shell.run("bug") == (0, [])
     groups = [g for c in report_at(shell.json)["cases"] for g in c["groups"]]
@@ -292,7 +292,7 @@ def test_the_life_of_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     code, (changed,) = shell.run("other")  # as many failures, other answers
     assert (code, changed["kind"], changed["place"]) == (1, "changed", "known.toml:4")
-    assert changed["message"].startswith(f"{entry['count']} failures as listed, but other inputs")
+    assert changed["message"].startswith(f"{entry['count']} failures as listed, but with other ")
     repaired = text[: text.index("[[")] + changed["repair"] + text[text.index(JUDGED) :]
     assert shell.held(repaired) == (0, [])
 

@@ -73,8 +73,8 @@ def test_what_vanishes_fails_the_run_and_is_named(tmp_path: Path) -> None:
     assert (held.outcome, problem.kind, problem.place) == ("fail", "vanished", place)
     assert NAME in (tmp_path / "known.toml").read_text().splitlines()[place.line - 1]
     assert problem.message == (
-        f"2 cases were judged and are not any more: {IDS[0]}, {IDS[5]}; the backend says: "
-        f"ValueError; if this is intended, remove what is gone, in {place}"
+        f"2 cases are no longer judged: {IDS[0]}, {IDS[5]}; the backend says: "
+        f"ValueError; if this is intended, correct {place}"
     )
     left = tomllib.loads(f"case = [{problem.repair}]")["case"]
     assert {name for one in left for name in ids_of(one, PLACE)} == {*IDS} - {IDS[0], IDS[5]}
@@ -123,13 +123,13 @@ def test_a_run_without_a_list_says_that_nothing_holds_the_backend() -> None:
     held = hold(result, KnownList("known.toml", "", ()), every, TODAY)
     assert Document(held).reasons[-1] == "1 unsupported"
     assert held.notes == (
-        "known failures: known.toml does not say what was judged, so nothing holds the backend to "
-        "1 case not judged here; `--known FILE --update` writes that down",
+        "known failures: known.toml does not list judged cases, so 1 case not judged here "
+        "cannot be reported; `--known FILE --update` adds the list",
     )
 
 
 @pytest.mark.parametrize(("text", "line", "message"), [
-    ("[[judged]]\n", 1, "[[judged]] has no 'case'"),
+    ("[[judged]]\n", 1, "[[judged]] lacks 'case'"),
     ("[[judged]]\ncase = [\n  'x',\n  1,\n]\n", 2, "'case' has to be a name of cases"),
     ("[[judged]]\ncase = 'x'\nreason = ''\n", 3, "unknown key 'reason' in [[judged]]"),
 ])  # fmt: skip

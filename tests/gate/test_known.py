@@ -103,7 +103,7 @@ def test_stale_of_cases_that_do_not_pass_either(tmp_path: Path) -> None:
     cases = list(found({IDS[2]: wrong(3, 3, TABLE)}).cases)
     cases[6] = unasked(HERE[6], "unsupported", "no kernel")
     assert only_problem(held(ENTRY, run(*cases), tmp_path)).message == (
-        "no case fails like this now (1 failing differently, 1 nothing to judge); "
+        "no case fails like this now (1 failing differently, 1 not judged); "
         "remove the entry, known.toml:1-10"
     )
     one = ENTRY.replace("{19,21}", "19")
@@ -126,8 +126,8 @@ def test_changed_answers(tmp_path: Path) -> None:
     result = held(ENTRY, found(FAILING | {IDS[6]: wrong(11, 13)}), tmp_path)
     assert only_problem(result) == Problem(
         "changed", Place("known.toml", 1),
-        "21 failures as listed, but other inputs or other answers; "
-        f"leave the digest out where answers depend on the processor; {CHANGED}",
+        "21 failures as listed, but with other inputs or answers; "
+        f"leave out the digest if answers depend on the processor; {CHANGED}",
         ENTRY.replace("0000b\"", "0000c\""),
     )  # fmt: skip
     assert not excuses(result)
@@ -156,7 +156,7 @@ def test_other_vectors_with_the_same_failures_are_only_a_note(tmp_path: Path) ->
     assert (result.outcome, result.problems) == ("pass", ())
     assert result.notes == (
         "known failures: the vectors of 1 entry of known.toml have changed, but the failures "
-        "have not; `--known FILE --update` writes that down",
+        "have not; `--known FILE --update` updates the entries",
     )
 
 
@@ -206,7 +206,7 @@ def test_a_name_that_stands_for_cases_and_for_none(tmp_path: Path) -> None:
     assert only_problem(result) == Problem(
         "unmatched", Place("known.toml", 1),
         f"no case is named {', '.join(gone)} (did you mean {IDS[2]}?); "
-        "leave it out of known.toml:1-10", ENTRY,
+        "remove it from known.toml:1-10", ENTRY,
     )  # fmt: skip
     assert excuses(result).keys() == FAILING.keys()
 
@@ -256,7 +256,7 @@ def test_a_backend_without_a_version(tmp_path: Path) -> None:
     result = held(f'{ENTRY}backend = ">=1"\n', nameless, tmp_path)
     assert (result.outcome, result.problems) == ("fail", ())
     assert result.notes == (
-        "known failures: 1 entry is for some versions of the backend, and it does not say its own",
+        "known failures: 1 entry applies to some versions of the backend, but it reports none",
     )
 
 
@@ -288,7 +288,7 @@ def test_a_part_with_more_failures_than_all_are_listed_with(tmp_path: Path) -> N
     result = held(ENTRY, found({IDS[2]: wrong(22, 3)}, IDS[6:]), tmp_path)
     assert (result.outcome, result.problems, excuses(result)) == ("fail", (), {})
     assert result.notes[1:] == (
-        "known failures: known.toml:1 lists 21 failures, and some of its cases have 22 already: "
+        "known failures: known.toml:1 lists 21 failures, but some of its cases already have 22: "
         "not excused",
     )
 
@@ -304,7 +304,7 @@ def test_what_holds_of_a_part_too(tmp_path: Path) -> None:
 
 def test_a_run_of_own_inputs_is_of_no_list(tmp_path: Path) -> None:
     own = replace(found(FAILING), own_inputs=True)
-    with pytest.raises(UsageError, match="is for the inputs of a tier"):
+    with pytest.raises(UsageError, match="do not apply to a run with --inputs"):
         held(ENTRY, own, tmp_path)
 
 
@@ -333,7 +333,7 @@ def test_the_first_entry_takes_a_failure_that_two_list(tmp_path: Path) -> None:
     first = ENTRY.replace("{19,21}", "21").replace("21\nd", "11\nd").replace('0b"', '0c"')
     result = held(f"{first}\n{ENTRY}", found(FAILING), tmp_path)
     assert only_problem(result).message == (
-        f"21 failures listed, 10 now, in {IDS[2]}; known.toml:1 lists other cases of it; "
+        f"21 failures listed, 10 now, in {IDS[2]}; known.toml:1 lists other cases with it; "
         "if this is intended, replace known.toml:12-21 with:"
     )
     assert 'case = "onnx.Cast-19/float64-to-float16"' in only_problem(result).repair
@@ -402,10 +402,10 @@ def without(key: str) -> str:
     (f"version = 1\n{ENTRY}", 1, "unknown key 'version'", "[[waiver]] and [[judged]] tables"),
     (ENTRY.replace("[[known]]", "[[knwon]]"), 1, "unknown key 'knwon'", "did you mean known?"),
     (ENTRY.replace("[[known]]", "[known]"), 1, "'known' is not a table", "under a line [[known]]"),
-    ("known = [{case = 'x'}]", 1, "cannot tell the lines of the 'known' entries", "of its own"),
+    ("known = [{case = 'x'}]", 1, "cannot locate the 'known' entries", "its own line"),
     (f"\n{ENTRY}isue = 'x'\n", 12, "unknown key 'isue' in [[known]]", "did you mean issue?"),
     (f"{ENTRY}x = 1\n", 11, "unknown key 'x' in [[known]]", "[[known]] has case, rule, verdict"),
-    (f"\n\n{without('count')}", 3, "[[known]] has no 'count'", ""),
+    (f"\n\n{without('count')}", 3, "[[known]] lacks 'count'", ""),
     (ENTRY.replace('"float-to-float / else"', "1"), 3, "'rule' has to be a rule and its row", ""),
     (ENTRY.replace(" / ", "/"), 3, "'rule' has to be a rule and its row", "RULE / ROW"),
     (ENTRY.replace('"fail"', '"fial"'), 4, "'verdict' cannot be 'fial'", "did you mean fail?"),
@@ -422,9 +422,9 @@ def without(key: str) -> str:
     (f"{ENTRY}backend = '1.31'\n", 11, "'backend' has to be a range of versions", ">=1.20,<1.32"),
     (f"{ENTRY}backend = ''\n", 11, "'backend' has to be a range of versions", ">=1.20,<1.32"),
     (f"{WAIVER}until = 2027-01-31\n", 6, "a waiver has no 'until'", "[[known]]"),
-    (f"{WAIVER}count = 3\n", 6, "a 'count' goes with a 'tier'", "known` writes it"),
-    (f"{WAIVER}digest = '{'0' * 32}'\n", 6, "a 'digest' goes with a 'count'", "known`"),
-    (ENTRY.replace("float-to-float / else", ""), 8, "no 'digest' without a rule", "leave it out"),
+    (f"{WAIVER}count = 3\n", 6, "'count' needs 'tier'", "known` writes it"),
+    (f"{WAIVER}digest = '{'0' * 32}'\n", 6, "'digest' needs 'count'", "known`"),
+    (ENTRY.replace("float-to-float / else", ""), 8, "'digest' needs a rule", "leave it out"),
     (ENTRY.replace('"onnx.Cast-{19,21}/float64-to-float16"', "[]"), 2,
      "'case' has to be a name of cases or a list of names", "show cases"),
     (ENTRY.replace('"onnx.Cast-{19,21}/float64-to-float16"', "[1]"), 2, "'case' has to be", "show"),
