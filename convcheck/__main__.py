@@ -97,9 +97,9 @@ def _system_fault(error: OSError) -> int:
     if error.errno not in LIMITS:
         return _own_fault()
     silence(sys.stdout)
-    file = f" {error.filename}" if error.filename else ""
+    file = f" on {error.filename}" if error.filename else ""
     hint = "is the device full, or is there a limit on files (`ulimit -a`)?"
-    refused = SystemLimitError(f"the system refuses{file}: {error.strerror}", hint=hint)
+    refused = SystemLimitError(f"system error{file}: {error.strerror}", hint=hint)
     _complain(str(refused))
     return refused.exit_code
 

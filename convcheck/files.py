@@ -62,7 +62,7 @@ def _opened_at_once(path: str, flags: int) -> int:
 
 
 def _too_large(most: int) -> OSError:
-    return OSError(errno.EFBIG, f"it has more than {most >> 20} MiB, the most that is read")
+    return OSError(errno.EFBIG, f"it is larger than the limit of {most >> 20} MiB")
 
 
 def unnamed_file() -> IO[bytes]:

@@ -98,13 +98,13 @@ def identifier(name: str) -> str:
 def why_left_out(case: Case) -> str:
     """Return why a case has no suite, or ''."""
     if case.whole_calls:
-        return "the question is a whole call, not one number"
+        return "its inputs are whole tensors, not single numbers"
     if any(isinstance(one.format, Text) for one in (*case.sources, *case.outputs)):
-        return "it has strings"
+        return "it converts strings"
     if case.refusal:
         return "it may be refused, and a function cannot refuse"
     if any(value == DEFAULT for _, value in case.attributes):
-        return "it leaves out an attribute, and a function has none"
+        return "it leaves out an attribute, which a function cannot"
     return ""
 
 

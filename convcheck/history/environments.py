@@ -43,8 +43,8 @@ def environments_folder(given: str | None) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         why = "it is a file" if folder.is_file() else error.strerror or str(error)
-        hint = "--env-dir names a folder for environments, which is made if it is not there"
-        raise UsageError(f"cannot make the folder {folder}: {why}", hint=hint) from None
+        hint = "--env-dir names a folder for environments; it is created if missing"
+        raise UsageError(f"cannot create the folder {folder}: {why}", hint=hint) from None
     if not os.access(folder, os.W_OK):
         raise UsageError(f"cannot write to the folder {folder}", hint="name another with --env-dir")
     return folder.absolute()
@@ -115,8 +115,8 @@ def _commands(
                *without, *requirements]  # fmt: skip
         return
     if _run([sys.executable, "-m", "pip", "--version"], STARTING).returncode:
-        said = "nothing is there to install releases with"
-        raise UnavailableError(said, hint="install uv, or pip beside convcheck")
+        said = "no installer for releases"
+        raise UnavailableError(said, hint="install uv or pip")
     yield [sys.executable, "-m", "venv", "--without-pip", str(home)]
     pip = [sys.executable, "-m", "pip", "--python", str(python)]
     yield [*pip, "install", "--quiet", "--no-compile", "--only-binary", ":all:", *without,
@@ -132,7 +132,7 @@ def _run(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]
             timeout=seconds, env=own, errors="replace",
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        said = f"{Path(command[0]).name}: no end within {seconds:g} s"
+        said = f"{Path(command[0]).name}: not finished within {seconds:g} s"
         return subprocess.CompletedProcess(command, 1, "", said)
 
 
@@ -148,4 +148,4 @@ def _unable(python: Path, runtime: str) -> str:
 def _last_words(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error")]
-    return (errors or lines or ["it does not say why"])[-1][:LAST]
+    return (errors or lines or ["no error message"])[-1][:LAST]

@@ -79,7 +79,7 @@ def parse_wanted(text: str) -> Wanted:
         raise UsageError(f"{text!r} is not a range of releases", hint=f"such as {EXAMPLE}")
     package = re.sub(r"[-_.]+", "-", found["package"]).lower()
     if package not in _RUNTIMES:
-        said = f"nothing is known of how {package} is asked"
+        said = f"{package} is not the package of a known runtime"
         raise UsageError(said, hint=meant(package, _RUNTIMES))
     first, last = _version(found["first"], text), _version(found["last"], text)
     if first > last:

@@ -105,7 +105,7 @@ def _asked(
     result = corpus.result(done)
     if result.answers is None:
         said = result.message or result.verdict
-        raise UsageError(f"{corpus.one.case.id} cannot be asked of {address}: {said}")
+        raise UsageError(f"{corpus.one.case.id} cannot be tested on {address}: {said}")
     return done.backend, result
 
 

@@ -108,7 +108,7 @@ def with_readings(spec: Spec, witness: Witness) -> Witness:
     at = due.outputs[0].first + BEFORE
     dues = [Due(r.name, _outputs(r, 0, at)) for r in expected.readings]
     if any(one.outputs == witness.got for one in dues) or _is_right(expected, witness.got):
-        raise ask_again("what the report has of the call is right under another reading")
+        raise ask_again("the reported part of the call is right under another reading")
     between = _bounds(expected, at)
     return replace(witness, due=(*distinct(dues), *accepted(witness.case)), between=between)
 

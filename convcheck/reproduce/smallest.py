@@ -62,8 +62,8 @@ def smallest(found: AskedCase, group: Group) -> Witness:
         witness = _of_elements(found, found.vectors, group)
     if witness is None:
         raise UsageError(
-            f"asked again, {found.address} does not show it: {group.kind or group.verdict}",
-            hint="it may depend on what was asked before; --report FILE takes it from a report",
+            f"{found.address} does not show it again: {group.kind or group.verdict}",
+            hint="it may depend on earlier calls; --report FILE takes it from a report",
         )
     return witness
 

@@ -151,12 +151,12 @@ def _is_part(strip: Strip, tensor: Bits) -> bool:
 
 def ask_again(said: str) -> UsageError:
     """Return the error for a report with too little data."""
-    return UsageError(said, hint="give --backend NAME in place of --report: then it is asked again")
+    return UsageError(said, hint="use --backend NAME instead of --report to test it again")
 
 
 def accepted(case: Case) -> tuple[Due, ...]:
     """Return a refusal if the text allows one."""
-    return (Due("a refusal is accepted, too", REFUSAL),) if is_accepted(case) else ()
+    return (Due("a refusal is also accepted", REFUSAL),) if is_accepted(case) else ()
 
 
 # shape of a single element that shows a placement
@@ -166,7 +166,7 @@ _ALONE: Mapping[str, tuple[int, ...]] = {"": (1,), "bulk": (1,), "alone": (), "e
 def _as_call(case: Case, group: Group, example: Example) -> CallExample:
     shape = _ALONE.get(group.placement)
     if shape is None or (group.placement == "bulk" and group.verdict == "crashed"):
-        raise ask_again(f"the report says only that it shows in the placement {group.placement!r}")
+        raise ask_again(f"the report only names the placement {group.placement!r}")
     [target], dtype, count = case.outputs, case.inputs[0], prod(shape)
     index = np.zeros(shape, np.intp)  # other inputs only set types
     others = [whole(t, companion(t, index, 1)) for t in case.inputs[len(case.sources) :]]
@@ -196,7 +196,7 @@ def _cut(example: CallExample) -> CallExample:
         for strip in strips:
             beside = output < len(strips) and strip.shape == strips[output].shape
             if not beside and prod(strip.shape) != 1:
-                raise ask_again("the report does not say what the other output has to be")
+                raise ask_again("the report lacks the expected value of the other output")
             place = max(at if beside else 0, strip.first) - strip.first
             if place >= len(strip.words):
                 raise ask_again("the report does not have the element that differs")

@@ -38,7 +38,7 @@ ODD = {
     "fifo": "it is a pipe or a device, not a file",
     "/dev/zero": "it is a pipe or a device, not a file",
     "full": "Is a directory",
-    "large": "it has more than {} MiB, the most that is read",
+    "large": "it is larger than the limit of {} MiB",
     "no-such-file": "No such file or directory",
 }
 FILES = [
@@ -49,7 +49,7 @@ FILES = [
 OTHERS = [
     Abuse(f"{RUN} --resume fifo", 2, "cannot use fifo: it is not a regular file"),
     Abuse(f"{RUN} --resume /dev/zero", 2, "cannot use /dev/zero: it is not a regular file"),
-    Abuse(f"{RUN} --resume large", 2, "cannot use large: it has more than 1024 MiB"),
+    Abuse(f"{RUN} --resume large", 2, "cannot use large: it is larger than the limit of 1024 MiB"),
     Abuse("generate openvino.Range-4 --out odd", 2, "odd/MANIFEST.json: vector file: cannot be"),
     Abuse("generate --out odd", 2, "odd is not empty, and holds no vectors"),
     Abuse(f"export {CASE} --as json --out odd/export", 2, "is not empty, and holds no earlier"),
@@ -97,7 +97,7 @@ def test_stdin_without_an_end() -> None:
             stdin=endless, capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
     assert done.returncode == 2
-    assert "cannot read stdin: it has more than 256 MiB" in done.stderr
+    assert "cannot read stdin: it is larger than the limit of 256 MiB" in done.stderr
 
 
 # Specs of one's own -------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_a_spec_that_is_no_file(how: str, name: str, tmp_path: Path) -> None:
         said = "Is a directory"
     else:
         path.write_bytes(b"#" * ((1 << 22) + 1))
-        said = "it has more than 4 MiB, the most that is read"
+        said = "it is larger than the limit of 4 MiB"
     check_specs(tmp_path, f"{name}: cannot be read: {said}")
 
 

@@ -134,9 +134,9 @@ def test_earlier_suites_are_replaced_and_nothing_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("arguments", "said"), [
     (["onnx.Cast-99"], "no spec matches 'onnx.Cast-99'"),
-    (["onnx.Range-11"], "the question is a whole call, not one number"),
-    (["onnx.Cast-21", "--from", "string"], "it has strings"),
-    (["onnx.Cast-21", "--to", "string", "--from", "float32"], "it has strings"),
+    (["onnx.Range-11"], "its inputs are whole tensors, not single numbers"),
+    (["onnx.Cast-21", "--from", "string"], "it converts strings"),
+    (["onnx.Cast-21", "--to", "string", "--from", "float32"], "it converts strings"),
     (["onnx.Cast-21", "--to", "float8", "--where", "saturate=default"], "leaves out an attribute"),
     (["onnx.Cast-21", "--to", "bfloat16", "--where", "saturate=0"], "a function cannot refuse"),
     (["onnx.Cast-21", "--from", "bfloat16", "--to", "int8", "--where", "saturate=1"],

@@ -36,7 +36,7 @@ def test_a_range_of_a_package() -> None:
         ("onnxruntime==1.15.1...1.16", "is not a range of releases"),
         ("onnxruntime==new..newer", "'new' is not a version"),
         ("onnxruntime==1.16..1.15", "ends before it begins"),
-        ("numpy==1.16..1.18", "nothing is known of how numpy is asked"),
+        ("numpy==1.16..1.18", "numpy is not the package of a known runtime"),
     ],
 )
 def test_what_is_no_range(text: str, says: str) -> None:

@@ -131,8 +131,8 @@ def test_what_needs_other_attributes_is_a_call_after_one_with_these() -> None:
     witness = smallest(found, found.groups[0])
     assert witness.before == CASES[0]
     assert [strip.shape for strip in witness.inputs] == [(1,)]
-    assert "the process was asked the same with saturate=0 before." in c(witness, "")
-    with pytest.raises(UsageError, match="an ONNX test asks one model"):
+    assert "the process ran the same inputs with saturate=0 before." in c(witness, "")
+    with pytest.raises(UsageError, match="an ONNX test has one model"):
         list(files(witness))
     script = python(replace(witness, backend=BackendInfo("ort", "")), CATALOG.types.types, "")
     assert script.count("helper.make_node") == 2
@@ -159,7 +159,7 @@ def test_a_script_that_asks_something_else_before_runs(
 def test_what_does_not_come_back_is_said() -> None:
     found = ask_case(f"{BACKENDS}:CoarseCache", CAST, CORPUS.vectors(CASES[1]), 30.0)
     right = replace(found, address="reference")
-    with pytest.raises(UsageError, match="asked again, reference does not show it"):
+    with pytest.raises(UsageError, match="reference does not show it again"):
         smallest(right, found.groups[0])
 
 

@@ -64,9 +64,9 @@ def check_backend(address: str) -> None:
 def _check(witness: Witness, name: str, variant: str) -> None:
     check_backend(witness.backend.name)
     if name == "openvino" and _texts(witness):
-        raise UsageError("there is no Python script for OpenVINO's texts", hint=_HINT)
+        raise UsageError("Python scripts do not support texts in OpenVINO", hint=_HINT)
     if any(isinstance(s.format, Text) and any(map(pattern, s.words)) for s in due_strips(witness)):
-        raise UsageError("a script cannot judge a text that may be spelled otherwise", hint=_HINT)
+        raise UsageError("a script cannot judge a text with several valid spellings", hint=_HINT)
 
 
 def _texts(witness: Witness) -> bool:

@@ -48,7 +48,7 @@ def _outputs(name: str, outputs: tuple[Strip, ...] | str, more: str) -> Iterator
         if any(pattern(word) for word in strip.words):
             said = [pattern(w) if pattern(w) else "the code" for w in strip.words]
             yield {
-                **_note(f"what each element of {label} has to be; where not the code, that is 0"),
+                **_note(f"the test of each element of {label}; a code of 0 stands for a pattern"),
                 "type": "char *const", "name": f"{label}_is", "words": _braces(map(c_string, said)),
             }  # fmt: skip
 

@@ -35,11 +35,11 @@ def _sentences(witness: Witness, url: str) -> Iterator[str]:
         yield f"Cause: {witness.cause}"
     if witness.before is not None:
         values = ", ".join(f"{name}={value}" for name, value in witness.before.attributes)
-        yield f"It shows only where the process was asked the same with {values} before."
+        yield f"It shows only if the process ran the same inputs with {values} before."
     if witness.calls > 1:
-        yield f"It shows on call {witness.calls} of the same model, and on none before."
+        yield f"It first shows on call {witness.calls} of the same model."
     elif not witness.first:
-        yield "It was seen on a later call of the same model, with dimensions left open."
+        yield "It was seen on a later call of the same model, with dynamic dimensions."
     yield f"Rule: {by.name} ({by.level}), {by.place}"
     for one in by.sentences:
         part = f" ({one.of})" if one.of else ""
@@ -50,14 +50,14 @@ def _sentences(witness: Witness, url: str) -> Iterator[str]:
     if by.row_in_words:
         yield f"In its row: {by.row_in_words}"
     if len(witness.due) > 1:
-        yield "The text can be read in several ways; one has to hold for all elements together."
+        yield "The text has several readings; one of them has to fit all elements."
     elif witness.due[0].reading and by.level == "disputed":
         yield (
-            "The text can be read in several ways. What is expected is by the one that most other "
-            f"answers agree with: {witness.due[0].reading}"
+            "The text has several readings. The expected value follows the one that most other "
+            f"answers fit: {witness.due[0].reading}"
         )
     if group.verdict == "crashed":
-        yield "The call kills its process, or never ends."
+        yield "The call crashes its process or never returns."
 
 
 def _what(witness: Witness) -> str:

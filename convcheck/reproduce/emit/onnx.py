@@ -13,7 +13,7 @@ from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Float
 from convcheck.reproduce.witness import Witness
 
-_HINT = "--as python or --as c says all that is expected"
+_HINT = "use --as python or --as c"
 
 
 def files(witness: Witness) -> Iterator[tuple[str, bytes]]:
@@ -28,11 +28,11 @@ def files(witness: Witness) -> Iterator[tuple[str, bytes]]:
     if declined:
         raise UsageError(f"no ONNX test: {declined.message}", hint=_HINT)
     if witness.before is not None:
-        raise UsageError("an ONNX test asks one model, and it shows after another", hint=_HINT)
+        raise UsageError("an ONNX test has one model, and this needs two", hint=_HINT)
     if {("input", "constant"), ("middle", "exposed")} & set(witness.case.setting):
-        raise UsageError("an ONNX test feeds a chain, and has one output", hint=_HINT)
+        raise UsageError("an ONNX test has no constants or inner outputs", hint=_HINT)
     if len(witness.due) != 1 or isinstance(witness.due[0].outputs, str):
-        raise UsageError("an ONNX test has one value for each element, and no refusal", hint=_HINT)
+        raise UsageError("an ONNX test needs one expected value per element", hint=_HINT)
     outputs = [_bits(strip) for strip in witness.due[0].outputs]
     return test_files(witness.case, [([_bits(strip) for strip in witness.inputs], outputs)])
 
@@ -53,5 +53,5 @@ def _code(strip: Strip, word: Word) -> Word:
     if word == "<nan>" and isinstance(strip.format, Float):
         return strip.format.nan_code
     if isinstance(word, str) and word[:1] + word[-1:] == "<>":
-        raise UsageError(f"an ONNX test cannot say {word}", hint=_HINT)
+        raise UsageError(f"an ONNX test cannot express {word}", hint=_HINT)
     return word
