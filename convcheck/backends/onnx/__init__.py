@@ -1,1 +1,1 @@
-"""ONNX Runtime and the onnx package's ReferenceEvaluator."""
+"""Backends that take ONNX models."""

@@ -1,6 +1,6 @@
-"""Tensors as the arrays of numpy that the onnx package has for them, both ways.
+"""Convert tensors to the onnx package's numpy arrays, and back.
 
-Narrow types are those of ml_dtypes, one element a byte; texts are arrays of objects.
+Narrow types use ml_dtypes, one element per byte. Texts are object arrays.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
 from convcheck.rules.model import Case, DType
 
-_TEXT_KINDS = "OU"  # numpy's letters for arrays of objects and of fixed-width texts
+_TEXT_KINDS = "OU"  # numpy's kinds of object and fixed-width text arrays
 
 
 def to_array(dtype: DType, bits: Bits) -> NDArray[Any]:
-    """View codes as the numpy type that onnx has for the type."""
+    """View codes as onnx's numpy type."""
     if isinstance(dtype.format, Text):
         return bits
     codes = np.asarray(bits, dtype.format.storage, order="C")
@@ -30,13 +30,13 @@ def to_array(dtype: DType, bits: Bits) -> NDArray[Any]:
 
 
 def plain_bits(dtype: DType, shape: tuple[int, ...]) -> Bits:
-    """Return the text "1", or the code 1: a small value in every format."""
+    """Return a small value of every format: the text "1", or code 1."""
     value = "1" if isinstance(dtype.format, Text) else 1
     return np.full(shape, value, dtype.format.storage)
 
 
 def to_codes(array: NDArray[Any], types: Sequence[DType]) -> tuple[Bits, str]:
-    """Return an array's codes and convcheck's name of its type; numpy's name of an unknown one."""
+    """Return an array's codes and type name; numpy's name for an unknown type."""
     name = next((t.name for t in types if _is_of(array, t)), str(array.dtype))
     if array.dtype.kind in _TEXT_KINDS:
         return array.astype(object), name
@@ -46,10 +46,9 @@ def to_codes(array: NDArray[Any], types: Sequence[DType]) -> tuple[Bits, str]:
 def to_answer(
     case: Case, results: Sequence[NDArray[Any]], inputs: Sequence[Bits], signless: bool = False
 ) -> Outputs | Oversized:
-    """Return arrays as an answer: of those after the case's own outputs nothing is said.
+    """Return arrays as an answer, without outputs beyond the case's.
 
-    `signless` is true of a runtime whose integers have no sign of their own: they are taken for
-    those that the graph declares.
+    If a runtime's integers are `signless`, they take the sign that the graph declares.
     """
     due = [*case.outputs, *case.inputs]
     own = results[: len(case.outputs)]

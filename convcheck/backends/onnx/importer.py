@@ -1,6 +1,6 @@
-"""Runtimes that import ONNX models: one model answers for each combination of the inputs' ranks.
+"""Runtimes that import ONNX models, one model for each combination of input ranks.
 
-A variant, or the setting of a chain, may make the inputs constants of the model instead.
+A variant, or a chain's setting, may make the inputs constants instead.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
 from convcheck.rules.model import Case
 
-CONSTANT = "const"  # the variant whose inputs are constants
-Model = Any  # of the runtime's own class, ready to be run
+CONSTANT = "const"  # the variant with constants as inputs
+Model = Any  # the runtime's compiled model
 _SHOWN = 300  # characters of an exception
 
 
 class Importer:
-    """A runtime that runs what it makes of an ONNX model."""
+    """A runtime that compiles and runs ONNX models."""
 
-    #: Its name, which is its extra and its module.
+    #: Its name, also of its extra and module.
     runtime: ClassVar[str]
     #: The name of its package.
     package: ClassVar[str]
-    #: Its variants, and what the version says of each.
+    #: Its variants, with their description in the version.
     says: Mapping[str, str]
-    #: What it raises for values. Anything else is a fault of the adapter.
+    #: Its exceptions for values. All others are errors of the adapter.
     refusals: tuple[type[Exception], ...]
-    #: Whether its integers have no sign of their own.
+    #: Whether its integers are signless.
     signless: ClassVar[bool] = False
-    #: It takes graphs, and no option tells what becomes of one.
+    #: It takes graphs and has no options for them.
     graphs = ()
 
     def __init__(self, variant: str = "") -> None:
-        """Raise UsageError for an unknown variant, ImportError where it is not installed."""
+        """Raises UsageError for an unknown variant, ImportError if the runtime is not installed."""
         self.name = variant_name(self.runtime, variant, self.says)
         self._variant = variant
         self.version = f"{self.start()}, {self.says[variant]}"
@@ -52,13 +52,11 @@ class Importer:
 
     @classmethod
     def available(cls) -> str:
-        """Say which release there is. Raises UnavailableError where there is none."""
+        """Return the installed release. Raises UnavailableError."""
         return release_of(cls.runtime, package=cls.package)
 
     def support(self, case: Case) -> Declined | None:
-        """Decline what no ONNX model can say, texts, and inputs that are fed where all are
-        constants.
-        """
+        """Decline cases without an ONNX model, texts, and fed inputs in the constant variant."""
         if any(isinstance(dtype.format, Text) for dtype in (*case.inputs, *case.outputs)):
             return Declined(f"{self.name} takes no texts from Python", missing=True)
         if ("input", "fed") in case.setting and self._variant == CONSTANT:
@@ -66,10 +64,10 @@ class Importer:
         return cannot_ask(case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Run the case's graph on the inputs, whose shapes may differ from call to call.
+        """Run the case's graph on inputs of any shapes.
 
-        A graph that is not imported or compiled, and a type that its interface to Python has not,
-        are Declined, an exception of a run Refused.
+        A graph that cannot be compiled and a type without a Python interface are Declined, an
+        exception of a run is Refused.
         """
         constant = self._variant == CONSTANT or ("input", "constant") in case.setting
         model = self._model(case, (), inputs) if constant else self._of_ranks(case, inputs)
@@ -79,7 +77,7 @@ class Importer:
         arrays = [to_array(dtype, bits) for dtype, bits in pairs]
         try:
             fed = [self.tensor(array) for array in arrays]
-        except Exception as error:  # a type that it has not
+        except Exception as error:  # a type that it lacks
             return Declined(self.words(error), missing=True)
         try:
             results = self.run(model, fed)
@@ -90,7 +88,7 @@ class Importer:
         return to_answer(case, results, inputs, self.signless)
 
     def _of_ranks(self, case: Case, inputs: Sequence[Bits]) -> Model | Declined:
-        """Return the model for the ranks of a call's inputs; those of the last case are kept."""
+        """Return the model for the inputs' ranks, cached for the last case."""
         if self._case != case:
             self._case, self._models = case, {}
         ranks = tuple(bits.ndim for bits in inputs)
@@ -102,37 +100,38 @@ class Importer:
         self, case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()
     ) -> Model | Declined:
         try:
-            with np.errstate(all="ignore"):  # constants may be folded by numpy
+            with np.errstate(all="ignore"):  # numpy may fold constants
                 return self.model(build_ranked(case, ranks, constants))
-        except Exception as error:  # of onnx or of the importer: whatever they raise
+        except Exception as error:  # onnx and importers raise anything
             return Declined(self.words(error), missing=True)
 
-    # What a runtime says
+    # Overridden by runtimes
 
     def start(self) -> str:
-        """Import the runtime, and return what it is and its release."""
+        """Import the runtime and return its name and release."""
         raise NotImplementedError
 
     def model(self, proto: Any) -> Model:
-        """Import and compile a model of the onnx package."""
+        """Import and compile an ONNX model."""
         raise NotImplementedError
 
     def tensor(self, array: NDArray[Any]) -> Any:
-        """Return an array as the runtime takes it."""
+        """Return an array as the runtime's tensor."""
         raise NotImplementedError
 
     def run(self, model: Model, fed: Sequence[Any]) -> list[NDArray[Any]]:
-        """Run a model, and return its outputs. Raises NotImplementedError for a type of one that
-        its interface to Python has not.
+        """Run a model and return its outputs.
+
+        Raises NotImplementedError for an output type without a Python interface.
         """
         raise NotImplementedError
 
     def failed(
         self, case: Case, model: Model | None, inputs: Sequence[Bits], error: Exception
     ) -> Declined | Refused:
-        """Judge an exception of a run. `model`: what was run, None where it has no inputs."""
+        """Classify an exception of a run. `model` is None if it has no inputs."""
         return Refused(self.words(error))
 
     def words(self, error: Exception) -> str:
-        """Return the words of an exception on one line."""
+        """Return an exception's message on one line."""
         return " ".join(f"{type(error).__name__}: {error}".split())[:_SHOWN]

@@ -1,6 +1,6 @@
-"""IREE on the CPU as a backend: ONNX models, imported and compiled ahead of time.
+"""IREE on the CPU: ONNX models, imported and compiled ahead of time.
 
-`iree` compiles for the CPU by LLVM, `iree:vmvx` for IREE's own virtual machine.
+`iree` compiles with LLVM, `iree:vmvx` for IREE's virtual machine.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from convcheck.backends.onnx.importer import CONSTANT, Importer, Model
 
-# By default the compiler takes float64 for float32: the models would not say what is asked.
+# by default, the compiler replaces float64 by float32
 _KEEPS_TYPES = ["--iree-input-demote-f64-to-f32=false", "--iree-input-demote-i64-to-i32=false"]
 _HOST = "--iree-llvmcpu-target-cpu=host"
-_MODULE, _FUNCTION = "module", "convcheck"  # IREE's name, and the name of the graph
+_MODULE, _FUNCTION = "module", "convcheck"  # IREE's name, and the graph's
 _ERROR = "error: "
 
 
 class Iree(Importer):
-    """IREE's compiler and its runtime, one thread."""
+    """IREE's compiler and runtime, one thread."""
 
     runtime, package = "iree", "iree-base-compiler"
     says: Mapping[str, str] = {
@@ -34,7 +34,7 @@ class Iree(Importer):
     signless = True
 
     def start(self) -> str:
-        """Import IREE's compiler and its runtime."""
+        """Import IREE's compiler and runtime."""
         import iree.compiler
         import iree.runtime
 
@@ -42,7 +42,7 @@ class Iree(Importer):
         return f"iree compiler {version(self.package)}, runtime {version('iree-base-runtime')}"
 
     def model(self, proto: Any) -> Model:
-        """Import a model as text of MLIR, and compile it."""
+        """Import a model as MLIR and compile it."""
         import iree.runtime as runtime
         from iree.compiler.tools import compile_str
 
@@ -56,7 +56,7 @@ class Iree(Importer):
         return context.modules[_MODULE][_FUNCTION]
 
     def tensor(self, array: NDArray[Any]) -> Any:
-        """Return an array in memory of the device."""
+        """Return an array in device memory."""
         import iree.runtime as runtime
 
         return runtime.asdevicearray(self._config.device, array)
@@ -65,11 +65,11 @@ class Iree(Importer):
         """Call the function of a module."""
         made = model(*fed)
         results = made if isinstance(made, tuple | list) else [made]
-        # to_host views memory of the device, which lives as long as the result
+        # to_host views device memory, which dies with the result
         return [np.array(result.to_host()) for result in results]
 
     def words(self, error: Exception) -> str:
-        """Return the first error of the compiler, without its place in a text that nobody sees."""
+        """Return the compiler's first error, without its place in generated text."""
         lines = str(error).splitlines()
         first = next((line for line in lines if _ERROR in line), "")
         if first and type(error).__name__ == "CompilerToolError":

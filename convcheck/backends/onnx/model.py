@@ -1,4 +1,4 @@
-"""ONNX models made of a case, for the backends that take them. No operator is known here."""
+"""Build ONNX models from cases, for any operator."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto
 
 WORLD = "onnx"
-_KEPT = 64  # graphs: versions of an operator come one after the other
+_KEPT = 64  # graphs; versions of an operator are adjacent
 
 
 def cannot_ask(case: Case) -> Declined | None:
-    """Say why a case cannot be put as an ONNX model: another standard's operator, or no such type.
+    """Return why a case has no ONNX model: another standard's operator, or an unknown type.
 
-    None where it can. Builds no model.
+    Builds no model.
     """
     if case.op.partition(".")[0] != WORLD:
         return Declined(f"{case.op} is not an ONNX operator", missing=True)
@@ -47,22 +47,22 @@ def tensor_type_number(dtype: DType) -> int:
 
 
 def input_names(case: Case) -> list[str]:
-    """Name the graph's inputs, in the operator's order."""
+    """Return the graph's input names, in the operator's order."""
     return [f"x{i}" for i in range(len(case.inputs))]
 
 
 def output_names(case: Case) -> list[str]:
-    """Name the graph's outputs, in the operator's order."""
+    """Return the graph's output names, in the operator's order."""
     return [f"y{i}" for i in range(len(case.outputs))]
 
 
 def middle_names(case: Case) -> list[str]:
-    """Name the tensors between the casts of a chain."""
+    """Return the names of a chain's intermediate tensors."""
     return [f"h{i}" for i in range(1, len(case.hops))]
 
 
 def node_constants(case: Case) -> list[list[tuple[str, DType, Bits]]]:
-    """Return the inputs of each node of a chain that are constants: name, type and code."""
+    """Return the constant inputs of each node of a chain: name, type and code."""
     return [
         [
             (f"c{i}_{n}", dtype, bits)
@@ -75,10 +75,10 @@ def node_constants(case: Case) -> list[list[tuple[str, DType, Bits]]]:
 
 
 def build(case: Case, constants: Sequence[Bits] = ()) -> ModelProto:
-    """Build the model of one node, or of a chain of them: graph inputs of unstated shape, the opset
-    the spec's version. Inputs may be constants instead: all of them, or none.
+    """Build the model of a node or a chain, with the spec's version as opset.
 
-    Raises nothing for types and attributes that ONNX forbids: refusing them is the runtime's part.
+    Graph inputs have no shape; all of them may be constants instead. Types and attributes that ONNX
+    forbids are left to the runtime.
     """
     model = _empty_model(case.version)
     if case.hops:
@@ -97,16 +97,14 @@ def build(case: Case, constants: Sequence[Bits] = ()) -> ModelProto:
 
 
 def serialised(case: Case) -> bytes:
-    """Return the model of one node, or of a chain, serialised. Versions of an operator that ask the
-    same differ in the opset alone: what follows that is made once.
-    """
+    """Return the serialised model. Versions of an operator share the part after the opset."""
     decides = case.inputs, case.outputs, case.given, case.carried, case.hops, case.setting
     return _opset_part(case.version) + _graph_part(_Graph(case.op, decides, case))
 
 
 @cache
 def _opset_part(opset: int) -> bytes:
-    """Return a model without a graph: of protobuf, messages one after the other are one."""
+    """Return a model without a graph. Concatenated protobuf messages merge."""
     model = _empty_model(opset)
     model.ClearField("graph")
     return bytes(model.SerializeToString())
@@ -114,7 +112,7 @@ def _opset_part(opset: int) -> bytes:
 
 @dataclass(frozen=True)
 class _Graph:
-    """A graph: the operator, what else of a case decides it, and one of the cases that have it."""
+    """A cache key of a graph, with a case that has it."""
 
     op: str
     decides: tuple[tuple[object, ...], ...]
@@ -123,7 +121,6 @@ class _Graph:
 
 @lru_cache(_KEPT)
 def _graph_part(graph: _Graph) -> bytes:
-    """Return a model that has nothing but its graph."""
     model = build(graph.case)
     model.ClearField("ir_version")
     model.ClearField("opset_import")
@@ -131,23 +128,23 @@ def _graph_part(graph: _Graph) -> bytes:
 
 
 def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()) -> ModelProto:
-    """Build the model with the ranks of the inputs stated, and what follows of the outputs, for
-    runtimes that need them; the dimensions have names. Raises what onnx raises where its inference
-    turns the model down.
+    """Build the model with the inputs' ranks and inferred outputs. Dimensions are symbolic.
+
+    Raises the errors of onnx's shape inference.
     """
     from onnx import shape_inference
 
     model = build(case, constants)
     for value, rank in zip(model.graph.input, ranks, strict=False):
         stated = value.type.tensor_type.shape
-        stated.SetInParent()  # a scalar's has no dimensions, and is there
+        stated.SetInParent()  # a scalar has a shape without dimensions
         for i in range(rank):
             stated.dim.add(dim_param=f"{value.name}d{i}")
     return shape_inference.infer_shapes(model)
 
 
 def _set_chain(graph: GraphProto, case: Case) -> None:
-    """Add a node for each cast; where the setting says so, each middle is an output as well."""
+    """Add a node for each cast. Exposed intermediate tensors become outputs."""
     names = [*input_names(case), *middle_names(case), *output_names(case)]
     nodes = zip(case.hops, pairwise(names), node_constants(case), strict=True)
     for hop, (before, after), constants in nodes:
@@ -164,7 +161,6 @@ def _set_chain(graph: GraphProto, case: Case) -> None:
 
 
 def _set_constant(graph: GraphProto, name: str, dtype: DType, bits: Bits) -> None:
-    """Make an input a part of the graph."""
     number = tensor_type_number(dtype)
     tensor = graph.initializer.add(name=name, dims=bits.shape, data_type=number)
     if isinstance(dtype.format, Text):
@@ -175,7 +171,6 @@ def _set_constant(graph: GraphProto, name: str, dtype: DType, bits: Bits) -> Non
 
 @cache
 def _number(name: str) -> int:
-    """Return a type name's number, 0 (UNDEFINED) for a name that is none."""
     from onnx import TensorProto
 
     numbers: dict[str, int] = dict(TensorProto.DataType.items())
@@ -184,7 +179,7 @@ def _number(name: str) -> int:
 
 @cache
 def _ir_version(opset: int) -> int:
-    """Return the oldest IR version that goes with an opset."""
+    """Return the oldest IR version for an opset."""
     from onnx import helper
 
     ids = [helper.make_opsetid("", opset)]

@@ -1,8 +1,8 @@
-"""A case as a test in the layout of ONNX's own backend tests.
+"""A case in the layout of ONNX's backend tests.
 
     NAME/model.onnx  NAME/data.json  NAME/test_data_set_0/input_0.pb  …/output_0.pb
 
-`data.json` asks for no tolerance.
+`data.json` sets the tolerances to 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _EXACTLY = json.dumps({"rtol": 0, "atol": 0}) + "\n"
 
 
 def test_name(case: Case) -> str:
-    """Name the test's folder."""
+    """Return the name of the test's folder."""
     return "test_" + re.sub(r"\W+", "_", case.id).lower()
 
 
@@ -53,11 +53,11 @@ def test_files(case: Case, data_sets: Sequence[DataSet]) -> Iterator[tuple[str, 
 
 
 def _state_shape(value: ValueInfoProto, shapes: set[tuple[int, ...]]) -> None:
-    """State the rank, which ONNX's checker wants, and the dimensions that all data sets have."""
+    """Set the rank, which ONNX's checker needs, and the dimensions that all data sets share."""
     if len({len(shape) for shape in shapes}) != 1:
         return
     stated = value.type.tensor_type.shape
-    stated.SetInParent()  # a scalar's has no dimensions, and is there
+    stated.SetInParent()  # a scalar has a shape without dimensions
     for sizes in zip(*shapes, strict=True):
         dimension = stated.dim.add()
         if len(set(sizes)) == 1:

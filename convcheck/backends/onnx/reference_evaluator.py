@@ -1,7 +1,7 @@
 """The onnx package's ReferenceEvaluator as a backend.
 
-It computes in numpy: narrow types as ml_dtypes arrays, one element a byte with the high bits 0,
-string inputs as object arrays, string outputs as whatever numpy makes of them.
+It computes in numpy: narrow types as ml_dtypes arrays, one element per byte with high bits 0,
+string inputs as object arrays.
 """
 
 from __future__ import annotations
@@ -40,14 +40,13 @@ class OnnxReference:
     takes = staticmethod(is_of_onnx)
 
     def support(self, case: Case) -> Declined | None:
-        """Decline what no ONNX model can say."""
+        """Decline cases without an ONNX model."""
         return cannot_ask(case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Evaluate the case's node on the inputs, whose shapes may differ from call to call.
+        """Evaluate the case's node on inputs of any shapes.
 
-        An exception that plain inputs raise as well is Declined; one that comes of these values
-        or shapes is Refused.
+        An exception that plain inputs also raise is Declined. Any other is Refused.
         """
         evaluator = self._load(case)
         if isinstance(evaluator, Declined):
@@ -55,7 +54,7 @@ class OnnxReference:
         feeds = _feeds(case, inputs)
         try:
             found = _evaluate(evaluator, feeds)
-        except Exception as error:  # operators raise whatever numpy and Python raise
+        except Exception as error:  # numpy and Python raise anything
             return _failure(evaluator, case, error)
         results = [to_codes(array, (*case.outputs, *case.inputs)) for array in found]
         arrays, names = tuple(bits for bits, _ in results), tuple(name for _, name in results)
@@ -84,7 +83,7 @@ def _feeds(case: Case, inputs: Sequence[Bits]) -> dict[str, NDArray[Any]]:
 
 
 def _evaluate(evaluator: ReferenceEvaluator, feeds: dict[str, NDArray[Any]]) -> list[NDArray[Any]]:
-    with np.errstate(all="ignore"):  # overflow, NaN to integer: what comes out is judged
+    with np.errstate(all="ignore"):  # overflow, NaN to integer: the result is judged
         return [np.asarray(result) for result in evaluator.run(None, feeds)]
 
 
@@ -93,7 +92,7 @@ def _failure(evaluator: ReferenceEvaluator, case: Case, error: Exception) -> Dec
 
 
 def _answers_plain(evaluator: ReferenceEvaluator, case: Case) -> bool:
-    """Return whether the evaluator answers a case at all: on plain values, scalar or not."""
+    """Return whether the evaluator answers plain values, scalar or not."""
     for shape in _PLAIN_SHAPES:
         feeds = _feeds(case, [plain_bits(dtype, shape) for dtype in case.inputs])
         try:
@@ -110,6 +109,6 @@ def _declined(error: Exception) -> Declined:
 
 
 def _words(error: Exception) -> str:
-    """Return an exception's words; the evaluator wraps an operator's TypeError in its own."""
+    """Return an exception's message. The evaluator wraps an operator's TypeError."""
     cause = error.__cause__ or error
     return f"{type(cause).__name__}: {cause}"

@@ -1,7 +1,7 @@
 """ONNX Runtime as a backend.
 
-It is asked as in another environment, by the server in `standalone.py`: every tensor goes in as a
-graph input, so that the kernel answers and not the constant folder, and the graph optimiser is off.
+It uses the server of `standalone.py`, as another environment does. Every tensor is a graph input
+and the optimiser is off, to test the kernel and not constant folding.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _KEPT_WORDS = 4096
 
 
 class OnnxRuntime:
-    """ONNX Runtime on one execution provider, the CPU's where `variant` is ''.
+    """ONNX Runtime on an execution provider, by default the CPU's.
 
-    Another provider never falls back on the CPU: a node that it does not take is declined.
+    Other providers never fall back to the CPU: a node that they do not take is declined.
     """
 
-    #: What a worker may import while the run is still planned.
+    #: Modules that a worker imports in advance.
     loads = ("onnx", "onnxruntime")
     options = ort_options.OPTIONS
-    #: The options that tell what becomes of a graph.
+    #: The options that affect graphs.
     graphs = (ort_options.OPTIMISATION,)
 
     def __init__(
@@ -54,10 +54,9 @@ class OnnxRuntime:
         *,
         catalog: Catalog | None = None,
     ) -> None:
-        """Take an execution provider, and values of some of the options.
+        """Open an execution provider, with values of some options.
 
-        Raises UnavailableError for a provider that this onnxruntime does not have, and UsageError
-        for an option or a value that there is not.
+        Raises UnavailableError for an unknown provider, UsageError for an unknown option or value.
         """
         self._variant, self._choice = variant, checked_choice("ort", self.options, choice or {})
         try:
@@ -80,10 +79,7 @@ class OnnxRuntime:
     takes = staticmethod(is_of_onnx)
 
     def configured(self, choice: Mapping[str, str]) -> OnnxRuntime:
-        """Return the same backend with other values of some options; inputs stay graph inputs.
-
-        One that was given before is given again, with the session that it has.
-        """
+        """Return the same backend with other values of some options. Cached with its session."""
         key = tuple(sorted(choice.items()))
         if key not in self._others:
             chosen = {**self._choice, **choice}
@@ -91,14 +87,13 @@ class OnnxRuntime:
         return self._others[key]
 
     def support(self, case: Case) -> Declined | None:
-        """Decline what no ONNX model can say."""
+        """Decline cases without an ONNX model."""
         return cannot_ask(case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Run the case's node on the inputs, whose shapes may differ from call to call.
+        """Run the case's node on inputs of any shapes.
 
-        A session that cannot be made is Declined, an exception of a run Refused, unless it says
-        that there is no implementation.
+        A failed session is Declined, and a failed run Refused, unless it lacks an implementation.
         """
         if not case.setting:
             return self._direct.answer(case, inputs)
@@ -107,16 +102,15 @@ class OnnxRuntime:
             return self.configured(choice).answer(case, inputs)
         if ("input", "constant") not in case.setting:
             return self._direct.answer(case, inputs)
-        # the inputs of a chain are a part of the model
+        # the chain's inputs are part of the model
         model = _text(build(case, inputs).SerializeToString())
         return self._direct.answer(case, inputs, {**self._direct.question(case), "model": model})
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
-        """Give a function that runs the case's node on one buffer, into the other, again and again.
+        """Return a function that runs the case's node from one buffer into another, if possible.
 
-        None where there is none: on another provider than the CPU's, for several inputs or
-        outputs, texts, and buffers that are empty, of other types than the case's, of two shapes or
-        not contiguous.
+        The provider has to be the CPU's, with one input and one output, not texts, and equal,
+        contiguous, non-empty shapes in the case's types.
         """
         if self._server.provider != CPU or not can_bind(case, codes, out):
             return None
@@ -124,7 +118,7 @@ class OnnxRuntime:
             session = self._server.load(self._direct.question(case))
         except Told as told:
             return partial(_same, self._direct.told(told))
-        # where a run fails, the same is asked without these buffers: they may not be to blame
+        # after a failure, retry without these buffers
         again = partial(self.answer, case, [codes])
         return bind(self._server.classes, session, case, codes, out, again)
 
@@ -134,9 +128,9 @@ def _same(answer: Answer) -> Answer:
 
 
 def _question(choice: Mapping[str, str], case: Case, catalog: Catalog) -> Question:
-    """Return what the server is asked: options that are not as it has them, too."""
+    """Return the request to the server, with options unless they are the server's."""
     found: Question = {"model": _text(serialised(case)), "types": _types(catalog.types)}
-    if case.hops:  # of which middles may be outputs, after the others
+    if case.hops:  # exposed intermediate outputs follow
         found["outputs"] = len(case.outputs)
     if own := ort_options.session_options(choice):
         found["options"] = own
@@ -165,27 +159,27 @@ _MISSING = (
     "Invalid tensor data type",
     "Unsupported model IR version",
     "is under development and support for this is limited",  # the opset
-    "InsertedPrecisionFreeCast",  # its own node, put before a node without a float16 kernel
-    "InsertedCast_",  # the same in releases before 1.16
+    "InsertedPrecisionFreeCast",  # its own node before a node without a float16 kernel
+    "InsertedCast_",  # the same before 1.16
     "assigned to the default CPU EP",  # the provider does not take the node
 )
 
 
 def from_load(message: str) -> Declined:
-    """Judge why no session could be made: something is missing, or the model was turned down."""
+    """Classify a session that failed: missing support, or a rejected model."""
     text = _words(message)
     return Declined(text, missing=any(phrase in text for phrase in _MISSING))
 
 
 @lru_cache(maxsize=_KEPT_WORDS)
 def from_run(message: str) -> Refused | Declined:
-    """Judge why a run failed: there is no such kernel after all, or it refused these values."""
+    """Classify a run that failed: a missing kernel, or refused values."""
     text = _words(message)
     return Declined(text, missing=True) if _NO_KERNEL in text else Refused(text)
 
 
 def _words(message: str) -> str:
-    """Trim a message: the status word is kept, C++ source lines and line breaks are dropped."""
+    """Shorten a message: drop C++ source lines and line breaks, keep the status word."""
     text = _STATUS.sub(r"\1: ", _SOURCE_LINE.sub("", " ".join(message.split())))
     return _RUNNING.sub("", text)
 

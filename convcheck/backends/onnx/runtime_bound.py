@@ -1,4 +1,4 @@
-"""ONNX Runtime on two buffers, bound once and run on again and again: no tensor is made a run."""
+"""Run ONNX Runtime repeatedly on two bound buffers, without new tensors."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     from convcheck.backends.protocol import Answer, Bound
     from convcheck.rules.model import Case
 
-Classes = Any  # the module of onnxruntime's classes: it is imported in one file only
-Session = Any  # one of them, InferenceSession
+Classes = Any  # onnxruntime's module of classes
+Session = Any  # InferenceSession
 
 
 def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
-    """Return whether a case of one input and output can run on two buffers, of any one shape.
+    """Return whether a case of one input and output can run on two buffers of equal shape.
 
-    Not on texts, and buffers that are empty, of other types than the case's storage, not
-    contiguous, or not to be written.
+    Texts cannot, nor buffers that are empty, read-only, not contiguous, or of a wrong storage type.
     """
     types = (*case.inputs, *case.outputs)
     if len(case.inputs) != 1 or len(case.outputs) != 1 or codes.shape != out.shape:
@@ -41,9 +40,9 @@ def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
 def bind(
     classes: Classes, session: Session, case: Case, codes: Codes, out: Codes, again: Bound
 ) -> Bound:
-    """Bind buffers that `can_bind`; a run that raises gives what `again` says.
+    """Bind buffers that `can_bind`. A run that raises returns the result of `again`.
 
-    What is given keeps the session and the buffers alive.
+    The returned function keeps the session and the buffers alive.
     """
     source, target = (cast(Numeric, t.format) for t in (case.inputs[0], case.outputs[0]))
     given = pack(source, codes) if is_packed(source) else codes
@@ -66,7 +65,7 @@ def _runner(
     (source,), (target,) = input_names(case), output_names(case)
     numbers = tensor_type_number(case.inputs[0]), tensor_type_number(case.outputs[0])
     device = classes.OrtDevice(classes.OrtDevice.cpu(), classes.OrtDevice.default_memory(), 0)
-    binding = classes.SessionIOBinding(session)  # to addresses: it keeps no array alive
+    binding = classes.SessionIOBinding(session)  # binds addresses and keeps no array alive
     binding.bind_input(source, device, numbers[0], shape, given.ctypes.data)
     binding.bind_output(target, device, numbers[1], shape, memory.ctypes.data)
     return partial(session.run_with_iobinding, binding, None)
@@ -75,7 +74,7 @@ def _runner(
 def _run(run: Callable[[], None], again: Bound, _alive: object) -> Answer | None:
     try:
         run()
-    except Exception:  # onnxruntime's exceptions share no other base class
+    except Exception:  # onnxruntime's exceptions share only this base class
         return again()
     return None
 
@@ -90,7 +89,7 @@ def _run_on_packed(
 def _run_packed(
     run: Bound, target: Numeric, memory: NDArray[np.uint8], out: Codes
 ) -> Answer | None:
-    # no code is left as it was: what a kernel does not write cannot pass for the last answer
+    # clear old results, in case the kernel does not write all
     np.invert(memory, out=memory)
     answer = run()
     if answer is None:

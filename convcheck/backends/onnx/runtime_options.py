@@ -1,4 +1,4 @@
-"""Options of ONNX Runtime: threads and graph optimisation, each first as this adapter has it."""
+"""Options of ONNX Runtime: threads and graph optimisation. The first value is the default."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CAST_CHAINS = "optimization.enable_cast_chain_elimination"
 
 
 def session_options(choice: Mapping[str, str]) -> dict[str, object]:
-    """Return threads and graph optimisation of a session, {} for those of the server."""
+    """Return a session's threads and graph optimisation; {} for the server's."""
     if all(choice.get(name, values[0]) == values[0] for name, values in OPTIONS.items()):
         return {}
     level, entries = optimisation_of(choice)
@@ -30,12 +30,12 @@ def session_options(choice: Mapping[str, str]) -> dict[str, object]:
 
 
 def optimisation_of(choice: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
-    """Return the name of a session's level of graph optimisation, and its configuration entries."""
+    """Return a session's graph optimisation level and configuration entries."""
     value = choice.get(OPTIMISATION, "off")
     return _LEVELS[value], {_CAST_CHAINS: "1"} if value == "all-and-cast-chains" else {}
 
 
 def describe_options(choice: Mapping[str, str]) -> str:
-    """Say how a backend is set, as it stands in its version."""
+    """Return the options as part of the version."""
     threads = plural(int(choice[THREADS]), "thread")
     return f"optimisation {choice[OPTIMISATION]}, {threads}"

@@ -1,4 +1,4 @@
-"""tract on the CPU as a backend: ONNX models, by its bindings for Python."""
+"""tract on the CPU: ONNX models through its Python bindings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convcheck.backends.onnx.importer import CONSTANT, Importer, Model
 
 
 class Tract(Importer):
-    """tract's importer of ONNX and its default runtime."""
+    """tract's ONNX importer and default runtime."""
 
     runtime = package = "tract"
     says: Mapping[str, str] = {"": "CPU, graph inputs", CONSTANT: "CPU, constants"}
@@ -27,7 +27,7 @@ class Tract(Importer):
         return f"tract {version('tract')}"
 
     def model(self, proto: Any) -> Model:
-        """Load a model: from a file, as tract wants."""
+        """Load a model from a temporary file."""
         import tract
 
         with tempfile.TemporaryDirectory() as folder:
@@ -50,5 +50,5 @@ class Tract(Importer):
             raise NotImplementedError(self.words(error)) from None
 
     def words(self, error: Exception) -> str:
-        """Return an exception's words without the addresses of its stack."""
+        """Return an exception's message without its stack trace."""
         return " ".join(str(error).partition("Stack backtrace:")[0].split())[:300]

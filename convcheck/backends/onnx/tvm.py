@@ -1,4 +1,4 @@
-"""Apache TVM on the CPU as a backend: ONNX models through its frontend, compiled by LLVM."""
+"""Apache TVM on the CPU: ONNX models through its frontend, compiled with LLVM."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from convcheck.rules.model import Case
 
 
 class Tvm(Importer):
-    """TVM's frontend for ONNX, its compiler and its virtual machine."""
+    """TVM's ONNX frontend, compiler and virtual machine."""
 
     runtime, package = "tvm", "apache-tvm"
     says: Mapping[str, str] = {"": "llvm, graph inputs", CONSTANT: "llvm, constants"}
-    refusals = (Exception,)  # its exceptions share no other base class
+    refusals = (Exception,)  # its exceptions share only this base class
 
     def start(self) -> str:
         """Import TVM."""
@@ -50,7 +50,7 @@ class Tvm(Importer):
     def failed(
         self, case: Case, model: Model | None, inputs: Sequence[Bits], error: Exception
     ) -> Declined | Refused:
-        """Tell whether a function answers at all: on plain values of the shapes."""
+        """Classify an exception: Refused if the function answers plain values of these shapes."""
         answers = model is not None and self._answers_plain(case, model, inputs)
         words = self.words(error)
         return Refused(words) if answers else Declined(words, missing=True)
@@ -60,10 +60,10 @@ class Tvm(Importer):
         plain = [to_array(dtype, plain_bits(dtype, shape)) for dtype, shape in shapes]
         try:
             model(*map(self.tensor, plain))
-        except Exception:  # whatever it is: the one of the asked values is reported
+        except Exception:  # the first error is reported
             return False
         return True
 
     def words(self, error: Exception) -> str:
-        """Return the last words of an exception, which is what is wrong."""
+        """Return the end of an exception's message, which has the error."""
         return f"{type(error).__name__}: {' '.join(str(error).split())[-300:]}"

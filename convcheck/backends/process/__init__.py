@@ -1,1 +1,1 @@
-"""Any program as a backend, and any backend as a program."""
+"""Programs as backends, and backends as programs."""

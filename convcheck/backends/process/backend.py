@@ -1,8 +1,8 @@
-"""Any program as a backend: it reads requests from stdin, and answers on stdout.
+"""A backend that is a program: it reads requests from stdin and answers on stdout.
 
-The address is `process:COMMAND`. The protocol is in docs/protocol.md; `schema.json` has the
-header lines, and `serve` is the other end of it for any backend. The program runs in the worker's
-process group, and ends with it; what it writes to stderr goes where the worker's does.
+The address is `process:COMMAND`. docs/protocol.md describes the protocol, `schema.json` its header
+lines; `serve` implements the other end. The program runs in the worker's process group and ends
+with it. It shares the worker's stderr.
 """
 
 from __future__ import annotations
@@ -37,35 +37,33 @@ from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType
 from convcheck.wording import plural
 
-AHEAD = 1 << 15  # bytes of requests that are sent before an answer is read
+AHEAD = 1 << 15  # bytes of requests sent before an answer is read
 ROOM = 1 << 9  # bytes of a header
-STARTING = 60.0  # seconds until hello is answered
+STARTING = 60.0  # seconds for the answer to hello
 
 
 @dataclass(frozen=True)
 class RequestTemplate:
-    """What all requests of a case have in common."""
+    """The common parts of all requests of a case."""
 
-    #: The case, None for one that is in no spec.
+    #: None if the case is not in a spec.
     case: Case | None
-    #: The header's keys before the inputs, without the run.
+    #: The header's keys before the inputs, except the run.
     start: Mapping[str, object]
-    #: The names of the inputs.
     names: Sequence[str]
-    #: The types of the inputs.
     types: Sequence[DType]
-    #: The names of the outputs' types.
+    #: The names of the output types.
     outputs: Sequence[str]
 
 
 class Process:
-    """A program that speaks the process protocol. `spoiled`: it asks to be started anew."""
+    """A program that speaks the process protocol. If `spoiled`, it has to be restarted."""
 
     def __init__(self, command: str = "", *, catalog: Catalog | None = None) -> None:
         """Start a command and greet it.
 
-        Raises UsageError for no command, UnavailableError where it cannot be started or does not
-        answer as it should, DiedError where it ends or hangs.
+        Raises UsageError for an empty command, UnavailableError if it cannot start or violates the
+        protocol, DiedError if it ends or hangs.
         """
         self._program = RunningProgram(command)
         atexit.register(self._program.leave)
@@ -88,26 +86,24 @@ class Process:
 
     @staticmethod
     def available() -> str:
-        """Say what there is."""
+        """Return what can be used."""
         return "any program that speaks the protocol: 'process:./mine --flag'"
 
     def support(self, case: Case) -> Declined | None:
-        """Ask everything: a program declines what it does not do. A runtime that wants its own
-        questions cannot be asked all.
-        """
+        """Return None: a program declines cases itself. Native runtimes cannot take every case."""
         return self._native.support(case, self._catalog) if self._native else None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Put one request, and read its answer.
+        """Send one request and read its answer.
 
-        Raises ProtocolError for what is none, DiedError where the program has ended or hangs.
+        Raises ProtocolError for a wrong answer, DiedError if the program ends or hangs.
         """
         return next(self.answers(case, [inputs]))
 
     def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
-        """Put several requests, some at a time: where one end waits for the other, neither works.
+        """Send several requests in batches that cannot deadlock, and yield the answers.
 
-        Raises as `answer` does, for the request whose answer is due.
+        Raises like `answer`, at the failing request.
         """
         if self._question is None or self._question.case is not case:
             self._question = template_of(case, self._catalog, self._native)
@@ -134,7 +130,6 @@ class Process:
         self._program.send(parts, within_call(self._timeout))
 
     def _due(self, run: int, inputs: Sequence[Bits]) -> Answer:
-        """Read the answer to a request; with that to the last one, nothing else comes."""
         types, own = self._catalog.types.types, self._native is not None
         deadline = within_call(self._timeout)
         answer, restart = receive(self._program, types, run, inputs, deadline, own_types=own)
@@ -147,7 +142,6 @@ class Process:
 
 
 def _among(error: DiedError, count: int) -> DiedError:
-    """Say that it died of one of several requests: it may have read more than its own."""
     if count == 1:
         return error
     how = f"{error.how}, {plural(count, 'request')} sent at once"
@@ -155,7 +149,6 @@ def _among(error: DiedError, count: int) -> DiedError:
 
 
 def _behind(error: ProtocolError, run: int, first: int) -> ProtocolError:
-    """Say that what is no header may be a matter of the answer before it."""
     if run == first or error.hint != wire.NOISE:
         return error
     hint = f"{error.hint}; or the answer to run {run - 1} is not as long as its `bytes`"
@@ -163,7 +156,7 @@ def _behind(error: ProtocolError, run: int, first: int) -> ProtocolError:
 
 
 def _batches(questions: Iterable[Sequence[Bits]], ahead: int) -> Iterator[list[Sequence[Bits]]]:
-    """Put together what a pipe takes at once, so that no answer has to be read in between."""
+    """Group requests that fit into a pipe at once."""
     batch: list[Sequence[Bits]] = []
     size = 0
     for inputs in questions:
@@ -186,10 +179,10 @@ def receive(
     *,
     own_types: bool = False,
 ) -> tuple[Answer, bool]:
-    """Read the answer to a request, and whether the program asks to be started anew.
+    """Read an answer, and whether the program asks for a restart.
 
-    With `own_types`, outputs may have types that no spec has. Raises ProtocolError for what is
-    none, DiedError where the program has ended or hangs.
+    With `own_types`, outputs may have types outside the specs. Raises ProtocolError for a wrong
+    answer, DiedError if the program ends or hangs.
     """
     found, restart = headers.read_answer(program.line(deadline), run, types, own_types=own_types)
     if not isinstance(found, tuple):
@@ -207,13 +200,13 @@ def receive(
 
 
 def nothing_more(program: RunningProgram, run: int) -> None:
-    """Raise ProtocolError for what came with an answer and is none of it; run 0 is hello."""
+    """Raise ProtocolError for extra data after an answer. Run 0 is hello."""
     if extra := program.left_over():
         raise _too_much(extra, run)
 
 
 def greet(program: RunningProgram) -> headers.Welcome:
-    """Say hello; gives the answer. Raises DiedError, ProtocolError or UnavailableError."""
+    """Say hello and return the answer. Raises DiedError, ProtocolError or UnavailableError."""
     deadline = within(STARTING)
     program.send([headers.HELLO], deadline)
     welcome = headers.read_welcome(program.line(deadline))
@@ -222,7 +215,7 @@ def greet(program: RunningProgram) -> headers.Welcome:
 
 
 def template_of(case: Case, catalog: Catalog, native: Native | None = None) -> RequestTemplate:
-    """Return what all requests of a case have in common."""
+    """Return the common parts of all requests of a case."""
     start: dict[str, object] = {
         "case": case.id,
         "spec": case.spec,
@@ -236,7 +229,7 @@ def template_of(case: Case, catalog: Catalog, native: Native | None = None) -> R
 
 
 def request(asked: RequestTemplate, run: int, inputs: Sequence[Bits]) -> list[bytes | memoryview]:
-    """Write a request: the header line, then the payloads."""
+    """Return a request: the header line, then the payloads."""
     pairs = list(zip(asked.types, inputs, strict=True))
     entries = [
         {"name": name, **wire.describe(*pair)}
@@ -247,7 +240,7 @@ def request(asked: RequestTemplate, run: int, inputs: Sequence[Bits]) -> list[by
 
 
 def _input_names(case: Case, catalog: Catalog) -> list[str]:
-    """Name a case's inputs as its spec does: of a layout, those that it has."""
+    """Return the spec's names of a case's inputs, for layouts those that they have."""
     spec = catalog.specs.get(case.spec)
     if spec is None:
         return [f"x{n}" for n in range(len(case.inputs))]
@@ -258,7 +251,6 @@ def _input_names(case: Case, catalog: Catalog) -> list[str]:
 
 
 def _too_much(extra: bytes, run: int) -> ProtocolError:
-    """Say what came after an answer was complete: the answer again, noise, or bytes too many."""
     line = extra.partition(b"\n")[0]
     after = f"run {run}" if run else "hello"
     if wire.looks_like_json(line):

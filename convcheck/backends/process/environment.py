@@ -1,7 +1,6 @@
 """A runtime in another Python environment: `env:PATH/TO/PYTHON:RUNTIME`.
 
-The Python at that path runs `standalone.py`, in which the runtime answers; nothing but numpy and
-the runtime has to be there. The rest is as with any program.
+That Python runs `standalone.py` and needs only numpy and the runtime.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ from convcheck.rules.load import Catalog
 
 SCHEME = "env"
 SERVER = Path(__file__).with_name("standalone.py")
-PACKAGES = {"ort": "onnxruntime"}  # runtimes whose package has another name
+PACKAGES = {"ort": "onnxruntime"}  # runtimes with a different package name
 _ADDRESS = re.compile(rf"(?P<python>.+?):(?P<runtime>({'|'.join(RUNTIMES)})(:.*)?)")
 
 
 class Environment(Process):
-    """A runtime that another Python has, behind the process protocol."""
+    """A runtime in another Python, behind the process protocol."""
 
     def __init__(self, address: str = "", *, catalog: Catalog | None = None) -> None:
-        """Start the Python of an address. Raises UsageError where there is none such, and what
-        `Process` raises.
+        """Start the Python of an address. Raises UsageError for a wrong address, and like
+        `Process`.
         """
         python, runtime = split_address(address)
-        # -I: of this process's surroundings, nothing is for that Python
+        # -I: ignore this process's environment
         command = shlex.join([python, "-I", str(SERVER), runtime])
         try:
             super().__init__(command, catalog=catalog)
@@ -45,17 +44,17 @@ class Environment(Process):
 
     @staticmethod
     def available() -> str:
-        """Say what there is."""
+        """Return what can be used."""
         return f"a runtime of another Python: env:PATH/TO/PYTHON:{'|'.join(RUNTIMES)}"
 
     @staticmethod
     def stands_for(variant: str) -> str:
-        """Return the backend that asks the same of this environment."""
+        """Return the backend that sends the same inputs in this environment."""
         return split_address(variant)[1]
 
 
 def split_address(address: str) -> tuple[str, str]:
-    """Split PATH/TO/PYTHON:RUNTIME[:VARIANT]. Raises UsageError, also where nothing can be run."""
+    """Split PATH/TO/PYTHON:RUNTIME[:VARIANT]. Raises UsageError, also if Python cannot be run."""
     found = _ADDRESS.fullmatch(address)
     if found is None:
         hint = f"env:PATH/TO/PYTHON:RUNTIME, and RUNTIME is one of {', '.join(RUNTIMES)}"
@@ -72,6 +71,6 @@ def split_address(address: str) -> tuple[str, str]:
 
 
 def package_of(runtime: str) -> str:
-    """Return the name of the package that a runtime, or a variant of it, is imported from."""
+    """Return the package of a runtime or of a variant."""
     name = runtime.partition(":")[0]
     return PACKAGES.get(name, name)

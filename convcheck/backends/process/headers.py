@@ -1,4 +1,4 @@
-"""The header lines of the process protocol: structs, which msgspec reads and checks."""
+"""The header lines of the process protocol, as msgspec structs."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ Types = Mapping[str, DType]
 
 
 class Welcome(msgspec.Struct, frozen=True):
-    """The answer to hello: the program's name and version, or why its runtime is not available."""
+    """The answer to hello: name and version, or why the runtime is unavailable."""
 
     hello: int
     name: str | None = None
     version: str | None = None
-    #: The runtime whose own questions are sent with each request, '' for none.
+    #: The runtime that gets native requests; '' for none.
     native: str = ""
     unavailable: str | None = None
 
@@ -52,7 +52,7 @@ class Welcome(msgspec.Struct, frozen=True):
 
 
 class TensorEntry(msgspec.Struct, frozen=True):
-    """A tensor whose bytes follow; texts are in the header."""
+    """A tensor whose bytes follow. Texts are in the header."""
 
     type: str
     shape: tuple[Size, ...]
@@ -74,7 +74,7 @@ class Hello(msgspec.Struct, frozen=True):
 
 
 class RequestHeader(msgspec.Struct, frozen=True):
-    """A request for a case, by its id."""
+    """A request for a case."""
 
     run: int
     case: str
@@ -82,7 +82,7 @@ class RequestHeader(msgspec.Struct, frozen=True):
 
 
 class AnswerHeader(msgspec.Struct, frozen=True):
-    """An answer, which has one of KINDS."""
+    """An answer with one of KINDS."""
 
     run: int
     outputs: tuple[TensorEntry, ...] | None = None
@@ -90,18 +90,18 @@ class AnswerHeader(msgspec.Struct, frozen=True):
     refused: str | None = None
     oversized: tuple[OversizedEntry, ...] | None = None
     error: str | None = None
-    #: Of `declined`: there is no such kernel.
+    #: Whether a declined case lacks a kernel.
     missing: bool = False
-    #: The program asks for a restart before the next request.
+    #: Whether to restart the program before the next request.
     restart: bool = False
 
 
 def read_header(line: bytes, kind: type[T], pipe: str = "stdout") -> T:
-    """Read a header line of a kind. Raises ProtocolError for what is none."""
+    """Parse a header line. Raises ProtocolError."""
     try:
         return msgspec.json.decode(line, type=kind)
     except (ValueError, RecursionError):
-        found = _parsed(line, pipe)  # which names a fault's column, and takes half surrogate pairs
+        found = _parsed(line, pipe)  # reports columns, and accepts half surrogate pairs
     try:
         return msgspec.convert(found, kind)
     except msgspec.ValidationError as error:
@@ -125,9 +125,7 @@ def _parsed(line: bytes, pipe: str) -> object:
 
 
 def read_welcome(line: bytes) -> Welcome:
-    """Read the answer to hello. Raises ProtocolError, and UnavailableError where it says that its
-    runtime cannot be asked.
-    """
+    """Parse the answer to hello. Raises ProtocolError, UnavailableError without the runtime."""
     found = read_header(line, Welcome)
     if found.hello != VERSION:
         wrong(f"hello is answered with version {found.hello}, not {VERSION}: {quoted_line(line)}",
@@ -143,10 +141,10 @@ def read_welcome(line: bytes) -> Welcome:
 def read_answer(
     line: bytes, run: int, types: Types, *, own_types: bool = False
 ) -> tuple[Answer | tuple[WireTensor, ...], bool]:
-    """Read the header that answers request number `run`: an answer, or the tensors that follow; and
-    whether the program asks for a restart.
+    """Parse the answer to request `run`: an answer or the tensors that follow, and the restart
+    flag.
 
-    With `own_types`, outputs may have types that no spec has. Raises ProtocolError.
+    With `own_types`, outputs may have types outside the specs. Raises ProtocolError.
     """
     found = read_header(line, AnswerHeader)
     if found.run == run - 1:
@@ -172,7 +170,7 @@ def read_answer(
 
 
 def without_tensors(found: AnswerHeader) -> Answer:
-    """Return an answer that has no outputs."""
+    """Return an answer without outputs."""
     if found.declined is not None:
         return Declined(found.declined, found.missing)
     if found.refused is not None:
@@ -188,7 +186,7 @@ def read_tensor(
 ) -> WireTensor:
     """Return the tensor of an entry. Raises ProtocolError; `what` names the tensor.
 
-    With `own_types` it may have a type that no spec has, of which only the width is known.
+    With `own_types`, a type outside the specs is known by its width only.
     """
     count = math.prod(entry.shape)
     dtype = _type(entry.type, types, what, own_types, entry.bytes // count if count else 1)
@@ -218,16 +216,16 @@ def _type(name: str, types: Types, what: str, own_types: bool, width: int = 1) -
 
 
 def write_header(header: Mapping[str, object]) -> bytes:
-    """Write a header line."""
+    """Return a header line."""
     return f"{json.dumps(header)}\n".encode()
 
 
 def write_answer(
     run: int, answer: Answer, types: Types, *, restart: bool
 ) -> list[bytes | memoryview]:
-    """Write an answer: the header line, then the payloads.
+    """Return an answer: the header line, then the payloads.
 
-    Raises TypeError for what is no answer, and for codes that are not in their type's storage.
+    Raises TypeError for anything else, and for codes in a wrong storage type.
     """
     more = {"restart": True} if restart else {}
     if not isinstance(answer, Outputs):

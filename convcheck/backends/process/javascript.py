@@ -1,7 +1,7 @@
-"""ONNX Runtime in JavaScript: `ort-node`, its binding for Node, and `ort-web`, in WebAssembly.
+"""ONNX Runtime in JavaScript: `ort-node`, its Node binding, and `ort-web`, its WebAssembly build.
 
-Node runs `javascript.mjs`, in which the runtime answers. The address may name the folder in which
-npm has installed the package: `ort-web:FOLDER`; without one, it is the working folder.
+Node runs `javascript.mjs`. The address may name the folder of the npm package, `ort-web:FOLDER`; by
+default, it is the working folder.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _SERVER = Path(__file__).with_suffix(".mjs")
 
 
 class OrtNode(Process):
-    """ONNX Runtime as Node's add-on."""
+    """ONNX Runtime's Node add-on."""
 
     #: The name of the backend.
     scheme: ClassVar[str] = "ort-node"
-    #: The name of the package on npm.
+    #: The npm package.
     package: ClassVar[str] = "onnxruntime-node"
 
     def __init__(self, folder: str = "", *, catalog: Catalog | None = None) -> None:
-        """Start Node. Raises UnavailableError where there is none, or not the package."""
+        """Start Node. Raises UnavailableError without Node or the package."""
         if shutil.which("node") is None:
             raise UnavailableError(
                 f"{self.package} needs Node.js", hint="install Node.js 18 or newer"
@@ -44,12 +44,12 @@ class OrtNode(Process):
 
     @staticmethod
     def stands_for(variant: str) -> str:
-        """Return the backend that asks the same in Python."""
+        """Return the backend that sends the same inputs in Python."""
         return "ort"
 
     @classmethod
     def available(cls) -> str:
-        """Say what there is."""
+        """Return what can be used."""
         return f"{cls.package} of npm, under Node: {cls.scheme}:FOLDER, in which npm installed it"
 
 

@@ -1,4 +1,4 @@
-"""The runtimes that can be asked in their own words in another Python, by name."""
+"""The runtimes that take native requests in another Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RUNTIMES: Mapping[str, Native] = {"ort": ORT, "openvino": OPENVINO, "torch": TOR
 
 
 def native_of(runtime: str) -> Native | None:
-    """Return how a runtime is asked, None for '', no runtime. Raises ProtocolError for others."""
+    """Return the native requests of a runtime, if it is named. Raises ProtocolError."""
     if runtime and runtime not in RUNTIMES:
         wire.wrong(f"it wants questions of {runtime!r}", f"one of {', '.join(RUNTIMES)}")
     return RUNTIMES[runtime] if runtime else None

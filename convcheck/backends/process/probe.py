@@ -1,4 +1,4 @@
-"""Check a program that speaks the process protocol, step by step, up to the first thing wrong."""
+"""Check a program that speaks the process protocol, up to the first violation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from convcheck.rules.model import Case, DType
 from convcheck.wording import plural
 
 PATIENCE = 10.0  # seconds for an answer
-ENDING = 5.0  # seconds that a program may take to end after its input
+ENDING = 5.0  # seconds for a program to end after its input
 LARGE = 1 << 22  # bytes
 NOBODYS = "convcheck.NobodyKnowsThis"
 STEPS = {
@@ -54,37 +54,36 @@ STEPS = {
 
 @dataclass(frozen=True)
 class ProbeStep:
-    """What came of a step: a note where it is well, what is wrong, and what to do, where not."""
+    """The result of a step: a note, or what is wrong."""
 
     name: str
     note: str = ""
     wrong: str = ""
-    #: What to do about it, '' where nothing is wrong.
+    #: '' if nothing is wrong.
     hint: str = ""
 
     @property
     def rule(self) -> str:
-        """The line of the protocol that the step is about."""
+        """The rule of the protocol that the step checks."""
         return STEPS[self.name]
 
 
 @dataclass
 class Probe:
-    """A program being probed. `supported` are the cases that it gave outputs to."""
+    """The check of a program. `supported` are the cases with outputs."""
 
-    #: The command line that starts it.
     command: str
     catalog: Catalog
-    #: The questions. Each is a list of cases, which are asked until one gets outputs.
+    #: Lists of cases; each is tried until a case gets outputs.
     asked: Sequence[Sequence[Case]]
-    #: Called once for every question put.
+    #: Called after each list.
     advance: Callable[[], None] = lambda: None
     supported: list[Case] = field(default_factory=list)
     #: Its last lines on stderr.
     printed: list[str] = field(default_factory=list)
 
     def steps(self) -> Iterator[ProbeStep]:
-        """Do the steps in order, and end with the first that goes wrong."""
+        """Yield the steps in order, up to the first failure."""
         with unnamed_file() as log:
             try:
                 self._program = RunningProgram(self.command, own_group=True, stderr=log)
@@ -153,7 +152,6 @@ class Probe:
         return f"outputs for {len(self.supported):,} of {len(self.asked):,}"
 
     def _answers(self, case: Case) -> bool:
-        """Return whether a case gets outputs."""
         inputs = _inputs(case, (3,))
         answer = self._ask(case, inputs)
         if isinstance(answer, Outputs):
@@ -220,7 +218,7 @@ class Probe:
         return f"after {(time.monotonic() - begun) * 1000:,.0f} ms"
 
     def _element_case(self) -> Case | None:
-        """Return a supported case that converts elements, of numbers if there is one."""
+        """Return a supported elementwise conversion of numbers, if any."""
         found = [c for c in self.supported if not c.whole_calls and c.sources == c.inputs]
         numbers = (c for c in found if not isinstance(c.inputs[0].format, Text))
         return next(numbers, None)
@@ -246,7 +244,7 @@ class Probe:
 
 
 def questions(cases: Iterable[Case]) -> list[list[Case]]:
-    """Return the cases of each combination of types of a spec: with every attribute value."""
+    """Return the cases of each combination of types and spec, with all attribute values."""
     found: dict[object, list[Case]] = {}
     for case in cases:
         if not case.outside:
@@ -255,7 +253,7 @@ def questions(cases: Iterable[Case]) -> list[list[Case]]:
 
 
 def _inputs(case: Case, shape: tuple[int, ...]) -> list[Bits]:
-    """Make inputs that are 1 everywhere; those of a whole call have its ranks."""
+    """Return inputs that are all 1. Inputs of whole calls have their ranks."""
     ranks = case.ranks or (None,) * len(case.inputs)
     shapes = (shape if rank is None else (1,) * rank for rank in ranks)
     return [_ones(dtype, shape) for dtype, shape in zip(case.inputs, shapes, strict=True)]
@@ -268,7 +266,7 @@ def _ones(dtype: DType, shape: tuple[int, ...]) -> Bits:
 
 
 def _check_form(case: Case, inputs: Sequence[Bits], answer: Outputs) -> None:
-    """Hold an answer to what was asked: the number of outputs, their types and shapes."""
+    """Raise ProtocolError if outputs have the wrong number, types or shapes."""
     due = [dtype.name for dtype in case.outputs] or list(answer.types[:1])
     if list(answer.types) != due:
         raise ProtocolError(f"asked for {', '.join(due)}, it answered {', '.join(answer.types)}: "

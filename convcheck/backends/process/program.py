@@ -1,9 +1,8 @@
-"""A program that runs, and the pipes to it: never deadlocked, and every wait has an end.
+"""A running program and its pipes, without deadlocks and with a deadline for every wait.
 
-Both pipes are non-blocking. While a request is written, what the program writes is read: it may
-answer before it has read everything. A program that has died is waited for no longer, though a
-process that it has forked may hold its stdout open. One that has exited with status 0 may have left
-its work to such a process.
+Both pipes are non-blocking. Output is read while a request is written, because the program may
+answer before it has read everything. A crash ends a wait even if a forked child holds stdout open.
+A program that exits with status 0 may have left its work to such a child.
 """
 
 from __future__ import annotations
@@ -29,38 +28,38 @@ from convcheck.backends.protocol import DiedError, ProtocolError, time_of_call
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.wording import number, plural
 
-PIPE_SIZE = 1 << 20  # bytes: what Linux allows everybody
-LEAST_PIPE = 1 << 12  # bytes: what is there where that was not to be had
-SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which Python knows on Linux only
-LONGEST_LINE = 1 << 28  # bytes; a header with texts may be long
-LONGEST_NOISE = 1 << 12  # bytes of what is no header, without a line's end
+PIPE_SIZE = 1 << 20  # bytes; Linux's limit for unprivileged users
+LEAST_PIPE = 1 << 12  # bytes; the default if that fails
+SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
+LONGEST_LINE = 1 << 28  # bytes; texts make headers long
+LONGEST_NOISE = 1 << 12  # bytes of output without a header or a line end
 LONGEST_NAME = 40
-ENDING = 1.0  # seconds that a program may take to end after its stdout has
-LEAVING = 1.5  # seconds that a program may take to end after its input has
+ENDING = 1.0  # seconds for a program to end after its stdout
+LEAVING = 1.5  # seconds for a program to end after its input
 _MANY = 1 << 16
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """The end of a wait, and how people are told of the time that there was."""
+    """The end of a wait."""
 
-    #: The moment by `time.monotonic`, in seconds.
+    #: In seconds of `time.monotonic`.
     at: float
-    #: The time that was allowed, in words.
+    #: The limit, as messages name it.
     said: str
 
     def left(self) -> int:
-        """Return the milliseconds that are left, 0 where it is past."""
+        """Return the remaining milliseconds, at least 0."""
         return max(int((self.at - time.monotonic()) * 1000), 0)
 
 
 def within(seconds: float) -> Deadline:
-    """Make a deadline that passes a little before the runner, which counts too, gives up."""
+    """Return a deadline shortly before the runner's own."""
     return Deadline(_before(seconds), f"{seconds:g} s")
 
 
 def within_call(seconds: float) -> Deadline:
-    """Make such a deadline for a call of the backend, whose time the user sets."""
+    """Return such a deadline for a backend call with the user's time-out."""
     return Deadline(_before(seconds), time_of_call(seconds))
 
 
@@ -69,12 +68,12 @@ def _before(seconds: float) -> float:
 
 
 class RunningProgram:
-    """A command, started without a shell, in this process's group or in one of its own."""
+    """A command, started without a shell, optionally in a new process group."""
 
     def __init__(
         self, command: str, *, own_group: bool = False, stderr: IO[bytes] | None = None
     ) -> None:
-        """Start it. Raises UsageError for no command, UnavailableError where it cannot start."""
+        """Start it. Raises UsageError for an empty command, UnavailableError if it cannot start."""
         words = _words(command)
         self.name = command if len(command) <= LONGEST_NAME else words[0]
         self._group = own_group
@@ -85,15 +84,15 @@ class RunningProgram:
             )  # fmt: skip
         except OSError as error:
             raise _cannot_start(words[0], error) from None
-        self._in, self.room = self._pipe(self._popen.stdin)  # bytes that it takes unread
+        self._in, self.room = self._pipe(self._popen.stdin)  # capacity in bytes
         self._out, _ = self._pipe(self._popen.stdout)
         self._reads, self._both = select.poll(), select.poll()
         self._reads.register(self._out, select.POLLIN)
         self._both.register(self._out, select.POLLIN)
         self._both.register(self._in, select.POLLOUT)
         self._end = self._watch()
-        self._waiting = b""  # what came and was not read yet
-        self._deaf = False  # it has closed its stdin
+        self._waiting = b""  # unread output
+        self._deaf = False  # its stdin is closed
 
     def _pipe(self, stream: IO[bytes] | None) -> tuple[int, int]:
         assert stream is not None  # noqa: S101
@@ -104,7 +103,6 @@ class RunningProgram:
         return stream.fileno(), size
 
     def _watch(self) -> int | None:
-        """Return the descriptor by which the program's end is heard of, where there is such."""
         with contextlib.suppress(AttributeError, OSError):
             end = os.pidfd_open(self._popen.pid)
             for each in (self._reads, self._both):
@@ -113,9 +111,7 @@ class RunningProgram:
         return None
 
     def _has_died(self) -> bool:
-        """Return whether the program has died, and left nothing to be read; its end is told once,
-        so that what has exited with status 0 is waited for as before.
-        """
+        """Return whether the program crashed and left no output. Reports an exit only once."""
         if self._end is None or (status := self._popen.poll()) is None:
             return False
         for each in (self._reads, self._both):
@@ -125,7 +121,7 @@ class RunningProgram:
         return status != 0 and not self._reads.poll(0)
 
     def send(self, parts: Sequence[bytes | memoryview], deadline: Deadline) -> None:
-        """Write a request. Raises DiedError where it is not read in time."""
+        """Write a request. Raises DiedError if it is not read in time."""
         left = list(parts)
         total = sum(map(len, left))
         done = 0  # bytes
@@ -141,28 +137,28 @@ class RunningProgram:
             return os.writev(self._in, parts[:16])
         except BlockingIOError:
             return 0
-        except OSError:  # EPIPE: why, its stdout tells
+        except OSError:  # EPIPE: reading will report why
             self._deaf = True
             return 0
 
     def _wait_to_write(self, so_far: str, deadline: Deadline) -> None:
         ready = dict(self._both.poll(deadline.left()))
         if self._has_died():
-            self._deaf = True  # reading says so
+            self._deaf = True  # reading reports it
         elif not ready:
             raise self._hangs(f"it has not read the request: {so_far}", deadline)
         if self._out in ready:
             data = os.read(self._out, PIPE_SIZE)
             self._waiting += data
-            self._deaf = not data  # it has ended: reading says so
+            self._deaf = not data  # it has ended; reading reports it
 
     def left_over(self) -> bytes:
-        """Take what came with the last answer and is none of it, b'' where nothing did."""
+        """Return and clear unread output."""
         found, self._waiting = self._waiting, b""
         return found
 
     def line(self, deadline: Deadline) -> bytes:
-        """Read a header line. Raises DiedError or ProtocolError where none comes."""
+        """Read a header line. Raises DiedError or ProtocolError."""
         while (end := self._waiting.find(b"\n") + 1) == 0:
             if len(self._waiting) > LONGEST_LINE or self._is_noise():
                 raise self._noise()
@@ -187,8 +183,8 @@ class RunningProgram:
         )
 
     def payload(self, size: int, what: str, deadline: Deadline) -> NDArray[np.uint8]:
-        """Read the bytes of a tensor. Raises DiedError or ProtocolError where fewer come."""
-        if size <= len(self._waiting):  # all of it came with the header
+        """Read the bytes of a tensor. Raises DiedError or ProtocolError."""
+        if size <= len(self._waiting):  # it came with the header
             memory = np.frombuffer(bytearray(self._waiting[:size]), np.uint8)
             self._waiting = self._waiting[size:]
             return memory
@@ -203,7 +199,7 @@ class RunningProgram:
         return memory
 
     def drop(self, size: int, what: str, deadline: Deadline) -> None:
-        """Read bytes that nobody wants."""
+        """Read and discard bytes."""
         for begin in range(0, size, PIPE_SIZE):
             self.payload(min(PIPE_SIZE, size - begin), what, deadline)
 
@@ -221,7 +217,6 @@ class RunningProgram:
         return data
 
     def _wait_to_read(self, so_far: str, deadline: Deadline) -> bool:
-        """Wait until there is something to be read; False where the program has died."""
         while self._out not in (ready := dict(self._reads.poll(deadline.left()))):
             if self._has_died():
                 return False
@@ -236,7 +231,7 @@ class RunningProgram:
         return DiedError(f"no answer within {deadline.said}: {what}", timed_out=True)
 
     def _ended(self, so_far: str) -> DiedError | ProtocolError:
-        """Return why its stdout has ended. `so_far`: what came of the answer, '' for nothing."""
+        """Return why stdout ended. `so_far` describes the received part of the answer."""
         status = self.wait(ENDING)
         if status is None:
             return ProtocolError(f"{self.name} closed its stdout but is still running",
@@ -252,20 +247,20 @@ class RunningProgram:
                              "input")  # fmt: skip
 
     def wait(self, seconds: float) -> int | None:
-        """Wait for its end; gives the status, negative for a signal, None where it runs on."""
+        """Wait for its end. Return the status, negative for a signal, or None if it still runs."""
         try:
             return self._popen.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
 
     def end_input(self) -> None:
-        """Close its stdin, which it should end of."""
+        """Close its stdin."""
         assert self._popen.stdin  # noqa: S101
         with contextlib.suppress(OSError):
             self._popen.stdin.close()
 
     def rest(self) -> bytes:
-        """Read what it wrote and nobody read, once it has ended."""
+        """Return all unread output after its end."""
         found = self.left_over()
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self._out, PIPE_SIZE):
@@ -273,13 +268,13 @@ class RunningProgram:
         return found
 
     def leave(self) -> None:
-        """Let it end, then see to it that it has."""
+        """Close its stdin, wait a little, then kill it."""
         self.end_input()
         self.wait(LEAVING)
         self.kill()
 
     def kill(self) -> None:
-        """End it now, with what it started where it has a group of its own."""
+        """Kill it now, with its process group if that is its own."""
         with contextlib.suppress(ProcessLookupError):
             if self._group:
                 os.killpg(self._popen.pid, signal.SIGKILL)

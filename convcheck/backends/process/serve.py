@@ -1,4 +1,4 @@
-"""The other end of the process protocol: any backend, on a pipe."""
+"""Serve a backend over the process protocol."""
 
 from __future__ import annotations
 
@@ -24,12 +24,9 @@ from convcheck.wording import number, plural
 
 @dataclass(frozen=True)
 class Request:
-    """A request's header, read: the case asked, and the tensors that follow.
+    """A parsed request: its case and tensors. An unknown case is Declined."""
 
-    Instead of a case, what is said of one that is not known here.
-    """
-
-    #: The number that the answer repeats.
+    #: The number to repeat in the answer.
     run: int
     case: Case | Declined
     tensors: tuple[wire.WireTensor, ...]
@@ -38,8 +35,7 @@ class Request:
 def serve(backend: Backend, catalog: Catalog, requests: IO[bytes], answers: int) -> None:
     """Answer requests until they end, on file descriptor `answers`.
 
-    A request for which the adapter raises is answered with `error`. Raises ProtocolError for a bad
-    request.
+    Exceptions of the adapter are answered with `error`. Raises ProtocolError for a bad request.
     """
     side = _Side(backend, catalog)
     for line in iter(requests.readline, b""):
@@ -52,15 +48,13 @@ def serve(backend: Backend, catalog: Catalog, requests: IO[bytes], answers: int)
 
 
 class _Side:
-    """A backend, and what it was last asked."""
-
     def __init__(self, backend: Backend, catalog: Catalog) -> None:
         self._backend, self._cases = backend, _Cases(catalog)
         self._types = catalog.types.types
         self._supported: tuple[Case, Declined | None] | None = None
 
     def read(self, line: bytes) -> Request | None:
-        """Read a request's header, None for a hello. Raises ProtocolError."""
+        """Read a request's header, or None for a hello. Raises ProtocolError."""
         hello = headers.read_header(line, headers.Hello, "stdin").hello
         if hello is not None:
             if hello != headers.VERSION:
@@ -84,7 +78,7 @@ class _Side:
             return Declined(f"no case {name} here: {error.message}", missing=True)
 
     def answer(self, request: Request, inputs: Sequence[Bits]) -> list[bytes | memoryview]:
-        """Ask the backend, and write its answer."""
+        """Return the backend's answer as a message."""
         try:
             found = self._found(request.case, inputs)
             restart = bool(getattr(self._backend, "spoiled", False))
@@ -106,18 +100,18 @@ class _Side:
 
 
 class _Cases(dict[str, Case]):
-    """Cases by id; those of a spec are found when the first of them is asked."""
+    """Cases by id, loaded with the first case of their spec."""
 
     def __init__(self, catalog: Catalog) -> None:
         super().__init__()
         self._catalog = catalog
 
     def __missing__(self, name: str) -> Case:
-        """Find a case. Raises UsageError where there is none."""
+        """Find a case. Raises UsageError."""
         spec = self._catalog.specs.get(name.partition("/")[0])
         if spec is not None:
             self.update((case.id, case) for case in cases(spec) if case.id not in self)
-        if name not in self:  # an attribute value that the spec does not list
+        if name not in self:  # with an unlisted attribute value
             self[name] = find_case(self._catalog, name, None, None, ())
         return self[name]
 
@@ -128,7 +122,7 @@ def _welcome(backend: Backend) -> bytes:
 
 
 def _take(requests: IO[bytes], tensor: wire.WireTensor) -> Bits:
-    """Read a tensor's payload. Raises ProtocolError where the input ends in it."""
+    """Read a tensor's payload. Raises ProtocolError if the input ends early."""
     if tensor.size <= wire.SMALL:
         data = bytearray(requests.read(tensor.size))
         if len(data) == tensor.size:
@@ -154,7 +148,6 @@ def _large(requests: IO[bytes], size: int) -> NDArray[np.uint8]:
 
 
 def _write(pipe: int, parts: Sequence[bytes | memoryview]) -> None:
-    """Write everything to a blocking pipe."""
     left = list(parts)
     while left:
         left = wire.after(left, os.writev(pipe, left[:16]))

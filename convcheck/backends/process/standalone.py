@@ -1,17 +1,16 @@
-"""A runtime in an environment of its own: one file, Python 3.8 and newer, numpy and the runtime.
+"""A runtime in a separate environment: one file for Python 3.8 and newer, with numpy.
 
     python server.py ort
 
-It speaks convcheck's process protocol on stdin and stdout, and knows no operator, no rule and no
-type: each request brings under `native` what this runtime has to be given, such as the bytes of an
-ONNX model. So it imports nothing of convcheck, nor the onnx package. What an answer means is told
-by the other end; here the runtime's own words are passed on as they are. convcheck's own adapters
-ask the same classes, without a pipe.
+Speaks convcheck's process protocol on stdin and stdout. It knows no operators, rules or types: each
+request brings its native form, such as the bytes of an ONNX model, under `native`. So it imports
+neither convcheck nor the onnx package, and passes the runtime's messages on. convcheck's own
+adapters use the same classes without a pipe.
 
-Numbers are raw bits throughout. ONNX Runtime from 1.15 on: a tensor of a type that numpy lacks
-(bfloat16, float8, packed int4, and strings) can be made from Python in new releases only. Elsewhere
-ONNX Runtime makes it itself, as the output of a model that is nothing but an initialiser, and it
-becomes a graph input as any other. Outputs are read from their address.
+Numbers are raw bits throughout. Only new releases of ONNX Runtime can make a tensor of a type that
+numpy lacks (bfloat16, float8, packed int4, strings) from Python. Earlier ones, from 1.15 on, return
+it as the output of a model with an initialiser, and it then becomes a graph input. Outputs are read
+from memory.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ from typing import IO, Any, Callable, Dict, Sequence, Tuple
 
 try:
     import numpy as np
-except ImportError:  # said in the answer to hello
+except ImportError:  # reported in the answer to hello
     np = None  # type: ignore[assignment]
 
 Codes = Any  # an array of unsigned integers, or of texts
-Own = Dict[str, Any]  # what a request has under `native`
-Made = Tuple[str, Tuple[int, ...], Codes]  # an output: the name of its type, its shape, its codes
+Own = Dict[str, Any]  # a request's `native`
+Made = Tuple[str, Tuple[int, ...], Codes]  # an output: type name, shape, codes
 VERSION = 1
-STORAGE = {8: "u1", 16: "u2", 32: "u4", 64: "u8"}  # by the bits of a code
-TOP = 1 << 24  # elements of an output, where the request does not say
+STORAGE = {8: "u1", 16: "u2", 32: "u4", 64: "u8"}  # by bits of a code
+TOP = 1 << 24  # default limit of elements of an output
 
 
 class Told(Exception):  # noqa: N818  it is an answer
-    """An answer without outputs: of which kind, and what it says."""
+    """An answer without outputs: its kind and message."""
 
     def __init__(self, kind: str, said: object, **more: object) -> None:
         super().__init__(kind)
@@ -48,14 +47,14 @@ class Told(Exception):  # noqa: N818  it is an answer
 
 
 class Fed:
-    """An input: the runtime's own name of its type, its bits, its shape, and its codes."""
+    """An input: the runtime's name of its type, bits per element, shape and codes."""
 
     def __init__(self, own: Any, bits: int, shape: tuple[int, ...], codes: Codes) -> None:
         self.own, self.bits, self.shape, self.codes = own, bits, shape, codes
 
     @property
     def memory(self) -> Any:
-        """The codes as a tensor's memory has them: bytes, narrow types packed, low bits first."""
+        """The codes as tensor memory: bytes, narrow types packed, low bits first."""
         flat = np.ascontiguousarray(self.codes).reshape(-1)
         if self.bits >= 8:
             return flat.view(np.uint8)
@@ -64,7 +63,7 @@ class Fed:
 
 
 def unpacked(memory: Any, bits: int, shape: Sequence[int]) -> Codes:
-    """Read codes of a shape out of a tensor's memory."""
+    """Return codes of a shape from a tensor's memory."""
     if bits >= 8:
         return memory.view(STORAGE[bits]).reshape(shape)
     count = math.prod(shape)
@@ -74,26 +73,26 @@ def unpacked(memory: Any, bits: int, shape: Sequence[int]) -> Codes:
 
 
 def check_size(shapes: Sequence[tuple[str, tuple[int, ...]]], question: Own, given: Any) -> None:
-    """Refuse to send an output that is larger than the request allows, and than every input."""
+    """Raise Told for an output that is larger than the limit and than every input."""
     for _, shape in shapes:
         size = math.prod(shape)
         if size > question.get("limit", TOP) and all(size > one.codes.size for one in given):
             raise Told("oversized", [{"type": name, "shape": list(each)} for name, each in shapes])
 
 
-# ONNX's numbers of the types that numpy has
+# ONNX's numbers of numpy's types
 PLAIN = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64",
     9: "bool", 10: "float16", 11: "float64", 12: "uint32", 13: "uint64",
 }  # fmt: skip
 STRING = 8
 HOW = "graph inputs, optimisation off, 1 thread"
-KEPT_TEXTS = 4096  # tensors, of some kilobytes with their sessions
-FATAL_ONLY = 4  # log severity: what goes wrong is in the exceptions
+KEPT_TEXTS = 4096  # tensors; a few kilobytes each, with their sessions
+FATAL_ONLY = 4  # log severity; exceptions report errors
 
 
 class OrtServer:
-    """ONNX Runtime on one execution provider: each input a graph input, nothing optimised."""
+    """ONNX Runtime on one execution provider, with graph inputs and without optimisation."""
 
     def __init__(self, variant: str) -> None:
         import onnxruntime
@@ -107,31 +106,31 @@ class OrtServer:
         device = classes.OrtDevice
         self.device = device(device.cpu(), device.default_memory(), 0)
         self.run_options = onnxruntime.RunOptions()
-        self.asked: Any = None  # the question of the session
+        self.asked: Any = None  # the request of the session
         self.session: Any = None
         self.texts: dict[object, Any] = {}
         self.options: dict[object, Any] = {}
-        # without a copy, in new releases
+        # avoids a copy in new releases
         self.share = getattr(classes.OrtValue, "ortvalue_from_numpy_with_onnx_type", None)
         self.name = "onnxruntime"
         self.version = f"{onnxruntime.__version__}, {self.provider}, {HOW}"
         self.check()
 
     def check(self) -> None:
-        """Raise where this ONNX Runtime and this numpy do not go together."""
+        """Raise if ONNX Runtime and numpy are incompatible."""
         value = self.classes.OrtValue.ortvalue_from_numpy(np.ones(2, np.float32), self.device)
         if value.numpy().tolist() != [1.0, 1.0]:
             raise ValueError("onnxruntime and numpy do not go together")
 
     def answer(self, question: Own, given: list[Fed]) -> list[Made]:
-        """Run the model of a request, some of whose inputs may be a part of it."""
+        """Run the model of a request. Some inputs may be part of the model."""
         session, feeds = self.load(question), self.classes.OrtValueVector()
-        made = [self.fed(one) for one in given[: len(self.names)]]  # what lies under them stays
+        made = [self.fed(one) for one in given[: len(self.names)]]  # keeps their memory alive
         for value, _ in made:
             feeds.push_back(value)
         try:
             values = self.run(session, self.names, feeds, self.outputs)
-        except Exception as error:  # onnxruntime's exceptions share no other base class
+        except Exception as error:  # onnxruntime's exceptions share only this base class
             raise Told("refused", str(error)) from None
         found = []
         for one in values:
@@ -141,9 +140,9 @@ class OrtServer:
         return [(name, shape, self.codes(one, bits, shape)) for name, shape, bits, one in found]
 
     def load(self, question: Own) -> Any:
-        """Find or make the session of a question. Raises Told for a model that does not load."""
+        """Return the session of a request, cached for the last one. Raises Told."""
         if self.asked is not question and self.asked != question:
-            self.asked = self.session = None  # frees the last one before the next is made
+            self.asked = self.session = None  # frees the last one first
             model = base64.b64decode(question["model"])
             try:
                 self.session = self.loaded(model, self.provider, question.get("options"))
@@ -161,10 +160,10 @@ class OrtServer:
         return self.session
 
     def loaded(self, model: bytes, provider: str, more: Any = None) -> Any:
-        """Make a session. Raises Told, declined, in ONNX Runtime's words.
+        """Create a session. Raises Told with ONNX Runtime's message.
 
-        It is made as onnxruntime's class in Python does, which takes as long again: that asks for
-        all that is known of a model, and would try again on the CPU, and print.
+        Python's InferenceSession takes twice as long: it reads all metadata, and would retry on the
+        CPU and print.
         """
         key = provider, repr(more)
         if key not in self.options:
@@ -173,14 +172,14 @@ class OrtServer:
         try:
             session = self.classes.InferenceSession(options, model, False, False)
             session.initialize_session([provider], [{}], set())
-        except Exception as error:  # onnxruntime's exceptions share no other base class
+        except Exception as error:  # onnxruntime's exceptions share only this base class
             raise Told("declined", str(error)) from None
         return session
 
     def session_options(
         self, provider: str, threads: int = 1, level: str = "ORT_DISABLE_ALL", entries: Any = ()
     ) -> Any:
-        """Make the options of a session."""
+        """Return the options of a session."""
         options = self.runtime.SessionOptions()
         if provider != "CPUExecutionProvider":
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
@@ -193,7 +192,9 @@ class OrtServer:
         return options
 
     def run(self, session: Any, names: list[str], feeds: Any, outputs: list[str]) -> list[Any]:
-        """Return the outputs of a run. To have it make a list costs six times as much as a run."""
+        """Return the outputs of a run. onnxruntime's own list of them takes six times as long as a
+        run.
+        """
         values = self.classes.OrtValueVector()
         session.run_with_ortvaluevector(
             self.run_options, names, feeds, outputs, values, [self.device] * len(outputs)
@@ -201,7 +202,7 @@ class OrtServer:
         return [values[i] for i in range(len(values))]
 
     def fed(self, one: Fed) -> tuple[Any, Any]:
-        """Make a tensor; gives what has to stay alive for it, too."""
+        """Return a tensor, and the object that keeps its memory alive."""
         values = self.classes.OrtValue
         if self.share and one.bits >= 8:
             return self.share(one.codes, one.own), one.codes
@@ -209,7 +210,7 @@ class OrtServer:
             array = np.ascontiguousarray(one.codes).view(PLAIN[one.own])
             return values.ortvalue_from_numpy(array.reshape(one.shape), self.device), array
         if one.own == STRING:
-            # to make one takes a session, and the same ones are asked of many cases
+            # each takes a session, and many cases share them
             key = one.shape, tuple(one.codes.flat)
             if len(self.texts) >= KEPT_TEXTS:
                 self.texts.clear()
@@ -225,13 +226,14 @@ class OrtServer:
         return value, None
 
     def source(self, one: Fed) -> tuple[Any, Any]:
-        """Have ONNX Runtime make a tensor; gives its session, too."""
+        """Return a tensor made by ONNX Runtime, and its session."""
         session = self.loaded(source_model(one), "CPUExecutionProvider")
         return self.run(session, [], self.classes.OrtValueVector(), ["x"])[0], session
 
     def codes(self, value: Any, bits: Any, shape: tuple[int, ...]) -> Codes:
-        """Read an output, the bytes where there are no bits: `OrtValue.numpy` fails for the types
-        that numpy lacks.
+        """Return the codes of an output, or its bytes without `bits`.
+
+        `OrtValue.numpy` fails for the types that numpy lacks.
         """
         if bits == 0:
             return np.asarray(value.numpy(), dtype=object).reshape(shape)
@@ -242,7 +244,7 @@ class OrtServer:
 
 
 def source_model(one: Fed) -> bytes:
-    """Write an ONNX model without inputs and nodes, whose output is a tensor."""
+    """Return an ONNX model without inputs and nodes, whose output is a tensor."""
     shape = b"".join(proto_number(1, size) for size in one.shape)
     tensor = shape + proto_number(2, one.own) + proto_bytes(8, b"x")
     if one.bits:
@@ -251,22 +253,22 @@ def source_model(one: Fed) -> bytes:
         tensor += b"".join(proto_bytes(6, text.encode()) for text in one.codes.reshape(-1))
     output = proto_bytes(1, b"x") + proto_bytes(2, proto_bytes(1, proto_number(1, one.own)))
     graph = proto_bytes(2, b"source") + proto_bytes(5, tensor) + proto_bytes(12, output)
-    opset = proto_bytes(8, proto_number(2, 13))  # any that every release has
+    opset = proto_bytes(8, proto_number(2, 13))  # in every release
     return proto_number(1, 8) + proto_bytes(7, graph) + opset
 
 
 def proto_number(field: int, value: int) -> bytes:
-    """Write a number as a field of a protocol buffer."""
+    """Encode a number as a protocol buffer field."""
     return proto_varint(field << 3) + proto_varint(value)
 
 
 def proto_bytes(field: int, data: bytes) -> bytes:
-    """Write bytes as a field of a protocol buffer."""
+    """Encode bytes as a protocol buffer field."""
     return proto_varint(field << 3 | 2) + proto_varint(len(data)) + data
 
 
 def proto_varint(value: int) -> bytes:
-    """Write a number of any length, seven bits a byte, the lowest first."""
+    """Encode a number, seven bits a byte, lowest first."""
     low = bytes([value & 0x7F | (0x80 if value > 0x7F else 0)])
     return low + proto_varint(value >> 7) if value > 0x7F else low
 
@@ -283,22 +285,21 @@ OPENVINO_WAYS = {
     "const": "constants folded when the model is compiled",
     "eval": "Node.evaluate of the core, node by node",
 }
-OPENVINO_OVERRUN = "u1"  # it has memory for a bit a code, and a byte a code is written there
-OPENVINO_RAISES = (RuntimeError, ValueError, MemoryError)  # C++ exceptions, in Python
+OPENVINO_OVERRUN = "u1"  # it allocates a bit per code and writes a byte
+OPENVINO_RAISES = (RuntimeError, ValueError, MemoryError)  # C++ exceptions in Python
 
 
 class OpenVinoServer:
-    """OpenVINO on the CPU, in four variants: three implementations, and one with some constants.
+    """OpenVINO on the CPU, in four variants.
 
-    Parameters of a compiled model have the plugin's kernel answer; of `first`, the inputs but the
-    first are Constants, as models have limits and scales; Constants (`const`) are folded when the
-    model is compiled; `eval` asks Node.evaluate, the reference in OpenVINO's core.
+    Parameters of a compiled model test the plugin's kernel. In `first`, all inputs but the first
+    are Constants, like limits and scales in models. Constants (`const`) are folded by the compiler.
+    `eval` uses Node.evaluate, the reference in OpenVINO's core.
 
-    The plugin has other kernels for stated than for unstated dimensions. The first call of a
-    question is compiled with the shapes of the call; calls of other shapes share one model of
-    unstated dimensions for each combination of ranks, as a user's model with dynamic dimensions
-    would have it (the plugin does not take a dynamic rank). Where the type of the output is the
-    answer, every call goes to such a model.
+    The plugin has separate kernels for static and dynamic dimensions. The first call of a request
+    is compiled with its shapes. Other shapes share a model with dynamic dimensions for each
+    combination of ranks; the plugin does not support dynamic ranks. If the output type is the
+    answer, every call uses such a model.
     """
 
     def __init__(self, variant: str) -> None:
@@ -314,7 +315,7 @@ class OpenVinoServer:
         self.version = f"{release}, CPU, {OPENVINO_WAYS[variant]}, {says}"
 
     def answer(self, question: Own, given: list[Fed]) -> list[Made]:
-        """Infer the types first: a graph that cannot be made is declined. Then ask for values."""
+        """Run a request. A graph that cannot be built is declined."""
         shapes = tuple(one.shape for one in given)
         try:
             outputs = self.outputs(question, self.inputs(given, shapes))
@@ -332,17 +333,18 @@ class OpenVinoServer:
         fed = 1 if self.variant == "first" else len(tensors)
         request = self.request(question, given, tensors[fed:], results)
         for index, tensor in enumerate(tensors[:fed]):
-            # set_input_tensor lets an output that is an input unchanged point to freed memory
+            # set_input_tensor lets an output that is an unchanged input point to freed memory
             self.copy(tensor, request.get_input_tensor(index))
         return self.run(request, len(results), question, given)
 
     def keep(self, question: Own, given: list[Fed]) -> None:
-        """Forget the models of another question. Where the types of the outputs are the answer,
-        the inferred types stand for the attributes.
+        """Drop the models of another request.
+
+        If the output types are the answer, inferred types replace attributes in the key.
         """
         hidden = () if question["outputs"] else ("attributes",)
         same = {key: value for key, value in question.items() if key not in hidden}
-        asked = same, [one.own for one in given]  # the question has no types of inputs
+        asked = same, [one.own for one in given]  # the request has no input types
         if self.asked != asked:
             self.asked = asked
             self.first: Any = None  # the shapes of the first call
@@ -350,7 +352,7 @@ class OpenVinoServer:
             self.answers: dict[object, Any] = {}
 
     def tensor(self, one: Fed) -> Any:
-        """Make a tensor of an input."""
+        """Return the tensor of an input."""
         if not one.bits:
             return self.api.Tensor(np.array(one.codes.tolist(), np.str_).reshape(one.shape))
         tensor = self.api.Tensor(self.type_of(one), self.api.Shape(one.shape))
@@ -358,19 +360,19 @@ class OpenVinoServer:
         return tensor
 
     def type_of(self, one: Fed) -> Any:
-        """Return an input's type. Raises Told where this release has none such."""
+        """Return an input's type. Raises Told if this release lacks it."""
         found = getattr(self.api.Type, one.own, None)
         if found is None:
             raise Told("declined", f"OpenVINO has no type {one.own}", missing=True)
         return found
 
     def kind(self, thing: Any) -> str:
-        """Return OpenVINO's own name of the type of an output, or of a tensor."""
+        """Return OpenVINO's name of an output's or tensor's type."""
         kind = getattr(thing, "element_type", None) or thing.get_element_type()
         return str(kind.get_type_name())
 
     def memory(self, tensor: Any) -> Any:
-        """View a numeric tensor's memory as bytes: good only while the tensor lives."""
+        """View a numeric tensor's memory as bytes, valid while the tensor lives."""
         return np.asarray(tensor.data).reshape(-1).view(np.uint8)
 
     def copy(self, tensor: Any, target: Any) -> None:
@@ -383,18 +385,19 @@ class OpenVinoServer:
             self.memory(target)[:] = self.memory(tensor)
 
     def inputs(self, given: list[Fed], dims: Sequence[Sequence[int]]) -> list[Any]:
-        """Make a Parameter for each input, of dimensions that are stated, or not (-1)."""
+        """Return a Parameter for each input. A dimension of -1 is dynamic."""
         partial = self.api.PartialShape
         pairs = zip(given, dims)
         return [self.op.Parameter(self.type_of(one), partial(list(sizes))) for one, sizes in pairs]
 
     def constants(self, tensors: Sequence[Any]) -> list[Any]:
-        """Make a Constant of each tensor, with a copy of its memory."""
+        """Return a Constant for each tensor, with a copy of its memory."""
         return [self.op.Constant(tensor, shared_memory=False) for tensor in tensors]
 
     def outputs(self, question: Own, sources: list[Any]) -> list[Any]:
-        """Put the operator on sources, or the casts of a chain, whose middles may be outputs after
-        the last one; or read the ONNX model onto them.
+        """Return the outputs of the operator, the chain or the ONNX model on sources.
+
+        Exposed intermediate outputs of a chain follow the last one.
         """
         if "model" in question:
             return self.imported(base64.b64decode(question["model"]), sources)
@@ -406,29 +409,29 @@ class OpenVinoServer:
         return made if question["exposed"] else made[:1]
 
     def node(self, question: Own, sources: list[Any]) -> list[Any]:
-        """Put an operator on sources."""
+        """Return the outputs of an operator on sources."""
         opset, attributes = question["opset"], question["attributes"]
         factory = self.factory.NodeFactory(opset)
         node = factory.create(question["operator"], list(sources), dict(attributes))
         made = node.get_type_info().version_id
         if made != opset:
             raise ValueError(f"Couldn't create operation: {opset} has that of {made}")
-        if unknown := set(attributes) - set(node.get_attributes()):  # it passes over these
+        if unknown := set(attributes) - set(node.get_attributes()):  # it ignores these
             raise ValueError(f"no such attribute: {', '.join(sorted(unknown))}")
         return list(node.outputs())
 
     def imported(self, model: bytes, sources: list[Any]) -> list[Any]:
-        """Read an ONNX model and put sources in the place of its inputs."""
+        """Read an ONNX model and replace its inputs by sources."""
         read = self.core.read_model(model)
         for parameter, source in zip(read.get_parameters(), sources):
             parameter.output(0).replace(source.output(0))
         outputs = [result.input_value(0) for result in read.get_results()]
         inputs = [one for one in sources if one.get_type_name() == "Parameter"]
-        self.api.Model(outputs, inputs, "convcheck")  # infers the types and shapes anew
+        self.api.Model(outputs, inputs, "convcheck")  # infers types and shapes again
         return outputs
 
     def request(self, question: Own, given: list[Fed], constants: list[Any], results: Any) -> Any:
-        """Find or make the model for a call's shapes: the first is stated, others are dynamic."""
+        """Return the model for a call: static for the first shapes, dynamic for others."""
         shapes = tuple(one.shape for one in given)
         self.first = self.first or (shapes,)
         try:
@@ -437,19 +440,19 @@ class OpenVinoServer:
             try:
                 free = tuple((-1,) * len(shape) for shape in shapes)
                 return self.compiled(question, given, constants, free, results)
-            except OPENVINO_RAISES:  # dynamic dimensions are more than was asked
+            except OPENVINO_RAISES:  # static dimensions are enough
                 return self.compiled(question, given, constants, shapes, results)
-        except OPENVINO_RAISES as error:  # the graph is valid: a kernel is missing
+        except OPENVINO_RAISES as error:  # the graph is valid, so a kernel is missing
             raise Told("declined", str(error), missing=True) from None
 
     def compiled(
         self, question: Own, given: list[Fed], constants: list[Any], dims: Any, results: Any
     ) -> Any:
-        """Compile a model of Parameters, the last inputs Constants; once for the same of all."""
+        """Compile a model of Parameters and trailing Constants. Cached."""
         fed = len(given) - len(constants)
         parts = tuple(one.codes.tobytes() for one in given[fed:])
         if (results, dims, parts) not in self.requests:
-            if parts:  # calls of the same constants come one after the other
+            if parts:  # calls with equal constants are adjacent
                 self.requests.clear()
             sources = self.inputs(given, dims)[:fed]
             outputs = self.outputs(question, [*sources, *self.constants(constants)])
@@ -464,9 +467,9 @@ class OpenVinoServer:
     def of_constants(
         self, question: Own, tensors: list[Any], given: list[Fed], results: Any, folds: Any
     ) -> list[Made]:
-        """Ask for the values of Constants; equal questions of other attributes share an answer."""
+        """Return the answer for Constants. Equal requests with other attributes share it."""
         key = results, tuple((one.shape, one.codes.tobytes()) for one in given)
-        if question["outputs"]:  # nothing else asks the same
+        if question["outputs"]:  # the request is unique
             self.answers.clear()
         if key not in self.answers:
             ask = self.folded if folds else self.evaluated
@@ -482,7 +485,7 @@ class OpenVinoServer:
         return found  # type: ignore[no-any-return]
 
     def graph(self, question: Own, tensors: list[Any], given: list[Fed]) -> list[Any]:
-        """Put the operator on Constants, unless an output is known to be too large."""
+        """Return the operator on Constants. Raises Told if an output is known to be too large."""
         outputs = self.outputs(question, self.constants(tensors))
         partial = [one.get_partial_shape() for one in outputs]
         if not any(shape.is_dynamic for shape in partial):
@@ -497,7 +500,7 @@ class OpenVinoServer:
         return self.run(self.made(outputs, []), len(outputs), question, given)
 
     def evaluated(self, question: Own, tensors: list[Any], given: list[Fed]) -> list[Made]:
-        """Let the core's reference answer, node by node."""
+        """Evaluate with the core's reference, node by node."""
         outputs = self.graph(question, tensors, given)
         values: dict[object, Any] = {}
         for node in self.api.Model(outputs, [], "convcheck").get_ordered_ops():
@@ -515,22 +518,22 @@ class OpenVinoServer:
         return self.read([values[self.place(output)] for output in outputs], question, given)
 
     def empty(self, output: Any) -> Any:
-        """Make a tensor for an output of a node."""
+        """Return a tensor for a node's output."""
         shape = output.get_partial_shape()
         known = self.api.Shape() if shape.is_dynamic else shape.to_shape()
         return self.api.Tensor(output.get_element_type(), known)
 
     def place(self, output: Any) -> tuple[str, int]:
-        """Return what names an output of a graph."""
+        """Return the key of a graph's output."""
         return output.get_node().get_name(), output.get_index()
 
     def names(self, own: list[str], question: Own) -> list[str]:
-        """Return convcheck's names of types, and OpenVINO's own where there is none."""
+        """Return convcheck's type names, or OpenVINO's own for unknown types."""
         known = {entry["own"]: name for name, entry in question["types"].items()}
         return [known.get(name, name) for name in own]
 
     def run(self, request: Any, count: int, question: Own, given: list[Fed]) -> list[Made]:
-        """Run a request, and read its outputs."""
+        """Run a request and read its outputs."""
         try:
             if self.shares:
                 request.infer(share_outputs=True)
@@ -543,9 +546,7 @@ class OpenVinoServer:
         return self.read(tensors, question, given)
 
     def read(self, tensors: list[Any], question: Own, given: list[Fed]) -> list[Made]:
-        """Read outputs, but those after the ones that were asked for: of an unknown type, the
-        bytes.
-        """
+        """Read the wanted outputs; bytes for unknown types."""
         tensors = tensors[: question["outputs"] or None]
         names = self.names([self.kind(one) for one in tensors], question)
         shapes = [tuple(one.shape) for one in tensors]
@@ -563,15 +564,15 @@ class OpenVinoServer:
 
 
 def turned(memory: Any, bits: int) -> Any:
-    """Return memory with the bits of each byte from the other end, where codes have one bit."""
+    """Reverse the bits of each byte, for codes of one bit."""
     return np.packbits(np.unpackbits(memory, bitorder="little")) if bits == 1 else memory
 
 
 def openvino_modules() -> tuple[Any, Any, Any]:
-    """Import OpenVINO by its names, which were others before 2025."""
+    """Import OpenVINO. Its modules had other names before 2025."""
     from importlib import import_module
 
-    # It does without this, by which each import tells its makers, and waits for that at the end.
+    # optional telemetry, which delays the exit
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
     try:
         import_module("openvino.op")
@@ -583,7 +584,7 @@ def openvino_modules() -> tuple[Any, Any, Any]:
 
 
 class TorchServer:
-    """PyTorch on the CPU: its functions, eager, on one thread."""
+    """PyTorch on the CPU, eager, one thread."""
 
     def __init__(self, variant: str) -> None:
         if variant:
@@ -592,11 +593,11 @@ class TorchServer:
 
         self.torch = torch
         torch.set_num_threads(1)
-        torch.from_numpy(np.ones(2, np.uint8)).numpy()  # whether it and numpy go together
+        torch.from_numpy(np.ones(2, np.uint8)).numpy()  # fails if numpy is incompatible
         self.name, self.version = "torch", f"{torch.__version__}, CPU, 1 thread"
 
     def answer(self, question: Own, given: list[Fed]) -> list[Made]:
-        """Call the function of a request. What it has not is declined, what it raises refused."""
+        """Call the function of a request. A missing one is declined, an exception refused."""
         functions = {"to": self.to, "result_type": self.result_type, "arange": self.arange}
         if question["function"] not in functions:
             said = f"this server calls no {question['function']}"
@@ -617,14 +618,14 @@ class TorchServer:
         return list(zip(names, shapes, map(self.codes, results)))
 
     def type_of(self, name: str) -> Any:
-        """Return a type. Raises Told where this release has none such."""
+        """Return a type. Raises Told if this release lacks it."""
         found = getattr(self.torch, name, None)
         if found is None:
             raise Told("declined", f"torch has no type {name}", missing=True)
         return found
 
     def tensor(self, one: Fed) -> Any:
-        """View codes as a tensor; old releases have no unsigned types but that of a byte."""
+        """View codes as a tensor. Old releases have only one unsigned type, uint8."""
         codes = np.ascontiguousarray(one.codes).reshape(one.shape)
         storage = np.uint8 if one.bits == 8 else f"i{one.bits // 8}"
         return self.torch.from_numpy(codes.view(storage)).view(self.type_of(one.own))
@@ -636,19 +637,19 @@ class TorchServer:
         return tensor.contiguous().view(storage).numpy().view(f"u{size}")
 
     def to(self, tensors: list[Any], target: Any, question: Own) -> list[Any]:
-        """Tensor.to: the first input as the type that is wanted."""
+        """Return the first input converted by Tensor.to."""
         return [tensors[0].to(target)]
 
     def result_type(self, tensors: list[Any], target: Any, question: Own) -> list[Any]:
-        """torch.result_type of two tensors, and both as that type."""
+        """Return two tensors in the type of torch.result_type."""
         try:
             common = self.torch.result_type(tensors[0], tensors[1])
-        except RuntimeError as error:  # no values were looked at
+        except RuntimeError as error:  # it did not read values
             raise NotImplementedError(str(error)) from error
         return [tensor.to(common) for tensor in tensors]
 
     def arange(self, tensors: list[Any], target: Any, question: Own) -> list[Any]:
-        """torch.arange of Python numbers; a sequence that is too large has shapes and no values."""
+        """Return torch.arange of Python numbers. A sequence that is too large has no values."""
         start, stop, step = (tensor.item() for tensor in tensors)
         try:
             about = math.ceil(abs((stop - start) / step))
@@ -666,25 +667,25 @@ RUNTIMES: dict[str, Callable[[str], Any]] = {
 
 
 def taken(pipe: IO[bytes], request: dict[str, Any]) -> list[bytes]:
-    """Read the payloads of a request, whatever becomes of it."""
+    """Read the payloads of a request."""
     return [pipe.read(entry["bytes"]) for entry in request["inputs"]]
 
 
 def read_input(entry: dict[str, Any], data: bytes, types: dict[str, Own]) -> Fed:
-    """Read an input out of its entry and its payload."""
+    """Return an input from its entry and payload."""
     known, shape = types[entry["type"]], tuple(entry["shape"])
     bits = known["bits"]
     if not bits:
         texts = np.empty(len(entry["values"]), object)
         texts[:] = entry["values"]
         return Fed(known["own"], bits, shape, texts.reshape(shape))
-    # a copy: what a runtime does to its input must not be seen by the next one
+    # a copy, because a runtime may write into it
     codes = np.frombuffer(bytearray(data), f"u{max(bits // 8, 1)}")
     return Fed(known["own"], bits, shape, codes.reshape(shape))
 
 
 def written(made: list[Made]) -> tuple[list[dict[str, Any]], bytes]:
-    """Write outputs: their entries in the header, and the payload."""
+    """Return the header entries and the payload of outputs."""
     entries: list[dict[str, Any]] = []
     payload = []
     for name, shape, codes in made:
@@ -699,7 +700,7 @@ def written(made: list[Made]) -> tuple[list[dict[str, Any]], bytes]:
 
 
 def answered(runtime: Any, request: dict[str, Any], payloads: list[bytes]) -> bytes:
-    """Answer a request."""
+    """Return the answer to a request."""
     head: dict[str, Any] = {"run": request["run"]}
     own = request.get("native")
     if own is None:
@@ -713,18 +714,18 @@ def answered(runtime: Any, request: dict[str, Any], payloads: list[bytes]) -> by
         return header_line({**head, **told.answer})
     except MemoryError:
         return header_line({**head, "refused": "MemoryError"})
-    except Exception as error:  # a fault of this file
+    except Exception as error:  # an internal error
         return header_line({**head, "error": f"{type(error).__name__}: {error}"})
     return header_line({**head, "outputs": entries}) + payload
 
 
 def header_line(message: dict[str, Any]) -> bytes:
-    """Write a header line."""
+    """Return a header line."""
     return json.dumps(message).encode() + b"\n"
 
 
 def started(address: str) -> tuple[Any, dict[str, Any]]:
-    """Start a runtime; gives it, and the answer to hello."""
+    """Start a runtime. Return it with the answer to hello."""
     name, _, variant = address.partition(":")
     here = f"Python {platform.python_version()}"
     hello: dict[str, Any] = {"hello": VERSION}
@@ -735,7 +736,7 @@ def started(address: str) -> tuple[Any, dict[str, Any]]:
         return None, {**hello, "unavailable": "it is for little-endian machines"}
     try:
         runtime = RUNTIMES[name](variant)
-    except (Exception, SystemExit) as error:  # whatever a runtime raises that does not load
+    except (Exception, SystemExit) as error:  # runtimes raise anything when loading
         why = f"{name} cannot be used there ({here}): {type(error).__name__}: {error}"
         return None, {**hello, "unavailable": " ".join(why.split())}
     version = f"{runtime.version}, {here}"
@@ -743,13 +744,13 @@ def started(address: str) -> tuple[Any, dict[str, Any]]:
 
 
 def serve_alone() -> int:
-    """Answer requests until the input ends. Gives the exit status."""
+    """Answer requests until the input ends. Return the exit status."""
     address = sys.argv[1] if len(sys.argv) == 2 else ""
     if address.partition(":")[0] not in RUNTIMES:
         sys.stderr.write(f"which runtime? one of {', '.join(RUNTIMES)}\n")
         return 2
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a runtime prints is no answer
+    os.dup2(2, 1)  # keeps a runtime's prints out of the answers
     runtime, welcome = started(address)
     pipe = sys.stdin.buffer
     for text in iter(pipe.readline, b""):

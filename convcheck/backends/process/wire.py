@@ -1,8 +1,8 @@
-"""What both ends of the process protocol share: JSON header lines, and tensors as raw bytes.
+"""Messages of the process protocol: JSON header lines, and tensors as raw bytes.
 
-A message is a line of JSON and then the bytes of its tensors, one after the other, without
-padding, in the order of the header, little-endian, in C order. A type narrower than a byte has an
-element a byte, in its low bits; texts are in the header. `schema.json` has the headers.
+A line of JSON is followed by the bytes of its tensors, in order, without padding, little-endian, in
+C order. Types below a byte have one element per byte, in its low bits. Texts are in the header.
+`schema.json` describes the headers.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from convcheck.numerics.codes import Bits, Codes, Texts
 from convcheck.numerics.format import Bool, Text
 from convcheck.rules.model import DType
 
-SHOWN = 60  # characters of a line that is quoted
-NOISE = "print diagnostics to stderr"  # what to do about a line that is no header
+SHOWN = 60  # characters of a quoted line
+NOISE = "print diagnostics to stderr"  # hint for a line that is not a header
 
-SMALL = 1 << 16  # bytes that are copied rather than handed on
+SMALL = 1 << 16  # bytes that are copied into one message
 LITTLE = sys.byteorder == "little"
 
 
 @dataclass(frozen=True)
 class WireTensor:
-    """A tensor as a header describes it: `size` bytes of payload, or its texts."""
+    """A tensor in a header: `size` bytes of payload, or its texts."""
 
     dtype: DType
-    #: The tensor's shape, () for a scalar.
+    #: () for a scalar.
     shape: tuple[int, ...]
     size: int
     texts: Texts | None = None
 
     def bits(self, memory: NDArray[np.uint8]) -> Bits:
-        """Read the codes out of the payload's memory, uncopied; unused high bits are cleared."""
+        """Return the codes in a payload, without a copy. Unused high bits are cleared."""
         fmt = self.dtype.format
         if isinstance(fmt, Text):
             assert self.texts is not None  # noqa: S101
@@ -52,7 +52,7 @@ class WireTensor:
 
 
 def describe(dtype: DType, bits: Bits) -> dict[str, object]:
-    """Return the header's entry for a tensor."""
+    """Return a tensor's header entry."""
     entry = {"type": dtype.name, "shape": bits.shape}
     if isinstance(dtype.format, Text):
         return {**entry, "bytes": 0, "values": bits.reshape(-1).tolist()}
@@ -60,7 +60,7 @@ def describe(dtype: DType, bits: Bits) -> dict[str, object]:
 
 
 def message(line: bytes, tensors: Iterable[tuple[DType, Bits]]) -> list[bytes | memoryview]:
-    """Make a message of a header line and its tensors: in one piece, unless that is large."""
+    """Return the parts of a message. A small message is one part."""
     arrays = [bits for dtype, bits in tensors if not isinstance(dtype.format, Text)]
     if not LITTLE:
         arrays = [bits.byteswap() for bits in arrays]
@@ -71,7 +71,7 @@ def message(line: bytes, tensors: Iterable[tuple[DType, Bits]]) -> list[bytes | 
 
 
 def after(parts: list[bytes | memoryview], wrote: int) -> list[bytes | memoryview]:
-    """Return what is left to write of a message, of which so many bytes were written."""
+    """Return the parts that remain after `wrote` bytes."""
     while parts and wrote >= len(parts[0]):
         wrote -= len(parts[0])
         parts = parts[1:]
@@ -84,17 +84,17 @@ def looks_like_json(line: bytes) -> bool:
 
 
 def quoted_line(line: bytes) -> str:
-    """Quote the beginning of a line, whatever its bytes are."""
+    """Quote the beginning of a line of any bytes."""
     text = line.rstrip(b"\r\n")[: 4 * SHOWN].decode(errors="backslashreplace")
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
     return f"`{text[:SHOWN]}…`" if len(text) > SHOWN else f"`{text}`"
 
 
 def size_of(dtype: DType, count: int) -> int:
-    """Return the bytes of the payload of so many elements."""
+    """Return the payload size of `count` elements in bytes."""
     return 0 if isinstance(dtype.format, Text) else count * dtype.format.storage.itemsize
 
 
 def wrong(message: str, hint: str) -> NoReturn:
-    """Raise the ProtocolError of a message and what to do."""
+    """Raise ProtocolError."""
     raise ProtocolError(message, hint=hint)
