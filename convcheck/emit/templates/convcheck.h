@@ -1,4 +1,4 @@
-/* Runs the suites beside this file against a conversion of yours, and prints TAP.
+/* Runs the suites in this folder against your conversion, and prints TAP.
 
    #include "onnx_Cast_21_float32_to_bfloat16.h"
 
@@ -8,9 +8,9 @@
      return convcheck_end(&run);
    }
 
-   The program exits with 0 if every answer is right, 1 if one is wrong, 2 for an argument that it
-   does not know, 3 if nothing was judged, 4 after "Bail out!". With --exhaustive it asks every
-   input besides the vectors, where a suite has a table of that. It is C99, and C++11. */
+   The program exits with 0 if every answer is right, 1 if one is wrong, 2 for an unknown argument,
+   3 if nothing was judged, 4 after "Bail out!". With --exhaustive it also tests every input, if the
+   suite has a table for it. Valid C99 and C++11. */
 #ifndef CONVCHECK_H
 #define CONVCHECK_H
 
@@ -21,14 +21,14 @@
 #include <string.h>
 
 #ifndef CONVCHECK_CHUNK
-#define CONVCHECK_CHUNK 16384 /* inputs that are asked in one call: they fit a second-level cache */
+#define CONVCHECK_CHUNK 16384 /* inputs of a call; they fit a second-level cache */
 #endif
-#define CONVCHECK_ROWS 64    /* the most that a suite has */
+#define CONVCHECK_ROWS 64    /* maximum of a suite */
 #define CONVCHECK_READINGS 8 /* likewise */
-#define CONVCHECK_TURNS 6    /* likewise, of a series */
-#define CONVCHECK_SHOWN 3    /* wrong answers of a row that are printed */
+#define CONVCHECK_TURNS 6    /* maximum of a series */
+#define CONVCHECK_SHOWN 3    /* wrong answers printed per row */
 
-/* What is due: a code, or a pattern. */
+/* The expected result: a code or a pattern. */
 enum {
   CONVCHECK_EXACT,
   CONVCHECK_NAN,          /* any NaN */
@@ -37,21 +37,21 @@ enum {
   CONVCHECK_UNDEFINED     /* anything */
 };
 
-/* A type of numbers. A code is in the low bits of its bytes, and others are not looked at. */
+/* A type of numbers. A code is in the low bits of its bytes; other bits are ignored. */
 struct convcheck_format {
   const char *name;
   int bits, bytes;
-  int is_float, exponent, mantissa, bias; /* of an integer, the last three are 0 */
+  int is_float, exponent, mantissa, bias; /* the last three are 0 for integers */
   int has_sign, has_zero, nan_is_sign;    /* nan_is_sign: NaN is the code of -0 */
-  uint64_t sign, magnitude;               /* the sign bit, and all others */
+  uint64_t sign, magnitude;               /* the sign bit, all other bits */
   uint64_t infinity, last_number;         /* magnitudes: 0 without infinity; above it is NaN */
 };
 
-/* A row of the standard's rules, and the sentence behind it. */
+/* A row of the standard's rules, with its sentence. */
 struct convcheck_row {
   const char *name, *about;
   int rule;     /* rows of one rule share a reading */
-  int readings; /* 1 but where the sentence can be read in several ways */
+  int readings; /* 1, or more for a disputed sentence */
   const char *const *names;
 };
 
@@ -61,15 +61,14 @@ struct convcheck_vector {
   uint64_t code;
 };
 
-/* Consecutive inputs of which the same is due. */
+/* Consecutive inputs with the same expected result. */
 struct convcheck_plateau {
   uint32_t length;
   int row, pattern;
   uint64_t code;
 };
 
-/* Plateaus one after the other, a few of which take turns; each time all have had one, their codes
-   are higher by a step. */
+/* Consecutive plateaus of a few alternating kinds, whose codes rise by a step each period. */
 struct convcheck_series {
   uint64_t first;
   uint32_t count;
@@ -78,7 +77,7 @@ struct convcheck_series {
   struct convcheck_plateau plateau[CONVCHECK_TURNS];
 };
 
-/* What is due under one reading: `series` are of every input in order, or NULL. */
+/* The expected results under one reading. `series` covers all inputs in order, or is NULL. */
 struct convcheck_reading {
   const struct convcheck_vector *vectors;
   const struct convcheck_series *series;
@@ -98,7 +97,7 @@ struct convcheck_example {
   int pattern;
 };
 
-/* What became of a row's inputs under a reading. */
+/* The results of a row's inputs under a reading. */
 struct convcheck_tally {
   uint64_t asked, undefined, wrong;
   struct convcheck_example example[CONVCHECK_SHOWN];
@@ -114,7 +113,7 @@ struct convcheck_cursor {
 
 enum { CONVCHECK_VECTORS, CONVCHECK_EVERY, CONVCHECK_DONE };
 
-/* A program's state. Of the call that is due now: `count` inputs, and room for the outputs. */
+/* A program's state. The next call has `count` inputs and buffers for the outputs. */
 struct convcheck {
   unsigned char *input, *output;
   size_t count;
@@ -127,8 +126,8 @@ struct convcheck {
   struct convcheck_tally tally[CONVCHECK_READINGS][CONVCHECK_ROWS];
 };
 
-/* Plugs in a function that converts one number. The types are its own, and have as many bytes as
-   codes have: float, _Float16, uint16_t, a struct. A macro will do for a function. */
+/* Tests a function or macro that converts one number. Its types need as many bytes as the codes:
+   float, _Float16, uint16_t, a struct. */
 #define CONVCHECK(run, suite, in_type, out_type, function)                                         \
   do {                                                                                             \
     CONVCHECK_SIZES(suite, in_type, out_type);                                                     \
@@ -148,7 +147,7 @@ struct convcheck {
     }                                                                                              \
   } while (0)
 
-/* Plugs in a function that converts arrays: function(const in_type *, out_type *, size_t). */
+/* Tests a function that converts arrays: function(const in_type *, out_type *, size_t). */
 #define CONVCHECK_ARRAYS(run, suite, in_type, out_type, function)                                  \
   do {                                                                                             \
     CONVCHECK_SIZES(suite, in_type, out_type);                                                     \
@@ -158,7 +157,7 @@ struct convcheck {
                (run)->count);                                                                      \
   } while (0)
 
-/* Does not compile for types of other sizes than the suite's codes have. */
+/* Compiles only for types of the same size as the suite's codes. */
 #define CONVCHECK_SIZES(suite, in_type, out_type)                                                  \
   do {                                                                                             \
     (void)sizeof(char[sizeof(in_type) == suite##_INPUT ? 1 : -1]);                                 \
@@ -198,7 +197,7 @@ static inline int convcheck_is_nan(const struct convcheck_format *format, uint64
                              : (code & format->magnitude) > format->last_number;
 }
 
-/* Whether a code is what is due. */
+/* Whether a code matches the expected result. */
 static inline int convcheck_fits(const struct convcheck_format *format, int pattern, uint64_t due,
                                  uint64_t got) {
   switch (pattern) {
@@ -274,7 +273,7 @@ static inline void convcheck_judge_vectors(struct convcheck *run, int reading) {
   }
 }
 
-/* Whether all of some answers are a code: the one loop that has to be fast, by eight bytes. */
+/* Whether all answers equal a code. The only hot loop: it compares eight bytes at a time. */
 static inline int convcheck_all_are(const struct convcheck_format *format,
                                     const unsigned char *from, size_t count, uint64_t code) {
   const uint64_t apart = format->bytes == 1 ? UINT64_C(0x0101010101010101)
@@ -293,7 +292,7 @@ static inline int convcheck_all_are(const struct convcheck_format *format,
   return ((differ | (got ^ due)) & mask) == 0;
 }
 
-/* Judges the answers to a plateau, or to a part of it. */
+/* Judges the answers to a plateau or a part of it. */
 static inline void convcheck_judge_plateau(struct convcheck *run, int reading, uint64_t input,
                                        uint64_t end, const struct convcheck_plateau *plateau,
                                        uint64_t code) {
@@ -314,7 +313,7 @@ static inline void convcheck_judge_plateau(struct convcheck *run, int reading, u
   }
 }
 
-/* Goes on to the next plateau, which begins with an input. */
+/* Moves on to the next plateau, which begins at `first`. */
 static inline void convcheck_advance(struct convcheck_cursor *cursor, uint64_t first) {
   cursor->first = first;
   if (++cursor->turn == cursor->series->turns) {
@@ -345,7 +344,7 @@ static inline void convcheck_judge_every(struct convcheck *run, int reading) {
   }
 }
 
-/* How many inputs there are in all. */
+/* The total number of inputs. */
 static inline uint64_t convcheck_inputs(const struct convcheck *run) {
   return run->phase == CONVCHECK_VECTORS ? run->suite->vectors
                                          : (uint64_t)1 << run->suite->input->bits;
@@ -353,7 +352,7 @@ static inline uint64_t convcheck_inputs(const struct convcheck *run) {
 
 /* Printing ------------------------------------------------------------------------------------- */
 
-/* The reading of a row's rule that has the fewest wrong answers, as the one that was meant. */
+/* The reading of a row's rule with the fewest wrong answers. */
 static inline int convcheck_meant(const struct convcheck *run, int row) {
   const struct convcheck_row *rows = run->suite->row;
   uint64_t fewest = UINT64_MAX;
@@ -427,7 +426,7 @@ static inline void convcheck_print_row(struct convcheck *run, int index) {
   if (tally->wrong) convcheck_print_failure(run, tally, row, meant);
 }
 
-/* Asking --------------------------------------------------------------------------------------- */
+/* Calls ---------------------------------------------------------------------------------------- */
 
 static inline void convcheck_start(struct convcheck *run, int phase) {
   int reading;
@@ -476,7 +475,7 @@ static inline void convcheck_fill(struct convcheck *run) {
   }
 }
 
-/* Judges the answers to the last call, and makes the inputs of the next. Returns 0 after the last. */
+/* Judges the last call, and prepares the inputs of the next. Returns 0 after the last. */
 static inline int convcheck_next(struct convcheck *run) {
   while (run->phase != CONVCHECK_DONE) {
     int row, next;

@@ -1,4 +1,4 @@
-/* Plugs in functions that run on a GPU, by CUDA or by HIP. Include it before the suites.
+/* Tests functions that run on a GPU, with CUDA or HIP. Include it before the suites.
 
    #include "convcheck_device.h"
    #include "onnx_Cast_21_float32_to_bfloat16.h"
@@ -13,14 +13,14 @@
      return convcheck_end(&run);
    }
 
-   A call to the GPU that fails ends the program with "Bail out!" and 4. */
+   A failed GPU call ends the program with "Bail out!" and exit status 4. */
 #ifndef CONVCHECK_DEVICE_H
 #define CONVCHECK_DEVICE_H
 
 #ifdef CONVCHECK_H
-#error "include convcheck_device.h before the suites: it asks more inputs in one call"
+#error "include convcheck_device.h before the suites: it sets CONVCHECK_CHUNK"
 #endif
-#define CONVCHECK_CHUNK 1048576 /* inputs that are asked in one call */
+#define CONVCHECK_CHUNK 1048576 /* inputs of a call */
 
 #include <stdlib.h>
 
@@ -42,8 +42,8 @@ static inline void convcheck_try(CONVCHECK_GPU(Error_t) status, const char *call
   exit(4);
 }
 
-/* Defines a function over arrays of the host, which calls a function of the device for each number.
-   The types are those of its argument and its result. */
+/* Defines a function on host arrays that calls a device function for each number. The types are
+   those of its argument and its result. */
 #define CONVCHECK_DEVICE(name, in_type, out_type, function)                                        \
   __global__ void name##_on_device(const in_type *in, out_type *out, size_t count) {               \
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;                                \

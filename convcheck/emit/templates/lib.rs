@@ -1,6 +1,6 @@
-//! Runs the suites of this crate against a conversion of yours, and prints TAP.
+//! Runs the suites of this crate against your conversion, and prints TAP.
 //!
-//! Each module is a suite. A test target without a harness plugs functions in:
+//! Each module is a suite. Use it in a test target without a harness:
 //!
 //! ```text
 //! use convcheck_suites::{onnx_cast_21_float32_to_bfloat16 as to_bfloat16, Run};
@@ -13,7 +13,7 @@
 //! ```
 //!
 //! It exits with 0 if every answer is right, 1 if one is wrong, 3 if nothing was judged. With
-//! `--exhaustive` it asks every input besides the vectors, where a suite has a table of that.
+//! `--exhaustive` it also tests every input, if the suite has a table for it.
 
 use std::process::ExitCode;
 
@@ -22,13 +22,13 @@ use std::process::ExitCode;
 const CHUNK: usize = 16384; // inputs that are asked in one call: they fit a second-level cache
 const SHOWN: usize = 3; // wrong answers of a row that are printed
 
-/// The bits of a number. A code is in its low bits, and others are not looked at.
+/// The bits of a number. A code is in the low bits; other bits are ignored.
 pub trait Code: Copy + Eq + Into<u64> {
     fn low_bits_of(bits: u64) -> Self;
     fn masked(self, mask: Self) -> Self;
 }
 
-/// A number that a function takes or gives: implement it for types of your own.
+/// A number that a function takes or returns. Implement it for your own types.
 pub trait Number: Copy {
     type Code: Code;
     fn from_code(code: Self::Code) -> Self;
@@ -93,7 +93,7 @@ impl Number for bool {
     }
 }
 
-/// What is due.
+/// The expected result.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Due {
     /// A code.
@@ -108,8 +108,8 @@ pub enum Due {
     Undefined,
 }
 
-/// A type of numbers. `infinity` and `last_number` are magnitudes: 0 without infinity, and above
-/// the last number is NaN. Where `nan_is_sign`, NaN is the code of -0.
+/// A type of numbers. `infinity` and `last_number` are magnitudes: 0 without infinity, and NaN
+/// above the last number. If `nan_is_sign`, NaN is the code of -0.
 pub struct Format {
     pub name: &'static str,
     pub bits: u32,
@@ -124,7 +124,7 @@ pub struct Format {
     pub last_number: u64,
 }
 
-/// A row of the standard's rules, and the sentence behind it. Rows of one rule share a reading.
+/// A row of the standard's rules, with its sentence. Rows of one rule share a reading.
 pub struct Row {
     pub name: &'static str,
     pub about: &'static str,
@@ -132,21 +132,20 @@ pub struct Row {
     pub readings: &'static [&'static str],
 }
 
-/// An input, the number of its row, and what is due.
+/// An input, the index of its row, and the expected result.
 pub struct Vector<I, O>(pub I, pub usize, pub Due, pub O);
 
-/// How many consecutive inputs have the same due, the number of their row, and that.
+/// Consecutive inputs with one expected result: their number, the index of their row, the result.
 pub struct Plateau<O>(pub u64, pub usize, pub Due, pub O);
 
-/// Plateaus one after the other, of which those listed take turns; each time all have had one,
-/// their codes are higher by a step.
+/// Consecutive plateaus: those listed alternate, and their codes rise by a step each period.
 pub struct Series<O: 'static> {
     pub count: u64,
     pub step: u64,
     pub plateaus: &'static [Plateau<O>],
 }
 
-/// What is due under one reading; `series` are of every input in order, or none.
+/// The expected results under one reading. `series` covers all inputs in order, or is empty.
 pub struct Reading<I: 'static, O: 'static> {
     pub vectors: &'static [Vector<I, O>],
     pub series: &'static [Series<O>],
@@ -224,10 +223,10 @@ impl Format {
     }
 }
 
-/// A wrong answer: the input, what was due, and what came.
+/// A wrong answer: the input, the expected result and the answer.
 struct Example(u64, Due, u64, u64);
 
-/// What became of a row's inputs under a reading.
+/// The results of a row's inputs under a reading.
 #[derive(Default)]
 struct Tally {
     asked: u64,
@@ -283,7 +282,7 @@ fn none_asked<I, O>(suite: &Suite<I, O>) -> Tallies {
     suite.readings.iter().map(|_| rows()).collect()
 }
 
-/// A program's run: the functions that it checked, and what became of them.
+/// A program's run, with the results of the functions that it checked.
 pub struct Run {
     exhaustive: bool,
     points: u64,
@@ -292,7 +291,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Begins, with the arguments of the program. Those that are not `--exhaustive` are cargo's.
+    /// Begins with the program's arguments. All but `--exhaustive` are cargo's.
     pub fn begin() -> Self {
         println!("TAP version 13");
         let exhaustive = std::env::args().any(|word| word == "--exhaustive");
@@ -313,7 +312,7 @@ impl Run {
         });
     }
 
-    /// Checks a function that converts slices, which are equally long.
+    /// Checks a function that converts slices of equal length.
     pub fn check_slices<I: Number, O: Number>(
         &mut self,
         suite: &Suite<I::Code, O::Code>,
@@ -332,7 +331,7 @@ impl Run {
         }
     }
 
-    /// Prints the plan, and gives the exit status.
+    /// Prints the plan and returns the exit status.
     pub fn end(self) -> ExitCode {
         println!("1..{}", self.points);
         if self.judged == 0 {
@@ -377,7 +376,7 @@ impl Run {
     }
 }
 
-/// The reading of a row's rule that has the fewest wrong answers, as the one that was meant.
+/// The reading of a row's rule with the fewest wrong answers.
 fn meant<I, O>(suite: &Suite<I, O>, tallies: &Tallies, row: usize) -> usize {
     let rule = suite.rows[row].rule;
     let wrong = |reading: &usize| -> u64 {
