@@ -81,7 +81,6 @@ class ElementsAgain:
         yield from self._options(asking, large)
 
     def _asked_in_bulk(self, asking: AskingAgain) -> bool:
-        """Send the bulk alone, and keep its answers as the reference."""
         got = asking.put(asking.again, self.pool)
         if isinstance(got, np.ndarray):
             asking.reference[self.pool] = got
@@ -99,7 +98,6 @@ class ElementsAgain:
         asking.add(replace(asking.again, kind=kind, other=words), index, due, got, differs)
 
     def _placements_of_the_run(self, asking: AskingAgain) -> None:
-        """Compare the answers from other placements with the bulk."""
         random = not asking.repeatable
         for other in self.answers.elsewhere:
             here = np.isin(other.index, self.pool)

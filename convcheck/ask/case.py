@@ -110,7 +110,6 @@ class CaseRunner:
     def _found(
         self, job: Job, vectors: Vectors, answers: Answers | CallAnswers
     ) -> CaseResult | Tally:
-        """Judge answers, check their consistency and search for causes."""
         if self.judge is not None:
             return self.judge(vectors, self.budget.in_time(answers))
         more: tuple[Group, ...] = ()

@@ -63,8 +63,6 @@ _ROOM = 8  # a larger call is made if its estimated time is an eighth of the tim
 
 
 class _DeclinedError(Exception):
-    """The first answer declined the case."""
-
     def __init__(self, declined: Declined) -> None:
         super().__init__(declined.message)
         self.declined = declined
@@ -220,7 +218,6 @@ class _Asking:
         return any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
 
     def answered_ones(self) -> Index:
-        """Return the indices of the answered elements."""
         index: Index = (self.state == ANSWERED).nonzero()[0]
         return index
 
@@ -384,7 +381,6 @@ class _Asking:
             self._recorded(*each)
 
     def _known(self, index: Index, codes: Bits) -> bool:
-        """Return whether all of these repeat earlier answers."""
         if np.count_nonzero(self.state[index] != ANSWERED):
             return False
         if strangers(self.format, codes) is not None:
@@ -392,7 +388,6 @@ class _Asking:
         return bool(np.count_nonzero(codes == self.got[index]) == len(index))
 
     def _recorded(self, placement: str, index: Index, codes: Bits) -> None:
-        """Keep an element's first answer, and later ones that differ from it."""
         strange = strangers(self.format, codes)
         if strange is not None:
             share = f"{int(strange.sum())} of {plural(len(index), 'element')}"

@@ -120,7 +120,6 @@ class _Sweep:
         return answer
 
     def _apart(self, at: int, answer: Answer) -> None:
-        """Send a chunk again that was refused or malformed."""
         vectors = chunk_vectors(self.case, self.program, self.form, at, self.size)
         started = _Started(self.backend, self.backend.name, self.backend.version)
 

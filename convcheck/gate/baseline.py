@@ -129,7 +129,6 @@ def _joined(text: str, edits: Sequence[_Edit], new: Sequence[str]) -> str:
 
 
 def _new(result: RunResult, comparison: Comparison) -> list[str]:
-    """Write entries for unlisted failures, by cause if known."""
     explained = _explained(result, comparison)
     done = {name for _, ids in explained for name in ids}
     return [
@@ -156,7 +155,6 @@ def _explained(
 def _unlisted(
     result: RunResult, comparison: Comparison, explained: Container[str]
 ) -> Iterator[tuple[Key, list[str]]]:
-    """Yield each unlisted failure without a cause, with its cases, by operator."""
     every = comparison.failures.cases
     for key, cases in comparison.failures.by_key.items():
         found: dict[str, list[str]] = {}

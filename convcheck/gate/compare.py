@@ -150,7 +150,6 @@ def cases_of(
 def _find(
     entry: KnownEntry, failures: Failures, ids: Mapping[str, None], taken: dict[Taken, KnownEntry]
 ) -> CheckedEntry:
-    """Match an entry with the failures that no earlier entry has."""
     matched, unknown = cases_of(entry.names, ids)
     out = failures.unfinished if entry.cause else ()
     here = [name for name in matched if name in failures.cases and name not in out]

@@ -130,7 +130,6 @@ def _entry(table: Table) -> KnownEntry:
 
 
 def _names(table: Table) -> Iterator[CaseName]:
-    """Yield the names of a table's cases, each with its line."""
     lines: dict[str, int] = {}
     for number, line in enumerate(table.lines, table.place.line):
         for quoted in _QUOTED.findall(line):

@@ -103,7 +103,6 @@ def _parsed(text: str, path: str, hint: str) -> dict[str, Any]:
 
 
 def _line_of(key: str, lines: Sequence[str], first: int = 1) -> int:
-    """Return the number of the line that begins with a key, or of the first line."""
     spelled = re.compile(rf"\s*(\[+\s*)?[\"']?{re.escape(key)}[\"']?\s*[\].=]").match
     return next((number for number, line in enumerate(lines, first) if spelled(line)), first)
 

@@ -66,7 +66,6 @@ def made_environment(wanted: Wanted, release: Release, folder: Path) -> Path:
 
 
 def _make(home: Path, python: Path, wanted: Wanted, release: Release) -> None:
-    """Try requirements until the runtime starts. Raises NotInstalledError."""
     why = ""
     for requirements, alone in _ways(wanted, release):
         if home.exists():

@@ -211,7 +211,6 @@ def row_histories(
 
 
 def _blamed(results: Mapping[Key, CaseResult], causes: Mapping[Key, Names]) -> Blamed:
-    """Return the rows that each failing case breaks, with their causes."""
     broken = {key: _broken(one) for key, one in results.items() if one.verdict in FAILURES}
     alone: dict[tuple[str, str], set[RuleKey]] = defaultdict(set)
     for key, names in causes.items():

@@ -145,7 +145,6 @@ File = tuple[Version, str, str]  # (version, file name, upload date)
 
 
 def _files(kind: str, page: bytes, url: str) -> list[File]:
-    """Return the wheels of all releases. Raises UnavailableError for any other page."""
     read: Mapping[str, Callable[[bytes], Iterable[tuple[str, str]]]]
     read = {JSON: _of_json, "text/html": _of_html}
     try:

@@ -98,7 +98,6 @@ def cause_changes(cases: Sequence[ComparedCase], old: RunResult, new: RunResult)
 
 
 def _untried(old: RunResult, new: RunResult) -> Untried:
-    """Return the run without causes, if the other has some."""
     if _diagnosed(new):
         return "old"
     return "new" if _diagnosed(old) else ""

@@ -63,7 +63,6 @@ def _ids(case: CaseResult) -> set[str]:
 
 
 def _only(case: CaseResult, finding: str) -> CaseResult:
-    """Return the result of a case with one finding alone, without its diagnosis."""
     groups = tuple(group for group in case.groups if finding_of(group, case.case) == finding)
     if not groups:  # the case failed as a whole
         return replace(case, groups=(), diagnosis=None)

@@ -64,7 +64,6 @@ def merge_shards(parts: Named, rules: Rules) -> RunResult:
 
 
 def _in_plan_order(shards: Sequence[RunResult]) -> list[Part] | None:
-    """Merge the parts of every case, or return None if some are missing."""
     dealt = [[part for part in _parts(shard) for _ in range(part.units)] for shard in shards]
     plan = _shard_of(shards[0]).plan
 
@@ -92,7 +91,6 @@ def _parts(shard: RunResult) -> list[Part]:
 
 
 def _check_alike(parts: Named) -> None:
-    """Raise UsageError unless the shards are from one run with the same options."""
     (first, one), *others = parts
     mine = dict(_shard_of(one).options)
     for name, other in others:

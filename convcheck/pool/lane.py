@@ -302,7 +302,6 @@ class Lane:
         return Restarts(self.queue.restarts)
 
     def _looked_into(self, job: Job, death: Death) -> Job:
-        """Return the job without the calls that crash."""
         replayer = _LaneReplayer(self, job, death)
         call = death.call
         if job.span is None or call.placement == TELLING:

@@ -137,7 +137,6 @@ class _Worker:
         return Finished(result, leaving, self.cases.doubt(job, result)), not leaving
 
     def _is_limited(self) -> bool:
-        """Return whether the backend has lowered a resource limit."""
         lowered = any(map(operator.lt, _limits(), self.limits))
         sys.setrecursionlimit(max(sys.getrecursionlimit(), int(self.limits[0])))
         return lowered

@@ -71,7 +71,6 @@ def smallest(found: AskedCase, group: Group) -> Witness:
 def _showing(
     found: AskedCase, tries: Sequence[CallSet], group: Group, before: Case | None = None
 ) -> Iterator[tuple[int, Witness]]:
-    """Make calls in one worker, and yield index and witness of those that show a group."""
     every = ask_each(found.address, tries, found.timeout, before) if tries else ()
     for number, answers in enumerate(every):
         if witness := of_call(found.backend, tries[number], answers, group):
@@ -249,7 +248,6 @@ def _members(calls: CallSet, answers: CallAnswers, group: Group) -> list[int]:
 
 
 def _halved(call: Call, tried: Callable[[Call], Witness | None]) -> Witness | None:
-    """Halve a call as long as it shows the group."""
     witness = tried(call)
     while witness:
         smaller = ((half, tried(half)) for half in _halves(call))
@@ -261,7 +259,6 @@ def _halved(call: Call, tried: Callable[[Call], Witness | None]) -> Witness | No
 
 
 def _one_element(call: Call, group: Group) -> Call | None:
-    """Return the call of the one element that differs."""
     if all(tensor.size <= 1 for tensor in call):
         return None
     example = group.examples[0] if group.examples else None

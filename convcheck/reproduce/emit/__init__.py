@@ -182,7 +182,6 @@ def _judgement(witness: Witness, spell: _Spelling) -> dict[str, Any]:
 
 
 def _is_plain(due: Due) -> bool:
-    """Return whether equality decides if an answer is right."""
     if isinstance(due.outputs, str):
         return due.outputs == REFUSAL
     return all(
