@@ -13,15 +13,16 @@ from convcheck.rules.model import op_and_version, version_key
 from convcheck.rules.source import refuse
 from convcheck.rules.types import Types
 from convcheck.semantics.compile import unknown_words_of
+from convcheck.wording import meant
 
 
 def causes_of(catalog: Catalog) -> tuple[Cause, ...]:
     """Return the causes of a catalogue, simplest first.
 
-    Raises SpecError as `causes_in` does, and for an unknown earlier version.
+    Raises SpecError as `causes_in` does, and for an unknown operator or earlier version.
     """
     causes = causes_in(cause_files(catalog), catalog.types)
-    refuse(list(_strange_versions(causes, catalog)))
+    refuse(list(_strange(causes, catalog)))
     return causes
 
 
@@ -43,10 +44,14 @@ def _read(files: tuple[CauseFile, ...], types: Types) -> tuple[Cause, ...]:
     return causes
 
 
-def _strange_versions(causes: Sequence[Cause], catalog: Catalog) -> Iterator[SpecError]:
+def _strange(causes: Sequence[Cause], catalog: Catalog) -> Iterator[SpecError]:
     versions = {op_and_version(spec)[1] for spec in catalog.specs} - {""}
+    operators = {spec.op for spec in catalog.specs.values()} | {""}
     hint = f"known: {', '.join(sorted(versions, key=version_key))}"
     for cause in causes:
         if cause.version and cause.version not in versions:
             said = f"no spec has the version {cause.version!r}"
             yield SpecError(said, place=cause.place, hint=hint)
+        if cause.of not in operators:
+            said = f"no spec is of {cause.of!r}"
+            yield SpecError(said, place=cause.place, hint=meant(cause.of, operators))

@@ -48,12 +48,13 @@ def mutants(
 
 
 def is_of(cause: Cause, spec: Spec) -> bool:
-    """Return whether a cause may apply to a spec: its body and attributes."""
+    """Return whether a cause may have a meaning for a spec: of whole calls, it has what the cause
+    edits, and the attributes that it sets.
+    """
     if not spec.body.whole_calls:
         return cause.call is None
     known = {attribute.name for attribute in spec.attributes}
-    body = cause.call.body if cause.call else spec.body.name
-    return body == spec.body.name and known.issuperset(name for name, _ in cause.under)
+    return cause.edits(spec) and known.issuperset(name for name, _ in cause.under)
 
 
 def _conversions(calls: CallSet) -> set[tuple[str, DType, DType]]:

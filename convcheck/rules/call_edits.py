@@ -1,37 +1,28 @@
 """Nodes -> edits of what a spec says of whole calls: of its formula, its steps or its matrix.
 
-    formula:
-      names: [start, stop, step]       # of the inputs, in their order, for the expressions below
+    formula:                           # the inputs are start, stop and step, in this order
       arguments: [{of: TYPES, through: HOP}]   # what an argument of these types goes through first
       length:  {in: float32, is: EXPRESSION}   # computed in that type, by that expression
-      element: {in: float32, by: recurrence}
-      cast: [HOP]                      # what an element goes through before the output's type
-      beyond: wrap                     # what becomes of one that the output's type cannot hold
-      by-zero: dies                    # a division by zero ends the process
-      refuses: {is: EXPRESSION}        # a call for which that is above 0 is refused
-    steps:
-      names: [data, scale, shift, moved, emulated, output]  # those of the specs that it is for:
-                                       # their inputs, their lines and then the attributes that
-                                       # these compute with, in their order
+      element: {in: float32, by: recurrence, is: EXPRESSION}
+    steps:                             # inputs, lines and attributes go by the spec's own names
       lines: {moved: {be: EXPRESSION, without: EXPRESSION, through: [HOP],
                       branches: [{if: CONDITION, be: EXPRESSION}]}}
       only: unpaired                   # the lines are edited for some elements alone
       inputs: {scale: [HOP]}           # what an input goes through first
       meets: first                     # what element of a scale an element of the data meets;
                                        # {INPUT: first}: of that input alone
-      refuses: unequal-types           # a question whose first two inputs have different types
+      refuses: [x, y_scale]            # a question in which these have different types
       in: float32                      # every operation is rounded to that type
-      once: [moved]                    # the line is rounded as a whole
       narrow: [moved]                  # its result is rounded to the type of the data
-      cast: float16                    # the output goes through that type
       rounds: toward-zero              # what is rounded to the type of the data is by that mode
     matrix:
-      cells: [{of: [TYPES, TYPES], ranks: [scalar, dimensioned], gives: WORD}]
+      cells: [{of: [TYPES, TYPES], ranks: [scalar, dimensioned], gives: TYPE}]
       flushes: with-zeros              # in an output with a subnormal number, it and zeros are +0
 
-What an edit leaves out is as the spec has it; cells are of two types that differ. In integer types
-sums wrap round, and division drops the rest. `gives` is a type, a word for one (`first`, `wider`,
-…), `refused` or `accepted`; with `!` behind it, it is refused unless the attributes allow it.
+What an edit leaves out is as the spec has it. Cells are of two types that differ, and give a type,
+a word for one (`first`, `wider`, …), `refused!` (unless the attributes allow it) or `accepted`. In
+integer types sums wrap round, and division drops the rest and ends the process if it is by zero; a
+negative length is a refusal.
 """
 
 from __future__ import annotations
@@ -42,38 +33,35 @@ from typing import ClassVar
 
 from convcheck.numerics.format import Float
 from convcheck.numerics.modes import MODES
-from convcheck.rules.body.formula import EXACT, OUTPUT, PRODUCT, RECURRENCE
+from convcheck.rules.body.formula import EXACT, INDEX, LAST, OUTPUT, PRODUCT, RECURRENCE
 from convcheck.rules.body.matrix import RANKS
 from convcheck.rules.body.steps import Branch, read_branch
 from convcheck.rules.expression import Expression, conversions_in, parse_expression
-from convcheck.rules.hop import BEYOND, Hop, read_hop
+from convcheck.rules.hop import Hop, read_hop
 from convcheck.rules.model import DType
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
 from convcheck.wording import plural
 
 BODIES = ("formula", "steps", "matrix")
-INDEX, LAST = "i", "last"
-TYPES_AS = (
-    "first", "second", "wider", "narrower", "one-wider", "one-narrower", "other-sign",
+ARGUMENTS = ("start", "stop", "step")
+FIRST, WIDER, ONE_WIDER, ONE_NARROWER, OTHER_SIGN = TYPES_AS = (
+    "first", "wider", "one-wider", "one-narrower", "other-sign",
 )  # fmt: skip
-REFUSED, ACCEPTED = "refused", "accepted"
-UNEQUAL = "unequal-types"
+REFUSED, ACCEPTED = "refused!", "accepted"
 UNPAIRED = "unpaired"
-# the first element; the one before; along the last axis; axis 1; the axis before a negative one;
-# elements of blocks in turns; no last part of a block; blocks of equal sizes; blocks of a vector
-# for an element each, and 0 behind the last one
-MEETINGS = ("first", "next", "in-memory", "axis-1", "axis-before", "interleaved", "whole-blocks",
-            "even-blocks", "no-blocks")  # fmt: skip
+MEETINGS = (  # see convcheck.semantics.body.meetings
+    "first", "next", "in-memory", "axis-1", "axis-before", "interleaved", "whole-blocks",
+    "even-blocks", "no-blocks",
+)  # fmt: skip
 WITH_ZEROS = "with-zeros"
-OPEN = "!"  # refused unless the attributes allow it
 
 
 @dataclass(frozen=True, eq=False)
 class WayEdit:
     """How a length or the elements are computed; what is None is as the spec has it."""
 
-    #: Over the names of the edit.
+    #: Over ARGUMENTS, of an element INDEX and LAST besides.
     expression: Expression | None
     #: The type in which it is computed, 'exact' or 'output'.
     arithmetic: DType | str | None
@@ -90,39 +78,27 @@ class FormulaEdit:
     #: The body of the specs that it edits.
     body: ClassVar[str] = "formula"
 
-    #: Of the inputs, in order; () where no expression is.
-    names: tuple[str, ...]
     #: Types of an argument -> what it goes through.
     arguments: tuple[tuple[frozenset[str], Hop], ...]
     #: How the length is computed, None as the spec has it.
     length: WayEdit | None
     #: How the elements are.
     element: WayEdit | None
-    #: What an element goes through before the output's type.
-    cast: tuple[Hop, ...]
-    #: What becomes of an element that the output's type cannot hold; '' where the edit says
-    #: nothing of such a call.
-    beyond: str
-    #: Whether a division by zero ends the process.
-    deadly: bool
-    #: What is above 0 for calls that are refused, computed as a length is; None for none.
-    refuses: WayEdit | None
 
 
 @dataclass(frozen=True)
 class LineEdit:
     """Another expression of a line; None for that of the spec."""
 
-    #: Over the names of the edit.
     be: Expression | None
     #: Where an input is left out.
     otherwise: Expression | None
     #: What its result goes through.
-    through: tuple[Hop, ...] = ()
+    through: tuple[Hop, ...]
     #: The float types that the expressions convert to.
-    conversions: tuple[DType, ...] = ()
+    conversions: tuple[DType, ...]
     #: In the place of those of the spec, where there is an expression.
-    branches: tuple[Branch, ...] = ()
+    branches: tuple[Branch, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,33 +108,27 @@ class StepsEdit:
     #: The body of the specs that it edits.
     body: ClassVar[str] = "steps"
 
-    #: The inputs and lines of the specs that it is for, in order; () for any spec.
-    names: tuple[str, ...]
     #: Name -> the edit of its line.
     lines: tuple[tuple[str, LineEdit], ...]
     #: The type that every operation is rounded to.
     within: DType | None
-    #: Lines whose expression is rounded once, as a whole; None as the spec has it.
-    once: tuple[str, ...] | None
-    #: Lines whose result is rounded to the type of the first input.
+    #: Lines whose result is rounded to the type of the first input; None as the spec has it.
     narrow: tuple[str, ...] | None
     #: The mode by which results are rounded to the type of the first input, '' for that of the
     #: spec.
     rounds: str
-    #: A type that the output goes through on its way to that of the first input.
-    cast: DType | None
-    #: Which questions are refused: '' or UNEQUAL.
-    refuses: str = ""
-    #: Of which elements lines are edited: '' for all, or UNPAIRED for those whose byte has no room
-    #: for more, or holds elements that meet another one of the second input, or none.
-    only: str = ""
+    #: The inputs that have to be of one type: other questions are refused.
+    equal: tuple[str, ...]
+    #: Whether lines are edited only for elements whose byte has no room for more, or holds elements
+    #: that meet another one of the second input, or none.
+    unpaired: bool
     #: Input -> what it goes through first.
-    inputs: tuple[tuple[str, tuple[Hop, ...]], ...] = ()
+    inputs: tuple[tuple[str, tuple[Hop, ...]], ...]
     #: What the first input meets of tensors of several elements, one of MEETINGS; '' for what the
     #: spec says.
-    meets: str = ""
+    meets: str
     #: The input of which that is a mistake alone, '' for all of them.
-    meeting: str = ""
+    meeting: str
 
 
 @dataclass(frozen=True)
@@ -169,12 +139,10 @@ class CellEdit:
     of: tuple[frozenset[str], frozenset[str]]
     #: What kind of rank the one and the other have; () for any, in either order.
     ranks: tuple[str, ...]
-    #: A type's name, or a word for one; '' for that of the spec.
+    #: The common type, or one of TYPES_AS; '' for that of the spec.
     gives: str
     #: Whether it is refused where the attributes do not allow it; None as the spec has it.
     guarded: bool | None
-    #: Whether it is refused where they do.
-    free: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +155,7 @@ class MatrixEdit:
     #: The first that has a pair rules it.
     cells: tuple[CellEdit, ...]
     #: Whether an output that has a subnormal number has +0 in its place, and in that of zeros.
-    flushes: bool = False
+    flushes: bool
 
 
 CallEdit = FormulaEdit | StepsEdit | MatrixEdit
@@ -207,24 +175,13 @@ def read_call_edit(node: Node, types: Types) -> CallEdit | None:
 
 
 def _formula(node: Node, types: Types) -> FormulaEdit:
-    node.only("names", "arguments", "length", "element", "cast", "beyond", "by-zero", "refuses")
-    names = _names(node)
-    length, element, beyond = node.get("length"), node.get("element"), node.get("beyond")
-    refuses = node.get("refuses")
+    node.only("arguments", "length", "element")
+    length, element = node.get("length"), node.get("element")
     return FormulaEdit(
-        names,
         tuple(_argument(entry, types) for entry in node.listed("arguments")),
-        _way(length, names, types) if length else None,
-        _way(element, (*names, INDEX, LAST), types) if element else None,
-        tuple(read_hop(entry, types) for entry in node.listed("cast")),
-        beyond.word(BEYOND, "word") if beyond else "",
-        (zero := node.get("by-zero")) is not None and bool(zero.word(("dies",), "word")),
-        _way(refuses, names, types) if refuses else None,
+        _way(length, ARGUMENTS, types) if length else None,
+        _way(element, (*ARGUMENTS, INDEX, LAST), types) if element else None,
     )
-
-
-def _names(node: Node) -> tuple[str, ...]:
-    return tuple(entry.text() for entry in node.listed("names"))
 
 
 def _argument(node: Node, types: Types) -> tuple[frozenset[str], Hop]:
@@ -250,66 +207,53 @@ def _way(node: Node, names: Sequence[str], types: Types) -> WayEdit:
 
 
 def _steps(node: Node, types: Types) -> StepsEdit:
-    node.only("names", "lines", "only", "in", "once", "narrow", "rounds", "cast", "refuses",
-              "inputs", "meets")  # fmt: skip
-    refuses, only = node.get("refuses"), node.get("only")
-    inputs, meets = node.get("inputs"), node.get("meets")
-    names, within, lines = _names(node), node.get("in"), node.get("lines")
-    for part in (lines, inputs):
-        if part:
-            part.only(*names)
+    node.only("lines", "only", "in", "narrow", "rounds", "refuses", "inputs", "meets")
+    lines, within, narrow = node.get("lines"), node.get("in"), node.get("narrow")
+    rounds, only, inputs = node.get("rounds"), node.get("only"), node.get("inputs")
     return StepsEdit(
-        names,
-        tuple((k, _line(v, names, types)) for k, v in lines.items().items()) if lines else (),
+        tuple((k, _line(v, types)) for k, v in lines.items().items()) if lines else (),
         types.types[within.word(tuple(types.types), "type")] if within else None,
-        _lines(node, "once", names),
-        _lines(node, "narrow", names),
-        rounds.word(tuple(MODES), "rounding mode") if (rounds := node.get("rounds")) else "",
-        types.types[cast.word(tuple(types.types), "type")] if (cast := node.get("cast")) else None,
-        refuses.word((UNEQUAL,), "word") if refuses else "",
-        only.word((UNPAIRED,), "word") if only else "",
-        tuple((name, _hops(hops, types)) for name, hops in inputs.items().items())
-        if inputs else (),
-        *(_meeting(meets, names) if meets else ("", "")),
-    )  # fmt: skip
+        tuple(e.text() for e in narrow.elements()) if narrow else None,
+        rounds.word(tuple(MODES), "rounding mode") if rounds else "",
+        tuple(e.text() for e in node.listed("refuses")),
+        only is not None and bool(only.word((UNPAIRED,), "word")),
+        tuple((k, _hops(v.elements(), types)) for k, v in inputs.items().items()) if inputs else (),
+        *_meeting(node.get("meets")),
+    )
 
 
-def _meeting(node: Node, names: Sequence[str]) -> tuple[str, str]:
+def _meeting(node: Node | None) -> tuple[str, str]:
     """Return what is met by mistake, and of which input alone; '' for all."""
+    if node is None:
+        return "", ""
     if isinstance(node.value, str):
         return node.word(MEETINGS, "word"), ""
-    node.only(*names)
     if len(node.items()) != 1:
         raise node.error("not one input", "meets: WORD of all, or meets: {INPUT: WORD}")
     [(name, word)] = node.items().items()
     return word.word(MEETINGS, "word"), name
 
 
-def _hops(node: Node, types: Types) -> tuple[Hop, ...]:
-    return tuple(read_hop(entry, types) for entry in node.elements())
+def _hops(nodes: Sequence[Node], types: Types) -> tuple[Hop, ...]:
+    return tuple(read_hop(entry, types) for entry in nodes)
 
 
-def _line(node: Node, names: Sequence[str], types: Types) -> LineEdit:
+def _line(node: Node, types: Types) -> LineEdit:
     node.only("be", "without", "through", "branches")
-    hops = tuple(read_hop(entry, types) for entry in node.listed("through"))
+    hops = _hops(node.listed("through"), types)
     floats = [name for name, dtype in types.types.items() if isinstance(dtype.format, Float)]
     be, without = (
-        parse_expression(part, names, floats) if (part := node.get(key)) else None
+        parse_expression(part, None, floats) if (part := node.get(key)) else None
         for key in ("be", "without")
     )
     if be is None and without is None and not hops:
         raise node.error("nothing differs from the rules", "be: EXPRESSION, or through: TYPE")
     converted = {name for part in (be, without) if part for name in conversions_in(part)}
-    branches = tuple(read_branch(entry, names) for entry in node.listed("branches"))
+    branches = tuple(read_branch(entry, None) for entry in node.listed("branches"))
     if branches and be is None:
         raise node.error("`branches` without what is after them", "be: EXPRESSION")
     known = tuple(types.types[name] for name in sorted(converted))
     return LineEdit(be, without, hops, known, branches)
-
-
-def _lines(node: Node, key: str, names: Sequence[str]) -> tuple[str, ...] | None:
-    found = node.get(key)
-    return tuple(e.word(tuple(names), "line") for e in found.elements()) if found else None
 
 
 def _matrix(node: Node, types: Types) -> MatrixEdit:
@@ -326,22 +270,16 @@ def _cell(node: Node, types: Types) -> CellEdit:
     of, ranks = node.need("of").elements(), node.listed("ranks")
     if len(of) != 2 or len(ranks) not in (0, 2):
         raise node.error(f"of {plural(len(of), 'type')}", "of: [TYPES, TYPES], ranks alike")
-    gives = node.need("gives", "a type, `first`, `wider`, … , `refused` or `accepted`")
-    text = gives.text()
-    word = text.removesuffix(OPEN)
-    if word not in (REFUSED, ACCEPTED, *TYPES_AS, *types.types):
-        known = (*TYPES_AS, REFUSED, ACCEPTED)
-        raise gives.error(f"unknown answer {text!r}", f"a type, or {', '.join(known)}")
-    refused = word == REFUSED
+    word = node.need("gives").word((*TYPES_AS, REFUSED, ACCEPTED, *types.types), "answer")
     return CellEdit(
         (frozenset(types.names(of[0])), frozenset(types.names(of[1]))),
-        tuple(e.word(RANKS, "kind of rank") for e in ranks),
+        tuple(rank.word(RANKS, "kind of rank") for rank in ranks),
         "" if word in (REFUSED, ACCEPTED) else word,
-        True if refused or text.endswith(OPEN) else False if word == ACCEPTED else None,
-        refused and not text.endswith(OPEN),
+        word == REFUSED if word in (REFUSED, ACCEPTED) else None,
     )
 
 
+#: Body -> how its edits are read.
 _READERS: Mapping[str, Callable[[Node, Types], CallEdit]] = {
     "formula": _formula,
     "steps": _steps,

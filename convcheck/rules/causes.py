@@ -17,15 +17,15 @@ from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.chain_edits import ChainEdit, read_chain_edit
 from convcheck.rules.context import Context
 from convcheck.rules.hop import Hop, Through, code_width, read_hop
-from convcheck.rules.model import Case, Cite, DType, Rule, Value
+from convcheck.rules.model import Case, Cite, DType, Rule, Spec, Value
 from convcheck.rules.rule import read_condition, read_rule_of, rule_of_all
 from convcheck.rules.source import Node, parse_yaml, read_all
 from convcheck.rules.types import Types
 from convcheck.wording import meant
 
 _KEYS = (
-    "name", "says", "each", "when", "through", "round", "under", "table", "rounds", "version",
-    "chain", *BODIES,
+    "name", "says", "each", "of", "when", "through", "round", "under", "table", "rounds",
+    "version", "chain", *BODIES,
 )  # fmt: skip
 MOST_INSTANCES = 1000
 TOGETHER = 2  # causes that are combined
@@ -63,7 +63,9 @@ class Cause:
     chain: ChainEdit | None = None
     #: the earlier version whose rules apply, or ''
     version: str = ""
-    #: releases and reports
+    #: The operator whose whole calls it is for, '' for all.
+    of: str = ""
+    #: The releases in which it was found, and the reports of it.
     found_in: tuple[str, ...] = ()
     #: whether it was observed alone, or is the user's
     common: bool = False
@@ -74,6 +76,10 @@ class Cause:
     def of_operator(self) -> bool:
         """Whether it affects the operator, not single values."""
         return bool(self.call or self.under or self.version)
+
+    def edits(self, spec: Spec) -> bool:
+        """Return whether a spec of whole calls has what it edits, or it edits conversions alone."""
+        return self.of in ("", spec.op) and (not self.call or self.call.body == spec.body.name)
 
     def applies_to(self, case: Case) -> bool:
         """Return whether it may explain wrong values of a case."""
@@ -249,6 +255,7 @@ def _cause(node: Node, types: Types) -> Cause:
         call,
         chain,
         version.text() if version else "",
+        of.text() if (of := node.get("of")) else "",
     )
 
 

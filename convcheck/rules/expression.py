@@ -73,7 +73,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class _Reader:
-    names: Collection[str]
+    names: Collection[str] | None
     types: Collection[str]
     place: Place | None
 
@@ -82,9 +82,9 @@ class _Reader:
 
 
 def parse_expression(
-    source: Node | str, names: Collection[str], types: Collection[str] = ()
+    source: Node | str, names: Collection[str] | None, types: Collection[str] = ()
 ) -> Expression:
-    """Read an expression over `names`; a call of one of `types` converts to it.
+    """Read an expression over `names`, or any; a call of one of `types` converts to that type.
 
     Raises SpecError for an unknown name, for syntax other than names, integers below 2^64, ``+ - *
     /``, unary minus, ``ceil``, ``floor``, ``round``, ``abs``, ``max``, ``min``, ``largest`` and
@@ -94,8 +94,9 @@ def parse_expression(
     return _read(_tree(source, reader), reader, 0)
 
 
-def parse_condition(source: Node, names: Collection[str]) -> Condition:
-    """Read a condition over `names`: two expressions around ``<``, ``<=``, ``>`` or ``>=``.
+def parse_condition(source: Node, names: Collection[str] | None) -> Condition:
+    """Read a condition over `names`, or any: two expressions with ``<``, ``<=``, ``>`` or ``>=``
+    between.
 
     Raises SpecError for anything else.
     """
@@ -201,7 +202,7 @@ def _read(node: ast.AST, reader: _Reader, depth: int) -> Expression:
 
 
 def _name(node: ast.Name, reader: _Reader) -> Expression:
-    if node.id not in reader.names:
+    if reader.names is not None and node.id not in reader.names:
         raise reader.error(f"unknown name {node.id!r}", meant(node.id, reader.names))
     return Expression(NAME, name=node.id)
 

@@ -101,8 +101,6 @@ class WrongCall:
     key: Hashable
     #: call -> its answer, None if unknown
     answer: Callable[[int], CallReading | None]
-    #: call -> the shape of its only output, None if unknown; cheaper than `answer`
-    shape: Callable[[int], tuple[int, ...] | None] | None = None
 
 
 DEADLY = CallReading("the process dies", pattern=UNDEFINED)  # compared by identity

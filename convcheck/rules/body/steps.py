@@ -588,8 +588,8 @@ def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Cont
     )  # fmt: skip
 
 
-def read_branch(node: Node, known: Sequence[str]) -> Branch:
-    """Return a branch. Raises SpecError."""
+def read_branch(node: Node, known: Sequence[str] | None) -> Branch:
+    """Return a branch over names, None for any. Raises SpecError with file and line."""
     node.only("if", "be")
     condition = parse_condition(node.need("if", "EXPRESSION <= EXPRESSION"), known)
     return Branch(condition, parse_expression(node.need("be"), known))

@@ -49,8 +49,7 @@ def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
     made = make(spec, case, calls)
 
     def edited(causes: Sequence[Cause]) -> Iterable[WrongCall]:
-        strange = any(cause.call and cause.call.body != spec.body.name for cause in causes)
-        if strange or any(cause.chain or cause.version for cause in causes):
+        if any(cause.chain or cause.version or not cause.edits(spec) for cause in causes):
             return ()
         return made(causes)
 

@@ -1,8 +1,6 @@
-"""What elements of a tensor the elements of the first input meet; word -> what they do by mistake.
+"""What elements of a tensor the elements of the first input meet, and what they meet by mistake.
 
-A mistake takes the places of the tensor's elements, the shape of the first input, the axis and how
-often an element is repeated along it, 0 for a vector; and gives a place for each element of that
-shape.
+Places are the numbers of the tensor's elements, in its shape.
 """
 
 from __future__ import annotations
@@ -12,11 +10,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.rules.call_edits import MEETINGS
-
 NONE = -1  # the place of what is not there, which is read as 0
 Places = NDArray[np.intp]
-Meeting = Callable[[Places, tuple[int, ...], int, int], Places]
 
 
 def met(places: Places, shape: tuple[int, ...], along: tuple[int, int] | None = None) -> Places:
@@ -49,82 +44,42 @@ def met_along(index: Places, shape: tuple[int, ...], axis: int, block: int) -> P
     return np.broadcast_to(several, shape)
 
 
-def _first(places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    return np.broadcast_to(places.reshape(-1)[0], shape)
+# How an element at `j` of an axis finds one of `count` by mistake, of which each is there `block`
+# times.
+_IN_BLOCKS: Mapping[str, Callable[[Places, int, int], Places]] = {
+    "next": lambda j, count, block: (
+        (j // block - 1) % count
+    ),  # the one before, of the first the last
+    "interleaved": lambda j, count, block: j % count,  # elements of blocks in turns
+    # what is left over behind whole blocks meets what the last whole one does
+    "whole-blocks": lambda j, count, block: np.minimum(j // block, max(len(j) // block - 1, 0)),
+    # blocks of equal sizes, as the shapes have it
+    "even-blocks": lambda j, count, block: np.minimum(j // max(len(j) // count, 1), count - 1),
+}
+_IN_VECTORS: Mapping[str, Callable[[int], int]] = {
+    "axis-1": lambda axis: 1,
+    "axis-before": lambda axis: axis - 1 if axis < 0 else axis,
+}
 
 
-def _next(places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    """The element before the right one, of the first the last."""
-    along = axis if block else 0
-    return _spread(np.roll(places, 1, along), shape, axis, block)
-
-
-def _in_memory(places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    return np.resize(places, shape) if not block else _spread(places, shape, axis, block)
-
-
-def _axis_before(places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    if block or axis >= 0:
-        return _spread(places, shape, axis, block)
-    return _along(places, shape, axis - 1)
-
-
-def _axis_1(places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    return _along(places, shape, 1) if not block else _spread(places, shape, axis, block)
-
-
-def _interleaved(places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    if not block:
-        return _spread(places, shape, axis, block)
-    found: Places = places.take(np.arange(shape[axis]) % places.shape[axis], axis)
-    return found
-
-
-def _whole_blocks(places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    """What is left over behind whole blocks meets what the last whole one does."""
-    if not block:
-        return _spread(places, shape, axis, block)
-    last = max(shape[axis] // block - 1, 0)
-    found: Places = places.take(np.minimum(np.arange(shape[axis]) // block, last), axis)
-    return found
-
-
-def _even_blocks(places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    """The size of a block is what the shapes say, rounded down."""
-    if not block:
-        return _spread(places, shape, axis, block)
-    count = places.shape[axis]
-    size = max(shape[axis] // count, 1)
-    found: Places = places.take(np.minimum(np.arange(shape[axis]) // size, count - 1), axis)
-    return found
-
-
-def _no_blocks(places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    """An element of a vector meets the one at its own place, behind the last one none."""
-    if not block or len(shape) != 1:
-        return _spread(places, shape, axis, block)
-    return np.concatenate([places, np.full(shape, NONE)])[: shape[0]]
-
-
-def _along(places: Places, shape: tuple[int, ...], axis: int) -> Places:
-    """Along an axis, again from the first where there are too few."""
+def met_wrongly(word: str, places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
+    """Return what each element of a tensor of a shape meets by a mistake, one of MEETINGS, of a
+    vector along an axis, or of a tensor in blocks. A mistake in the one is none in the other.
+    """
+    if word == "first":  # all meet the first element
+        return np.broadcast_to(places.reshape(-1)[0], shape)
+    if block and word == "no-blocks" and len(shape) == 1:
+        # an element meets the one at its own place, behind the last one none
+        return np.concatenate([places, np.full(shape, NONE)])[: shape[0]]
+    if block:
+        j, count = np.arange(shape[axis]), places.shape[axis]
+        at = _IN_BLOCKS[word](j, count, block) if word in _IN_BLOCKS else j // block
+        taken: Places = places.take(at, axis)
+        return taken
+    if word == "in-memory":  # from element to element, whatever the axis
+        return np.resize(places, shape)
+    places = np.roll(places, 1) if word == "next" else places
+    axis = _IN_VECTORS[word](axis) if word in _IN_VECTORS else axis
     ends = [1] * len(shape)
     ends[axis] = shape[axis]
     return np.broadcast_to(np.resize(places, shape[axis]).reshape(ends), shape)
-
-
-def _spread(places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    """As it is right."""
-    if not block:
-        return _along(places, shape, axis)
-    return np.repeat(places, block, axis).take(np.arange(shape[axis]), axis)
-
-
-WRONGLY: Mapping[str, Meeting] = dict(
-    zip(
-        MEETINGS,
-        (_first, _next, _in_memory, _axis_1, _axis_before, _interleaved, _whole_blocks,
-         _even_blocks, _no_blocks),
-        strict=True,
-    )
-)  # fmt: skip

@@ -64,7 +64,7 @@ class Sequences:
     arguments: Values
     #: whether an argument is -0, so that a zero element may have either sign
     free_zero: bool = False
-    #: whether integers wrap
+    #: Whether integer types are a machine's, and a length may be negative.
     machine: bool = False
     _started: dict[tuple[FormulaWay, str], _Computed] = field(default_factory=dict)
     _known: dict[Hashable, _Computed] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Sequences:
         return self._start(way, mode), self.mode(self.output, mode)
 
     def _whole(self, n: Fraction) -> int:
-        if n.denominator == 1 and n >= 0:
+        if n.denominator == 1 and (n >= 0 or self.machine):
             return int(n)
         raise SpecError(
             f"a length of {n}",

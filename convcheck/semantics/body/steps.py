@@ -38,7 +38,7 @@ from convcheck.rules.expression import (
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import LEVELS, Case, Cite, DType, Layout, Level, Spec
 from convcheck.semantics.answers_at import run_conversion
-from convcheck.semantics.body.meetings import NONE, WRONGLY, met
+from convcheck.semantics.body.meetings import NONE, met, met_wrongly
 from convcheck.semantics.compile import compile_conversion, weaker
 from convcheck.semantics.expected import (
     ANY_NAN,
@@ -101,9 +101,7 @@ class CompiledSteps(CompiledCalls):
     programs: Mapping[tuple[str, str], Program]
     #: rounds results to the type of the first input
     mode: str = field(default=NEAREST, kw_only=True)
-    #: an intermediate type of the output
-    through: Float | None = field(default=None, kw_only=True)
-    #: input -> hops before the first line
+    #: Input -> what it goes through before the first line.
     first: Mapping[str, Sequence[Hop]] = field(default_factory=dict, kw_only=True)
     #: a wrong broadcast of other inputs, '' for none
     meets: str = field(default="", kw_only=True)
@@ -177,7 +175,7 @@ class CompiledSteps(CompiledCalls):
         numbers = tuple((name, case.attribute(name)) for name in steps.numbers)
         open_ = opened(steps, self.types)
         programs = ((key, program.meaning) for key, program in self.programs.items())
-        types = (self.names, case.inputs, self.output, self.mode, self.through, self.outside)
+        types = (self.names, case.inputs, self.output, self.mode, self.outside)
         ends = (steps.back, steps.back_of, steps.free_zero, steps.free_rest, numbers)
         begins = ((name, tuple(hops)) for name, hops in self.first.items())
         rounds = map(self.rounds_as, steps.readings)
@@ -420,7 +418,7 @@ class CompiledSteps(CompiledCalls):
         """Return the index into another tensor for each element of the first input."""
         along, wrongly = self.along, self.meets and self.meeting in ("", name)
         if along and wrongly and index.ndim and index.shape != shape:
-            return WRONGLY[self.meets](index, shape, *along)
+            return met_wrongly(self.meets, index, shape, *along)
         return met(index, shape, along)
 
     def begun(self, reading: StepsReading, inputs: Mapping[str, Rational]) -> Run:
@@ -428,9 +426,7 @@ class CompiledSteps(CompiledCalls):
         run = Run.of(inputs)
         run.values |= self._numbers(run)
         for one in self.steps.undefined:
-            # the text defines nothing for a wrong broadcast
-            wrong = self.meets and one.input != self.names[0]
-            if one.input in inputs and one.is_said_of(self.types) and not wrong:
+            if one.input in inputs and one.is_said_of(self.types):
                 run.leave_open(one)
         for name, hops in self.first.items():
             run.values[name] = self._gone(name, run.values[name], hops)
@@ -503,7 +499,6 @@ class CompiledSteps(CompiledCalls):
             codes = cast(Codes, found.codes)
             return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
         x = run.values[last]
-        x = rounded(x, self.through) if self.through else x
         codes = rounded_codes(x.numbers, fmt, self.mode)
         magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
         undefined, patterns = run.undefined, np.full(len(codes), EXACT, np.uint8)
@@ -526,12 +521,9 @@ class CompiledSteps(CompiledCalls):
         return np.where(zero, ANY_ZERO, patterns).astype(np.uint8)
 
     def compute(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        """Compute a line that is an expression."""
-        self.express(line, reading, run)
-        self.go_on(line, reading, run)
-
-    def express(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        """Compute the expression of a line. Rounds each operation, or only the result."""
+        """Compute the expression of a line, rounding every operation of it, or only the whole; have
+        its result go through what it goes through, and be rounded then.
+        """
         kind = self.arithmetic(reading)
         if kind is None or line.exact:
             result = run.branched(line, self._operations(line, reading, run))
@@ -546,11 +538,7 @@ class CompiledSteps(CompiledCalls):
                 operations |= {name: run.rounding(f, fmt, mode) for name, f in _ROUNDED.items()}
             result = run.branched(line, operations)
             result = run.rounded(result, fmt, mode) if once else result
-        run.values[line.name] = result
-
-    def go_on(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        """Apply the hops of a line to its result, and round it."""
-        result, data = run.values[line.name], self.data.format
+        data = self.data.format
         for hop in line.through:
             result = self._beyond(result, hop, data, np.zeros(len(result), data.storage))
         if line.name in reading.narrow:
@@ -624,11 +612,6 @@ class Run:
         """Return the state before the first line."""
         none = np.zeros(len(next(iter(inputs.values()))), bool)
         return Run(dict(inputs), none, none, none, sizes=(len(none),))
-
-    def copy(self) -> Run:
-        """Return a copy to which more lines may be added."""
-        converted, decided = dict(self.converted), dict(self.decided)
-        return replace(self, values=dict(self.values), converted=converted, decided=decided)
 
     def leave_open(self, one: OpenElements) -> None:
         """Mark the elements that a spec leaves undefined."""

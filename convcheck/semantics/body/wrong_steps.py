@@ -1,12 +1,10 @@
-"""(Spec, Case, causes) -> what wrong steps give for a call: lines, readings and the rules of
-conversions with their edits.
-"""
+"""(Spec, Case, causes) -> what wrong steps give for calls: edited steps, run as the right ones."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import cast
@@ -14,49 +12,31 @@ from typing import cast
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Codes
-from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.format import Numeric
 from convcheck.numerics.modes import NEAREST
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
-from convcheck.rules.call_edits import UNEQUAL, LineEdit, StepsEdit
+from convcheck.rules.call_edits import LineEdit, StepsEdit
 from convcheck.rules.causes import Cause
 from convcheck.rules.expression import names_in
-from convcheck.rules.hop import Hop
-from convcheck.rules.model import Attributes, Case, DType, Layout, Spec
+from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.steps import (
     CompiledSteps,
     Finished,
-    Run,
     asked_by_rules,
     layout_of,
     outside_of,
     target_of,
 )
 from convcheck.semantics.expected import REFUSED
-from convcheck.semantics.expected_calls import (
-    Call,
-    CallReading,
-    WrongCall,
-)
+from convcheck.semantics.expected_calls import Call, CallReading, WrongCall
 from convcheck.semantics.program import Program
-from convcheck.semantics.vocabulary import Mask, Points
-from convcheck.semantics.wrong import compile_edited, readings_at
+from convcheck.semantics.vocabulary import Mask
+from convcheck.semantics.wrong import compile_edited
 
 _KEPT = 4096  # programs
 _REFUSED = CallReading("", pattern=REFUSED)
-Programs = Mapping[tuple[str, str], Program]  # the type and the line that are converted
-
-
-@dataclass(frozen=True)
-class _Edited:
-    """Steps with the edits of causes, but for those of conversions."""
-
-    #: The steps, without the programs of conversions; if only unpaired elements have all edits, the
-    #: steps of the others, too.
-    made: tuple[CompiledSteps, ...]
-    #: One of each that rounds alike.
-    readings: tuple[StepsReading, ...]
+Outputs = list[Finished]  # each of all calls, end to end
 
 
 class WrongSteps:
@@ -65,163 +45,127 @@ class WrongSteps:
     def __init__(self, spec: Spec, case: Case, calls: Sequence[Call]) -> None:
         """Take the calls of a case."""
         self.spec, self.case, self.calls = spec, case, calls
-        self.layout = layout_of(spec, case)
-        steps = spec.body_as(Steps)
-        self.outside = outside_of(steps, self.layout, case)
-        lines = (line.name for line in steps.lines)
-        self._names = (*(name for name, _ in spec.inputs), *lines, *steps.numbers)
-        self._sizes = tuple(call[0].size for call in calls)
-        ends = np.cumsum([0, *self._sizes]).tolist()
+        self.steps, layout = spec.body_as(Steps), layout_of(spec, case)
+        self._shapes = dict(layout.shapes)
+        self._outside = outside_of(self.steps, layout, case) is not None
+        ends = np.cumsum([0, *(call[0].size for call in calls)]).tolist()
         self._parts = [slice(*ends_of) for ends_of in pairwise(ends)]
-        self._converts = any(line.be is None for line in steps.lines)
-        #: What there is before the first conversion with the last edits, by steps and reading:
-        #: most causes are wrong conversions, and edit no lines.
-        self._begun: dict[tuple[int, int], tuple[Run, Points | None]] = {}
-        self._last: _Edited | None = None
-        self._known: dict[int, Hashable] = {}
 
     def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
-        """Yield what the calls become, one for each reading that is left. Steps that refuse nothing
-        give an output for each call.
+        """Yield what the calls become, one for each reading that is left. Causes that edit nothing
+        but conversions have to change something.
         """
-        words = {cause.call.refuses for cause in causes if isinstance(cause.call, StepsEdit)}
-        if UNEQUAL in words:
-            if len({t.name for t in self.case.inputs[:2]}) > 1:
-                yield WrongCall(UNEQUAL, lambda _: _REFUSED)
+        edits = [cause.call for cause in causes if isinstance(cause.call, StepsEdit)]
+        if any(edit.equal for edit in edits):
+            if any(self._is_refused(edit) for edit in edits):
+                yield WrongCall(REFUSED, lambda _: _REFUSED)
             return
-        if not self._converts and any(cause.rules for cause in causes):
-            return  # rules that nothing is converted by
-        edited = None if self.outside else self._edited(causes)
-        for number in range(len(edited.readings) if edited else 0):
-            assert edited  # noqa: S101
-            with suppress(SpecError):
-                found = self._finished(edited, causes, number)
-                if edited is not self._unedited or _key(found) != self._right(number):
-                    yield WrongCall(_key(found), partial(self._answer, edited.made[0], found))
+        made = self._made(edits, causes)
+        if made is None:
+            return
+        found = self._run(made, causes)
+        if any(edit.unpaired for edit in edits):
+            rest = self._made([edit for edit in edits if not edit.unpaired], causes)
+            assert rest  # noqa: S101
+            found = [*map(self._merged, found, self._run(rest, causes))]
+        same = () if any(cause.call or cause.under for cause in causes) else self._right
+        for outputs in found:
+            if (key := _key(outputs)) not in same:
+                yield WrongCall(key, partial(self._answer, made, outputs))
 
-    def _right(self, number: int) -> Hashable:
-        """Return what is equal for all that gives the same as the rules, under a reading."""
-        assert self._unedited  # noqa: S101
-        if number not in self._known:
-            self._known[number] = _key(self._finished(self._unedited, (), number))
-        return self._known[number]
+    def _is_refused(self, edit: StepsEdit) -> bool:
+        """Return whether inputs have to be of one type, and are not."""
+        types = dict(zip(self._shapes, self.case.inputs, strict=True))
+        some = {types[name] for name in edit.equal if name in types}
+        return len(some) > 1
 
-    def _finished(self, edited: _Edited, causes: Sequence[Cause], number: int) -> list[Finished]:
-        """Return codes and patterns of each output, of all calls."""
-        programs = _programs(self.spec, edited.made[0], edited.readings[number], causes)
-        if edited is not self._last:
-            self._last, self._begun = edited, {}
-        found, *others = (self._made(made, programs, edited.readings[number], (i, number))
-                          for i, made in enumerate(edited.made))  # fmt: skip
-        if others:  # which has one output
-            pairs = zip(found[0], others[0][0], strict=True)
-            codes, patterns = (np.where(self._unpaired, *pair) for pair in pairs)
-            return [(cast(Codes, codes), patterns)]
-        return found
-
-    def _made(
-        self, made: CompiledSteps, programs: Programs, reading: StepsReading, key: tuple[int, int]
-    ) -> list[Finished]:
-        """Return what steps give; `key` is the number of the steps and that of the reading."""
-        lines = list(made.lines)
-        first = next((i for i, line in enumerate(lines) if line.be is None), len(lines))
-        if key not in self._begun:
-            self._begun[key] = self._before(made, lines, first, reading)
-        run, points = self._begun[key]
-        run = run.copy()
-        for line in lines[first:]:
-            if line.be is not None:
-                made.compute(line, reading, run)
-                continue
-            points = points or _points(made, line, reading, run)
-            program = programs[made.taken_as(line, reading).name, line.name]
-            run.convert(line, target_of(line, made.case).format, readings_at(program, points)[0])
-            points = None
-        return made.all_finished(run)
-
-    def _before(
-        self, made: CompiledSteps, lines: Sequence[StepsLine], first: int, reading: StepsReading
-    ) -> tuple[Run, Points | None]:
-        """Return what there is before the first conversion, and what that gets."""
-        run = made.begun(reading, made.decoded(self.calls))
-        run.sizes = self._sizes or run.sizes
-        for line in lines[:first]:
-            made.compute(line, reading, run)
-        return run, _points(made, lines[first], reading, run) if first < len(lines) else None
-
-    @cached_property
-    def _unpaired(self) -> Mask:
-        """Which elements are unpaired, of all calls."""
-        assert self._unedited  # noqa: S101
-        found = [unpaired(self._unedited.made[0], call) for call in self.calls]
-        return np.concatenate(found)
-
-    def _edited(self, causes: Sequence[Cause]) -> _Edited | None:
-        """Return the steps with the edits of causes, None where one has no meaning for the case."""
-        if not any(cause.call or cause.under for cause in causes):
-            return self._unedited
+    def _made(self, edits: Sequence[StepsEdit], causes: Sequence[Cause]) -> CompiledSteps | None:
+        """Return the steps with edits, without programs; None where one has no meaning here."""
         attributes = dict(self.case.attributes)
-        if any(name not in attributes for cause in causes for name, _ in cause.under):
-            return None
-        ends = self.case.inputs[0], self.case.outputs[0]
-        if not all(cause.is_for(*ends) for cause in causes if cause.call):
+        if not (self._has(causes, attributes) and all(map(self._fits, edits))):
             return None
         for cause in causes:
             attributes |= dict(cause.under)
-        edits = tuple(cause.call for cause in causes if isinstance(cause.call, StepsEdit))
-        return self._with(edits, tuple(attributes.items()))
-
-    @cached_property
-    def _unedited(self) -> _Edited | None:
-        return self._with((), self.case.attributes)
-
-    def _with(self, edits: tuple[StepsEdit, ...], attributes: Attributes) -> _Edited | None:
-        """Return the steps with edits, under attributes."""
-        steps, mode, through = self.spec.body_as(Steps), NEAREST, None
-        rest, readings, data = steps, list(steps.readings), self.case.inputs[0]
-        meets, meeting, first = "", "", dict[str, tuple[Hop, ...]]()
+        inputs = list(self._shapes)
+        read = inputs[:1] if any(edit.meets for edit in edits) else inputs
+        undefined = tuple(one for one in self.steps.undefined if one.input in read)
+        steps = replace(self.steps, undefined=undefined)
         for edit in edits:
-            if not self._fits(edit):
-                return None
-            meets, meeting = (edit.meets, edit.meeting) if edit.meets else (meets, meeting)
-            first |= {name: hops for name, hops in edit.inputs if name in dict(self.layout.shapes)}
-            steps = _with_lines(steps, edit)
-            rest = rest if edit.only else _with_lines(rest, edit)
-            mode = edit.rounds or mode
-            through = cast(Float, edit.cast.format) if edit.cast else through
-            readings = [_reading(reading, edit, data) for reading in readings]
-            steps = replace(steps, free_rest=False)  # a text may leave open what a runtime gives
-        if not _is_computable(steps, self.layout):
-            return None
-        case = replace(self.case, attributes=attributes)
-        names = tuple(name for name, _ in self.layout.shapes)
+            steps = _edited(steps, edit)
+        mode = next((edit.rounds for edit in reversed(edits) if edit.rounds), NEAREST)
+        meets = next(((e.meets, e.meeting) for e in reversed(edits) if e.meets), ("", ""))
+        first = {name: hops for edit in edits for name, hops in edit.inputs if name in inputs}
+        case = replace(self.case, attributes=tuple(attributes.items()))
         made = CompiledSteps(
-            case, steps, names, False, (), {},
-            mode=mode, through=through, first=first, meets=meets, meeting=meeting,
+            case, steps, tuple(inputs), False, (), {},
+            mode=mode, first=first, meets=meets[0], meeting=meets[1],
         )  # fmt: skip
-        paired = (replace(made, steps=rest),) if any(edit.only for edit in edits) else ()
-        apart = tuple(made.distinct(readings).values())
-        return _Edited((made, *paired), apart)
+        return made if _is_computable(made) else None
+
+    def _has(self, causes: Sequence[Cause], attributes: Mapping[str, object]) -> bool:
+        """Return whether causes are for the case."""
+        ends = self.case.inputs[0], self.case.outputs[0]
+        converts = any(line.be is None for line in self.steps.lines)
+        return (
+            not self._outside
+            and (converts or not any(cause.rules for cause in causes))
+            and all(cause.is_for(*ends) for cause in causes if cause.call)
+            and all(name in attributes for cause in causes for name, _ in cause.under)
+        )
 
     def _fits(self, edit: StepsEdit) -> bool:
         """Return whether an edit has a meaning for the case: it has these lines and inputs, or the
         inputs are not all that is edited, and tensors of several elements that may meet the first.
         """
-        shapes = dict(self.layout.shapes)
-        several = any(dims for dims in [*shapes.values()][1:])
-        known = {edit.meeting} <= {"", *shapes}
-        known &= bool(edit.lines) or dict(edit.inputs).keys() <= shapes.keys()
-        return edit.names in ((), self._names) and known and (several or not edit.meets)
+        inputs = {name for name, _ in edit.inputs}
+        several = any(dims for dims in [*self._shapes.values()][1:])
+        return (
+            {name for name, _ in edit.lines} <= {line.name for line in self.steps.lines}
+            and inputs <= {name for name, _ in self.spec.inputs}
+            and (bool(edit.lines) or inputs <= self._shapes.keys())
+            and (not edit.meets or (several and edit.meeting in ("", *self._shapes)))
+        )
 
-    def _answer(self, made: CompiledSteps, found: Sequence[Finished], i: int) -> CallReading | None:
+    def _run(self, made: CompiledSteps, causes: Sequence[Cause]) -> list[Outputs]:
+        """Return what steps give under each reading whose conversions the causes leave possible."""
+        programs: dict[tuple[str, str], Program] = {}
+        readings: list[StepsReading] = []
+        for reading in made.distinct(made.steps.readings).values():
+            with suppress(SpecError):
+                programs |= _programs(self.spec, made, reading, causes)
+                readings.append(reading)
+        steps = replace(made.steps, readings=tuple(readings))
+        return replace(made, steps=steps, programs=programs).due(self.calls)[0]
+
+    @cached_property
+    def _plain(self) -> CompiledSteps:
+        return cast(CompiledSteps, self._made((), ()))
+
+    @cached_property
+    def _right(self) -> set[object]:
+        """What the steps give without edits, under each reading."""
+        return {_key(outputs) for outputs in self._run(self._plain, ())}
+
+    @cached_property
+    def _unpaired(self) -> Mask:
+        """Which elements are unpaired, of all calls."""
+        return np.concatenate([unpaired(self._plain, call) for call in self.calls])
+
+    def _merged(self, outputs: Outputs, others: Outputs) -> Outputs:
+        """Return the one output with the elements that are not unpaired of other steps."""
+        pairs = zip(outputs[0], others[0], strict=True)
+        codes, patterns = (np.where(self._unpaired, *pair) for pair in pairs)
+        return [(cast(Codes, codes), patterns)]
+
+    def _answer(self, made: CompiledSteps, found: Outputs, i: int) -> CallReading | None:
         """Return what a call gives; None of no elements, of which none is the largest."""
-        shape = self.calls[i][0].shape
-        if made.reduces and not self._sizes[i]:
+        data = self.calls[i][0]
+        if made.reduces and not data.size:
             return None
-        return CallReading("", made.outputs(found, shape, self._parts[i]))
+        return CallReading("", made.outputs(found, data.shape, self._parts[i]))
 
 
-def _key(found: Sequence[Finished]) -> Hashable:
+def _key(found: Outputs) -> object:
     return tuple((codes.tobytes(), patterns.tobytes()) for codes, patterns in found)
 
 
@@ -239,73 +183,61 @@ def unpaired(made: CompiledSteps, call: Call) -> Mask:
     return np.asarray(np.repeat(apart, together)[: data.size])
 
 
-def _with_lines(steps: Steps, edit: StepsEdit) -> Steps:
-    """Return steps with the lines of an edit."""
+def _edited(steps: Steps, edit: StepsEdit) -> Steps:
+    """Return steps with an edit. A text may leave open what is not finite: a runtime gives it."""
     edits = dict(edit.lines)
-    lines = (_line(x, edits[x.name]) if x.name in edits else x for x in steps.lines)
-    return replace(steps, lines=tuple(lines)) if edits else steps
-
-
-def _line(line: StepsLine, found: LineEdit) -> StepsLine:
-    """Return a line with the expressions that an edit gives it."""
     return replace(
-        line,
-        through=found.through or line.through,
-        conversions=found.conversions or line.conversions,
-        be=found.be if found.be and line.be else line.be,
-        branches=found.branches if found.be and line.be else line.branches,
-        otherwise=found.otherwise if found.otherwise and line.otherwise else line.otherwise,
+        steps,
+        lines=tuple(_line(x, edits[x.name]) if x.name in edits else x for x in steps.lines),
+        readings=tuple(_reading(reading, edit) for reading in steps.readings),
+        free_rest=False,
     )
 
 
-def _is_computable(steps: Steps, layout: Layout) -> bool:
+def _line(line: StepsLine, edit: LineEdit) -> StepsLine:
+    """Return a line with the expressions that an edit gives it."""
+    whole = edit.be is not None and line.be is not None
+    return replace(
+        line,
+        through=edit.through or line.through,
+        conversions=edit.conversions or line.conversions,
+        be=edit.be if whole else line.be,
+        branches=edit.branches if whole else line.branches,
+        otherwise=edit.otherwise if edit.otherwise and line.otherwise else line.otherwise,
+    )
+
+
+def _reading(reading: StepsReading, edit: StepsEdit) -> StepsReading:
+    """Return a reading that rounds where an edit says."""
+    narrow = reading.narrow if edit.narrow is None else frozenset(edit.narrow)
+    reading = replace(reading, narrow=narrow)
+    return replace(reading, exact=False, fixed=edit.within, by="") if edit.within else reading
+
+
+def _is_computable(made: CompiledSteps) -> bool:
     """Return whether each expression is over inputs that there are, and lines before it."""
-    known = {*steps.numbers, *(name for name, _ in layout.shapes)}
-    for line in steps.lines:
-        expression = line.be if not line.needs or line.needs in known else line.otherwise
-        if expression and not names_in(expression) <= known:
+    known = {*made.steps.numbers, *made.names}
+    for line in made.lines:
+        if not all(names_in(expression) <= known for expression in line.expressions):
             return False
         known.add(line.name)
     return True
 
 
-def _reading(reading: StepsReading, edit: StepsEdit, data: DType) -> StepsReading:
-    """Return a reading that rounds where an edit says."""
-    once, narrow = (
-        own if lines is None else frozenset(lines)
-        for lines, own in ((edit.once, reading.once), (edit.narrow, reading.narrow))
-    )
-    if (once, narrow) != (reading.once, reading.narrow):
-        reading = replace(reading, once=once, narrow=narrow)
-    return replace(reading, exact=False, fixed=edit.within, by="") if edit.within else reading
-
-
 def _programs(
     spec: Spec, made: CompiledSteps, reading: StepsReading, causes: Sequence[Cause]
-) -> Programs:
+) -> dict[tuple[str, str], Program]:
     """Return the program of each conversion with the edits of the causes that apply to it. Raises
     SpecError where the destination cannot hold what they give.
     """
     programs = {}
-    given = asked_by_rules(spec, made.case)
     for line in (line for line in made.lines if line.be is None):
-        source, target = _ends(made, line, reading)
+        source, target = made.taken_as(line, reading), target_of(line, made.case)
         applied = tuple(cause for cause in causes if cause.converts(source, target))
+        given = asked_by_rules(spec, made.case)
         program = _program(spec, line.rule, applied, source, target, given)
         programs[source.name, line.name] = program
     return programs
-
-
-def _ends(made: CompiledSteps, line: StepsLine, reading: StepsReading) -> tuple[DType, DType]:
-    """Return the types between which a line converts."""
-    return made.taken_as(line, reading), target_of(line, made.case)
-
-
-def _points(made: CompiledSteps, line: StepsLine, reading: StepsReading, run: Run) -> Points:
-    """Return what a conversion gets."""
-    source, target = (each.format for each in _ends(made, line, reading))
-    codes = made.reached(line, reading, run)
-    return Points(source, target, codes, decode(cast(Numeric, source), codes), _kept={})
 
 
 @lru_cache(_KEPT)
