@@ -177,9 +177,9 @@ class Gate:
 
 
 def _select(config: pytest.Config, address: str) -> tuple[list[Case], Corpus, Gate]:
+    from convcheck.cli.asking import selected
     from convcheck.cli.options import catalog
     from convcheck.cli.reports import every_id
-    from convcheck.cli.turns import selected
     from convcheck.gate.known import read_known
     from convcheck.plan.selection import Selection
     from convcheck.rules.load import data_dir

@@ -275,7 +275,7 @@ def test_specs_are_listed_without_arrays() -> None:
 def test_a_run_has_its_fork_server_started_before_anything_heavy_is_imported() -> None:
     """The server imports what a worker needs while this process reads the specs."""
     planted = (
-        "import convcheck.cli.run as run; run.start_server = sys.exit; "
+        "import convcheck.cli.early as early; early.start_server = sys.exit; "
         "group.main(['run', '--backend', 'ort', 'onnx.Cast-21'], standalone_mode=False)"
     )
     assert _heavy_after(planted) == "[]"

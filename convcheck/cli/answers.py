@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from convcheck.cli.run_options import RunOptions
+from convcheck.cli.early import ANSWERS
+from convcheck.cli.options import RunOptions
 from convcheck.errors import Place, UsageError
 from convcheck.files import MOST_OF_LIST, read_file, read_within
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
@@ -20,14 +21,12 @@ from convcheck.vectors.export.text import read_answers
 from convcheck.vectors.model import VectorSet
 from convcheck.wording import plural
 
-SCHEME = "answers:"
-
 
 def answered_run(
     address: str, cases: Sequence[Case], corpus: Corpus, options: RunOptions
 ) -> RunResult:
     """Judge the answers in a file. Raises UsageError if they are not those to one case."""
-    path = address.removeprefix(SCHEME)
+    path = address.removeprefix(ANSWERS)
     if not path:
         raise UsageError("which file of answers?", hint="answers:FILE, or answers:- for stdin")
     if len(cases) != 1:

@@ -8,8 +8,9 @@ from convcheck.backends.protocol import takes
 from convcheck.chains.asked import chain_case
 from convcheck.chains.pairs import takes_pairs
 from convcheck.chains.type_chain import CompiledCasts, takes_chains
+from convcheck.cli.asking import corpus_of_run
+from convcheck.cli.options import RunOptions
 from convcheck.cli.progress import progress
-from convcheck.cli.run_options import RunOptions, corpus_of_run
 from convcheck.errors import UsageError
 from convcheck.plan.chains import (
     AskedChain,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from convcheck.cli.arguments import TakesValues, unmarked
-from convcheck.cli.declare import declare
+from convcheck.cli.declare import TakesValues, declare, unmarked
 from convcheck.cli.options import (
     EDGE_OR_BOUNDARY,
     JOBS,
@@ -23,12 +22,12 @@ from convcheck.cli.options import (
     complete_specs,
     complete_types,
     report_files,
+    report_options,
+    run_options,
     selection_options,
     shard_option,
     spec_arguments,
 )
-from convcheck.cli.reports import report_options
-from convcheck.cli.run_options import run_options
 
 _SUITES = ("c", "cuda", "hip", "rust")
 _EXPORTED = ("text", "json", "safetensors", "onnx", *_SUITES)
@@ -97,6 +96,7 @@ convcheck run --open --backend ort --backend onnx-reference onnx.Cast-21
         click.option("--dry-run", is_flag=True, help="Print what would be asked, and stop."),
         click.option("--update", is_flag=True, help="Bring the list of --known up to date."),
         report_options,
+        calls=("early.start_worker", "run.main"),
     ),
     declare(
         "explain",

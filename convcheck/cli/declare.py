@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import re
+from itertools import takewhile
 from typing import Any
 
 import click
 
-from convcheck.cli.options import GLOBAL_OPTIONS
+from convcheck.cli.options import GLOBAL_OPTIONS, Call, Option
 from convcheck.errors import UsageError
 
-Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+_NEGATIVE = re.compile(r"-(\.?[0-9].*|(inf|nan)(,.*)?)", re.IGNORECASE)
+_MARK = "\0"  # no argument of a program has one
+_GOT = "--got"
 
 
 def declare(
@@ -20,15 +23,20 @@ def declare(
     examples: str,
     *options: Option,
     kind: type[click.Command] = click.Command,
+    calls: tuple[str, ...] = (),
 ) -> click.Command:
-    """Return a command. Its module is imported when it is called, and its `main` is then given the
-    options by name.
+    """Return a command. When it is called, `main` of the module of its name is imported and given
+    the options by name, or in its place one function after the other, each MODULE.FUNCTION.
     """
 
     def run(**given: Any) -> Any:
-        return importlib.import_module(f"convcheck.cli.{name}").main(**given)
+        code = None
+        for one in calls or (f"{name}.main",):
+            module, _, function = one.partition(".")
+            code = getattr(importlib.import_module(f"convcheck.cli.{module}"), function)(**given)
+        return code
 
-    call: Callable[..., Any] = run
+    call: Call = run
     for option in reversed((*options, *GLOBAL_OPTIONS)):
         call = option(call)
     lines = "\n".join(f"  {line}" for line in examples.strip("\n").splitlines())
@@ -47,3 +55,32 @@ def _not_empty(context: click.Context, option: click.Parameter, given: Any) -> A
     if "" in (given if isinstance(given, tuple) else (given,)):
         raise UsageError(f"{option.opts[0]} is empty", hint="leave it out, or say what it is")
     return given
+
+
+class TakesValues(click.Command):
+    """A command that takes negative numbers as arguments, with or without `--` before them, and
+    whose option `--got` takes all that follows, up to the next option.
+    """
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Repeat the option for each of its values, and mark negative numbers."""
+        if _GOT in args:
+            at = args.index(_GOT)
+            given = list(takewhile(_is_value, args[at + 1 :]))
+            rest = args[at + 1 + len(given) :]
+            each = [word for answer in given for word in (_GOT, answer)]
+            args = [*args[:at], *rest, *(each or [_GOT])]
+        at = args.index("--") if "--" in args else len(args)
+        head = (_MARK + a if _NEGATIVE.fullmatch(a) else a for a in args[:at])
+        return super().parse_args(context, [*head, *args[at:]])
+
+
+def _is_value(word: str) -> bool:
+    return not word.startswith("-") or _NEGATIVE.fullmatch(word) is not None
+
+
+def unmarked(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return arguments as they were given."""
+    return tuple(value.removeprefix(_MARK) for value in values)

@@ -10,10 +10,8 @@ from pathlib import Path
 from convcheck import __version__, signals
 from convcheck.backends.process.environment import SERVER
 from convcheck.causes.catalogue import causes_of
-from convcheck.cli.ask_run import ask_run
-from convcheck.cli.options import catalog
-from convcheck.cli.run_options import RunOptions, corpus_of_run
-from convcheck.cli.turns import selected
+from convcheck.cli.asking import Asking, corpus_of_run, selected
+from convcheck.cli.options import RunOptions, catalog
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.files import write_whole
 from convcheck.history.bisect import bisect
@@ -27,9 +25,7 @@ from convcheck.report.json.decode import read
 from convcheck.report.json.encode import text
 from convcheck.rules.cause_files import cause_files
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case
 from convcheck.streams import say
-from convcheck.vectors.corpus import Corpus
 from convcheck.wording import meant, plural
 
 NOTHING, INTERRUPTED = 3, 130
@@ -51,7 +47,9 @@ def main(
     wanted, loaded = parse_wanted(releases), catalog()
     if cause is not None:
         _check_cause(cause, loaded)
-    work = _work(wanted, loaded, selection, environments_folder(folder), (jobs, timeout))
+    options, cases = RunOptions(jobs, timeout), selected(loaded, selection, [wanted.runtime])
+    asking = Asking(cases, corpus_of_run(loaded, options, cases), options)
+    work = HistoryWork(wanted, loaded, asking, environments_folder(folder))
     found = find_releases(wanted)
     try:
         return _bisect(work, found, cause) if cause else _tell(work, found)
@@ -75,33 +73,18 @@ class HistoryWork:
     wanted: Wanted
     #: The specs and types.
     loaded: Catalog
-    #: What is asked.
-    cases: Sequence[Case]
-    #: The vectors that are asked.
-    corpus: Corpus
-    #: How it is asked.
-    options: RunOptions
+    asking: Asking
     #: The folder of the environments.
     folder: Path
 
     @property
     def reports(self) -> Path:
         """The folder of the reports of just these questions, asked and judged in just this way."""
-        asked = [*map(str, self.corpus.digests(self.cases)), *(case.id for case in self.cases)]
+        cases, corpus = self.asking.cases, self.asking.corpus
+        asked = [*map(str, corpus.digests(cases)), *(case.id for case in cases)]
         causes = [file.text for file in cause_files(self.loaded)]
         text = "\n".join((__version__, SERVER.read_text("utf-8"), *asked, *causes))
         return self.folder / "reports" / hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def _work(
-    wanted: Wanted, loaded: Catalog, selection: Selection, folder: Path,
-    how: tuple[int | None, float],
-) -> HistoryWork:  # fmt: skip
-    options = RunOptions(*how)
-    cases = selected(loaded, selection, [wanted.runtime])
-    return HistoryWork(
-        wanted, loaded, cases, corpus_of_run(loaded, options, cases), options, folder
-    )
 
 
 def _ask(work: HistoryWork, release: Release) -> AskedRelease:
@@ -113,7 +96,7 @@ def _ask(work: HistoryWork, release: Release) -> AskedRelease:
     try:
         python = made_environment(work.wanted, release, work.folder)
         address = f"env:{python}:{work.wanted.runtime}"
-        run = ask_run(address, work.cases, work.corpus, work.options)
+        run = work.asking.ask(address)
     except (NotInstalledError, UnavailableError) as error:
         return AskedRelease(release, None, str(error).replace("\n", "; "))
     if run.interrupted:
@@ -125,7 +108,7 @@ def _ask(work: HistoryWork, release: Release) -> AskedRelease:
 def _tell(work: HistoryWork, releases: Sequence[Release]) -> int:
     asked = [_ask(work, release) for release in releases]
     found = history_of(asked)
-    count, cases = plural(len(asked), "release"), plural(len(work.cases), "case")
+    count, cases = plural(len(asked), "release"), plural(len(work.asking.cases), "case")
     say(f"{work.wanted}: {count}, {cases}, edge inputs")
     if not any(release.date for release in releases):
         say("the package index has no dates")

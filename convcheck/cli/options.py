@@ -6,23 +6,31 @@ import functools
 import os
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from convcheck.cli.outputs import check_outputs
 from convcheck.cli.progress import progress_option
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_SPEC, read_text
 from convcheck.plan.selection import Selection
+from convcheck.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Level
+    from convcheck.vectors.model import Tier
 
-F = TypeVar("F", bound=Callable[..., Any])
+Call = Callable[..., Any]
+Option = Callable[[Call], Call]
 _SPECS = "convcheck.specs"
+_MOST_SAMPLES = 10**12
 
 
 def catalog(*, decided: bool = True) -> Catalog:
@@ -157,7 +165,7 @@ spec_arguments = click.argument(
 )
 
 
-def backend_option(text: str) -> Callable[[F], F]:
+def backend_option(text: str) -> Option:
     """Return the option of a command that takes one backend."""
     return click.option("--backend", metavar="NAME", shell_complete=complete_backends, help=text)
 
@@ -204,7 +212,7 @@ SEED = click.option(
 )
 
 
-def _tier(*names: str) -> Callable[[F], F]:
+def _tier(*names: str) -> Option:
     return click.option(
         "--tier",
         type=click.Choice(names),
@@ -218,45 +226,25 @@ def _tier(*names: str) -> Callable[[F], F]:
 TIER = _tier("edge", "boundary", "exhaustive")
 EDGE_OR_BOUNDARY = _tier("edge", "boundary")
 
-
-_SELECTION = (
-    spec_arguments,
-    click.option("--from", "sources", multiple=True, metavar="T", shell_complete=complete_types,
-                 help="Only from this type or family of types."),
-    click.option("--to", "targets", multiple=True, metavar="T", shell_complete=complete_types,
-                 help="Only to this type or family of types."),
-    click.option("--where", multiple=True, metavar="NAME=VALUE",
-                 help="Only with this attribute value."),
-    click.option("--case", "-k", "globs", multiple=True, metavar="GLOB",
-                 help="Only cases whose id matches the glob."),
-)  # fmt: skip
+# Options that a command gets as one object ---------------------------------------------------
 
 
-def selection_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Add the arguments and options that select cases; the command gets them as `selection`."""
+def packed(name: str, make: Call, *options: Option) -> Option:
+    """Return what adds options to a command, which gets what is made of them under a name."""
 
-    @functools.wraps(function)
-    def packed(**given: Any) -> int | None:
-        names = ("patterns", "sources", "targets", "where", "globs")
-        return function(selection=_selection(*(given.pop(name) for name in names)), **given)
+    def add(function: Call) -> Call:
+        @functools.wraps(function)
+        def call(**given: Any) -> Any:
+            return function(**{name: make(**{own: given.pop(own) for own in names})}, **given)
 
-    for option in reversed(_SELECTION):
-        packed = option(packed)
-    return packed
+        before = len(getattr(function, "__click_params__", ()))
+        for option in reversed(options):
+            call = option(call)
+        added: list[click.Parameter] = call.__click_params__[before:]  # type: ignore[attr-defined]
+        names = [str(parameter.name) for parameter in reversed(added)]
+        return call
 
-
-def report_files(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Add the files of runs: the first word, and each further one that ends in .json; the others
-    are patterns.
-    """
-
-    @functools.wraps(function)
-    def packed(path: str, patterns: tuple[str, ...], **given: Any) -> int | None:
-        files = (path, *(word for word in patterns if word.endswith(".json")))
-        left = tuple(word for word in patterns if word not in files)
-        return function(files=tuple(dict.fromkeys(files)), patterns=left, **given)
-
-    return click.argument("path", metavar="FILE...")(packed)
+    return add
 
 
 def _selection(
@@ -273,6 +261,111 @@ def _selection(
         globs = (*globs, *(one if "/" in one else f"{one}/*" for one in patterns))
         patterns = tuple(dict.fromkeys(one.partition("/")[0] for one in patterns))
     return Selection(patterns, sources, targets, where, globs)
+
+
+selection_options = packed(
+    "selection",
+    _selection,
+    spec_arguments,
+    click.option("--from", "sources", multiple=True, metavar="T", shell_complete=complete_types,
+                 help="Only from this type or family of types."),
+    click.option("--to", "targets", multiple=True, metavar="T", shell_complete=complete_types,
+                 help="Only to this type or family of types."),
+    click.option("--where", multiple=True, metavar="NAME=VALUE",
+                 help="Only with this attribute value."),
+    click.option("--case", "-k", "globs", multiple=True, metavar="GLOB",
+                 help="Only cases whose id matches the glob."),
+)  # fmt: skip
+
+
+def report_files(function: Call) -> Call:
+    """Add the files of runs: the first word, and each further one that ends in .json; the others
+    are patterns.
+    """
+
+    @functools.wraps(function)
+    def call(path: str, patterns: tuple[str, ...], **given: Any) -> Any:
+        files = (path, *(word for word in patterns if word.endswith(".json")))
+        left = tuple(word for word in patterns if word not in files)
+        return function(files=tuple(dict.fromkeys(files)), patterns=left, **given)
+
+    return click.argument("path", metavar="FILE...")(call)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a backend is asked. `timeout` is in seconds; `jobs` is None for one worker a core."""
+
+    jobs: int | None
+    timeout: float
+    tier: Tier = "edge"
+    level: Level = "disputed"
+    #: Of the random part of the inputs.
+    seed: int = 0
+    #: A file with the user's own inputs, None for the tier's.
+    inputs: str | None = None
+    #: How many samples are asked of sources too wide to be asked whole.
+    samples: int = 0
+    #: The address of a cluster, None for processes on this machine.
+    executor: str | None = None
+    #: Whether answers are held against those in other calls and with other options.
+    consistency: bool = False
+    #: Whether no causes are tried on what fails.
+    no_causes: bool = False
+
+
+def _samples(context: click.Context, parameter: click.Parameter, text: str) -> int:
+    """Read a count: 268435456, 2^28 or 1e9. Raises UsageError."""
+    match = re.fullmatch(r"([0-9]{1,15})(?:([e^])([0-9]{1,2}))?", text)
+    number, sign, power = match.group(1, 2, 3) if match else ("0", "", "")
+    base, exponent = int(number), int(power or 0)
+    found = int(base**exponent if sign == "^" else base * 10**exponent)
+    if match is None or found > _MOST_SAMPLES:
+        said = f"--samples {text}: not a count from 0 to {_MOST_SAMPLES:,}"
+        raise UsageError(said, hint="--samples 2^20")
+    return found
+
+
+run_options = packed(
+    "options",
+    RunOptions,
+    TIER,
+    click.option(
+        "--level",
+        default="disputed",
+        show_default=True,
+        type=click.Choice(["normative", "implied", "disputed"]),
+        help="Fail on rules of this level and stronger.",
+    ),
+    JOBS,
+    TIMEOUT,
+    SEED,
+    click.option(
+        "--inputs",
+        metavar="FILE",
+        help="Test the inputs in FILE: one hex bit pattern per line.",
+    ),
+    click.option(
+        "--samples",
+        callback=_samples,
+        default="0",
+        metavar="N",
+        help="With --tier boundary, also test N random inputs of each 64-bit source type, spread "
+        "over binades and near ties.",
+    ),
+    click.option(
+        "--executor",
+        metavar="URL",
+        help="Ask from the workers of a Dask cluster: dask://HOST:PORT.",
+    ),
+    click.option(
+        "--consistency",
+        is_flag=True,
+        help="Ask again at other positions, in other lengths, in another order and under the "
+        "backend's other options: the bits must not change.",
+    ),
+    click.option("--no-causes", is_flag=True, help="Do not try known bug patterns on failures."),
+)
 
 
 def _part(
@@ -294,4 +387,60 @@ shard_option = click.option(
     metavar="K/N",
     callback=_part,
     help="Run one of N shards; `convcheck report` puts their JSON together.",
+)
+
+
+@dataclass(frozen=True)
+class Reports:
+    """Which reports of a run are printed and written."""
+
+    #: Files by the name of their format; '-' is stdout.
+    files: Mapping[str, str]
+    #: Whether annotations for GitHub are printed.
+    github: bool
+    #: The file of the list of known failures, None for none.
+    known: str | None
+    #: Whether each case has a line.
+    verbose: bool
+    #: Whether only what fails and the last line are printed.
+    quiet: bool
+
+    @property
+    def outputs(self) -> Mapping[str, str]:
+        """The files by their option."""
+        return {f"--{name}": path for name, path in self.files.items()}
+
+
+def _reports(github: bool, known: str | None, verbose: bool, quiet: bool, **files: Any) -> Reports:
+    """Return what the options say. Raises UsageError for what cannot be written after the run."""
+    named = {name: path for name, path in files.items() if path is not None}
+    reports = Reports(named, github, known, verbose, quiet)
+    check_outputs(reports.outputs, {"--known": known})
+    source_date()
+    if verbose and quiet:
+        raise UsageError("--verbose and --quiet", hint="choose one")
+    return reports
+
+
+def source_date() -> datetime | None:
+    """Return the moment in SOURCE_DATE_EPOCH, which builds set whose bytes are to be equal; None
+    where it is not set. Raises UsageError for anything but seconds.
+    """
+    said = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if not said:
+        return None
+    if not re.fullmatch(r"[0-9]{1,11}", said):
+        hint = "seconds since 1970, or leave it unset"
+        raise UsageError(f"SOURCE_DATE_EPOCH is {said!r} in the environment", hint=hint)
+    return datetime.fromtimestamp(int(said), UTC)
+
+
+report_options = packed(
+    "reports",
+    _reports,
+    click.option("--known", metavar="FILE", help="Known failures and waivers, TOML."),
+    *(click.option(f"--{f.name}", metavar="FILE", help=f.help) for f in FORMATS.values()),
+    click.option("--github", is_flag=True, help="Print annotations for GitHub Actions."),
+    click.option("--verbose", "-v", is_flag=True, help="Show every matrix, case and message."),
+    click.option("--quiet", "-q", is_flag=True, help="Show only the verdict and what is wrong."),
 )

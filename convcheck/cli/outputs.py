@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from convcheck.errors import UsageError
+from convcheck.files import write_all
+from convcheck.streams import put_out
 
 if TYPE_CHECKING:
     from convcheck.report.blocks import Block
@@ -63,12 +65,26 @@ def _is_one(one: str, other: str) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
-def show(page: Iterable[Block], *texts: tuple[str | None, Callable[[], str]]) -> None:
+def show(
+    page: Iterable[Block] | Callable[[bool], Iterable[Block]],
+    *texts: tuple[str | None, Callable[[], str]],
+    commands: Callable[[], str] = str,
+) -> None:
     """Write texts to the files that are named, and print a page, on stderr where stdout has one of
-    the texts.
+    the texts. A page may want to be told whether nothing is to be cut, since nobody looks on.
+
+    After it come `commands` that a CI system is meant to obey.
     """
-    from convcheck.files import write_all
-    from convcheck.report.draw.console import put
+    from rich.console import Console
+
+    from convcheck.report.draw.console import is_terminal, put
 
     written = [(path, text) for path, text in texts if path]
-    write_all(written, lambda: put(page, err=any(path == "-" for path, _ in written)))
+    console = Console(stderr=any(path == "-" for path, _ in written))
+
+    def shown() -> None:
+        put(page(not is_terminal(console)) if callable(page) else page, console)
+        if said := commands():
+            put_out(said, console.file)
+
+    write_all(written, shown)

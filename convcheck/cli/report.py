@@ -6,11 +6,16 @@ import gc
 from collections.abc import Sequence
 from dataclasses import astuple
 
-from convcheck.cli.options import catalog
+from convcheck.cli.options import Reports, catalog
 from convcheck.cli.outputs import check_outputs
 from convcheck.cli.progress import progress
-from convcheck.cli.reports import Reports, hold_to_known, write_reports
-from convcheck.cli.several import refuse_what_is_of_one, show_side_by_side
+from convcheck.cli.reports import (
+    hold_to_known,
+    refuse_what_is_of_one,
+    show_side_by_side,
+    show_survey,
+    write_reports,
+)
 from convcheck.errors import UsageError
 from convcheck.gate.known import released
 from convcheck.judge.result import RunResult
@@ -85,15 +90,13 @@ def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[st
 
 
 def _show_survey(runs: list[tuple[str, RunResult]], reports: Reports, loaded: Catalog) -> int:
-    from convcheck.cli.survey import report_survey
-
     if reports.files.keys() - {"json"} or reports.known or reports.github:
         said = "a survey is printed, and written as JSON; it has no other formats"
         raise UsageError(said, hint="--json survey.json, or no option")
     if not all(run.survey for _, run in runs):
         raise UsageError("a survey beside a run", hint="show one or the other")
     turns = [Turn(run.backend.address, run) for _, run in runs]
-    return report_survey(turns, loaded.types, reports.files.get("json"))
+    return show_survey(turns, reports, loaded.types)
 
 
 def _named(runs: Sequence[tuple[str, RunResult]]) -> list[Turn]:

@@ -24,7 +24,7 @@ from report_runs import (
 )
 from rich.console import Console
 
-from convcheck.cli.turns import each
+from convcheck.cli.asking import each
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, Group, RunResult
 from convcheck.plan.runner import Turn

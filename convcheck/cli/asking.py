@@ -1,0 +1,293 @@
+"""Cases put to backends: units are asked, results gathered, and kept for a killed run to resume."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+import click
+
+from convcheck import signals
+from convcheck.backends.protocol import backend_names, is_class, open_backend, takes
+from convcheck.causes.catalogue import causes_of
+from convcheck.causes.gather import named_of
+from convcheck.cli.options import RunOptions
+from convcheck.cli.progress import progress
+from convcheck.errors import UnavailableError, UsageError
+from convcheck.judge.result import BackendInfo, RunResult, Shard, Timing
+from convcheck.numerics.format import Text
+from convcheck.plan.deal import deal, hand_of, plan_digest
+from convcheck.plan.runner import Done, Event, Turn, Workers, run
+from convcheck.plan.select import select
+from convcheck.plan.selection import Selection
+from convcheck.plan.units import Gathering, Unit, units
+from convcheck.pool.lane import Restarts
+from convcheck.pool.messages import Setup
+from convcheck.records import replace
+from convcheck.report.json.journal import Journal, open_journal
+from convcheck.rules.cause_files import cause_files
+from convcheck.rules.load import Catalog, data_dir
+from convcheck.rules.model import Case
+from convcheck.streams import say
+from convcheck.survey.elements import Known
+from convcheck.survey.survey import OpenRows, survey
+from convcheck.vectors.corpus import Corpus, open_corpus, read_words
+from convcheck.vectors.model import Tier
+from convcheck.vectors.span import SWEPT, is_sampled
+from convcheck.wording import plural
+
+# parameters of a command on which it depends what is asked, and how it is judged
+_SHARED = (
+    "patterns", "sources", "targets", "where", "globs", "tier", "level", "seed", "samples",
+    "consistency", "no_causes", "chains",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What is asked of a backend, and how."""
+
+    cases: Sequence[Case]
+    #: The vectors that are asked.
+    corpus: Corpus
+    options: RunOptions
+    #: It ends at so many failing cases.
+    most: int | None = None
+    #: K and N of a shard, which asks its own units.
+    part: tuple[int, int] | None = None
+    #: Whether nothing is judged, and it is said what the backend does where nothing is due.
+    survey: bool = False
+
+    @property
+    def plan(self) -> tuple[list[Unit], Shard | None]:
+        """The units that are asked, of a shard its own: every N-th of what is alike, so that the
+        long specs are shared out. Raises UsageError for a shard that has none.
+        """
+        # a survey makes no large calls, nor many
+        found = (
+            [Unit(case) for case in self.cases]
+            if self.survey
+            else units(self.cases, self.corpus.spans)
+        )
+        if self.part is None:
+            return found, None
+        index, of = self.part
+        if index > len(found):
+            parts = plural(len(found), "part")
+            hint = f"the run has {parts}: N can be that at most"
+            raise UsageError(f"shard {index}/{of} has none of {parts}", hint=hint)
+        hands = deal(found, lambda unit: "" if unit.codes else hand_of(unit.case.id), of)
+        digest = plan_digest([unit.id for unit in found])
+        return hands[index - 1], Shard(index, of, digest, _shared_options())
+
+    def of(self, backend: str) -> tuple[list[Unit], RunResult]:
+        """Return the units that are asked, and the run of a backend before anything is found."""
+        plan, shard = self.plan
+        return plan, RunResult(
+            BackendInfo(backend, "", backend), self.corpus.tier, self.options.level,
+            self.corpus.digests(self.cases), (), shard=shard,
+            own_inputs=self.corpus.words is not None, consistency=self.options.consistency,
+            without_causes=self.options.no_causes, survey=self.survey,
+        )  # fmt: skip
+
+    def journal(self, backend: str, path: str) -> Journal:
+        """Open the log of a run, or begin it, and say what it has."""
+        plan, asked = self.of(backend)
+        journal = open_journal(path, asked, self.corpus.catalog.types.types, plan)
+        click.get_current_context().call_on_close(journal.file.close)
+        if journal.done:
+            whole = "parts" if any(unit.codes for unit in plan) else "cases"
+            say(f"{path}: {len(journal.done)} of {len(plan)} {whole} are done", err=True)
+        return journal
+
+    def ask(self, backend: str, journal: Journal | None = None) -> RunResult:
+        """Ask a backend, with progress, what the journal has not.
+
+        Raises UnavailableError or UsageError where it cannot be opened, and VectorError for vectors
+        that are damaged.
+        """
+        plan, asked = self.of(backend)
+        corpus = self.corpus.only(unit.case for unit in plan)
+        setup = self._setup(backend, corpus)
+        left = [unit for unit in plan if journal is None or unit.id not in journal.done]
+        streamed, todo = any(unit.span for unit in left), len(left)
+        gathering = Gathering(plan, corpus.conversion, self.options.level)
+        began, begun = datetime.now(UTC), time.monotonic()
+        info, notes, seconds = journal.backend if journal else None, list[str](), dict[str, float]()
+        restarts, interrupted, ended_early = 0, False, False
+        events = run(setup, plan, Workers(self.options.jobs, self.options.executor), journal)
+        bar = progress(todo, backend, "part" if streamed else "case", streamed)
+        with bar as advance, closing(events):
+            try:
+                for event in self._checked(events, plan, notes):
+                    if isinstance(event, BackendInfo):
+                        info = event
+                    elif isinstance(event, Restarts):
+                        restarts = event.count
+                    else:
+                        gathering.add(event.part)
+                    if not isinstance(event, Done) or event.before:
+                        continue
+                    todo -= 1
+                    name, span = event.unit.case.id, event.unit.span
+                    seconds[name] = seconds.get(name, 0.0) + event.seconds
+                    advance(span.count if span else 0, gathering.failing)
+                    if todo and self.most is not None and gathering.failing >= self.most:
+                        ended_early = True
+                        break
+            except KeyboardInterrupt:
+                signals.handled()
+                interrupted = True
+        results, parts = gathering.results(), gathering.parts(asked.shard is not None)
+        return replace(
+            asked,
+            backend=replace(info or asked.backend, address=backend),
+            cases=results,
+            notes=(*notes, *self._notes()),
+            interrupted=interrupted,
+            restarts=restarts,
+            parts=parts,
+            ended_early=ended_early,
+            timing=Timing(began, time.monotonic() - begun, seconds),
+            causes=named_of(results, setup.causes, corpus.catalog.types, parts),
+        )
+
+    def _setup(self, backend: str, sent: Corpus) -> Setup:
+        """Return what workers begin with."""
+        options, loaded = self.options, sent.catalog
+        files = () if options.no_causes else cause_files(loaded)
+        setup = Setup(backend, sent, None, options.timeout, options.consistency, loaded, files)
+        if not self.survey:
+            return setup
+        judge = partial(survey, Known(loaded, causes_of(self.corpus.catalog)))
+        return replace(setup, corpus=OpenRows(sent), judge=judge)
+
+    def _checked(
+        self, events: Iterator[Event], plan: Sequence[Unit], notes: list[str]
+    ) -> Iterator[Event]:
+        """Yield the events of a run. When the first has come the workers are busy, and the files of
+        vectors are held against their hashes, with notes for the report. Raises VectorError.
+        """
+        first = next(events, None)
+        notes += self.corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
+        return chain([first] if first else [], events)
+
+    def _notes(self) -> Iterator[str]:
+        """Say what was asked beyond, or not in, the tier."""
+        if self.options.samples:
+            number = sum(map(is_sampled, self.cases))
+            samples = plural(self.options.samples, "sample")
+            yield f"{samples} of {plural(number, 'case')}, seed {self.options.seed}"
+        asked_again = self.cases if self.options.consistency else ()
+        if spanned := sum(bool(self.corpus.spans(case)) for case in asked_again):
+            cases_of = plural(spanned, "case")
+            yield f"consistency was checked on the vectors of {cases_of}, not on their spans"
+
+
+def _shared_options() -> tuple[tuple[str, str], ...]:
+    """Return the options of the command at hand that all shards of a run have to share, as they
+    would be written; one without a value has ''.
+    """
+    context, found = click.get_current_context(), []
+    for parameter in context.command.params:
+        given = context.params.get(parameter.name or "")
+        if parameter.name in _SHARED and given not in (None, (), False):
+            name = parameter.opts[0] if isinstance(parameter, click.Option) else "SPEC"
+            words = given if isinstance(given, tuple) else ("",) if given is True else (given,)
+            found.append((name, " ".join(map(str, words))))
+    return tuple(found)
+
+
+def kept_until_done(journals: Sequence[Journal], code: int, keeps: Sequence[int]) -> int:
+    """Remove the results so far, unless the same command has to go on from them: where it ends with
+    one of the codes that keep them.
+    """
+    for journal in journals:
+        if code in keeps:
+            say(f"the same command continues from {journal.path}", err=True)
+        else:
+            journal.remove()
+    return code
+
+
+def each(
+    addresses: Sequence[str], ask: Callable[[str], RunResult], ends: Callable[[RunResult], bool]
+) -> list[Turn]:
+    """Ask one backend after the other, until one `ends` it.
+
+    Raises UsageError for a name that no backend has, before any is asked.
+    """
+    for address in addresses:
+        if address.partition(":")[0] not in backend_names() and not is_class(address):
+            open_backend(address)  # says what names there are
+    turns: list[Turn] = []
+    for address in dict.fromkeys(addresses):
+        try:
+            turns.append(Turn(address, ask(address)))
+        except UnavailableError as error:
+            said = "; ".join(filter(None, (error.message, error.hint)))
+            turns.append(Turn(address, None, said))
+        done = turns[-1].run
+        if done is not None and ends(done):
+            break
+    return turns
+
+
+def selected(
+    loaded: Catalog, selection: Selection, backends: Sequence[str], tier: Tier = "edge"
+) -> list[Case]:
+    """Select cases of a tier; without a choice of specs, of those that any of the backends has to
+    do with, unless the choice of cases is among the others.
+    """
+    if not selection.specs:
+        own = tuple(s.id for s in loaded.specs.values() if any(takes(b, s) for b in backends))
+        with contextlib.suppress(UsageError):
+            return select(loaded, replace(selection, specs=own), tier)
+    return select(loaded, selection, tier)
+
+
+def corpus_of_run(loaded: Catalog, options: RunOptions, cases: Sequence[Case]) -> Corpus:
+    """Open the vectors of a run. Raises UsageError for inputs of one's own that do not go with the
+    cases.
+    """
+    if options.samples and (options.inputs is not None or options.tier != "boundary"):
+        given = "--inputs" if options.inputs is not None else f"--tier {options.tier}"
+        hint = "--tier boundary --samples 1000000"
+        raise UsageError(f"--samples does not go with {given}", hint=hint)
+    corpus = open_corpus(loaded, options.tier, options.seed, data_dir("vectors"))
+    if options.inputs is None:
+        if options.tier == "exhaustive":
+            _refuse_wide(cases)
+        return replace(corpus, sweeps=True, samples=options.samples)
+    sources = {case.inputs[0] for case in cases}
+    whole = [case.whole_calls for case in cases]
+    if all(whole) or (any(whole) and len(sources) == 1):
+        hint = "choose such a SPEC; `convcheck explain` asks one call of the others"
+        raise UsageError("--inputs is for operators that convert elements", hint=hint)
+    if len(sources) > 1:
+        names = ", ".join(sorted(t.name for t in sources))
+        hint = f"choose one source with --from; selected are {names}"
+        raise UsageError("--inputs has bit patterns of one type", hint=hint)
+    return replace(corpus, words=read_words(Path(options.inputs), sources.pop().format))
+
+
+def _refuse_wide(cases: Sequence[Case]) -> None:
+    """Refuse to ask every bit pattern of 64 bits."""
+    sources = {case.inputs[0].name: case.inputs[0].format for case in cases if not case.whole_calls}
+    numbers = {name: fmt for name, fmt in sources.items() if not isinstance(fmt, Text)}
+    wide = sorted(name for name, fmt in numbers.items() if fmt.bits > SWEPT)
+    if wide:
+        raise UsageError(
+            f"--tier exhaustive: {', '.join(wide)} {'has' if len(wide) == 1 else 'have'} 2^64 bit "
+            "patterns, which no machine asks in a century",
+            hint="--tier boundary asks every rounding boundary of destinations up to 16 bits, and "
+            "so proves a conversion that is constant between two of them, and --samples N adds as "
+            "many samples as there is time for; or choose other sources: --from float32",
+        )

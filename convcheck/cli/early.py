@@ -1,0 +1,26 @@
+"""What `convcheck run` does before it imports anything heavy: its workers start meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+
+import click
+
+from convcheck.cli.options import RunOptions
+from convcheck.pool.forkserver import start_server
+
+ANSWERS = "answers:"  # such a backend is a file
+
+
+def start_worker(
+    backends: tuple[str, ...], options: RunOptions, is_open: bool, dry_run: bool, **_: object
+) -> None:
+    """Have the fork server import what workers need, and the first worker what its backend does."""
+    started = [] if dry_run or is_open else [b for b in backends if not b.startswith(ANSWERS)]
+    if started and not options.executor:
+        with contextlib.suppress(OSError):  # the first worker will tell
+            start_server()
+        from convcheck.pool.process import end_ahead, start_ahead
+
+        start_ahead(started[0])
+        click.get_current_context().call_on_close(end_ahead)
