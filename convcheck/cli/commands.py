@@ -560,6 +560,7 @@ convcheck run --backend 'process:ssh board python3 server.py ort'
                     help="Print a server in one file, for an environment that has a runtime and "
                     "numpy only.",
                 ),
+                calls=("backend.serve_backend",),
             ),
             declare(
                 "probe",
@@ -583,6 +584,7 @@ convcheck backend probe --backend process:./mine onnx.Cast-21 --from float32
                     required=True,
                     help="The program, as `convcheck run --backend` takes it.",
                 ),
+                calls=("backend.probe",),
             ),
             declare(
                 "example",
@@ -597,6 +599,7 @@ cc -O2 -o mine cast.c -lm
 convcheck run --backend process:./mine onnx.Cast-21
 """,
                 click.argument("which", type=click.Choice(["c", "c-header", "python"])),
+                calls=("backend.example",),
             ),
         ],
     ),

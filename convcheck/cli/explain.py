@@ -1,27 +1,55 @@
-"""`convcheck explain`: what the standard wants of one input, and why."""
+"""`convcheck explain`: what the standard wants of an input, and whether answers are right."""
 
 from __future__ import annotations
 
-from convcheck.cli.calls import given_call
-from convcheck.cli.judge import judge_answers
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from convcheck.backends.protocol import Outputs
+from convcheck.causes.apart import telling_inputs
+from convcheck.causes.asked import call_in_short
+from convcheck.causes.call_apart import telling_calls
+from convcheck.causes.call_trial import CallTrial
+from convcheck.causes.catalogue import causes_of
+from convcheck.causes.observations import seen_at
+from convcheck.causes.trial import Trial, is_plain, tried
 from convcheck.cli.options import catalog
-from convcheck.cli.otherwise import expected_answers, named_in, reversals
-from convcheck.cli.values import explained, vectors_of
+from convcheck.cli.otherwise import expected_answers, judged_as, named_in, reversals, right_versions
+from convcheck.cli.values import (
+    elements_in,
+    explained,
+    given_call,
+    read_values,
+    tensor_of,
+    vectors_of,
+)
 from convcheck.errors import UsageError
-from convcheck.judge.result import FAILURES
+from convcheck.judge.answers import ANSWERED, REFUSED, Answers, CallAnswers
+from convcheck.judge.case import judge
+from convcheck.judge.result import FAILURES, Verdict, entry_word
 from convcheck.judge.words import explain_values
 from convcheck.plan.excerpt import shown_example
 from convcheck.plan.one_input import ask_one_input
-from convcheck.report.blocks import field
+from convcheck.report.blocks import BLANK, Text, field
 from convcheck.report.draw.console import put
-from convcheck.report.draw.explain import answer_blocks, explain_page
-from convcheck.report.draw.explain_call import explain_call_page
+from convcheck.report.draw.explain import answer_blocks, explain_page, judged_blocks
+from convcheck.report.draw.explain_call import decision_blocks, explain_call_page
+from convcheck.report.draw.judged import MOST_NAMED, fitting, seen_blocks, spelled_code, title
 from convcheck.report.examples import with_deciding_words
 from convcheck.report.json.decode import read
+from convcheck.rules.body.formula import Formula
+from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case
-from convcheck.vectors.model import Vectors
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.wrong import compile_wrong
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
+from convcheck.wording import plural
+
+REFUSAL, EMPTY = "refused", "empty"  # answers in words
+Given = tuple[Vectors, Answers | CallAnswers, list[Verdict]]
 
 
 def main(
@@ -47,13 +75,29 @@ def main(
         raise UsageError("a finding and a case", hint=f"leave out {name}, or the finding")
     case, named = find_case(loaded, name, source, target, where), named_in(name, where)
     if got:
-        return int(judge_answers(loaded, case, values, got, named, verbose))
+        show = _show_call if case.whole_calls else _show_elements
+        return _judge(loaded, show(loaded, case, values, got, verbose), named, verbose)
     vectors = _explain(loaded, case, values, verbose)
     answers = expected_answers(vectors)
     notes = reversals(loaded, vectors, answers, named) if answers else ()
     put(field("note", said) for said in notes)
-    codes = [_put_to(address, vectors, timeout, loaded) for address in backends]
-    return max(codes, default=0)
+    code = 0
+    for address in backends:
+        info, result = ask_one_input(address, vectors, timeout, loaded)
+        put(answer_blocks(info, result))
+        code = max(code, int(result.verdict in FAILURES))
+    return code
+
+
+def _of_finding(
+    loaded: Catalog, report: str | None, finding: str | None
+) -> tuple[str, tuple[str, ...]]:
+    """Return case and values of the first example of a finding of a report. Raises UsageError."""
+    if report is None or finding is None:
+        hint = "name one, or give both --report FILE and --finding ID"
+        raise UsageError("which CASE?", hint=hint)
+    case, example = shown_example(read(report, loaded.types.types), finding)
+    return case.id, tuple(explain_values(case, with_deciding_words(example)))
 
 
 def _explain(loaded: Catalog, case: Case, values: tuple[str, ...], verbose: bool) -> Vectors:
@@ -70,19 +114,160 @@ def _explain(loaded: Catalog, case: Case, values: tuple[str, ...], verbose: bool
     return vectors_of(spec, case, values)
 
 
-def _of_finding(
-    loaded: Catalog, report: str | None, finding: str | None
-) -> tuple[str, tuple[str, ...]]:
-    """Return case and values of the first example of a finding of a report. Raises UsageError."""
-    if report is None or finding is None:
-        hint = "name one, or give both --report FILE and --finding ID"
-        raise UsageError("which CASE?", hint=hint)
-    case, example = shown_example(read(report, loaded.types.types), finding)
-    return case.id, tuple(explain_values(case, with_deciding_words(example)))
+# Answers that somebody reports ---------------------------------------------------------------
 
 
-def _put_to(address: str, vectors: Vectors, timeout: float, loaded: Catalog) -> int:
-    """Put the input to a backend and show its answer; 1 where that fails."""
-    info, result = ask_one_input(address, vectors, timeout, loaded)
-    put(answer_blocks(info, result))
-    return int(result.verdict in FAILURES)
+def _show_elements(
+    loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...], verbose: bool
+) -> Given:
+    """Show what is due of each input, and what became of it. Return all, and each verdict."""
+    inputs, outputs = elements_in(case.inputs[0], values), elements_in(case.outputs[0], got)
+    if not inputs:
+        raise UsageError("no VALUE", hint="give an input of the case, and what came back of it")
+    if len(inputs) != len(outputs):
+        given = f"{plural(len(inputs), 'VALUE')} and {plural(len(outputs), 'answer')}"
+        raise UsageError(given, hint="give an answer for each VALUE, in their order")
+    spec, each = loaded.specs[case.spec], []
+    whole = vectors_of(spec, case, inputs), _answers(case, outputs)[0]
+    put([title(spec)])
+    for value, answer in zip(inputs, outputs, strict=True):
+        it, vectors = explained(spec, case, value), vectors_of(spec, case, [value])
+        answers, notes = _answers(case, [answer])
+        result = judge(vectors, answers, show_all=True)
+        put(explain_page(it, verbose))
+        put([*judged_blocks(result), *(field("note", note) for note in notes)])
+        if result.verdict == "undefined":
+            seen = seen_at(loaded, case, it.trace.decision.name, vectors.inputs[0])
+            put(seen_blocks(case, list(seen)))
+        put([BLANK])
+        each.append(result.verdict)
+    return *whole, each
+
+
+def _answers(case: Case, got: Sequence[str]) -> tuple[Answers, list[str]]:
+    """Return answers, and notes on values that their type does not have."""
+    target = case.outputs[0]
+    refused = np.array([word == REFUSAL for word in got])
+    blank = "" if target.format.storage.hasobject else "0x0"
+    codes, notes = read_values(target, [blank if word == REFUSAL else word for word in got])
+    state = np.where(refused, REFUSED, ANSWERED).astype(np.uint8)
+    return Answers(codes, state, dict.fromkeys(np.flatnonzero(refused).tolist(), "an error")), notes
+
+
+def _show_call(
+    loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...], verbose: bool
+) -> Given:
+    """Show what is due of a call, and what became of it. Return both."""
+    spec = loaded.specs[case.spec]
+    given, notes = given_call(spec, case, values), list[str]()
+    calls = given.calls
+    if got == (REFUSAL,):
+        answers = CallAnswers((None,), np.array([REFUSED], np.uint8), {0: "an error"})
+    else:
+        tensors = _tensors(spec, calls, got) if case.outputs else None
+        outputs, notes = tensors or _of_common_type(loaded, calls, got, bool(values))
+        answers = CallAnswers((outputs,), np.array([ANSWERED], np.uint8), {})
+    put([title(spec), *explain_call_page(given)])
+    result = judge(calls, answers, show_all=True)
+    put(judged_blocks(result))
+    for group in result.groups:
+        if group.decision is not calls.decisions[calls.expected[0].row]:
+            put(decision_blocks(group.decision))
+    put(field("note", note) for note in notes)
+    return calls, answers, []
+
+
+def _tensors(spec: Spec, calls: CallSet, got: tuple[str, ...]) -> tuple[Outputs, list[str]]:
+    """Return the outputs: of one all elements, of several a word each, which may be a list."""
+    names, targets, [call] = [name for name, _ in spec.outputs], calls.case.outputs, calls.calls
+    words = [()] if got == (EMPTY,) else [got] if len(targets) == 1 else [(w,) for w in got]
+    if len(words) != len(targets):
+        given = f"{plural(len(words), 'answer')} instead of {len(targets)}: {', '.join(names)}"
+        raise UsageError(given, hint="give an answer for each output, or `refused`")
+    arrays, notes = [], []
+    for i, (name, target, some) in enumerate(zip(names, targets, words, strict=True)):
+        codes, more = read_values(target, elements_in(target, some))
+        sequence = isinstance(spec.body, Formula)
+        shape = codes.shape if sequence else call[0].shape if i == 0 else ()
+        arrays.append(codes if sequence else tensor_of(name, shape, codes))
+        notes += more
+    return Outputs(tuple(arrays), tuple(target.name for target in targets)), notes
+
+
+def _of_common_type(
+    loaded: Catalog, calls: CallSet, got: tuple[str, ...], with_values: bool
+) -> tuple[Outputs, list[str]]:
+    """Return outputs of one type: a TYPE, and a value for each where values were asked."""
+    [call] = calls.calls
+    name, *words = got
+    due = len(call) if with_values else 0
+    hint = "the TYPE that came back" + (", and an answer for each VALUE" if due else "")
+    if name not in loaded.types.types:
+        raise UsageError(f"{name} is no type", hint=f"give {hint}, or `refused`")
+    if len(words) != due:
+        raise UsageError(f"{plural(len(words), 'answer')} instead of {due}", hint=f"give {hint}")
+    target = loaded.types.types[name]
+    read = [read_values(target, elements_in(target, [w])) for w in words or ["0"] * len(call)]
+    pairs = zip(read, call, strict=True)
+    arrays = tuple(tensor_of(name, tensor.shape, codes) for (codes, _), tensor in pairs)
+    return Outputs(arrays, (name,) * len(call)), [note for _, notes in read for note in notes]
+
+
+def _judge(loaded: Catalog, given: Given, named: frozenset[str], verbose: bool) -> int:
+    """Say whether answers are right, which attribute value or version would judge otherwise, and
+    which wrong conversions give all of them. Return 1 where one is wrong.
+    """
+    vectors, answers, each = given
+    verdict = judged_as(loaded.specs[vectors.case.spec], vectors.case, vectors, answers).verdict
+    wrong = verdict in FAILURES
+    put([_summed_up(each or [verdict], verdict)])
+    said = list(reversals(loaded, vectors, answers, named))
+    if wrong and (others := list(right_versions(loaded, vectors, answers))):
+        said.append(f"Right under {', '.join(others)}.")
+    put(map(Text, said))
+    fits = _causes(loaded, vectors, answers) if wrong or verdict == "undefined" else []
+    if fits or wrong:
+        shown = fits if verbose else fits[:MOST_NAMED]
+        put(fitting(fits, _apart(loaded.specs[vectors.case.spec], vectors.case, shown), verbose))
+    return int(wrong)
+
+
+def _summed_up(each: Sequence[Verdict], whole: Verdict) -> Text:
+    """Say how many answers are wrong, given the verdict on each and on all. All may be wrong since
+    no reading of a disputed rule holds for all of them.
+    """
+    wrong = sum(verdict in FAILURES for verdict in each)
+    if wrong:
+        said = f"WRONG  {wrong} of {plural(len(each), 'answer')}"
+    elif whole in FAILURES:
+        said = "WRONG  no reading of a disputed rule holds for all answers"
+    elif set(each) == {"undefined"}:
+        said = "NOT JUDGED  the standard leaves it open"
+    else:
+        said = f"RIGHT  {plural(len(each), 'answer')}"
+    return Text(said, "bold red" if whole in FAILURES else "bold green")
+
+
+def _causes(loaded: Catalog, vectors: Vectors, answers: Answers | CallAnswers) -> list[Cause]:
+    """Return the wrong conversions that give all answers: first what takes another value of an
+    attribute or another version, then what is common.
+    """
+    causes = causes_of(loaded)
+    if isinstance(vectors, VectorSet) and isinstance(answers, Answers):
+        spec = loaded.specs[vectors.case.spec]
+        trial = Trial.of(spec, vectors, answers, np.arange(len(vectors)))
+        found = [cause for cause, given in tried(trial, causes) if given.all()]
+    else:
+        asked = CallTrial.of(loaded, cast(CallSet, vectors), cast(CallAnswers, answers))
+        found = [cause for cause in causes if asked and asked.explains((cause,))]
+    return sorted(found, key=lambda cause: (is_plain(cause), not cause.common))
+
+
+def _apart(spec: Spec, case: Case, causes: Sequence[Cause]) -> list[str]:
+    """Return inputs, or calls, that tell causes apart, in words."""
+    if case.whole_calls:
+        telling = telling_calls(spec, case, [(cause,) for cause in causes])
+        return [call_in_short(case, call) for call in telling]
+    programs = (compile_wrong(spec, case, (cause,)) for cause in causes)
+    codes = telling_inputs(spec, case, [each for each in programs if each])
+    return [spelled_code(case.inputs[0].format, entry_word(code)) for code in codes]
