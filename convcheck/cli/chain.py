@@ -14,7 +14,7 @@ from convcheck.cli.options import (
     catalog,
 )
 from convcheck.cli.outputs import check_outputs, show
-from convcheck.cli.progress import progress
+from convcheck.cli.progress import progress, tracked
 from convcheck.errors import UsageError
 from convcheck.plan.chains import AskedChain, ask_chains, asked_chain, settings
 from convcheck.report.chains import chains_c, chains_csv, chains_python
@@ -121,11 +121,7 @@ def _asked(conversions: CompiledCasts, types: tuple[str, ...]) -> list[AskedChai
     targets = types[1:] or [dtype.name for dtype in numeric_types(conversions.spec)]
     conversions.check_where(targets)
     chosen = [types] if types else triples(conversions.spec)
-    found = []
-    with progress(len(chosen), "chain", "chain") as advance:
-        for names in chosen:
-            found.append(asked_chain(conversions, names))
-            advance()
+    found = [asked_chain(conversions, names) for names in tracked(chosen, "chain", "chain")]
     return [one for one in found if one is not None]
 
 

@@ -10,7 +10,7 @@ from convcheck.chains.pairs import takes_pairs
 from convcheck.chains.type_chain import CompiledCasts, takes_chains
 from convcheck.cli.asking import corpus_of_run
 from convcheck.cli.options import RunOptions
-from convcheck.cli.progress import progress
+from convcheck.cli.progress import tracked
 from convcheck.errors import UsageError
 from convcheck.plan.chains import (
     AskedChain,
@@ -104,11 +104,7 @@ def _casts(
         if (not sources or names[0] in sources) and (not targets or names[-1] in targets)
         if not globs or any(is_like(chain_case(casts, names), settings, g) for g in globs)
     ]
-    found = []
-    with progress(len(todo), "chains", "chain") as advance:
-        for casts, names in todo:
-            found.append(asked_chain(casts, names))
-            advance()
+    found = [asked_chain(casts, names) for casts, names in tracked(todo, "chains", "chain")]
     return [one for one in found if one is not None]
 
 
@@ -132,9 +128,5 @@ def _pairs(
         return new
 
     paired = [spec for spec in specs if takes_pairs(spec)]
-    found: list[AskedChain] = []
-    with progress(len(paired), "pairs", "spec") as advance:
-        for spec in paired:
-            found += asked_pairs(loaded, spec, wanted)
-            advance()
-    return found
+    each = tracked(paired, "pairs", "spec")
+    return [asked for spec in each for asked in asked_pairs(loaded, spec, wanted)]

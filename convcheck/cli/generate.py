@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import cast
 
 from convcheck.cli.options import catalog
-from convcheck.cli.progress import progress
+from convcheck.cli.progress import tracked
 from convcheck.errors import UsageError
 from convcheck.plan.select import select_specs
 from convcheck.rules.load import data_dir, user_folders
-from convcheck.rules.model import Spec
 from convcheck.streams import say
 from convcheck.vectors.generate import vector_sets
-from convcheck.vectors.model import Tier, Vectors
+from convcheck.vectors.model import Tier
 from convcheck.vectors.store.kept import with_kept
 from convcheck.vectors.store.write import Files, differing, write_folder
 from convcheck.wording import plural
@@ -24,7 +21,7 @@ DIFFERENT = 1
 
 def main(
     patterns: tuple[str, ...],
-    tier: str,
+    tier: Tier,
     out: str | None,
     check: bool,
     seed: int,
@@ -35,11 +32,12 @@ def main(
     selected, kept = select_specs(loaded, patterns), None
     if patterns:
         selected, kept = with_kept(selected, loaded.specs, folder, tier, seed, check)
-    with progress(len(selected), f"{tier} vectors", "spec") as advance:
-        files = Files(_sets(selected, cast(Tier, tier), seed, advance), tier, seed, kept)
-        if check:
-            return _check(differing(files, folder), folder)
-        changed = write_folder(files, folder)
+    each = tracked(selected, f"{tier} vectors", "spec")
+    sets = ((spec, vector_sets(spec, tier, seed)) for spec in each)
+    files = Files(sets, tier, seed, kept)
+    if check:
+        return _check(differing(files, folder), folder)
+    changed = write_folder(files, folder)
     say(
         f"{plural(files.vectors, 'vector')}, {files.size / 1e6:.1f} MB, in {folder}: "
         f"{plural(changed, 'file')} changed"
@@ -60,14 +58,6 @@ def _folder(out: str | None, tier: str, partial: bool, check: bool) -> Path:
         hint = "--out with a folder of yours"
         raise UsageError(f"{folder} is part of an installation, and not written to", hint=hint)
     return folder
-
-
-def _sets(
-    selected: list[Spec], tier: Tier, seed: int, advance: Callable[[], None]
-) -> Iterator[tuple[Spec, Iterator[Vectors]]]:
-    for spec in selected:
-        yield spec, vector_sets(spec, tier, seed)
-        advance()
 
 
 def _check(differ: list[str], folder: Path) -> int:

@@ -6,8 +6,7 @@ from convcheck.causes.lint import unseen
 from convcheck.causes.observations import observations_of
 from convcheck.chains.lint import turned_back_by_nothing
 from convcheck.cli.options import catalog
-from convcheck.cli.progress import progress
-from convcheck.errors import SpecError
+from convcheck.cli.progress import progress, tracked
 from convcheck.plan.select import select_specs
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Spec
@@ -26,14 +25,11 @@ def main(patterns: tuple[str, ...]) -> int:
     chosen = select_specs(loaded, patterns)
     if not patterns:
         observations_of(loaded)  # refuses what cannot be read, of causes as well
-    proofs = []
-    with progress(len(chosen), "lint", "spec") as advance:
-        for spec in chosen:
-            proofs.append(_proof(loaded, spec))
-            advance()
+    proofs = [_proof(loaded, spec) for spec in tracked(chosen, "lint", "spec")]
     found = faults(proofs)
     with progress(1, "lint", "catalogue of causes") as advance:
-        blind = [] if patterns else _blind(loaded)
+        corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
+        blind = [] if patterns else list(unseen(corpus))  # causes that no input shows
         advance()
     for error in blind:
         say(str(error), err=True)
@@ -56,8 +52,3 @@ def _proof(catalog: Catalog, spec: Spec) -> Proof:
     proof = lint_spec(spec)
     proof.diagnostics += turned_back_by_nothing(catalog, spec)
     return proof
-
-
-def _blind(catalog: Catalog) -> list[SpecError]:
-    """Return an error for each cause that no input shows."""
-    return list(unseen(open_corpus(catalog, "edge", 0, data_dir("vectors"))))

@@ -6,12 +6,12 @@ from functools import partial
 
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import check_outputs, show
-from convcheck.cli.progress import progress
+from convcheck.cli.progress import tracked
 from convcheck.errors import UsageError
 from convcheck.judge.result import RunResult
-from convcheck.models.conversions import ModelConversion, RulesForModel, check_data, converting
+from convcheck.models.conversions import RulesForModel, check_data, converting
 from convcheck.models.data import codes_that_occurred, read_data
-from convcheck.models.graph import ModelGraph, read_model
+from convcheck.models.graph import read_model
 from convcheck.report.draw.model import model_page
 from convcheck.report.json.decode import read_each
 from convcheck.report.json.model import model_text
@@ -33,8 +33,16 @@ def main(
     check_outputs({"--json": json_path}, {"the model": file, "--data": data})
     loaded = catalog()
     runs = _runs(loaded, reports, backends)
-    graph, found = _conversions(loaded, file, data)
-    return _show(loaded, file, (graph, found), runs, json_path)
+    graph = read_model(file, loaded.types.types)
+    arrays = read_data(data) if data is not None else {}
+    check_data(graph, arrays)
+    nodes = converting(graph, loaded)
+    corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
+    rules = RulesForModel(corpus, graph.opset, codes_that_occurred(graph, arrays))
+    found = [rules.of(node) for node in tracked(nodes, "model", "node")]
+    told = model_report(file, graph, found, runs, loaded)
+    show(model_page(told), (json_path, partial(model_text, told)))
+    return 0
 
 
 def _runs(
@@ -54,29 +62,3 @@ def _runs(
             raise UsageError(f"no report is of {one}", hint=meant(one, said))
     chosen = [not backends or bool(some & {*backends}) for some in known]
     return [(str(name), run) for name, run, yes in zip(names, runs, chosen, strict=True) if yes]
-
-
-def _conversions(
-    loaded: Catalog, file: str, data: str | None
-) -> tuple[ModelGraph, list[ModelConversion]]:
-    graph = read_model(file, loaded.types.types)
-    corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
-    arrays = read_data(data) if data is not None else {}
-    check_data(graph, arrays)
-    nodes = converting(graph, loaded)
-    rules = RulesForModel(corpus, graph.opset, codes_that_occurred(graph, arrays))
-    found = []
-    with progress(len(nodes), "model", "node") as advance:
-        for node in nodes:
-            found.append(rules.of(node))
-            advance()
-    return graph, found
-
-
-def _show(
-    loaded: Catalog, file: str, found: tuple[ModelGraph, list[ModelConversion]],
-    runs: list[tuple[str, RunResult]], path: str | None,
-) -> int:  # fmt: skip
-    told = model_report(file, *found, runs, loaded)
-    show(model_page(told), (path, partial(model_text, told)))
-    return 0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -19,22 +19,9 @@ if TYPE_CHECKING:
 
 FIRST, EVERY = 10.0, 30.0  # seconds until a log has a line, and until it has another
 _HIDDEN = "convcheck.no_progress"
-
-
-class Advance(Protocol):
-    """Is told that one more is done."""
-
-    def __call__(self, count: int = 0, failing: int = 0) -> None:
-        """Say how many values were asked, and how many cases are failing now."""
-        ...
-
-
-class Ending(Protocol):
-    """Tells when the work has ended; a `threading.Event` does."""
-
-    def wait(self, timeout: float) -> bool:
-        """Return whether it has ended, at the latest when the time is up."""
-        ...
+T = TypeVar("T")
+#: Is called when one more is done, with the values that were asked and the cases failing now.
+Advance = Callable[..., None]
 
 
 def _hide(context: click.Context, parameter: click.Parameter, hidden: bool) -> None:
@@ -91,7 +78,7 @@ def duration(seconds: float) -> str:
     return f"{hours}{minutes % 60} min"
 
 
-def announce(work: Work, ended: Ending, now: Callable[[], float] = time.monotonic) -> None:
+def announce(work: Work, ended: threading.Event, now: Callable[[], float] = time.monotonic) -> None:
     """Print a line on stderr after a while, and then again and again, until the work has ended."""
     pause = FIRST
     while not ended.wait(pause):
@@ -118,6 +105,19 @@ def progress(
             update()
 
         yield advance
+
+
+def tracked(
+    items: Iterable[T], what: str, noun: str = "case", total: int | None = None
+) -> Iterator[T]:
+    """Yield items, and show how many of `total` are done; without it, of all."""
+    if total is None:
+        items = list(items)
+        total = len(items)
+    with progress(total, what, noun) as advance:
+        for item in items:
+            yield item
+            advance()
 
 
 @contextmanager

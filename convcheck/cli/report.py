@@ -8,7 +8,7 @@ from dataclasses import astuple
 
 from convcheck.cli.options import Reports, catalog
 from convcheck.cli.outputs import check_outputs
-from convcheck.cli.progress import progress
+from convcheck.cli.progress import tracked
 from convcheck.cli.reports import (
     hold_to_known,
     refuse_what_is_of_one,
@@ -65,12 +65,9 @@ def main(
 
 def _read(loaded: Catalog, files: Sequence[str]) -> list[tuple[str, RunResult]]:
     """Return the runs in files, each with the name of its file."""
-    runs = []
-    with progress(len(files), "read", "report") as advance:
-        for path in files:
-            runs += [(path, run) for run in read_each(path, loaded.types.types, surveys=True)]
-            advance()
-    return runs
+    types = loaded.types.types
+    each = tracked(files, "read", "report")
+    return [(path, run) for path in each for run in read_each(path, types, surveys=True)]
 
 
 def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[str, RunResult]]:

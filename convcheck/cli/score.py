@@ -2,61 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import partial
 
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.mutants import mutants
-from convcheck.causes.score import Mutant, Score, scores
+from convcheck.causes.score import scores
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import check_outputs, show
-from convcheck.cli.progress import progress
+from convcheck.cli.progress import tracked
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.report.draw.score import score_page
 from convcheck.report.json.score import score_text
-from convcheck.rules.causes import Cause
 from convcheck.rules.load import data_dir
-from convcheck.rules.model import Case
-from convcheck.vectors.corpus import Corpus, open_corpus
+from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.model import Tier
 
 MISSED, NOTHING = 1, 3
 
 
-def main(
-    selection: Selection,
-    tier: Tier,
-    verbose: bool,
-    json_path: str | None,
-) -> int:
+def main(selection: Selection, tier: Tier, verbose: bool, json_path: str | None) -> int:
     """Plant every cause of the catalogue in the rules, and tell which ones the vectors catch."""
     check_outputs({"--json": json_path})
     loaded = catalog()
     causes, cases = causes_of(loaded), select(loaded, selection)
     corpus = open_corpus(loaded, tier, 0, data_dir("vectors"))
     corpus.check(cases)
-    found = scores(_planted(corpus, cases, causes), cases)
-    _report(found, tier, len(causes), verbose, json_path)
+    found = scores(mutants(corpus, tracked(cases, "score"), causes), cases)
+    text = partial(score_text, found, tier, len(causes))
+    show(score_page(found, tier, verbose), (json_path, text))
     if not any(score.observable for score in found):
         return NOTHING
     return MISSED if any(score.missed for score in found) else 0
-
-
-def _planted(
-    corpus: Corpus, cases: Sequence[Case], causes: Sequence[Cause]
-) -> Iterator[tuple[Case, list[Mutant]]]:
-    with progress(len(cases), "score") as advance:
-        for planted in mutants(corpus, cases, causes):
-            yield planted
-            advance()
-
-
-def _report(
-    found: Sequence[Score], tier: Tier, causes: int, verbose: bool, json_path: str | None
-) -> None:
-    """Write scores as JSON where that is asked for, and print them (on stderr where stdout has the
-    JSON).
-    """
-    text = partial(score_text, found, tier, causes)
-    show(score_page(found, tier, verbose), (json_path, text))
