@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,13 @@ def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
     flat = np.ascontiguousarray(codes, fmt.storage).reshape(-1)
     if not is_packed(fmt):
         return flat.view(np.uint8)
-    return _squeezed(flat, fmt.bits) if fmt.bits in _SHARING else _bitwise(flat, fmt.bits)
+    if 8 % fmt.bits:
+        bits = np.unpackbits(flat[:, None], axis=1, count=fmt.bits, bitorder="little")
+        return np.packbits(bits, bitorder="little")
+    each = 8 // fmt.bits  # codes of a byte
+    padded = np.zeros(-(-flat.size // each) * each, np.uint8)
+    np.bitwise_and(flat, (1 << fmt.bits) - 1, out=padded[: flat.size])
+    return reduce(np.bitwise_or, (padded[i::each] << i * fmt.bits for i in range(each)))
 
 
 def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -37,7 +44,7 @@ def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> N
     if memory.size != -(-count * fmt.bits // 8):
         codes_due = f"{plural(count, 'code')} of {plural(fmt.bits, 'bit')}"
         raise ValueError(f"{plural(memory.size, 'byte')} for {codes_due}")
-    if fmt.bits in _SHARING:
+    if 8 % fmt.bits == 0:
         codes = np.empty(memory.size * (8 // fmt.bits), np.uint8)
         _spread(memory, fmt.bits, codes)
         return codes[:count].reshape(shape)
@@ -48,7 +55,7 @@ def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> N
 
 def unpack_into(fmt: Numeric, memory: NDArray[np.uint8], out: Codes) -> None:
     """Read codes that share bytes into a contiguous array, as `unpack` does for its shape."""
-    if fmt.bits in _SHARING and out.size * fmt.bits == memory.size * 8:
+    if 8 % fmt.bits == 0 and out.size * fmt.bits == memory.size * 8:
         _spread(memory, fmt.bits, out.reshape(-1))
     else:
         np.copyto(out, unpack(fmt, memory, out.shape))
@@ -71,36 +78,9 @@ def too_large(shape: Sequence[int], inputs: Sequence[Bits]) -> bool:
     return size > max_elements()
 
 
-# Codes that share a byte are moved all at once, in a word that has a byte for each of them: the
-# shift by i * (8 - width) takes code i between its place in the byte and byte i of the word.
-_SHARING: dict[int, tuple[np.dtype[Any], int]] = {
-    4: (np.dtype("<u2"), 0x0F0F),
-    2: (np.dtype("<u4"), 0x03030303),
-}
-
-
-def _squeezed(flat: Codes, width: int) -> NDArray[np.uint8]:
-    word, mask = _SHARING[width]
-    padded = np.zeros(-(-flat.size // word.itemsize) * word.itemsize, np.uint8)
-    padded[: flat.size] = flat
-    words = padded.view(word) & mask
-    joined: NDArray[Any] = words.copy()
-    for i in range(1, word.itemsize):
-        joined |= words >> (i * (8 - width))
-    return joined.astype(np.uint8)
-
-
 def _spread(memory: NDArray[np.uint8], width: int, codes: Codes) -> None:
-    word, mask = _SHARING[width]
-    words = codes.view(word)
-    np.copyto(words, memory)
-    step = word.itemsize // 2
-    while step:  # the upper half of the codes of a word, then that of either half
-        words |= words << step * (8 - width)
-        step //= 2
-    words &= mask
-
-
-def _bitwise(flat: Codes, width: int) -> NDArray[np.uint8]:
-    bits = np.unpackbits(flat[:, None], axis=1, count=width, bitorder="little")
-    return np.packbits(bits, bitorder="little")
+    """Write the codes of each byte, the lowest first."""
+    each = 8 // width
+    for i in range(each):
+        np.right_shift(memory, i * width, out=codes[i::each])
+    codes &= (1 << width) - 1

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convcheck.backends.onnx.model import input_names, output_names, tensor_type_number
 from convcheck.backends.packing import is_packed, pack, unpack_into
@@ -47,11 +46,23 @@ def bind(
     source, target = (cast(Numeric, t.format) for t in (case.inputs[0], case.outputs[0]))
     given = pack(source, codes) if is_packed(source) else codes
     memory = pack(target, np.zeros_like(out)) if is_packed(target) else out
-    runner = _runner(classes, session, case, codes.shape, given, memory)
-    run: Bound = partial(_run, runner, again, (given, memory))
-    if is_packed(source):
-        run = partial(_run_on_packed, run, source, codes, given)
-    return partial(_run_packed, run, target, memory, out) if is_packed(target) else run
+    run = _runner(classes, session, case, codes.shape, given, memory)
+
+    def convert() -> Answer | None:
+        if given is not codes:
+            np.copyto(given, pack(source, codes))
+        if memory is not out:
+            # what a kernel does not write cannot pass for the last answer
+            np.invert(memory, out=memory)
+        try:
+            run()
+        except Exception:  # onnxruntime's exceptions share no other base class
+            return again()
+        if memory is not out:
+            unpack_into(target, memory, out)
+        return None
+
+    return convert
 
 
 def _runner(
@@ -69,29 +80,3 @@ def _runner(
     binding.bind_input(source, device, numbers[0], shape, given.ctypes.data)
     binding.bind_output(target, device, numbers[1], shape, memory.ctypes.data)
     return partial(session.run_with_iobinding, binding, None)
-
-
-def _run(run: Callable[[], None], again: Bound, _alive: object) -> Answer | None:
-    try:
-        run()
-    except Exception:  # onnxruntime's exceptions share only this base class
-        return again()
-    return None
-
-
-def _run_on_packed(
-    run: Bound, source: Numeric, codes: Codes, given: NDArray[np.uint8]
-) -> Answer | None:
-    np.copyto(given, pack(source, codes))
-    return run()
-
-
-def _run_packed(
-    run: Bound, target: Numeric, memory: NDArray[np.uint8], out: Codes
-) -> Answer | None:
-    # clear old results, in case the kernel does not write all
-    np.invert(memory, out=memory)
-    answer = run()
-    if answer is None:
-        unpack_into(target, memory, out)
-    return answer
