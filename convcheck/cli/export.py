@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from convcheck.backends.onnx.model import cannot_ask
 from convcheck.backends.onnx.node_tests import test_files
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import check_outputs
-from convcheck.cli.progress import progress
+from convcheck.cli.progress import tracked
 from convcheck.emit.exact import data_sets
 from convcheck.emit.languages import MAKERS
 from convcheck.emit.suite import suite_of, why_left_out
@@ -121,11 +122,10 @@ def _write_folder(export: _Export, cases: Sequence[Case], path: Path) -> None:
         said = f"none of the cases has a form in {export.form}; {first.id}: {reason}"
         raise UsageError(said, hint="--as json holds every case")
     left = Counter(reason for reason in reasons.values() if reason)
-    counts = Counter[str]()
+    counts, each = Counter[str](), tracked(kept, f"export as {export.form}")
     files = {JSON: _vector_files, ONNX: _tests}.get(export.form, _files)
     files = _suites if export.form in MAKERS else files
-    with progress(len(kept), f"export as {export.form}") as advance:
-        folder.write_export(files(export, kept, counts, advance), path, export.form)
+    folder.write_export(files(export, export.corpus(kept), each, counts), path, export.form)
     left[_NOTHING] += len(kept) - counts["case"]
     said = f"in {path}: {plural(counts['case'], 'case')}, {plural(counts['vector'], 'vector')}"
     if unsettled := counts["unsettled"]:
@@ -135,64 +135,49 @@ def _write_folder(export: _Export, cases: Sequence[Case], path: Path) -> None:
         say(f"left out: {plural(count, 'case')}, {reason}", err=True)
 
 
-def _files(
-    export: _Export, cases: Sequence[Case], counts: Counter[str], done: Callable[[], None]
-) -> FilesOf:
+def _files(export: _Export, corpus: Corpus, cases: Iterator[Case], counts: Counter[str]) -> FilesOf:
     """Yield a file a case."""
-    corpus = export.corpus(cases)
     for case in cases:
         vectors = corpus.vectors(case)
         counts.update(case=1, vector=len(vectors))
         yield f"{case.id}.{_ENDINGS[export.form]}", export.content(vectors)
-        done()
 
 
 def _vector_files(
-    export: _Export, cases: Sequence[Case], counts: Counter[str], done: Callable[[], None]
+    export: _Export, corpus: Corpus, cases: Iterator[Case], counts: Counter[str]
 ) -> FilesOf:
     """Yield the files of a vectors folder: what versions have in common is there once."""
-    corpus = export.corpus(cases)
 
-    def of(spec: str) -> Iterator[Vectors]:
-        for case in cases:
-            if case.spec == spec:
-                yield corpus.vectors(case)
-                counts["case"] += 1
-                done()
+    def of(case: Case) -> Vectors:
+        counts["case"] += 1
+        return corpus.vectors(case)
 
-    names = dict.fromkeys(case.spec for case in cases)
-    files = Files(((export.catalog.specs[n], of(n)) for n in names), export.tier, export.seed)
+    by_spec = groupby(cases, lambda case: case.spec)
+    sets = ((export.catalog.specs[name], map(of, some)) for name, some in by_spec)
+    files = Files(sets, export.tier, export.seed)
     yield from ((name, text.encode()) for name, text in files)
     counts["vector"] = files.vectors
 
 
-def _tests(
-    export: _Export, cases: Sequence[Case], counts: Counter[str], done: Callable[[], None]
-) -> FilesOf:
+def _tests(export: _Export, corpus: Corpus, cases: Iterator[Case], counts: Counter[str]) -> FilesOf:
     """Yield the files of ONNX tests, of each case of which something is settled, and which no
     runtime may refuse.
     """
-    corpus = export.corpus(cases)
     for case in cases:
         vectors = corpus.vectors(case)
         sets, settled = data_sets(vectors)
         if sets and not is_accepted(case):
             counts.update(case=1, vector=settled, unsettled=len(vectors) - settled)
             yield from test_files(case, sets)
-        done()
 
 
 def _suites(
-    export: _Export, cases: Sequence[Case], counts: Counter[str], done: Callable[[], None]
+    export: _Export, corpus: Corpus, cases: Iterator[Case], counts: Counter[str]
 ) -> FilesOf:
     """Return the files of suites in a language, of each case of which something is defined."""
-    corpus, suites = export.corpus(cases), []
-    for case in cases:
-        suites.append(suite_of(corpus, case))
-        done()
-    found = [suite for suite in suites if suite is not None]
+    found = [suite for case in cases if (suite := suite_of(corpus, case))]
     if not found:
-        said = f"none of the cases has a suite; {cases[0].id}: nothing is defined"
+        said = "none of the cases has a suite: nothing is defined"
         raise UsageError(said, hint="`convcheck run --open` shows what backends do there")
     counts.update(case=len(found), vector=sum(len(s.readings[0].vectors) for s in found))
     return MAKERS[export.form](found)

@@ -20,17 +20,16 @@ from convcheck.plan.excerpt import explanations_of, shown_example
 from convcheck.records import replace
 from convcheck.report.causes import said_of, wrong_answers
 from convcheck.report.json.decode import read
-from convcheck.reproduce import ask, smallest
 from convcheck.reproduce import emit as repro
-from convcheck.reproduce.ask import does_not_fail
+from convcheck.reproduce.ask import ask_case, does_not_fail
 from convcheck.reproduce.emit import check_backend
 from convcheck.reproduce.emit.onnx import files
 from convcheck.reproduce.shows import reported
+from convcheck.reproduce.smallest import smallest
 from convcheck.reproduce.witness import Witness, failing
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case
-from convcheck.semantics.expected_calls import Call
 from convcheck.streams import say
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.export import folder
@@ -62,7 +61,13 @@ def main(
         witness = _explained(loaded, str(report), cause)
     else:
         witness = _reported(loaded, name, str(report), finding)
-    _write(loaded, witness, form, out)
+    if form == ONNX:
+        folder.write_export(files(witness), Path(str(out)), ONNX)
+    elif form == "c":
+        write_text(repro.c(witness, _url(loaded, witness)), out or "-")
+    else:
+        url = _url(loaded, witness)
+        write_text(repro.python(witness, loaded.types.types, url), out or "-")
     return 0
 
 
@@ -102,10 +107,10 @@ def _asked(
 ) -> Witness:
     case = find_case(loaded, name, None, None, ())
     with progress(1, f"ask {backend}"):
-        found = ask.ask_case(backend, loaded.specs[case.spec], _vectors(loaded, case), timeout)
+        found = ask_case(backend, loaded.specs[case.spec], _vectors(loaded, case), timeout)
     chosen = _chosen(found.groups, case, finding)
     with progress(1, "cut it down", "finding"):
-        witness = smallest.smallest(found, chosen)
+        witness = smallest(found, chosen)
     named = replace(witness.backend, name=backend)  # by it the form of a script is chosen
     return replace(witness, backend=named)
 
@@ -165,14 +170,10 @@ def _reported(loaded: Catalog, name: str | None, path: str, finding: str | None)
 
 
 def _witness(loaded: Catalog, result: RunResult, case: Case, group: Group) -> Witness:
-    """Return the witness of a report's finding, with the whole call where the vectors have it."""
-    return reported(loaded.specs[case.spec], result.backend, case, group, _calls(loaded, case))
-
-
-def _calls(loaded: Catalog, case: Case) -> Sequence[Call]:
-    """Return the calls of a case in the edge tier, in which a report's are looked up."""
+    """Return the witness of a report's finding, with the whole call where the edge tier has it."""
     vectors = _vectors(loaded, case) if case.whole_calls else None
-    return vectors.calls if isinstance(vectors, CallSet) else ()
+    calls = vectors.calls if isinstance(vectors, CallSet) else ()
+    return reported(loaded.specs[case.spec], result.backend, case, group, calls)
 
 
 def _vectors(loaded: Catalog, case: Case) -> Vectors:
@@ -186,17 +187,6 @@ def _own_case(loaded: Catalog, case: Case) -> Case:
     if case.is_pair:
         return own_pair(loaded, case)
     return own_chain(loaded, case) if case.hops else find_case(loaded, case.id, None, None, ())
-
-
-def _write(loaded: Catalog, witness: Witness, form: str, out: str | None) -> None:
-    if form == ONNX:
-        folder.write_export(files(witness), Path(str(out)), ONNX)
-        return
-    url = _url(loaded, witness)
-    if form == "c":
-        write_text(repro.c(witness, url), out or "-")
-    else:
-        write_text(repro.python(witness, loaded.types.types, url), out or "-")
 
 
 def _url(loaded: Catalog, witness: Witness) -> str:
