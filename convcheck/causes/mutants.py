@@ -48,9 +48,7 @@ def mutants(
 
 
 def is_of(cause: Cause, spec: Spec) -> bool:
-    """Return whether a cause may have a meaning for a spec: of whole calls, it has what the cause
-    edits, and the attributes that it sets.
-    """
+    """Return whether a cause may apply to a spec: its body and attributes."""
     if not spec.body.whole_calls:
         return cause.call is None
     known = {attribute.name for attribute in spec.attributes}

@@ -63,9 +63,9 @@ class Cause:
     chain: ChainEdit | None = None
     #: the earlier version whose rules apply, or ''
     version: str = ""
-    #: The operator whose whole calls it is for, '' for all.
+    #: the operator of its whole calls, '' for all
     of: str = ""
-    #: The releases in which it was found, and the reports of it.
+    #: releases and reports
     found_in: tuple[str, ...] = ()
     #: whether it was observed alone, or is the user's
     common: bool = False
@@ -78,7 +78,7 @@ class Cause:
         return bool(self.call or self.under or self.version)
 
     def edits(self, spec: Spec) -> bool:
-        """Return whether a spec of whole calls has what it edits, or it edits conversions alone."""
+        """Return whether it may apply to a spec of whole calls."""
         return self.of in ("", spec.op) and (not self.call or self.call.body == spec.body.name)
 
     def applies_to(self, case: Case) -> bool:

@@ -84,7 +84,7 @@ class _Reader:
 def parse_expression(
     source: Node | str, names: Collection[str] | None, types: Collection[str] = ()
 ) -> Expression:
-    """Read an expression over `names`, or any; a call of one of `types` converts to that type.
+    """Read an expression over `names`, None for any; a call of one of `types` converts to it.
 
     Raises SpecError for an unknown name, for syntax other than names, integers below 2^64, ``+ - *
     /``, unary minus, ``ceil``, ``floor``, ``round``, ``abs``, ``max``, ``min``, ``largest`` and
@@ -95,8 +95,8 @@ def parse_expression(
 
 
 def parse_condition(source: Node, names: Collection[str] | None) -> Condition:
-    """Read a condition over `names`, or any: two expressions with ``<``, ``<=``, ``>`` or ``>=``
-    between.
+    """Read a condition over `names`, None for any: two expressions around ``<``, ``<=``, ``>`` or
+    ``>=``.
 
     Raises SpecError for anything else.
     """

@@ -589,7 +589,7 @@ def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Cont
 
 
 def read_branch(node: Node, known: Sequence[str] | None) -> Branch:
-    """Return a branch over names, None for any. Raises SpecError with file and line."""
+    """Return a branch over `names`, None for any. Raises SpecError."""
     node.only("if", "be")
     condition = parse_condition(node.need("if", "EXPRESSION <= EXPRESSION"), known)
     return Branch(condition, parse_expression(node.need("be"), known))

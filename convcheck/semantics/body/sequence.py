@@ -64,7 +64,7 @@ class Sequences:
     arguments: Values
     #: whether an argument is -0, so that a zero element may have either sign
     free_zero: bool = False
-    #: Whether integer types are a machine's, and a length may be negative.
+    #: whether integers wrap, and a length may be negative
     machine: bool = False
     _started: dict[tuple[FormulaWay, str], _Computed] = field(default_factory=dict)
     _known: dict[Hashable, _Computed] = field(default_factory=dict)

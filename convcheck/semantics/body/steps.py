@@ -101,7 +101,7 @@ class CompiledSteps(CompiledCalls):
     programs: Mapping[tuple[str, str], Program]
     #: rounds results to the type of the first input
     mode: str = field(default=NEAREST, kw_only=True)
-    #: Input -> what it goes through before the first line.
+    #: input -> hops before the first line
     first: Mapping[str, Sequence[Hop]] = field(default_factory=dict, kw_only=True)
     #: a wrong broadcast of other inputs, '' for none
     meets: str = field(default="", kw_only=True)
@@ -521,8 +521,8 @@ class CompiledSteps(CompiledCalls):
         return np.where(zero, ANY_ZERO, patterns).astype(np.uint8)
 
     def compute(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        """Compute the expression of a line, rounding every operation of it, or only the whole; have
-        its result go through what it goes through, and be rounded then.
+        """Compute the expression of a line, apply its hops, and round. A reading rounds each
+        operation, or only the result.
         """
         kind = self.arithmetic(reading)
         if kind is None or line.exact:
