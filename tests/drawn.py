@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
+import re
+
 from rich.console import Console
 
 from convcheck.judge.result import RunResult
@@ -27,6 +32,13 @@ def in_junit(result: RunResult) -> str:
 
 def in_html(result: RunResult, command: str = "") -> str:
     return html.render(Document(result), command)
+
+
+def html_text(result: RunResult, command: str = "") -> str:
+    """Return the page with its data as text."""
+    before, data, after = re.split(r'(?<=type="text/plain">)([^<]*)', in_html(result, command))
+    found = json.loads(gzip.decompress(base64.b64decode(data)))
+    return before + json.dumps(found, ensure_ascii=False) + after
 
 
 def annotated(result: RunResult) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
-from drawn import in_html, in_markdown, print_report
+from drawn import html_text, in_markdown, print_report
 from report_runs import case, failing, passed, run, unasked
 from rich.console import Console
 
@@ -45,7 +45,7 @@ def printed(result: RunResult, verbose: bool = False) -> list[str]:
 def test_a_line_counts_the_cases() -> None:
     assert LINE in printed(every())
     assert LINE in in_markdown(every())
-    assert LINE in in_html(every())
+    assert LINE in html_text(every())
     assert [words for words, _ in Document(every()).coverage][:2] == [
         "exhaustively", "on every boundary",
     ]  # fmt: skip

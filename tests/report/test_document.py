@@ -25,4 +25,5 @@ def test_only_in_a_placement_is_said_where_another_was_asked_and_was_right() -> 
         found = Document(run(answered(one, *groups))).findings
         placed = next(each for each in found if where.split('"')[1] in each.where)
         assert (placed.where, placed.what) == (where, f"zero, {where}")
-        assert data(Document(run(answered(one, *groups))))["texts"].count(where) == 1
+        rows = data(Document(run(answered(one, *groups))))["findings"]
+        assert [row["where"] for row in rows].count(where) == 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from catalogue import CATALOG
 from command import convcheck
-from drawn import annotated, in_html, in_junit, in_markdown
+from drawn import annotated, html_text, in_junit, in_markdown
 from known_runs import TODAY
 from report_json import parsed
 from report_runs import TRUNCATED, answered, case, run
@@ -89,7 +89,7 @@ def test_another_operator_or_share_is_another_finding_in_every_format(others: li
     one, two = ids = [finding.id for finding in findings(result)]
     assert one != two
     annotations = "\n".join(annotated(result))
-    for page in (in_markdown(result), in_junit(result), in_html(result), annotations):
+    for page in (in_markdown(result), in_junit(result), html_text(result), annotations):
         assert [name for name in ids if name not in page] == []
     assert not diff_runs(run(), result).findings  # cases of one run only are no changes
     before = run(*(replace(c, verdict="pass", groups=()) for c in result.cases))

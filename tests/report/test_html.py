@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
@@ -38,8 +37,17 @@ from convcheck.numerics.order import code_at_index, index_of
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.html.data import data, shown_failures
-from convcheck.report.html.grid import ends, index_below, nan, real, value_at
-from convcheck.report.html.line import ACROSS, axis, near, overview
+from convcheck.report.html.line import (
+    ACROSS,
+    axis,
+    ends,
+    index_below,
+    nan,
+    near,
+    overview,
+    real,
+    value_at,
+)
 from convcheck.report.json import encode as report_json
 from convcheck.report.json.decode import read
 
@@ -50,6 +58,11 @@ F32, BF16, E4M3, E8M0 = (
 
 def data_of(result: RunResult) -> Any:
     return data(Document(result))
+
+
+def examples_in(found: Any) -> list[Any]:
+    members = [member for finding in found["findings"] for member in finding["members"]]
+    return [e for member in members if member["evidence"] for e in member["evidence"]["examples"]]
 
 
 class Parts(HTMLParser):
@@ -83,14 +96,14 @@ def test_a_page_with_causes_says_that_others_were_not_tried() -> None:
 @pytest.mark.parametrize("name", RUNS)
 def test_data_has_every_finding_with_its_examples(name: str) -> None:
     made, found = Document(RUNS[name]()), data_of(RUNS[name]())
-    assert [(found["statuses"][row[0]][0], row[11]) for row in found["findings"]] == [
+    assert [(row["status"], row["id"]) for row in found["findings"]] == [
         (finding.status, finding.id) for finding in made.findings
     ]
-    cases = [found["statuses"][row[2]][0] for row in found["cases"]]
+    cases = [row["status"] for row in found["cases"]]
     assert cases == [one.status.word for some in made.cases.values() for one in some]
     due = [e for f in made.findings for m in f.members for e in m.examples]
     wrong = [e for e in due if isinstance(e, Example)]
-    held = [(e[0][0], e[1], e[2]) for e in found["examples"] if isinstance(e, list)]
+    held = [(e["inputs"][0], e["due"], e["got"]) for e in examples_in(found) if not e["call"]]
     shown = {tuple(int(w[0], 16) if isinstance(w, list) else None for w in e) for e in held}
     codes = ((e.inputs[0], e.expected, e.got) for e in wrong)
     assert shown == {tuple(c if isinstance(c, int) else None for c in e) for e in codes}
@@ -120,7 +133,7 @@ def test_a_cause_shows_an_example_of_other_types() -> None:
         "float32-to-bfloat16", "float64-to-float16", "float64-to-int16",
     ]  # fmt: skip
     alone = data_of(run(cases[0], causes=CAUSES))["causes"]
-    assert [len(one[11]) for one in alone] == [1]
+    assert [len(one["shown"]) for one in alone] == [1]
 
 
 def test_passing_groups_are_only_counted() -> None:
@@ -130,11 +143,8 @@ def test_passing_groups_are_only_counted() -> None:
         for n in (1, 999)
     )
     assert len(in_html(many)) - len(in_html(few)) < 20
-    assert data_of(many)["profiles"] == [[[_rank(many, "pass"), 1, -1, -1, 2997]]]
-
-
-def _rank(result: RunResult, word: str) -> int:
-    return next(i for i, status in enumerate(data_of(result)["statuses"]) if status[0] == word)
+    [entry] = data_of(many)["cases"][0]["entries"]
+    assert (entry["status"], entry["count"]) == ("pass", 2997)
 
 
 # Text from outside ---------------------------------------------------------------------------
@@ -148,19 +158,17 @@ def test_what_others_write_stays_text() -> None:
     assert "img" not in tags
     assert not [name for _, given in parts.elements for name in given if name.startswith("on")]
     assert "49" not in parts.texts.get("h1", "")
-    held = json.loads(parts.texts["data"])
-    assert any("onerror" in text and "</script>" in text for text in held["texts"])
-    says, whole, names = held["causes"][0][2:5]
-    assert says.startswith(whole)
-    assert (whole, names) == (f"{HOSTILE} ({HOSTILE})", HOSTILE)
+    [cause] = data_of(hostile())["causes"]
+    assert cause["says"].startswith(cause["whole"])
+    assert (cause["whole"], cause["names"]) == (f"{HOSTILE} ({HOSTILE})", (HOSTILE,))
 
 
 def test_half_a_surrogate_pair_can_be_written() -> None:
     half = Example(("a\ud800",), 0x3F80, 0x3F81)
-    page = in_html(run(answered(case("onnx.Cast-19", "string", "bfloat16"),
-                               group(ELSE, "fail", "odd", examples=(half,)))))  # fmt: skip
-    assert page.encode("utf-8")
-    assert "a\\\\ud800" in page
+    found = run(answered(case("onnx.Cast-19", "string", "bfloat16"),
+                         group(ELSE, "fail", "odd", examples=(half,))))  # fmt: skip
+    assert in_html(found).encode("utf-8")
+    assert [one["inputs"] for one in examples_in(data_of(found))] == [['"a\\ud800"']]
 
 
 def test_the_page_forbids_itself_what_is_not_its_own() -> None:
@@ -232,23 +240,24 @@ def test_a_number_line_by_hand() -> None:
     places = [round((v - low) / across * ACROSS) for v in values]
     x = round((1 + step / 2 + Fraction(1, 1 << 23) - low) / across * ACROSS)
     line = near(F32, BF16, words, TRUNCATED.ranges)
-    assert line == [
-        [places[0], "0.99609375", places[1], 0, places[2], 0, places[3], "1.015625",
-         places[4], "1.0234375"],
-        [x, places[2], places[1]],
-        [x, ACROSS],
-    ]  # fmt: skip
+    said = ("0.99609375", "1", "1.0078125", "1.015625", "1.0234375")
+    assert line == {
+        "ticks": list(zip(places, said, strict=True)),
+        "marks": [x, places[2], places[1]],
+        "failing": [[x, ACROSS]],
+    }
 
 
 def test_past_the_end_and_far_away() -> None:
-    ticks, marks, _ = near(F32, E4M3, (0x43E80001, 0x7E, 0x7F), ()) or []  # 464 + 2^-15, 448, NaN
-    assert ticks[1::2] == ["416", 0, ""]
-    assert marks[2] is None
-    assert ticks[2] < marks[0] < ticks[4]
-    ticks, marks, _ = near(F32, E4M3, (0x7F7FFFFF, 0x7E, 0x00), ()) or []
-    assert marks == [ACROSS + 1, ticks[2], -1]
-    ticks, marks, _ = near(F32, E4M3, (0xFF800000, 0xFE, 0x00), ()) or []
-    assert marks[0] == -1
+    line = near(F32, E4M3, (0x43E80001, 0x7E, 0x7F), ()) or {}  # 464 + 2^-15, 448, NaN
+    places, said = zip(*line["ticks"], strict=True)
+    assert said == ("416", "448", "")
+    assert line["marks"][2] is None
+    assert places[1] < line["marks"][0] < places[2]
+    line = near(F32, E4M3, (0x7F7FFFFF, 0x7E, 0x00), ()) or {}
+    assert line["marks"] == [ACROSS + 1, line["ticks"][1][0], -1]
+    line = near(F32, E4M3, (0xFF800000, 0xFE, 0x00), ()) or {}
+    assert line["marks"][0] == -1
 
 
 @pytest.mark.parametrize("words", [(0x7FC00000, 0x7F, 0x7E), (0x7FC00000, "<nan>", 0x7F),
@@ -260,33 +269,37 @@ def test_no_line_of_what_has_no_place(words: tuple[int, int | str, int]) -> None
 def test_a_text_that_is_a_number_has_a_place() -> None:
     line = near(FORMATS["string"], Int(8, True), ("1.5", 2, 1))
     assert line is not None
-    one, two = line[0][2], line[0][4]
-    assert line[1] == [(one + two) // 2, two, one]
+    (one, _), (two, _) = line["ticks"][1:3]
+    assert line["marks"] == [(one + two) // 2, two, one]
     assert near(F32, FORMATS["string"], (0, "0", "1")) is None
 
 
 def test_an_overview() -> None:
     """Floats go by their index, so that -0 and 0 are in the middle, and infinities at the ends."""
     spans = ((0xFF800000, 0xFF800000), (0x80000000, 0x00000000), (0x7FC00000, 0x7FC00001))
-    assert overview(F32, spans) == "0 500 nan"
-    assert overview(F32, ((0x00000000, 0x7F800000),)) == "500-1000"
-    assert overview(Int(8, True), ((0x80, 0x80), (0x7F, 0x7F))) == "0 1000"
-    ticks, reach, ends_said = axis(F32, E4M3) or [[], [], []]
-    assert [said for _, said in ticks] == ["-3.403e+38", "-1", "0", "1", "3.403e+38"]
-    assert ticks[2][0] == 500
-    assert reach[0] == ACROSS - reach[1]
-    assert ends_said == ["-448", "448"]
+    assert overview(F32, spans) == {"spans": [(0, 0), (500, 500)], "nan": True}
+    whole = overview(F32, ((0x00000000, 0x7F800000),)) or {}
+    assert whole["spans"] == [(500, 1000)]
+    whole = overview(Int(8, True), ((0x80, 0x80), (0x7F, 0x7F))) or {}
+    assert whole["spans"] == [(0, 0), (1000, 1000)]
+    found = axis(F32, E4M3) or {}
+    places, said = zip(*found["ticks"], strict=True)
+    assert said == ("-3.403e+38", "-1", "0", "1", "3.403e+38")
+    assert (places[0], places[2], places[4]) == (0, 500, ACROSS)
+    (low, lowest), (high, largest) = found["reach"]
+    assert low == ACROSS - high
+    assert (lowest, largest) == ("-448", "448")
 
 
 def test_every_example_of_a_call_is_an_own_kind() -> None:
-    made = [one for one in data_of(RUNS["calls"]())["examples"] if isinstance(one, dict)]
-    assert sorted((one["due"], one["got"] or one["said"]) for one in made) == [
+    made = [one for one in examples_in(data_of(RUNS["calls"]())) if one["call"]]
+    assert sorted({(one["due"], one["got"] or one["message"]) for one in made}) == [
         ("a refusal", "uint8 [0]"), ("float16 [128]", "float16 [128]"),
         ("int64 [2]", "int64 [3]"), ("int64 scalar; int64 [4]", "int64 scalar; int64 [4]"),
         ("uint8 [0]", "SIGFPE"), ("uint8 [0]", "not so"), ("uint8 [0]", "u9 [2]"),
         ("uint8 [0]", "uint8 [5]"),
     ]  # fmt: skip
-    [tensor] = [one for one in made if one.get("reading") == "in a wider type"]
+    [tensor] = [one for one in made if one["reading"] == "in a wider type"]
     assert ["52", "-0.0000762939 (0x8500)", "±0", "-0.000152588 (0x8900)"] in tensor["table"][
         "rows"
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from catalogue import CATALOG, compiled
 from command import convcheck
-from drawn import annotated, in_html, in_junit, in_markdown
+from drawn import annotated, html_text, in_junit, in_markdown
 from report_runs import TRUNCATED, answered, case, run
 
 from convcheck.judge.result import RunResult
@@ -134,7 +134,13 @@ def test_a_disputed_finding_shows_its_readings_sentences_in_every_format(tmp_pat
     [found] = Document(shown).findings
     assert [said.partition(":")[0] for said in found.cited] == ["nearest-even", "toward-zero"]
     junit = in_junit(shown).replace("&quot;", '"')
-    for page in (in_markdown(shown), junit, in_html(shown), text(shown), "".join(annotated(shown))):
+    for page in (
+        in_markdown(shown),
+        junit,
+        html_text(shown),
+        text(shown),
+        "".join(annotated(shown)),
+    ):
         words = " ".join(page.replace("%0A", " ").replace("\\", "").split())
         assert "done by rounding to the nearest-integer (with ties to even)" in words
         assert "truncate (C++/numpy convention) is the main behavior" in words
@@ -158,7 +164,7 @@ def test_a_row_of_a_table_is_told_in_every_format() -> None:
     by = decisions("onnx.Cast-24 float32 float8e4m3fn")["float-to-float8-saturating / [x] > max"]
     shown = showing(by)
     words = "above the largest finite value, the result is the largest finite value"
-    pages = [in_markdown(shown), in_junit(shown), in_html(shown), text(shown), *annotated(shown)]
+    pages = [in_markdown(shown), in_junit(shown), html_text(shown), text(shown), *annotated(shown)]
     assert all(words in " ".join(page.replace("%0A", " ").split()) for page in pages)
 
 
@@ -191,7 +197,7 @@ def test_a_paraphrase_stands_without_quotation_marks_in_every_format() -> None:
     shown = showing(by)
     [found] = Document(shown).findings
     assert [line.startswith(said) for line in found.cited] == [True]
-    pages = [in_markdown(shown), in_junit(shown), in_html(shown), text(shown), *annotated(shown)]
+    pages = [in_markdown(shown), in_junit(shown), html_text(shown), text(shown), *annotated(shown)]
     for page in pages:
         words = " ".join(page.replace("%0A", " ").replace("&quot;", '"').split())
         assert said in words

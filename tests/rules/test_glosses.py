@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from catalogue import CATALOG
 from command import convcheck
-from drawn import annotated, in_html, in_junit, in_markdown
+from drawn import annotated, html_text, in_junit, in_markdown
 from report_runs import ELSE, TRUNCATED, answered, case, run
 
 from convcheck.judge.result import RunResult
@@ -71,7 +71,7 @@ def test_every_format_marks_it_as_ours(disputed: bool, tmp_path: Path) -> None:
     result = shown(disputed)
     [found] = Document(result).findings
     assert MARKED in found.cited
-    pages = (in_markdown(result), in_junit(result), in_html(result), *annotated(result))
+    pages = (in_markdown(result), in_junit(result), html_text(result), *annotated(result))
     for page in pages:
         plain = page.replace("%0A", " ").replace("%3A", ":").replace("\\n", " ")
         assert MARKED in " ".join(plain.split())

@@ -1,12 +1,13 @@
 """The report of a run as a page: one file that needs no network.
 
-Everything that a spec, a runtime or a user wrote is text, in the page and in its data; beside that
+Everything that a spec, a runtime or a user wrote is text, and in the data compressed; beside that
 the page forbids itself every script but its own, and every connection.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from importlib.resources import files
@@ -27,13 +28,6 @@ _SCRIPTS = (
     "dom", "model", "state", "filters", "specs", "matrix", "figures", "example", "findings",
     "causes", "cell", "page",
 )  # fmt: skip
-_ESCAPES = {
-    "<": "\\u003c",
-    ">": "\\u003e",
-    "&": "\\u0026",
-    "\u2028": "\\u2028",
-    "\u2029": "\\u2029",
-}
 
 
 def render(document: Document, command: str = "") -> str:
@@ -42,30 +36,24 @@ def render(document: Document, command: str = "") -> str:
     The same result gives the same text.
     """
     script = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
-    script = f'"use strict";\n(() => {{\n{script}}})();\n'
+    script = f'"use strict";\n(async () => {{\n{script}}})();\n'
     surroundings = Environment(
         loader=PackageLoader("convcheck.report.html"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     return surroundings.get_template("report.html").render(
         **_head(document, command),
-        data=Markup(embedded(data(document))),  # noqa: S704 nothing in it is markup any more
+        data=packed(data(document)),
         script=Markup(script),  # noqa: S704 our own
-        style=Markup(_style()),  # noqa: S704 our own
+        style=Markup(with_colours(_asset("report.css"))),  # noqa: S704 our own
         script_hash=_hash(script),
     )
 
 
-def embedded(content: dict[str, Any]) -> str:
-    """Return JSON spelled so that nothing in it can end the element that it stands in."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    for char, escape in _ESCAPES.items():
-        text = text.replace(char, escape)
-    return text.encode("utf-8", "backslashreplace").decode()  # of half a surrogate pair, its escape
-
-
-def _style() -> str:
-    return with_colours(_asset("report.css"))
+def packed(content: dict[str, Any]) -> str:
+    """Return JSON compressed and in base64; equal contents give the same text."""
+    text = json.dumps(content, separators=(",", ":"))  # half a surrogate pair is an escape
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def with_colours(style: str) -> str:

@@ -1,7 +1,8 @@
 """Number lines of the HTML report: places computed here, exactly; the browser only draws.
 
 A place is an integer from 0 (left) to `ACROSS` (right). What lies further out is at -1 or at
-`ACROSS + 1`, and what is no number is None.
+`ACROSS + 1`, and what is no number is None. Values go by their index (`numerics.order`), which
+continues one step beyond the ends of a format.
 """
 
 from __future__ import annotations
@@ -13,18 +14,62 @@ from fractions import Fraction
 from typing import Any
 
 from convcheck.judge.result import Word
-from convcheck.numerics.decimal import spell
+from convcheck.numerics.decimal import parse_decimal, spell, value_of
 from convcheck.numerics.format import Float, Format, Numeric, Text
 from convcheck.numerics.order import code_at_index, index_of
-from convcheck.report.html.grid import Real, ends, index_below, nan, real, value_at
+from convcheck.numerics.scalar import BeyondError, grid_of
 
 ACROSS = 1000
+INFINITY = float("inf")
 _NEAR = 4  # steps of the destination that an answer may be away and still be in the picture
 _EDGE = Fraction(1, 16)  # of the picture that is free on either side
 _ROOM = 11  # letters of an end of the line
 _DECADES = ((-1, "-1"), (0, "0"), (1, "1"))
 
+Real = Fraction | float | None  # an exact value, an infinity, or None for what is no number
 Span = tuple[Word, Word]
+
+
+def real(fmt: Format, word: Word | None) -> Real:
+    """Return the value of a code, or of a text that is a decimal; of a pattern None."""
+    if isinstance(fmt, Text):
+        return parse_decimal(word) if isinstance(word, str) else None
+    if word is None or isinstance(word, str) or nan(fmt, word):
+        return None
+    if isinstance(fmt, Float) and fmt.infinity and word & fmt.magnitude_mask == fmt.infinity_code:
+        return -INFINITY if word & fmt.sign_bit else INFINITY
+    return value_of(fmt, word)
+
+
+def nan(fmt: Format, word: Word) -> bool:
+    """Return whether a word is the code of a NaN."""
+    return isinstance(fmt, Float) and isinstance(word, int) and fmt.has_nan_at(word)
+
+
+def ends(fmt: Numeric) -> tuple[int, int]:
+    """Return the indices of the lowest and of the largest value of a format."""
+    if isinstance(fmt, Float):
+        return -fmt.max_magnitude if fmt.signed else 0, fmt.max_magnitude
+    return int(fmt.min), int(fmt.max)
+
+
+def value_at(fmt: Numeric, index: int) -> Fraction:
+    """Return the value at an index, also beyond the ends."""
+    if not isinstance(fmt, Float):
+        return Fraction(index)
+    return fmt.value(index) if index >= 0 else -fmt.value(-index)
+
+
+def index_below(fmt: Numeric, value: Fraction) -> int:
+    """Return the index of the largest value that is not above `value`; one of those beyond."""
+    try:
+        return index_of(fmt, grid_of(fmt, "floor").code(value))
+    except BeyondError:
+        first, last = ends(fmt)
+        return first - 1 if value < fmt.min else last + 1
+
+
+# About an input ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -44,27 +89,29 @@ class _Window:
 
 
 def near(
-    source: Format, target: Format, words: tuple[Word | None, Word, Word | None],
+    source: Format,
+    target: Format,
+    words: tuple[Word | None, Word, Word | None],
     spans: Iterable[Span] = (),
-) -> list[list[Any]] | None:  # fmt: skip
-    """Draw the destination's values about an input: [ticks, marks, failing stretches].
+) -> dict[str, Any] | None:
+    """Draw the destination's values about an input: ticks, marks and failing stretches.
 
-    `words` are the input, what was expected, and what came: marks are their places. Ticks are a
-    place and a value each, with value '' past the end of the format, and 0 where a mark says it;
-    a stretch is two places. None where there is nothing to draw: no finite number, or an answer
-    with nothing beside it.
+    `words` are the input, what was expected, and what came: marks are their places. A tick is a
+    place and a value, '' past the end of the format; a stretch is two places. None where there is
+    nothing to draw: no finite number, or an answer with nothing beside it.
     """
     if isinstance(target, Text):
         return None
     values = [real(source, words[0]), real(target, words[1]), real(target, words[2])]
     indices = _indices(target, values)
-    alone = values[0] is None and None in values[1:]
-    if indices is None or alone:
+    if indices is None or (values[0] is None and None in values[1:]):
         return None
     window = _window(target, indices, values[0])
-    marks = [window.place(value) for value in values]
-    stretches = [] if isinstance(source, Text) else _stretches(window, source, spans)
-    return [_ticks(target, indices, window, values[1:]), marks, stretches]
+    return {
+        "ticks": [(window.place(value_at(target, i)), _spelled(target, i)) for i in indices],
+        "marks": [window.place(value) for value in values],
+        "failing": [] if isinstance(source, Text) else _stretches(window, source, spans),
+    }
 
 
 def _indices(fmt: Numeric, values: Sequence[Real]) -> range | None:
@@ -73,7 +120,7 @@ def _indices(fmt: Numeric, values: Sequence[Real]) -> range | None:
     if not finite:
         return None
     first, last = ends(fmt)
-    anchor = min(max(finite[0], first - 1), last)
+    anchor = min(finite[0], last)
     beside = [i for i in finite if abs(i - anchor) <= _NEAR]
     low, high = min([anchor, *beside]) - 1, max([anchor, *beside]) + 2
     return range(max(low, first - 1), min(high, last + 1) + 1)
@@ -89,28 +136,19 @@ def _window(fmt: Numeric, indices: range, value: Real) -> _Window:
     return _Window(low - edge, high + edge)
 
 
-def _ticks(fmt: Numeric, indices: range, window: _Window, said: Sequence[Real]) -> list[Any]:
+def _spelled(fmt: Numeric, index: int) -> str:
     first, last = ends(fmt)
-    ticks: list[Any] = []
-    for index in indices:
-        value = value_at(fmt, index)
-        ticks.append(window.place(value))
-        if not first <= index <= last:
-            ticks.append("")
-        else:
-            ticks.append(0 if value in said else spell(fmt, code_at_index(fmt, index)))
-    return ticks
+    return spell(fmt, code_at_index(fmt, index)) if first <= index <= last else ""
 
 
-def _stretches(window: _Window, fmt: Numeric, spans: Iterable[Span]) -> list[int]:
+def _stretches(window: _Window, fmt: Numeric, spans: Iterable[Span]) -> list[list[int]]:
     """Return the failing ranges that meet the window, cut at its ends."""
-    found: list[int] = []
     low, high = index_below(fmt, window.low), index_below(fmt, window.high)
-    for indices in _indexed(fmt, spans):
-        if indices[0] <= high and indices[1] >= low:
-            places = (window.place(value_at(fmt, index)) or 0 for index in indices)
-            found += (min(max(place, 0), ACROSS) for place in places)
-    return found
+    return [
+        [min(max(window.place(value_at(fmt, index)) or 0, 0), ACROSS) for index in indices]
+        for indices in _indexed(fmt, spans)
+        if indices[0] <= high and indices[1] >= low
+    ]
 
 
 def _indexed(fmt: Numeric, spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
@@ -128,50 +166,47 @@ def _indexed(fmt: Numeric, spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
 # The whole range of a source -----------------------------------------------------------------
 
 
-def overview(source: Format, spans: Sequence[Span]) -> str:
-    """Return the failing ranges on the line of all values of the source: '839 851-860 nan' are a
-    place, a stretch, and NaNs. Ranges apart by no more than a place are one.
+def overview(source: Format, spans: Sequence[Span]) -> dict[str, Any] | None:
+    """Return the failing ranges on the line of all values of the source, and whether NaNs fail.
+    Ranges apart by no more than a place are one.
     """
     if isinstance(source, Text):
-        return ""
+        return None
     found: list[tuple[int, int]] = []
     for low, high in _indexed(source, spans):
         start, end = _place(source, low), _place(source, high)
         if found and found[-1][0] <= start <= found[-1][1] + 1:
             start, end = found[-1][0], max(found.pop()[1], end)
         found.append((start, end))
-    said = [str(start) if start == end else f"{start}-{end}" for start, end in found]
-    return " ".join([*said, *(["nan"] if any(nan(source, low) for low, _ in spans) else [])])
+    return {"spans": found, "nan": any(nan(source, low) for low, _ in spans)}
 
 
-def axis(source: Format, target: Format) -> list[Any] | None:
-    """Return what stands on the line of all values of a source: [[place, value]…] and the places of
-    the destination's lowest and largest value; None of a text.
+def axis(source: Format, target: Format) -> dict[str, Any] | None:
+    """Return what stands on the line of all values of a source: places and values, and places and
+    values of the destination's ends; None of a text.
     """
     if isinstance(source, Text):
         return None
     low, high = ends(source)
-    marked = [(value_at(source, low), _short(source, low))]
-    marked += [
-        (Fraction(v), said) for v, said in _DECADES if value_at(source, low) < v < source.max
+    decades = [(v, said) for v, said in _DECADES if value_at(source, low) < v < source.max]
+    ticks = [
+        (0, _short(source, low)),
+        *((_place(source, index_below(source, Fraction(v))), said) for v, said in decades),
+        (ACROSS, _short(source, high)),
     ]
-    marked += [(source.max, _short(source, high))]
-    ticks = [[_placed(source, value), said] for value, said in marked]
     if isinstance(target, Text):
-        return [ticks, None, None]
-    reach = [_placed(source, target.min), _placed(source, target.max)]
-    return [ticks, reach, [_short(target, index) for index in ends(target)]]
+        return {"ticks": ticks, "reach": None}
+    reach = [
+        (_place(source, index_below(source, value_at(target, index))), _short(target, index))
+        for index in ends(target)
+    ]
+    return {"ticks": ticks, "reach": reach}
 
 
 def _short(fmt: Numeric, index: int) -> str:
     """Spell a value in few letters: the end of a line has no room for 17 digits."""
     said = spell(fmt, code_at_index(fmt, index))
     return said if len(said) <= _ROOM else f"{float(value_at(fmt, index)):.4g}"
-
-
-def _placed(fmt: Numeric, value: Fraction) -> int:
-    low, high = ends(fmt)
-    return _place(fmt, min(max(index_below(fmt, value), low), high))
 
 
 def _place(fmt: Numeric, index: int) -> int:

@@ -61,24 +61,24 @@ const EXAMPLES = 3;
 function causeDetails(cause, width) {
   const { report } = document.body.dataset;
   const [told] = cause.shown;
-  const every = cause.shown.map((entry) => [entry, data.evidence[entry.evidence][3]]);
+  const every = cause.shown.map((entry) => [entry, entry.evidence.examples]);
   const examples = [...every.map(([entry, some]) => [entry, some[0]]),
-    ...every.flatMap(([entry, some]) => some.slice(1).map((at) => [entry, at]))].slice(0, EXAMPLES);
+    ...every.flatMap(([entry, some]) => some.slice(1).map((one) => [entry, one]))].slice(0, EXAMPLES);
   return [
     cause.letter !== cause.label && h("p", {}, h("b", {}, `${cause.label}: `), cause.whole),
     h("div", { class: "scope" }, h("ul", {}, cause.where.map((one) => h("li", {}, one)))),
     cause.others.length > 0 && h("div", { class: "others" }, h("p", {}, "No input asked tells it from:"),
       h("ul", {}, cause.others.map((one) => h("li", {}, one)))),
-    told.by && ruleOf({ rows: [told.by], places: told.by.place }, told.by),
-    examples.map(([entry, at]) => causeExample(entry, exampleIn(data.examples[at]), width)),
+    told.by && ruleOf({ rules: [told.by], places: told.by.place }, told.by),
+    examples.map(([entry, one]) => causeExample(entry, one, width)),
     h("p", {}, report ? "A script of the first:" : "A script of the first, if the run has --json run.json:"),
     commands([`convcheck repro --report ${shell(report || "run.json")} --cause ${cause.letter}`]),
   ].flat(Infinity).filter(Boolean);
 }
 
 function causeExample(entry, example, width) {
-  return [exampleOf(entry.case, example, entry.case.id, width, entry.finding.verdict),
-    commands([explainCommand(entry.case, example)])];
+  return [exampleOf(entry.case, example, entry.case.id, width, entry.verdict),
+    commands([explainCommand(example)])];
 }
 
 // Buttons that choose a cause; `where` is what they are made anew with.

@@ -23,7 +23,7 @@ function casesOfCell(key) {
   const family = families.find((one) => one.name === name || one.specs.some((spec) => spec.id === name));
   if (!family) return [];
   const some = family.specs.some((spec) => spec.id === name) ? family.specs.filter((spec) => spec.id === name) : family.specs;
-  return some.flatMap((spec) => spec.cases).filter((one) => one.name.row === row && one.name.column === column);
+  return some.flatMap((spec) => spec.cases).filter((one) => one.row === row && one.column === column);
 }
 
 function showCell() {
@@ -37,7 +37,7 @@ function showCell() {
   document.querySelector(`[data-key="${CSS.escape(state.cell)}"]`)?.parentElement.classList.add("open");
   const [name, row, column] = state.cell.split("|");
   const shown = found.filter((one) => one.shown);
-  const arrow = found[0].name.outputs.length ? "→" : "and";
+  const arrow = found[0].outputs.length ? "→" : "and";
   fill(panel, {}, [
     h("div", { class: "cell-head" },
       h("div", {}, h("p", { class: "sub" }, name), h("h2", { id: "cell-title" }, `${row} ${arrow} ${column}`)),
@@ -54,7 +54,7 @@ const FEW = 12; // settings that are shown at once
 
 // The settings down, versions across; of many settings first a line for each value of an attribute.
 function splitOf(found) {
-  const settings = new Set(found.map((one) => one.name.rest));
+  const settings = new Set(found.map((one) => one.setting));
   if (settings.size <= FEW) return crossOf(found);
   const rest = h("details", { ontoggle: () => rest.open && rest.children.length < 2 && rest.append(crossOf(found)) },
     h("summary", { class: "sub" }, `All ${number(settings.size)} combinations`));
@@ -64,7 +64,7 @@ function splitOf(found) {
 function varying(found) {
   const values = new Map();
   for (const one of found) {
-    for (const [name, value] of one.name.attributes) {
+    for (const [name, value] of one.attributes) {
       if (!values.has(name)) values.set(name, new Map());
       const some = values.get(name);
       if (!some.has(value)) some.set(value, []);
@@ -98,9 +98,9 @@ function statusCell(status, one, title) {
 
 function crossOf(found) {
   const shown = varying(found).map(([name]) => name);
-  const rows = new Map(found.map((one) => [one.name.rest, one.name.attributes]));
+  const rows = new Map(found.map((one) => [one.setting, one.attributes]));
   const versions = [...new Set(found.map((one) => one.spec))];
-  const at = new Map(found.map((one) => [`${one.spec.index} ${one.name.rest}`, one]));
+  const at = new Map(found.map((one) => [`${one.spec.index} ${one.setting}`, one]));
   const cell = (spec, rest) => {
     const one = at.get(`${spec.index} ${rest}`);
     if (!one) return h("td", {});

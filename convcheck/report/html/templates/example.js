@@ -1,7 +1,7 @@
 // One example of a failure: bits and number line, or the tensors of a call.
 
 function exampleOf(one, shown, title, width, verdict) {
-  const parts = shown.table || shown.tensors ? callOf(shown, width, verdict) : valuesOf(one, shown, width, verdict);
+  const parts = shown.call ? callOf(shown, width, verdict) : valuesOf(one, shown, width, verdict);
   const reading = shown.reading && h("p", { class: "hint" }, `closest reading: ${shown.reading}`);
   return h("section", { class: "example", "aria-label": title }, h("h4", {}, title), reading, parts);
 }
@@ -11,30 +11,30 @@ const said = (word) => (word === null || typeof word === "string" ? word : word[
 // What stands on a number line: a pattern, and a text that spells no number, do not.
 const labelsOf = (input, due, got, line, [one, other] = ["expected", "got"]) =>
   [["input", input], [one, due], [other, got]].map(([name, word], i) =>
-    [name, Array.isArray(word) || (line && line[1][i] !== null) ? said(word) : ""]);
+    [name, Array.isArray(word) || (line && line.marks[i] !== null) ? said(word) : ""]);
 
 // An answer is held against other answers there, not against a standard.
 const waysOf = (verdict) => (verdict === "inconsistent" ? ["one way", "another"] : ["expected", "got"]);
 
 function valuesOf(one, shown, width, verdict) {
   const [due, came] = waysOf(verdict);
-  const { inputs, outputs } = one.name;
-  const several = shown.in.length > 1;
+  const { inputs, outputs } = one;
+  const several = shown.inputs.length > 1;
   const below = width < 720 && [...inputs, ...outputs].some((type) => wideType(type));
-  const rows = shown.in.map((word, i) => bitRow(several ? `input ${i + 1}` : "input", inputs[i], word, undefined, below));
+  const rows = shown.inputs.map((word, i) => bitRow(several ? `input ${i + 1}` : "input", inputs[i], word, undefined, below));
   rows.push(bitRow(due, outputs[0], shown.due, undefined, below));
   rows.push(shown.got === null
-    ? wordRow(came, `nothing${shown.said ? `: ${shown.said}` : ""}`)
+    ? wordRow(came, `nothing${shown.message ? `: ${shown.message}` : ""}`)
     : bitRow(came, outputs[0], shown.got, typeof shown.due === "string" ? undefined : shown.due[0], below));
-  const labels = labelsOf(shown.in[0], shown.due, shown.got, shown.line, [due, came]);
+  const labels = labelsOf(shown.inputs[0], shown.due, shown.got, shown.line, [due, came]);
   return [
-    verdict === "inconsistent" && shown.got !== null && h("p", {}, shown.said),
+    verdict === "inconsistent" && shown.got !== null && h("p", {}, shown.message),
     h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, rows))),
     shown.line && nearLine(shown.line, labels, outputs[0], width),
   ];
 }
 
-const wideType = (type) => (data.types[type] || []).slice(1).reduce((sum, size) => sum + size, 0) > 32;
+const wideType = (type) => (data.types[type] || []).reduce((sum, [, size]) => sum + size, 0) > 32;
 
 // A word with its bits; its value beside them, or below where they leave no room.
 function bitRow(label, type, word, other, below) {
@@ -52,21 +52,21 @@ function wordRow(label, words, type) {
 
 function callOf(shown, width, verdict) {
   const [one, other] = waysOf(verdict);
-  const several = shown.tensors.length > 1;
-  const rows = shown.tensors.map(([form, few], i) =>
+  const several = shown.inputs.length > 1;
+  const rows = shown.inputs.map(([form, few], i) =>
     wordRow(several ? `input ${i + 1}` : "input", [h("b", {}, form), "  ", few]));
   rows.push(wordRow(one, shown.due));
-  rows.push(wordRow(other, shown.got === null ? `nothing${shown.said ? `: ${shown.said}` : ""}` : shown.got));
-  const parts = [verdict === "inconsistent" && shown.got !== null && h("p", {}, shown.said),
+  rows.push(wordRow(other, shown.got === null ? `nothing${shown.message ? `: ${shown.message}` : ""}` : shown.got));
+  const parts = [verdict === "inconsistent" && shown.got !== null && h("p", {}, shown.message),
     h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, rows)))];
   if (shown.table?.rows.length) parts.push(elementsOf(shown.table, [one, other]));
-  if (shown.one) {
-    const [due, got] = shown.one;
-    const labels = labelsOf(null, due, got, shown.line, [one, other]);
+  if (shown.element) {
+    const { type, due, got, line } = shown.element;
+    const labels = labelsOf(null, due, got, line, [one, other]);
     parts.push(
-      h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, bitRow(one, shown.type, due),
-        bitRow(other, shown.type, got, typeof due === "string" ? undefined : due[0])))),
-      shown.line && nearLine(shown.line, labels, shown.type, width));
+      h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, bitRow(one, type, due),
+        bitRow(other, type, got, typeof due === "string" ? undefined : due[0])))),
+      line && nearLine(line, labels, type, width));
   }
   return parts;
 }

@@ -4,15 +4,12 @@ const ACROSS = 1000;
 
 function bits(type, code, other) {
   const layout = data.types[type];
-  if (!layout || layout[0] === "t") return null;
-  const width = layout[0] === "f" ? layout[1] + layout[2] + layout[3] : layout[1];
+  if (!layout?.length) return null;
+  const width = layout.reduce((sum, [, size]) => sum + size, 0);
   const digits = spread(code, width);
   const beside = other === undefined ? digits : spread(other, width);
-  const fields = layout[0] === "f"
-    ? [["sign", layout[1]], ["exponent", layout[2]], ["mantissa", layout[3]]]
-    : [["integer", width]];
   let start = 0;
-  const boxes = fields.filter(([, size]) => size).map(([name, size]) => {
+  const boxes = layout.filter(([, size]) => size).map(([name, size]) => {
     const mine = digits.slice(start, start + size);
     const theirs = beside.slice(start, start + size);
     start += size;
@@ -46,9 +43,7 @@ function marked(digits, expected, gaps) {
 
 // The destination's values about an input, with what was due and what came.
 function nearLine(line, labels, type, width) {
-  const [flat, marks, failing] = line;
-  const stretches = pairs(failing);
-  const ticks = pairs(flat).map(([place, said]) => [place, said || (said === 0 ? saidAt(place, marks, labels) : "")]);
+  const { ticks, marks, failing: stretches } = line;
   const middles = ticks.slice(1).map(([place], i) => (place + ticks[i][0]) / 2);
   const left = 12, room = width - 2 * left, axis = 20 + labels.filter(([, said]) => said).length * 20;
   const x = (place) => left + (Math.min(Math.max(place, 0), ACROSS) / ACROSS) * room;
@@ -70,8 +65,6 @@ function nearLine(line, labels, type, width) {
 }
 
 const key = (name, said) => h("span", { class: "key" }, h("i", { class: `key-${name.replace(" ", "-")}` }), said);
-
-const saidAt = (place, marks, labels) => labels[marks[1] === place ? 1 : 2][1];
 
 // As many labels as fit, on two rows where neighbours would touch.
 function tickLabels(ticks, x, y, width) {
@@ -113,18 +106,12 @@ function lollipop({ name, label, place, at, turned }, y, axis, width) {
 }
 
 // The failing ranges on the line of all values of the source.
-function wideLine(packed, axis, source, target, width) {
-  const words = packed.split(" ");
-  const spans = words.filter((word) => word !== "nan").map((word) => {
-    const [start, end = start] = word.split("-").map(Number);
-    return [start, end];
-  });
-  const [ticks, reach, reached] = axis;
-  const left = 8, nans = words.includes("nan") ? 44 : 0;
+function wideLine({ spans, nan }, { ticks, reach }, source, target, width) {
+  const left = 8, nans = nan ? 44 : 0;
   const room = width - 2 * left - nans, y = 18;
   const x = (place) => left + (place / ACROSS) * room;
   const drawn = [
-    reach && s("rect", { class: "reach", x: x(reach[0]), width: Math.max(x(reach[1]) - x(reach[0]), 1), y: y - 9, height: 18 }),
+    reach && s("rect", { class: "reach", x: x(reach[0][0]), width: Math.max(x(reach[1][0]) - x(reach[0][0]), 1), y: y - 9, height: 18 }),
     s("line", { class: "axis", x1: left, x2: width - left - nans, y1: y, y2: y }),
     ticks.map(([place]) => s("line", { class: "tick", x1: x(place), x2: x(place), y1: y - 5, y2: y + 5 })),
     spans.map(([a, b]) => s("rect", { class: "failing", x: x(a) - 0.75, width: Math.max(x(b) - x(a), 0) + 1.5, y: y - 12, height: 24 })),
@@ -135,5 +122,5 @@ function wideLine(packed, axis, source, target, width) {
   return h("figure", { class: "line-figure" },
     s("svg", { viewBox: `0 0 ${width} ${y + 46}`, width, height: y + 46, role: "img", "aria-label": `Where ${source} inputs fail` }, drawn),
     h("figcaption", {}, key("failing", "inputs that fail"), `on all of ${source}, as much room for every binade`,
-      reach && key("reach", `range of ${target}, ${reached[0]} to ${reached[1]}`)));
+      reach && key("reach", `range of ${target}, ${reach[0][1]} to ${reach[1][1]}`)));
 }

@@ -22,7 +22,7 @@ function startFilters() {
     h("div", { class: "line" }, chipGroup("status", "Verdict", statuses.filter((one) => all.has(one)))),
     h("div", { class: "line" },
       chipGroup("level", "Level",
-        data.levels.map((word, i) => ({ word, i })).filter(({ i }) => levels.has(i))),
+        data.levels.filter((word) => levels.has(word)).map((word) => ({ word }))),
       h("div", { class: "last" }, counted,
         h("button", { type: "button", class: "quiet", id: "clear", onclick: () => change(null) }, "Clear filters"))),
   );
@@ -51,14 +51,13 @@ function toggle(kind, word) {
 const sorted = (words) => [...new Set(words)];
 
 function selects() {
-  const used = names.filter((one) => cases.some((c) => c.name === one));
   const made = [
-    choice("from", "from", sorted(used.flatMap((one) => one.inputs))),
-    choice("to", "to", sorted(used.flatMap((one) => [one.column, ...one.outputs]))),
+    choice("from", "from", sorted(cases.flatMap((one) => one.inputs))),
+    choice("to", "to", sorted(cases.flatMap((one) => [one.column, ...one.outputs]))),
   ];
   if (causes.length) made.unshift(choice("cause", "cause", causes.map((one) => one.letter)));
   const values = new Map();
-  for (const one of used) {
+  for (const one of cases) {
     for (const [name, value] of one.attributes) {
       if (!values.has(name)) values.set(name, new Set());
       values.get(name).add(value);

@@ -69,8 +69,8 @@ function findingOf(one, members, where) {
         members.length > 1 ? `${of ? " in " : ""}${plural(members.length, "case")}` : "",
         h("code", { class: "finding-id", title: "its id, the same in every run" }, one.id))),
     h("span", { class: "ids" }, shortIds(one, members)),
-    one.rows.length > 0 && h("span", { class: "row" }, one.rows[0].name,
-      one.rows.length > 1 && `, and ${plural(one.rows.length - 1, "more row")}`));
+    one.rules.length > 0 && h("span", { class: "row" }, one.rules[0].name,
+      one.rules.length > 1 && `, and ${plural(one.rules.length - 1, "more row")}`));
   const article = h("article", { class: `finding edge-${one.status.key}`, "data-finding": key }, h("h3", {}, button), body);
   button.addEventListener("click", () => {
     const open = button.getAttribute("aria-expanded") !== "true";
@@ -94,14 +94,14 @@ const SHOWN = 3;
 
 function shortIds(one, members) {
   const all = members.length === one.members.length;
-  const ids = all ? one.ids : members.map((entry) => entry.case.id);
+  const ids = all ? one.names : members.map((entry) => entry.case.id);
   const kept = ids.slice(0, SHOWN).map((id) => (id.length > 220 ? `${id.slice(0, 219)}…` : id));
   const rest = ids.length - kept.length;
   return [kept.map((id) => h("span", {}, id)), rest > 0 && h("span", { class: "sub" }, `… and ${number(rest)} more`)];
 }
 
 function detailsOf(one, members, body) {
-  const row = one.rows[0];
+  const row = one.rules[0];
   const place = h("div", { class: "member" });
   return [
     one.excuse && excuseOf(one.excuse),
@@ -121,20 +121,20 @@ function excuseOf([kind, reason, issue, place]) {
     issue && [" ", link], h("span", { class: "place" }, ` ${place}`));
 }
 
-function sentenceOf([part, cite, source, translation]) {
+function sentenceOf({ of: part, cite, source, gloss }) {
   return cite && h("blockquote", {}, h("p", {}, part && `${part}: `, cite),
     source && h("footer", {}, "— ", h("cite", {}, source)),
-    translation && h("footer", {}, translation));
+    gloss && h("footer", {}, gloss));
 }
 
 function ruleOf(one, row) {
   return h("div", { class: "rule" },
-    h("p", {}, h("b", {}, row.name), h("span", { class: "level" }, data.levels[row.level]),
+    h("p", {}, h("b", {}, row.name), h("span", { class: "level" }, row.level),
       h("span", { class: "place" }, one.places)),
     row.sentences.map(sentenceOf),
-    row.inWords && h("p", {}, `in its row: ${row.inWords}`),
-    one.rows.length > 1 && h("details", {}, h("summary", {}, plural(one.rows.length - 1, "more row")),
-      h("ul", {}, one.rows.slice(1).map((other) => h("li", {}, other.name, " ", h("span", { class: "place" }, other.place))))));
+    row.row_in_words && h("p", {}, `in its row: ${row.row_in_words}`),
+    one.rules.length > 1 && h("details", {}, h("summary", {}, plural(one.rules.length - 1, "more row")),
+      h("ul", {}, one.rules.slice(1).map((other) => h("li", {}, other.name, " ", h("span", { class: "place" }, other.place))))));
 }
 
 const widthOf = (body) => Math.max(Math.min(body.clientWidth - 4, 760), 280);
@@ -160,22 +160,19 @@ function chooser(one, members, place, body) {
 
 const backend = () => shell(document.body.dataset.backend);
 
-const explainCommand = (one, example) => `convcheck explain --backend ${backend()} ${example.words.replace("@", shell(one.id))}`;
+const explainCommand = (example) => `convcheck explain --backend ${backend()} ${example.words}`;
 
 function memberOf(one, entry, width) {
-  if (entry.evidence < 0) return []; // the case failed as a whole: what there is to say is said
-  const [digest, packed, left, shown, spans] = data.evidence[entry.evidence];
-  const ranges = rangesIn(packed);
-  const examples = shown.map((at) => exampleIn(data.examples[at]));
-  const axis = data.axes[data.axisOf[entry.case.name.index]];
-  const { inputs, outputs } = entry.case.name;
+  if (!entry.evidence) return []; // the case failed as a whole: what there is to say is said
+  const { digest, ranges, more, examples, overview, axis } = entry.evidence;
+  const { inputs, outputs } = entry.case;
   return [
     h("p", { class: "member-head" }, members(entry)),
-    spans && axis && wideLine(spans, axis, inputs[0], outputs[0], width),
-    ranges.length > 0 && rangesOf(ranges, left),
+    overview && axis && wideLine(overview, axis, inputs[0], outputs[0], width),
+    ranges.length > 0 && rangesOf(ranges, more),
     examples.map((example, i) => exampleOf(entry.case, example, exampleTitle(i, examples.length), width, entry.finding.verdict)),
     commands([
-      examples.length && explainCommand(entry.case, examples[0]),
+      examples.length && explainCommand(examples[0]),
       `convcheck repro ${shell(entry.case.id)} --backend ${backend()} ${entry.finding.id}`,
     ].filter(Boolean)),
     h("p", { class: "digest" }, "digest of the failing inputs and answers ", h("code", {}, digest)),
@@ -190,10 +187,10 @@ function members(entry) {
     ` ${entry.case.spec.noun} that ${by} decides in ${entry.case.id}`, entry.kind && entry.kind !== entry.finding.kind && `: ${entry.kind}`];
 }
 
-function rangesOf(ranges, left) {
+function rangesOf(ranges, more) {
   const middle = Math.ceil(ranges.length / 2);
   const parts = ranges.map((range) => h("code", {}, range));
-  if (left) parts.splice(middle, 0, h("span", { class: "sub" }, `${number(left)} more`));
+  if (more) parts.splice(middle, 0, h("span", { class: "sub" }, `${number(more)} more`));
   return h("p", { class: "ranges" }, h("span", { class: "label" }, "Inputs"), parts);
 }
 

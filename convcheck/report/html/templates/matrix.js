@@ -3,7 +3,7 @@
 function showMatrices() {
   const place = byId("matrices");
   const chosen = state.spec ? specs.find((one) => one.id === state.spec) : null;
-  const shown = chosen ? [families[chosen.family]] : families;
+  const shown = chosen ? [chosen.family] : families;
   place.replaceChildren(...shown.map((family) => matrixOf(family, chosen)).filter(Boolean));
 }
 
@@ -12,7 +12,7 @@ function cellsOf(family, chosen) {
   for (const spec of chosen ? [chosen] : family.specs) {
     for (const one of spec.cases) {
       if (!one.shown) continue;
-      const key = `${one.name.row}>${one.name.column}`;
+      const key = `${one.row}>${one.column}`;
       if (!cells.has(key)) cells.set(key, { rank: 99, cases: 0, failing: 0, wrong: 0, judged: 0, some: [] });
       const cell = cells.get(key);
       cell.rank = Math.min(cell.rank, one.shown.rank);
@@ -35,8 +35,8 @@ function matrixOf(family, chosen) {
   const id = `matrix-${family.index}`;
   const versions = !chosen && family.specs.length > 1 ? `${family.specs.length} versions together, the worst of a cell shown` : "";
   const head = h("thead", {}, h("tr", {}, h("td", { class: "corner" },
-    h("span", { class: "down" }, all[0].name.outputs.length ? "from" : "first"),
-    h("span", { class: "across" }, all[0].name.outputs.length ? "to" : "second")),
+    h("span", { class: "down" }, all[0].outputs.length ? "from" : "first"),
+    h("span", { class: "across" }, all[0].outputs.length ? "to" : "second")),
     columns.map((column) => h("th", { scope: "col" }, h("span", {}, column)))));
   const body = h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row),
     columns.map((column) => tableCell(name, row, column, cells.get(`${row}>${column}`))))));

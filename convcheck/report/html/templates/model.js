@@ -1,79 +1,54 @@
-// The data taken apart, and what of it a filter leaves. `data.py` says what stands where.
+// The data unpacked, and what of it a filter leaves. `data.py` says what it has.
 
-const data = JSON.parse(byId("data").textContent);
-const text = (index) => (index < 0 ? "" : data.texts[index]);
+async function unpacked() {
+  const bytes = Uint8Array.from(atob(byId("data").textContent), (char) => char.charCodeAt(0));
+  const text = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(text).json();
+}
 
-const statuses = data.statuses.map(([word, symbol, failing], rank) => ({
-  word, symbol, failing, rank, key: word.split(" ")[0],
-}));
+const data = await unpacked();
+
+const statuses = data.statuses.map((one, rank) => ({ ...one, rank, key: one.word.split(" ")[0] }));
 const statusOf = Object.fromEntries(statuses.map((one) => [one.word, one]));
 const IN_PART = statusOf.tolerated.rank; // shown also of cases that as a whole stand otherwise
 
-const decisions = data.decisions.map(([rule, row, level, sentences, inWords, place]) => ({
-  rule: text(rule), row: text(row), level, sentences: sentences.map((at) => data.sentences[at].map(text)),
-  inWords: text(inWords), place: text(place), name: `${text(rule)} / ${text(row)}`,
-}));
-
-const specs = data.specs.map(([id, family, noun], index) => ({
-  id, family, noun, index, cases: [], version: id.slice(data.families[family][0].length - 1),
-}));
-const families = data.families.map(([name, rows, columns], index) => ({
-  name, rows, columns, index, specs: specs.filter((one) => one.family === index),
-}));
-
-const names = data.names.map(([signature, setting], index) => {
-  const [types, row, column, inputs, outputs] = data.signatures[signature];
-  const [rest, attributes, layout] = data.settings[setting];
-  return {
-    row, column, inputs, outputs, layout, index, rest,
-    name: rest ? `${types}/${rest}` : types,
-    attributes: layout ? [["layout", layout], ...attributes] : attributes,
-  };
+const rules = data.rules;
+const families = data.families.map((one, index) => ({ ...one, index, specs: [] }));
+const specs = data.specs.map((one, index) => {
+  const family = families.find(({ name }) => name === one.family);
+  const spec = { ...one, family, index, cases: [], version: one.id.slice(family.name.length - 1) };
+  family.specs.push(spec);
+  return spec;
 });
 
-const cases = data.cases.map(([spec, name, status, judged, coverage, message, profile], index) => {
-  const one = {
-    index, spec: specs[spec], name: names[name], status: statuses[status], judged,
-    coverage: text(coverage), message: text(message), shown: null, wrong: 0, cause: null,
-    id: `${specs[spec].id}/${names[name].name}`,
-  };
-  one.entries = data.profiles[profile].map(([rank, level, by, what, count]) => ({
-    status: statuses[rank], level, by: decisions[by], kind: text(what), count, finding: null,
-  }));
-  specs[spec].cases.push(one);
-  return one;
+const entryOf = (one, more) =>
+  ({ ...one, by: rules[one.rule], level: one.level || rules[one.rule]?.level || "", matched: false, ...more });
+
+const specOf = new Map(specs.map((one) => [one.id, one]));
+const cases = data.cases.map((one, index) => {
+  const made = { ...one, index, spec: specOf.get(one.spec), status: statusOf[one.status], shown: null, wrong: 0, cause: null };
+  made.entries = one.entries.map((entry) => entryOf(entry, { status: statusOf[entry.status], finding: null }));
+  made.spec.cases.push(made);
+  return made;
 });
 
-const MEMBER = 6;
-
-const findings = data.findings.map(([rank, kind, ids, rows, places, reading, placement, where, message, verdict, excuse, id, members], index) => {
-  const finding = {
-    index, id, ids, status: statuses[rank], kind: text(kind), rows: rows.map((row) => decisions[row]),
-    places: text(places), reading: text(reading), placement: text(placement), where: text(where), message: text(message), verdict: text(verdict),
-    excuse: excuse < 0 ? null : data.excuses[excuse], members: [], visible: [],
-  };
-  for (let i = 0; i < members.length; i += MEMBER) {
-    const [at, count, of, by, other, evidence] = members.slice(i, i + MEMBER);
-    const entry = {
-      case: cases[at], status: finding.status, count, of, by: decisions[by], finding,
-      level: by < 0 ? -1 : decisions[by].level, evidence, matched: false,
-      kind: other < 0 ? finding.kind : text(other),
-    };
-    cases[at].entries.push(entry);
-    finding.members.push(entry);
-  }
-  if (!ids) finding.ids = [finding.members[0].case.id];
+const findings = data.findings.map((one, index) => {
+  const finding = { ...one, index, status: statusOf[one.status], rules: one.rules.map((at) => rules[at]), visible: [] };
+  finding.members = one.members.map((member) => {
+    const entry = entryOf(member, { case: cases[member.case], status: finding.status, finding, kind: member.kind || one.kind });
+    entry.case.entries.push(entry);
+    return entry;
+  });
   return finding;
 });
 
-const causes = data.causes.map(([letter, label, says, whole, names, scope, where, answers, others, gated, wrong, shown, explained]) => {
+const causes = data.causes.map((one) => {
   const cause = {
-    letter, label, says, whole, scope, where, answers, others, gated, wrong,
-    mark: letter.split("+")[0], text: `${whole} ${names}`.toLowerCase(), left: 0,
-    cases: explained.map((at) => cases[at]),
-    shown: shown.map(([at, evidence]) => cases[at].entries.find((entry) => entry.evidence === evidence)),
+    ...one, mark: one.letter.split("+")[0], text: `${one.whole} ${one.names.join(" ")}`.toLowerCase(), left: 0,
+    cases: one.cases.map((at) => cases[at]),
+    shown: one.shown.map((entry) => entryOf(entry, { case: cases[entry.case] })),
   };
-  for (const one of cause.cases) one.cause = cause;
+  for (const explained of cause.cases) explained.cause = cause;
   return cause;
 });
 
@@ -94,29 +69,10 @@ function markOf(some) {
   return some.some((one) => failsNow(one) && !one.cause) ? "" : (causesOf(some)[0] || { mark: "" }).mark;
 }
 
-// Ranges as they are said: 'c0e005 c0a000-1f' is 0xc0e005, and 0xc0a000 … 0xc0a01f.
-function rangesIn(packed) {
-  if (Array.isArray(packed)) return packed;
-  return packed.split(" ").filter(Boolean).map((range) => {
-    const [low, end] = range.split("-");
-    return end === undefined ? `0x${low}` : `0x${low}\u00a0…\u00a00x${low.slice(0, low.length - end.length)}${end}`;
-  });
-}
-
-// An example: an array of one that is values, a map of one that is a call.
-function exampleIn(packed) {
-  if (!Array.isArray(packed)) return packed;
-  const [given, due, got, line, said, words] = packed;
-  return { in: given, due, got, line, said, words: words || `@ ${given.map(([code]) => code).join(" ")}` };
-}
-
-// [a, b, c, d] as [[a, b], [c, d]]
-const pairs = (flat) => flat.reduce((made, one, i) => (i % 2 ? made.at(-1).push(one) : made.push([one]), made), []);
-
 for (const one of cases) {
   if (!one.entries.length) {
     const kind = one.message;
-    one.entries.push({ status: one.status, level: -1, by: undefined, kind, count: 0, finding: null });
+    one.entries.push({ status: one.status, level: "", by: undefined, kind, count: 0, finding: null });
   }
 }
 
@@ -137,7 +93,7 @@ const kindText = (entry) =>
 // a map `attributes`; empty where everything is let through.
 
 function caseFits(one, state) {
-  const { inputs, outputs, row, column, attributes } = one.name;
+  const { inputs, outputs, row, column, attributes } = one;
   if (state.spec && one.spec.id !== state.spec) return false;
   if (state.cause && one.cause?.letter !== state.cause) return false;
   if (state.from && !inputs.includes(state.from) && row !== state.from) return false;
@@ -150,8 +106,8 @@ function caseFits(one, state) {
 
 function levelFits(entry, state) {
   if (!state.level.size) return true;
-  if (entry.level < 0) return entry.status.failing; // a case that fails as a whole: at every level
-  return state.level.has(data.levels[entry.level]);
+  if (!entry.level) return entry.status.failing; // a case that fails as a whole: at every level
+  return state.level.has(entry.level);
 }
 
 // A case passes, or is undefined or unsupported, as a whole only.
@@ -202,7 +158,7 @@ function countFacets(one, counts) {
   for (const entry of one.entries) {
     const { rank } = entry.status;
     if (entry.counted && (rank <= IN_PART || entry.status === one.status)) ranks.add(rank);
-    if (entry.leveled && entry.level >= 0) levels.add(entry.level);
+    if (entry.leveled && entry.level) levels.add(data.levels.indexOf(entry.level));
   }
   for (const rank of ranks) (rank === one.status.rank ? counts.byStatus : counts.inPart)[rank] += 1;
   for (const level of levels) counts.byLevel[level] += 1;

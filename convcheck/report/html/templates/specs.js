@@ -45,13 +45,13 @@ function drawThumbnails() {
   const style = getComputedStyle(document.documentElement);
   const colours = statuses.map((one) => style.getPropertyValue(`--c-${one.key}`).trim());
   for (const [spec, { canvas }] of cards) {
-    const { rows, columns } = axes(families[spec.family], spec.cases);
+    const { rows, columns } = axes(spec.family, spec.cases);
     canvas.width = columns.length;
     canvas.height = rows.length;
     const at = new Map();
     for (const one of spec.cases) {
       if (!one.unscoped) continue;
-      const place = columns.indexOf(one.name.column) + rows.indexOf(one.name.row) * columns.length;
+      const place = columns.indexOf(one.column) + rows.indexOf(one.row) * columns.length;
       at.set(place, Math.min(at.has(place) ? at.get(place) : 99, one.unscoped.rank));
     }
     const pen = canvas.getContext("2d");
@@ -63,8 +63,8 @@ function drawThumbnails() {
 }
 
 function axes(family, some) {
-  const rows = new Set(some.map((one) => one.name.row));
-  const columns = new Set(some.map((one) => one.name.column));
+  const rows = new Set(some.map((one) => one.row));
+  const columns = new Set(some.map((one) => one.column));
   return {
     rows: family.rows.filter((name) => rows.has(name)),
     columns: family.columns.filter((name) => columns.has(name)),
