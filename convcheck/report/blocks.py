@@ -43,25 +43,25 @@ class Command:
     parts: Sequence[str]
 
 
-Role = Literal["plain", "sign", "exponent", "mantissa", "wrong"]
+Role = Literal["plain", "sign", "exponent", "mantissa"]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a line, and what it is."""
+    """A piece of a line, what it is, and whether it is not as expected."""
 
-    #: What is printed.
     text: str
     role: Role = "plain"
+    wrong: bool = False
 
 
 Pieces = tuple[Piece, ...]
 
 
 def line_of(letters: list[Piece]) -> Pieces:
-    """Return a line of single letters as pieces, those of one role put together."""
-    found = groupby(letters, key=lambda letter: letter.role)
-    return tuple(Piece("".join(letter.text for letter in some), role) for role, some in found)
+    """Return a line of single letters as pieces, those that are alike put together."""
+    found = groupby(letters, key=lambda letter: (letter.role, letter.wrong))
+    return tuple(Piece("".join(letter.text for letter in some), *key) for key, some in found)
 
 
 @dataclass(frozen=True)

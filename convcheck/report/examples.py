@@ -117,7 +117,7 @@ def element_in_words(case: Case, example: Example, verdict: Verdict) -> ElementI
         said = "nothing" if verdict == "inconsistent" else said  # the message has both ways
         got = CodeInWords(came, words=cut(said, LONG))
     else:
-        got = _marked(code_in_words(came, target, example.got), wanted)
+        got = marked(code_in_words(came, target, example.got), wanted)
     both = zip(case.inputs, example.inputs, strict=False)  # of a companion only the type counts
     codes = "  ".join(shown_code(dtype.format, word) for dtype, word in both)
     return ElementInWords((*_inputs(case, example), wanted, got), codes)
@@ -126,8 +126,7 @@ def element_in_words(case: Case, example: Example, verdict: Verdict) -> ElementI
 def _inputs(case: Case, example: Example) -> Iterator[CodeInWords]:
     several = len(example.inputs) > 1
     for i, (dtype, word) in enumerate(zip(case.inputs, example.inputs, strict=False), 1):
-        said = code_in_words(f"input {i}" if several else "input", dtype.format, word)
-        yield replace(said, code="")  # it stands above: in the command, or at the extreme
+        yield code_in_words(f"input {i}" if several else "input", dtype.format, word)
 
 
 def code_in_words(label: str, fmt: Format, word: Word) -> CodeInWords:
@@ -166,7 +165,7 @@ def _fields(fmt: Float, code: int) -> Iterator[tuple[Role, str]]:
         start += width
 
 
-def _marked(got: CodeInWords, expected: CodeInWords) -> CodeInWords:
+def marked(got: CodeInWords, expected: CodeInWords) -> CodeInWords:
     """Return an answer with the bits marked that are not the expected ones."""
     both = zip(got.bits, expected.bits, strict=False)
     marked = tuple(_differing(ours, theirs) for ours, theirs in both)
@@ -174,13 +173,10 @@ def _marked(got: CodeInWords, expected: CodeInWords) -> CodeInWords:
 
 
 def _differing(ours: Pieces, theirs: Pieces) -> Pieces:
-    due = "".join(span.text for span in theirs)
-    letters = [Piece(letter, span.role) for span in ours for letter in span.text]
-    same = [a.text == b for a, b in zip(letters, due, strict=False)]
-    same += [True] * (len(letters) - len(same))
-    return line_of(
-        [a if ok else Piece(a.text, "wrong") for a, ok in zip(letters, same, strict=True)]
-    )
+    due = [letter for span in theirs for letter in span.text]
+    letters = [(letter, span.role) for span in ours for letter in span.text]
+    both = zip_longest(letters, due[: len(letters)])
+    return line_of([Piece(*mine, wrong=other not in (None, mine[0])) for mine, other in both])
 
 
 # Whole calls ---------------------------------------------------------------------------------

@@ -103,8 +103,8 @@ def test_data_has_every_finding_with_its_examples(name: str) -> None:
     assert cases == [one.status.word for some in made.cases.values() for one in some]
     due = [e for f in made.findings for m in f.members for e in m.examples]
     wrong = [e for e in due if isinstance(e, Example)]
-    held = [(e["inputs"][0], e["due"], e["got"]) for e in examples_in(found) if not e["call"]]
-    shown = {tuple(int(w[0], 16) if isinstance(w, list) else None for w in e) for e in held}
+    held = [e["rows"] for e in examples_in(found) if "lines" not in e]
+    shown = {tuple(int(w["code"][1:-1], 16) if w["code"] else None for w in e) for e in held}
     codes = ((e.inputs[0], e.expected, e.got) for e in wrong)
     assert shown == {tuple(c if isinstance(c, int) else None for c in e) for e in codes}
 
@@ -168,7 +168,7 @@ def test_half_a_surrogate_pair_can_be_written() -> None:
     found = run(answered(case("onnx.Cast-19", "string", "bfloat16"),
                          group(ELSE, "fail", "odd", examples=(half,))))  # fmt: skip
     assert in_html(found).encode("utf-8")
-    assert [one["inputs"] for one in examples_in(data_of(found))] == [['"a\\ud800"']]
+    assert [one["rows"][0]["words"] for one in examples_in(data_of(found))] == ['"a\\ud800"']
 
 
 def test_the_page_forbids_itself_what_is_not_its_own() -> None:
@@ -292,17 +292,17 @@ def test_an_overview() -> None:
 
 
 def test_every_example_of_a_call_is_an_own_kind() -> None:
-    made = [one for one in examples_in(data_of(RUNS["calls"]())) if one["call"]]
-    assert sorted({(one["due"], one["got"] or one["message"]) for one in made}) == [
+    made = [one for one in examples_in(data_of(RUNS["calls"]())) if "lines" in one]
+    answers = ([line["words"].split("  ")[0] for line in one["lines"][-2:]] for one in made)
+    assert sorted({(due, got) for due, got in answers}) == [
         ("a refusal", "uint8 [0]"), ("float16 [128]", "float16 [128]"),
         ("int64 [2]", "int64 [3]"), ("int64 scalar; int64 [4]", "int64 scalar; int64 [4]"),
-        ("uint8 [0]", "SIGFPE"), ("uint8 [0]", "not so"), ("uint8 [0]", "u9 [2]"),
-        ("uint8 [0]", "uint8 [5]"),
+        ("uint8 [0]", "nothing, crashed: SIGFPE"), ("uint8 [0]", "nothing, refused: not so"),
+        ("uint8 [0]", "u9 [2]"), ("uint8 [0]", "uint8 [5]"),
     ]  # fmt: skip
     [tensor] = [one for one in made if one["reading"] == "in a wider type"]
-    assert ["52", "-0.0000762939 (0x8500)", "±0", "-0.000152588 (0x8900)"] in tensor["table"][
-        "rows"
-    ]
+    rows = [[cell["full"] for cell in row] for row in tensor["elements"]["rows"]]
+    assert ["-0.0000762939 (0x8500)", "±0", "-0.000152588 (0x8900)"] in rows
 
 
 @pytest.mark.parametrize(

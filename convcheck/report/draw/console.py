@@ -32,7 +32,7 @@ from convcheck.wording import GLUE
 
 _GAP = 2  # then a float32 with its value and code fits 80 columns
 _ROLES: dict[Role, str] = {
-    "plain": "", "sign": "magenta", "exponent": "cyan", "mantissa": "", "wrong": "bold red",
+    "plain": "", "sign": "magenta", "exponent": "cyan", "mantissa": "",
 }  # fmt: skip
 MAX_WIDTH = 100  # beyond, a count at the right margin is too far from what it counts
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
@@ -195,7 +195,7 @@ def _codes(block: Codes, width: int, whole: bool) -> Iterator[Line]:
             yield from _text(Text(row.words, label=[(label.plain, "dim")]), width, whole)
             continue
         for i, bits in enumerate(row.bits):
-            pieces = ((piece.text, _ROLES[piece.role]) for piece in bits)
+            pieces = ((p.text, "bold red" if p.wrong else _ROLES[p.role]) for p in bits)
             line = (blank if i else label) + Line.assemble(*pieces)
             if i < len(row.bits) - 1:
                 yield line

@@ -84,7 +84,8 @@ def example_blocks(finding: Finding) -> Iterator[Block]:
             continue
         if i:  # the first example's input stands in the explain command
             yield _beside("extreme", example.inputs)
-        yield Codes(example.rows)
+        *inputs, due, got = example.rows  # the codes of inputs stand above
+        yield Codes((*(replace(row, code="") for row in inputs), due, got))
 
 
 def _beside(label: str, words: Said, style: str = "", indent: int = INDENT) -> Text:

@@ -14,7 +14,7 @@ from convcheck.judge.words import cited, clean, pair, translated
 from convcheck.report.causes import ToldCause
 from convcheck.report.document import Document
 from convcheck.report.findings import CaseFailure, CaseReport, Finding
-from convcheck.report.html.example import example_data, layout
+from convcheck.report.html.example import example_data
 from convcheck.report.html.line import axis, overview
 from convcheck.report.matrix import cell_of, matrix
 from convcheck.report.short_names import family
@@ -33,7 +33,6 @@ def data(document: Document) -> Json:
     every = [case for cases in document.cases.values() for case in cases]
     places = {one.case.id: place for place, one in enumerate(every)}
     failures = {one.case.id: one.failures for one in every}
-    types = {t.name: t.format for one in every for t in (*one.case.inputs, *one.case.outputs)}
     made = {
         "statuses": [
             {"word": s.word, "symbol": s.symbol, "failing": s.word in _FAILING} for s in STATUSES
@@ -43,7 +42,6 @@ def data(document: Document) -> Json:
             _family(document, name) for name in dict.fromkeys(map(family, document.cases))
         ],
         "specs": [_spec(spec, cases) for spec, cases in document.cases.items()],
-        "types": {name: layout(fmt) for name, fmt in types.items()},
         "cases": [_case(rules, one) for one in every],
         "findings": [_finding(rules, places, one) for one in document.findings],
         "causes": [_cause(rules, places, failures, one) for one in document.causes],
@@ -157,7 +155,7 @@ def _evidence(case: Case, found: Group) -> Json:
         "digest": found.digest,
         "ranges": [pair(source, span) for span in found.ranges],
         "more": found.more_ranges,
-        "examples": [example_data(case, found.ranges, one) for one in found.examples],
+        "examples": [example_data(case, found, one) for one in found.examples],
         "overview": overview(source, found.ranges) if single else None,
         "axis": axis(source, case.outputs[0].format) if single else None,
     }

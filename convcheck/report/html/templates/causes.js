@@ -77,7 +77,7 @@ function causeDetails(cause, width) {
 }
 
 function causeExample(entry, example, width) {
-  return [exampleOf(entry.case, example, entry.case.id, width, entry.verdict),
+  return [exampleOf(example, entry.case.id, width, entry.verdict),
     commands([explainCommand(example)])];
 }
 

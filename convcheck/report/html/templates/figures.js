@@ -2,43 +2,20 @@
 
 const ACROSS = 1000;
 
-function bits(type, code, other) {
-  const layout = data.types[type];
-  if (!layout?.length) return null;
-  const width = layout.reduce((sum, [, size]) => sum + size, 0);
-  const digits = spread(code, width);
-  const beside = other === undefined ? digits : spread(other, width);
-  let start = 0;
-  const boxes = layout.filter(([, size]) => size).map(([name, size]) => {
-    const mine = digits.slice(start, start + size);
-    const theirs = beside.slice(start, start + size);
-    start += size;
+// The fields of a code; what is not as expected is marked.
+function bits(line) {
+  const fields = [];
+  for (const piece of line) {
+    const last = fields.at(-1);
+    if (last && last[0].role === piece.role) last.push(piece);
+    else if (piece.text !== " ") fields.push([piece]);
+  }
+  return h("span", { class: "bits" }, fields.map((pieces) => {
+    const name = pieces[0].role === "plain" ? "integer" : pieces[0].role;
+    const size = pieces.map((piece) => piece.text).join("").replaceAll(" ", "").length;
     return h("span", { class: `field ${name}`, title: `${name}, ${plural(size, "bit")}` },
-      h("i", {}, size > 7 ? name : name[0]), h("span", {}, marked(mine, theirs, name === "integer")));
-  });
-  return h("span", { class: "bits" }, boxes);
-}
-
-const spread = (code, width) => BigInt(code).toString(2).padStart(width, "0");
-
-// Runs of bits that are as expected, and runs that are not; an integer's with a gap every four.
-function marked(digits, expected, gaps) {
-  const parts = [];
-  let run = "";
-  let wrong = false;
-  const flush = () => {
-    if (run) parts.push(wrong ? h("mark", {}, run) : run);
-    run = "";
-  };
-  [...digits].forEach((digit, i) => {
-    const differs = digit !== expected[i];
-    if (differs !== wrong) flush();
-    wrong = differs;
-    if (gaps && i && (digits.length - i) % 4 === 0) run += "\u2009";
-    run += digit;
-  });
-  flush();
-  return parts;
+      h("i", {}, size > 7 ? name : name[0]), h("span", {}, pieces.map((piece) => (piece.wrong ? h("mark", {}, piece.text) : piece.text))));
+  }));
 }
 
 // The destination's values about an input, with what was due and what came.

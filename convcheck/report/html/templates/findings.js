@@ -170,7 +170,7 @@ function memberOf(one, entry, width) {
     h("p", { class: "member-head" }, members(entry)),
     overview && axis && wideLine(overview, axis, inputs[0], outputs[0], width),
     ranges.length > 0 && rangesOf(ranges, more),
-    examples.map((example, i) => exampleOf(entry.case, example, exampleTitle(i, examples.length), width, entry.finding.verdict)),
+    examples.map((example, i) => exampleOf(example, exampleTitle(i, examples.length), width, entry.finding.verdict)),
     commands([
       examples.length && explainCommand(examples[0]),
       `convcheck repro ${shell(entry.case.id)} --backend ${backend()} ${entry.finding.id}`,
