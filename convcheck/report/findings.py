@@ -15,7 +15,6 @@ from convcheck.judge.failure import (
     failure_key_of_case,
     failure_key_of_cause,
     finding_id,
-    of_types,
     sort_of,
 )
 from convcheck.judge.result import (
@@ -45,7 +44,6 @@ from convcheck.report.examples import (
     with_deciding_words,
 )
 from convcheck.report.status import BELOW, KNOWN, WAIVED, Status
-from convcheck.report.wrong_types import compact
 from convcheck.rules.case_names import compact_names
 from convcheck.rules.model import Case, Level
 from convcheck.semantics.expected import Decision, Quotation
@@ -267,8 +265,7 @@ class Finding:
     @cached_property
     def cases(self) -> tuple[str, ...]:
         """The cases, those that differ in few places put together: onnx.Cast-{19,21}/…."""
-        short = compact if all(of_types(one.case) for one in self.members) else compact_names
-        return tuple(short(one.case.id for one in self.members))
+        return tuple(compact_names(one.case.id for one in self.members))
 
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:

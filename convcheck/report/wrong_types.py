@@ -74,28 +74,6 @@ def _setting(case: Case) -> Setting:
     return tuple(case.name.split("/")[1:])
 
 
-def compact(ids: Iterable[str]) -> list[str]:
-    """Return short names of cases: ids that differ in one place only are put together, the last
-    places first: …/{int8-uint8,uint8-int8}/scalar-tensor/promote_unsafe={false,true}.
-    """
-    entries: list[_Entry] = [tuple((part,) for part in name.split("/")) for name in ids]
-    for axis in range(min(map(len, entries), default=0) - 1, 0, -1):
-        entries = _merged(entries, axis)
-    return ["/".join(map(_braces, entry)) for entry in entries]
-
-
-def _braces(words: tuple[str, ...]) -> str:
-    name, equals, _ = words[0].partition("=")
-    if len(words) == 1:
-        return words[0]
-    return (
-        f"{name}{equals}" * bool(equals)
-        + "{"
-        + ",".join(word.removeprefix(name + equals) if equals else word for word in words)
-        + "}"
-    )
-
-
 def names_of(settings: Iterable[Setting], asked: Sequence[Setting]) -> list[str]:
     """Return short names of settings, without what is so in all that is asked of every pair: a
     value that is asked of a few pairs alone tells nothing of the others.

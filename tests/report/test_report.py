@@ -219,8 +219,6 @@ def test_settings_are_named_by_what_they_have_in_common() -> None:
     few = [("x", "a=default", "b=1")]  # asked of one pair, the others of two
     assert wrong_types.names_of(asked[:2], [*asked, *asked, *few]) == ["x"]
     assert wrong_types.names_of(few, [*asked, *asked, *few]) == ["x, a=default"]
-    ids = [f"s/{types}/a={a}" for types in ("p", "q") for a in (0, 1)]
-    assert wrong_types.compact(ids) == ["s/{p,q}/a={0,1}"]
 
 
 def test_the_command_of_a_call_is_copied_as_it_is() -> None:
