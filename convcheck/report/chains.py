@@ -11,6 +11,8 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from importlib.resources import files
+from string import Template
 
 from convcheck import __version__
 from convcheck.chains.judgement import VERDICTS, ChainJudgement
@@ -66,64 +68,9 @@ def _made_by(table: ChainTable) -> str:
     return f"{name}; by convcheck {__version__}; rules {table.digest}"
 
 
-C_HEADER = """\
-/* Chains of casts: is source -> middle -> destination what source -> destination gives?
-   {made}
-
-   An optimiser that fuses a chain asks {name}_may_fuse; one that inserts a middle type
-   asks {name}_may_split. A chain that ends where it began is compared with no cast. */
-#ifndef {macro}
-#define {macro}
-
-#define {macro}_RULES "{digest}"
-
-enum {name}_type {{
-{types}
-  {macro}_TYPES
-}};
-
-enum {name}_verdict {{
-  {macro}_EQUAL = 0,         /* for every input */
-  {macro}_WHERE_DEFINED = 1, /* for every input for which both are defined */
-  {macro}_DISPUTED = 2,      /* in some readings of the standard, and not in others */
-  {macro}_DIFFERENT = 3,     /* for some input */
-  {macro}_NO_CHAIN = 255     /* no such type, or the standard lacks one of the casts */
-}};
-
-static const unsigned char {name}_table[{macro}_TYPES][{macro}_TYPES][{macro}_TYPES] = {{
-{rows}
-}};
-
-static inline unsigned {name}_found(
-    enum {name}_type source, enum {name}_type middle, enum {name}_type destination) {{
-  const unsigned types = {macro}_TYPES;
-  if ((unsigned)source >= types || (unsigned)middle >= types || (unsigned)destination >= types)
-    return {macro}_NO_CHAIN;
-  return {name}_table[source][middle][destination];
-}}
-
-static inline enum {name}_verdict {name}_chain_verdict(
-    enum {name}_type source, enum {name}_type middle, enum {name}_type destination) {{
-  unsigned found = {name}_found(source, middle, destination);
-  return (enum {name}_verdict)(found == {macro}_NO_CHAIN ? found : found & 3);
-}}
-
-/* Whether the direct cast gives what the chain has to, wherever that has to give something. */
-static inline int {name}_may_fuse(
-    enum {name}_type source, enum {name}_type middle, enum {name}_type destination) {{
-  unsigned found = {name}_found(source, middle, destination);
-  return found != {macro}_NO_CHAIN && (found & 4) != 0;
-}}
-
-/* Whether the chain gives what the direct cast has to, wherever that has to give something. */
-static inline int {name}_may_split(
-    enum {name}_type source, enum {name}_type middle, enum {name}_type destination) {{
-  unsigned found = {name}_found(source, middle, destination);
-  return found != {macro}_NO_CHAIN && (found & 8) != 0;
-}}
-
-#endif
-"""
+def _filled(template: str, **gaps: str) -> str:
+    text = (files("convcheck.report") / "templates" / template).read_text(encoding="utf-8")
+    return Template(text).substitute(gaps)
 
 
 def chains_c(table: ChainTable) -> str:
@@ -141,70 +88,16 @@ def chains_c(table: ChainTable) -> str:
         closing = "\n  }," if index % count == count - 1 else ""
         said = ", ".join(map(str, row))
         lines.append(f"{opening}    {{{said}}}, /* {source} -> {middle} */{closing}")
-    return C_HEADER.format(
-        made=_made_by(table), name=name, macro=macro, digest=table.digest, types=types,
+    return _filled(
+        "chains.h", made=_made_by(table), name=name, macro=macro, digest=table.digest, types=types,
         rows="\n".join(lines),
     )  # fmt: skip
 
 
-PYTHON_MODULE = '''\
-"""Chains of casts: is source -> middle -> destination what source -> destination gives?
-
-{made}
-
-An optimiser that fuses a chain asks `may_fuse`; one that inserts a middle type asks `may_split`.
-A chain that ends where it began is compared with no cast at all.
-"""
-
-SPEC = "{spec}"
-ATTRIBUTES = {attributes}
-RULES = "{digest}"
-TYPES = (
-{types}
-)
-VERDICTS = ({verdicts})
-_NUMBER = {{name: number for number, name in enumerate(TYPES)}}
-_NO_CHAIN, _FUSE, _SPLIT = 255, 4, 8
-
-
-def verdict(source: str, middle: str, destination: str) -> str | None:
-    """Return the verdict on a chain, None for an unknown type or a cast that the standard lacks."""
-    found = _byte(source, middle, destination)
-    return None if found == _NO_CHAIN else VERDICTS[found & 3]
-
-
-def may_fuse(source: str, middle: str, destination: str) -> bool:
-    """Return whether the direct cast gives what the chain has to, wherever that has to give
-    something.
-    """
-    found = _byte(source, middle, destination)
-    return found != _NO_CHAIN and bool(found & _FUSE)
-
-
-def may_split(source: str, middle: str, destination: str) -> bool:
-    """Return whether the chain gives what the direct cast has to, wherever that has to give
-    something.
-    """
-    found = _byte(source, middle, destination)
-    return found != _NO_CHAIN and bool(found & _SPLIT)
-
-
-def _byte(source: str, middle: str, destination: str) -> int:
-    if not {{source, middle, destination}} <= _NUMBER.keys():
-        return _NO_CHAIN
-    at = _NUMBER[source] * len(TYPES) + _NUMBER[middle]
-    return _CHAINS[at * len(TYPES) + _NUMBER[destination]]
-
-
-_CHAINS = bytes.fromhex(
-{rows}
-)
-'''
-
-
 def chains_python(table: ChainTable) -> str:
     """Return a table as a Python module, which imports nothing."""
-    return PYTHON_MODULE.format(
+    return _filled(
+        "chains.py.txt",
         made=_made_by(table),
         spec=table.spec.id,
         attributes=json.dumps(dict(word.split("=", 1) for word in table.attributes)),
