@@ -20,6 +20,11 @@ class Mutant:
     #: an input that shows it, if no vector does
     witness: str | None = None
 
+    @property
+    def says(self) -> str:
+        """What the cause does otherwise than the rules."""
+        return self.cause.says
+
 
 @dataclass(frozen=True)
 class Score:

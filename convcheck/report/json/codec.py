@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,7 +12,8 @@ from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_REPORT, read_text
 from convcheck.judge.reading import plain
 from convcheck.records import Count as Count
-from convcheck.records import Record
+from convcheck.records import Record, by_hook
+from convcheck.rules.model import Case
 from convcheck.streams import OBEYED
 
 S = TypeVar("S")
@@ -22,6 +23,21 @@ _Members = dict[str, msgspec.Raw]
 
 class Shape(Record, frozen=True, kw_only=True):
     """A JSON object that is derived of results."""
+
+
+Named = by_hook(str)  # a case, a type or a cause by its name
+Pairs = by_hook(dict)  # pairs as an object
+
+
+def derived(kind: type[S], found: object) -> S:
+    """Return what a result has under the names of a struct's attributes, or of those of a tuple."""
+    return msgspec.convert(found, kind, from_attributes=True, dec_hook=_named)
+
+
+def _named(kind: type, found: Any) -> Any:
+    if kind is Pairs:
+        return dict(found)
+    return found.id if isinstance(found, Case) else found.name
 
 
 def encoded(struct: object) -> bytes:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from msgspec import field
+
 from convcheck import __version__
 from convcheck.judge.result import BackendInfo
-from convcheck.plan.chains import ChainOfBackend, GraphAnswer
-from convcheck.report.json.codec import Count, Shape, json_text
+from convcheck.plan.chains import ChainOfBackend
+from convcheck.report.json.codec import Count, Named, Pairs, Shape, derived, json_text
 
 FORMAT: Final = "convcheck-graphs/1"
 
@@ -17,7 +19,7 @@ class GraphJson(Shape, frozen=True, kw_only=True):
     """What became of a chain in one setting."""
 
     #: How the graph was built, and the options of the backend.
-    setting: dict[str, str]
+    setting: Pairs
     #: `cast by cast`, what was made of it, or '' for something else.
     made: str
     #: Whether the backend says that it may do so.
@@ -34,11 +36,11 @@ class ChainGraphsJson(Shape, frozen=True, kw_only=True):
     """What became of a chain."""
 
     #: From the source to the destination.
-    types: tuple[str, ...]
+    types: tuple[Named, ...]
     #: Why nothing can be told, such as that a cast alone is wrong; empty where something can.
     untold: tuple[str, ...]
     #: One for each setting.
-    graphs: tuple[GraphJson, ...]
+    answers: tuple[GraphJson, ...] = field(name="graphs")
 
 
 class GraphsJson(Shape, frozen=True, kw_only=True):
@@ -65,25 +67,6 @@ def graphs_text(spec: str, info: BackendInfo, found: Sequence[ChainOfBackend]) -
         spec=spec,
         backend=info.name,
         version=info.version,
-        chains=tuple(map(_chain, found)),
+        chains=derived(tuple[ChainGraphsJson, ...], found),
     )
     return json_text(made, "chains")
-
-
-def _chain(one: ChainOfBackend) -> ChainGraphsJson:
-    return ChainGraphsJson(
-        types=tuple(dtype.name for dtype in one.types),
-        untold=one.untold,
-        graphs=tuple(map(_graph, one.answers)),
-    )
-
-
-def _graph(answer: GraphAnswer) -> GraphJson:
-    return GraphJson(
-        setting=dict(answer.setting),
-        made=answer.made,
-        allowed=answer.allowed,
-        count=answer.count,
-        of=answer.of,
-        message=answer.message,
-    )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from msgspec import field
+
 from convcheck import __version__
 from convcheck.chains.compare import Proof
 from convcheck.judge.result import Verdict
 from convcheck.judge.words import clean, shown
-from convcheck.models.backends import BackendFacts
-from convcheck.models.judged import InputClass, Judged
+from convcheck.models.judged import InputClass
 from convcheck.models.known import KnownValues
-from convcheck.report.json.codec import Count, Shape, json_text
+from convcheck.report.json.codec import Count, Shape, derived, json_text
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
 from convcheck.rules.model import DType
 
@@ -47,7 +48,7 @@ class RowJson(Shape, frozen=True, kw_only=True):
     """A row of the rules that decides inputs."""
 
     #: The rule and the row.
-    row: str
+    name: str = field(name="row")
     #: What becomes of these inputs.
     kind: InputClass
     #: How many of those that were looked at.
@@ -73,7 +74,7 @@ class BackendRowJson(Shape, frozen=True, kw_only=True):
     """A row that a backend breaks."""
 
     #: The rule and the row.
-    row: str
+    name: str = field(name="row")
     #: In what way.
     kind: str
     #: How many of the inputs that were asked fail.
@@ -206,10 +207,10 @@ def _conversion(told: ReportedConversion) -> ConversionJson:
             ArgumentJson(name=argument.name, known=_known(argument.dtype, argument.known))
             for argument in one.arguments
         ),
-        judged=_judged(one.judged) if one.judged else None,
-        occurred=_judged(one.occurred) if one.occurred else None,
+        judged=derived(JudgedJson, one.judged) if one.judged else None,
+        occurred=derived(JudgedJson, one.occurred) if one.occurred else None,
         why_not=one.why_not,
-        backends=tuple(map(_backend, told.backends)),
+        backends=derived(tuple[ModelBackendJson, ...], told.backends),
         differ=tuple(DifferJson(backends=names, row=row) for names, row in told.differ),
     )
 
@@ -224,24 +225,6 @@ def _known(dtype: DType | None, known: KnownValues) -> KnownValuesJson | None:
     )  # fmt: skip
     values = None if codes is None else len(codes)
     return KnownValuesJson(why=known.why, low=low, high=high, values=values, first=first)
-
-
-def _judged(found: Judged) -> JudgedJson:
-    rows = tuple(
-        RowJson(row=one.name, kind=one.kind, count=one.count, example=one.example)
-        for one in found.rows
-    )
-    return JudgedJson(kind=found.kind, every=found.every, proven=found.proven, rows=rows)
-
-
-def _backend(facts: BackendFacts) -> ModelBackendJson:
-    rows = tuple(
-        BackendRowJson(row=r.name, kind=clean(r.kind), count=r.count, of=r.of, occurs=r.occurs)
-        for r in facts.rows
-    )
-    return ModelBackendJson(
-        name=facts.name, verdict=facts.verdict, fails=facts.fails, rows=rows, causes=facts.causes
-    )
 
 
 def _chain(chain: ModelChain) -> ModelChainJson:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from msgspec import field
+
 from convcheck import __version__
-from convcheck.causes.score import Mutant, Score
-from convcheck.report.json.codec import Count, Shape, json_text
+from convcheck.causes.score import Score
+from convcheck.report.json.codec import Count, Named, Shape, derived, json_text
 from convcheck.vectors.model import Tier
 
 FORMAT: Final = "convcheck-score/1"
@@ -17,14 +19,14 @@ class MutantJson(Shape, frozen=True, kw_only=True):
     """A wrong conversion that a case can show."""
 
     #: The name of the cause.
-    cause: str
+    cause: Named
     #: What it does otherwise than the rules, in words.
     says: str
-    case: str
+    case: Named
     #: How many vectors catch it; of whole calls, how many calls.
-    vectors: Count
+    caught: Count = field(name="vectors")
     #: An input that shows it, or the inputs of a call, where no vector does; else null.
-    input: str | None
+    witness: str | None = field(name="input")
 
 
 class SpecScoreJson(Shape, frozen=True, kw_only=True):
@@ -59,36 +61,11 @@ class ScoreJson(Shape, frozen=True, kw_only=True):
 
 def score_text(found: Sequence[Score], tier: Tier, causes: int) -> str:
     """Return scores as JSON text, a spec a line."""
-    return json_text(encoded_scores(found, tier, causes), "specs")
-
-
-def encoded_scores(found: Sequence[Score], tier: Tier, causes: int) -> ScoreJson:
-    """Return scores as structs."""
-    return ScoreJson(
+    made = ScoreJson(
         format=FORMAT,
         convcheck=__version__,
         tier=tier,
         causes=causes,
-        specs=tuple(map(_spec, found)),
+        specs=derived(tuple[SpecScoreJson, ...], found),
     )
-
-
-def _spec(score: Score) -> SpecScoreJson:
-    return SpecScoreJson(
-        spec=score.spec,
-        cases=score.cases,
-        observable=score.observable,
-        caught=score.caught,
-        missed=tuple(map(_mutant, score.missed)),
-        weakest=tuple(map(_mutant, score.weakest)),
-    )
-
-
-def _mutant(mutant: Mutant) -> MutantJson:
-    return MutantJson(
-        cause=mutant.cause.name,
-        says=mutant.cause.says,
-        case=mutant.case.id,
-        vectors=mutant.caught,
-        input=mutant.witness,
-    )
+    return json_text(made, "specs")

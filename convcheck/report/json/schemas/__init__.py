@@ -28,13 +28,8 @@ from convcheck.judge.result import (
 )
 from convcheck.plan.diff import RunDifference
 from convcheck.records import Record
-from convcheck.report.json import (
-    chain,
-    graphs,
-    model,
-    report,
-    score,
-)
+from convcheck.report.json import chain, graphs, model, report, score
+from convcheck.report.json.codec import Named, Pairs
 from convcheck.semantics.expected import Decision
 
 FORMATS: dict[str, type[Record]] = {
@@ -62,6 +57,8 @@ _BY_HOOK: dict[Any, dict[str, Any] | type] = {
     CaseField: CaseHead,
     DecisionField: Decision,
     TypeName: {"type": "string"},
+    Named: {"type": "string"},
+    Pairs: {"type": "object", "additionalProperties": {"type": "string"}},
     Array: {"type": "array"},
     SampleField: {"title": "A spread of answers"},
     AnswersField: {"title": "All answers"},
@@ -79,7 +76,7 @@ def schema(name: str) -> dict[str, Any]:
     def made_by_hook(kind: type) -> dict[str, Any]:
         found = _BY_HOOK[kind]
         if isinstance(found, dict):
-            return found
+            return dict(found)  # its description will be put in it
         if found not in roots:
             roots.append(found)
         named = {"$ref": f"#/$defs/{found.__name__}"}
