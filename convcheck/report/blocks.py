@@ -72,7 +72,6 @@ class CodeInWords:
     label: str
     #: The bits; on two lines of an integer of 64 bits.
     bits: tuple[Pieces, ...] = ()
-    #: In decimal.
     value: str = ""
     #: In hexadecimal, in brackets; '' where it stands elsewhere.
     code: str = ""

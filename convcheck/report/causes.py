@@ -39,9 +39,7 @@ class ToldCause:
     #: what those do that were not told before.
     says: str
     found: Explanation
-    #: The cases in words.
     where: Where
-    #: A wrong answer.
     shown: Shown
     #: The address of the backend, '' where not known, and the gate.
     run: tuple[str, Level]

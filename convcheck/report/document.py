@@ -39,7 +39,6 @@ class Listed:
     """An entry of a list of known failures with the findings that it excuses."""
 
     excuse: Excuse
-    #: How many cases have any of them.
     cases: int
     #: The specs, their versions left open.
     families: str
@@ -62,13 +61,11 @@ class SpecCounts:
     """The counts of a spec."""
 
     spec: str
-    #: How many cases of it there are.
     cases: int
     #: Values or calls asked.
     asked: int
     #: Those of them that were judged: what is due for the others is undefined.
     judged: int
-    #: Cases by status.
     statuses: dict[Status, int]
 
 

@@ -50,7 +50,6 @@ class ElementCell:
 
     #: The value, and its code in brackets.
     full: str
-    #: The value alone.
     brief: str
 
 
@@ -62,7 +61,6 @@ class Elements:
 
     #: The names of the columns; the last two are what is due and what came.
     heads: tuple[str, ...]
-    #: A cell a column.
     rows: tuple[tuple[ElementCell, ...], ...]
     #: The number of the output from 1, where there are several; else 0.
     output: int
@@ -81,9 +79,7 @@ class Labelled:
     """A line with a label."""
 
     label: str
-    #: What stands after the label.
     words: str
-    #: Whether this is what is wrong.
     wrong: bool = False
 
 

@@ -71,7 +71,6 @@ class CaseFailure:
 
     case: Case
     verdict: Verdict
-    #: Whether it fails the run.
     gated: bool
     #: Why it does not fail the run, where a list says so.
     excuse: Excuse | None

@@ -23,9 +23,7 @@ Writer = Callable[["RunResult"], str]
 class ReportFormat:
     """A format that a report is written to a file in; - is standard output."""
 
-    #: Its option, --NAME FILE.
     name: str
-    #: What the option says of itself.
     help: str
     #: The module that has a function `render`, imported when used.
     module: str

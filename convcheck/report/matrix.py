@@ -13,9 +13,7 @@ from convcheck.rules.model import Case
 class StatusMatrix:
     """Statuses by source and destination; those not asked are absent."""
 
-    #: The names of the rows.
     sources: tuple[str, ...]
-    #: The names of the columns.
     targets: tuple[str, ...]
     #: Row, column and status of each cell.
     cells: tuple[tuple[str, str, Status], ...]

@@ -23,9 +23,7 @@ _LONGEST = 8  # casts of a chain that is compared
 class ReportedConversion:
     """A conversion with what reports have of it."""
 
-    #: The node, with what the rules say.
     one: ModelConversion
-    #: One for each report.
     backends: tuple[BackendFacts, ...]
     #: Two backends, and a row under which they answer otherwise.
     differ: tuple[tuple[str, str], ...]
@@ -35,7 +33,6 @@ class ReportedConversion:
 class ModelChain:
     """Conversions of which each takes what the one before it gives."""
 
-    #: In their order.
     links: tuple[ModelConversion, ...]
     #: What is found of the chain; None where the specs have no such chain.
     judgement: ChainJudgement | None
@@ -55,15 +52,10 @@ class ModelChain:
 class ModelReport:
     """What is known of a model."""
 
-    #: The file, as it was named.
     file: str
-    #: The model, read.
     graph: ModelGraph
-    #: The names of the backends whose reports were given.
     backends: tuple[str, ...]
-    #: In the order of the nodes.
     conversions: tuple[ReportedConversion, ...]
-    #: The longest ones.
     chains: tuple[ModelChain, ...]
 
 

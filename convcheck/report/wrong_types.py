@@ -34,7 +34,6 @@ class WrongTypes:
     spec: str
     #: Those of most wrong cells first.
     patterns: tuple[Pattern, ...]
-    #: The settings that were asked.
     asked: tuple[Setting, ...]
     #: The names of all rows, and of all columns, in order.
     order: tuple[tuple[str, ...], tuple[str, ...]]

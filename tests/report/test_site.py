@@ -92,7 +92,7 @@ def test_a_link_is_for_good() -> None:
 def test_releases_are_in_their_order_and_rules_have_their_history(tmp_path: Path) -> None:
     one = told(tmp_path, *SITE).runtime("onnxruntime")
     assert [run.name.release for run in one.runs] == ["1.2.0", "1.9.0", "1.10.0", "1.11.0"]
-    cells = {rule: "".join(cell.sign for cell in heat_cells(one, rule)) for rule in one.rules}
+    cells = {rule: "".join(cell["sign"] for cell in heat_cells(one, rule)) for rule in one.rules}
     assert cells == {FLOATS: "·11·", EIGHTS: "––11"}
     assert one.stories[FLOATS] == ["first bad: breaks in 1.9.0, 1 case", "fixed in 1.11.0, 1 case"]
 
@@ -104,7 +104,7 @@ def test_what_was_asked_with_other_vectors_is_not_compared(tmp_path: Path) -> No
     one = site.runtime("onnxruntime")
     assert not any([*row.turns] for row in one.rules.values())
     assert one.apart == ("onnx.Cast-19 of 1.0",)
-    assert [cell.key for cell in heat_cells(one, FLOATS)] == ["none", "h5"]
+    assert [cell["key"] for cell in heat_cells(one, FLOATS)] == ["none", "h5"]
 
 
 def test_a_fault_of_convcheck_accuses_nobody(tmp_path: Path) -> None:
@@ -112,18 +112,20 @@ def test_a_fault_of_convcheck_accuses_nobody(tmp_path: Path) -> None:
     one = told(tmp_path, release("1.0", *RIGHT), release("1.1", error)).runtime("onnxruntime")
     assert not one.rules
     assert not one.newest.findings
-    assert [part.word for part in bar_parts(one.newest.specs["onnx.Cast-19"].statuses)] == ["error"]
+    assert [part["word"] for part in bar_parts(one.newest.specs["onnx.Cast-19"].statuses)] == [
+        "error"
+    ]
 
 
 def test_counts_hide_nothing(tmp_path: Path) -> None:
     missing = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
     one = told(tmp_path, release("1.0", *RIGHT, WRAPS, missing)).runtimes[0]
     [whole, part] = badges(one)
-    assert whole.right == part.right == "1 of 3 cases fails, 1 unsupported"
+    assert whole["right"] == part["right"] == "1 of 3 cases fails, 1 unsupported"
     counts = dict.fromkeys(STATUSES, 1) | {STATUSES[0]: 100_000}
     parts = bar_parts(counts)
-    assert min(part.width for part in parts) >= 5
-    assert parts[-1].x + parts[-1].width <= 1010
+    assert min(part["width"] for part in parts) >= 5
+    assert parts[-1]["x"] + parts[-1]["width"] <= 1010
 
 
 # Its pages -----------------------------------------------------------------------------------

@@ -28,11 +28,8 @@ _FEW = 3  # of so few, the codes too
 class ExplainedCall:
     """One call of a case with what is expected of it: a set of that call alone."""
 
-    #: The call, and what is expected of it.
     calls: CallSet
-    #: The names of the inputs.
     names: tuple[str, ...]
-    #: The names of the outputs.
     outputs: tuple[str, ...]
     #: Of each input, what is said of values that its type does not have.
     notes: tuple[Sequence[str], ...]

@@ -30,7 +30,6 @@ _HEADS = 40  # columns of names of backends above counts
 class Side:
     """A backend's part."""
 
-    #: Its name in the columns.
     name: str
     #: The report of its run; None where it could not be started.
     document: Document | None

@@ -64,7 +64,6 @@ class SiteRuntime:
 class Site:
     """All that the site tells."""
 
-    #: In the order of their names.
     runtimes: tuple[SiteRuntime, ...]
 
     @cached_property

@@ -24,8 +24,7 @@ from convcheck.report.causes import said_of
 from convcheck.report.findings import cited_lines
 from convcheck.report.html import with_colours
 from convcheck.report.site.cells import (
-    Badge,
-    HeatCell,
+    Drawn,
     badge_of,
     bar_parts,
     cause_cells,
@@ -63,7 +62,7 @@ class Pages:
         return plural(sum(len(r.files) for one in self.site.runtimes for r in one.runs), "report")
 
     @cached_property
-    def _cells(self) -> Mapping[tuple[str, RuleKey], list[HeatCell]]:
+    def _cells(self) -> Mapping[tuple[str, RuleKey], list[Drawn]]:
         """What each release does with each rule that a release of its runtime breaks."""
         runtimes = self.site.runtimes
         return {
@@ -87,7 +86,7 @@ class Pages:
             for run in one.runs:
                 yield from (self._finding(one, run, rule) for rule in run.findings)
             for badge in badges(one):
-                yield badge.url, self._filled("badge.svg", badge=badge)
+                yield badge["url"], self._filled("badge.svg", badge=badge)
         for rule in self.site.rules:
             yield self._rule(rule)
         yield "site.js", (TEMPLATES / "site.js").read_bytes()
@@ -119,7 +118,7 @@ class Pages:
             homes=homes, names=[str(one.newest.name) for one in self.site.runtimes],
         )  # fmt: skip
 
-    def _overview(self, one: SiteRuntime) -> dict[str, Any]:
+    def _overview(self, one: SiteRuntime) -> Drawn:
         cells = []
         for standard in self.site.standards:
             specs = [f for spec, f in one.newest.specs.items() if spec.startswith(f"{standard}.")]
@@ -132,7 +131,7 @@ class Pages:
             "url": page_of_runtime(one.name), "cells": cells,
         }  # fmt: skip
 
-    def _rule_line(self, rule: RuleKey) -> dict[str, Any]:
+    def _rule_line(self, rule: RuleKey) -> Drawn:
         cells = [_newest_cell(one.newest, rule) for one in self.site.runtimes]
         return {"name": rule.rule, "url": page_of_rule(rule), "cells": cells}
 
@@ -203,7 +202,7 @@ class Pages:
         )  # fmt: skip
 
 
-def badges(one: SiteRuntime) -> Iterator[Badge]:
+def badges(one: SiteRuntime) -> Iterator[Drawn]:
     """Yield the badges of a runtime: of all that its newest release was asked, and by standard."""
     run, name = one.newest, file_name(one.name)
     yield badge_of(f"badges/{name}.svg", str(run.name), all_statuses([*run.specs.values()]))
@@ -241,7 +240,7 @@ def _newest_cell(run: SiteRun, rule: RuleKey) -> dict[str, str]:
     return {"said": "free", "key": "free", "url": ""}
 
 
-def _specs(run: SiteRun) -> list[dict[str, Any]]:
+def _specs(run: SiteRun) -> list[Drawn]:
     return [
         {
             "name": spec, "tier": facts.vectors[0], "parts": bar_parts(facts.statuses),
@@ -258,7 +257,7 @@ def _remarks(one: SiteRuntime) -> Iterator[str]:
         yield f"asked with other inputs than the newest release, and so not compared: {few}"
 
 
-def _cause_of_runtime(one: SiteRuntime, cause: CauseHistory) -> dict[str, Any]:
+def _cause_of_runtime(one: SiteRuntime, cause: CauseHistory) -> Drawn:
     count, newest = _failing_now(one, cause), one.newest.name.release
     now = f"{plural(count, 'case')} in {newest}" if count else f"not in {newest}"
     return {"says": _said(cause), "cells": cause_cells(one, cause), "now": now}
@@ -300,7 +299,7 @@ def _kept(run: SiteRun, rule: RuleKey) -> str:
     return plural(len(facts.judged), "case") if facts and facts.judged else ""
 
 
-def _breaker(one: SiteRuntime, rule: RuleKey, cells: Sequence[HeatCell]) -> dict[str, Any]:
+def _breaker(one: SiteRuntime, rule: RuleKey, cells: Sequence[Drawn]) -> Drawn:
     facts, newest = one.newest.rules.get(rule), one.newest.name
     now = f"not in {newest.release}"
     if facts and facts.failing:
@@ -311,11 +310,9 @@ def _breaker(one: SiteRuntime, rule: RuleKey, cells: Sequence[HeatCell]) -> dict
     }  # fmt: skip
 
 
-def _articles(
-    facts: Iterable[RuleFacts], broken_by: Callable[[str], str]
-) -> Iterator[dict[str, Any]]:
+def _articles(facts: Iterable[RuleFacts], broken_by: Callable[[str], str]) -> Iterator[Drawn]:
     """Yield the rows of a rule, those that rest on the same sentences together."""
-    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    found: dict[tuple[str, ...], Drawn] = {}
     seen: set[str] = set()
     for one in facts:
         for row, by in one.rows.items():

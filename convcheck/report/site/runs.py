@@ -47,10 +47,7 @@ class RuleFacts:
 class SpecFacts:
     """What a release does with the cases of a spec."""
 
-    #: Cases by status.
     statuses: Mapping[Status, int]
-    #: Values or calls asked.
-    asked: int
     #: The tier and a hash of the vectors.
     vectors: tuple[str, str]
 
@@ -60,23 +57,17 @@ class SiteRun:
     """What a release of a runtime does, from one report or several of other specs each."""
 
     name: RunName
-    #: The files.
     files: list[str]
-    #: By the name of the spec.
     specs: dict[str, SpecFacts]
-    #: By rule.
     rules: dict[RuleKey, RuleFacts]
     #: What it does wrong, by rule; each at least once.
     findings: dict[RuleKey, list[Finding]]
     #: The results of cases without what no history needs.
     results: dict[str, CaseResult]
-    #: The rules that each failing case breaks.
     broken: dict[str, tuple[RuleKey, ...]]
-    #: The causes that results name.
     causes: dict[str, CauseInWords]
     #: What there is to say of the run as a whole.
     remarks: list[str]
-    #: The version as the runtime gives it.
     version: str
 
     def facts(self, rule: RuleKey) -> RuleFacts:
@@ -121,13 +112,11 @@ def _remarks(result: RunResult) -> Iterator[str]:
 
 def _specs(result: RunResult) -> dict[str, SpecFacts]:
     statuses: defaultdict[str, Counter[Status]] = defaultdict(Counter)
-    asked: Counter[str] = Counter()
     for case in result.cases:
         statuses[case.case.spec][status_of(case, result.level)] += 1
-        asked[case.case.spec] += case.checked
     digests = dict(result.corpora)
     return {
-        spec: SpecFacts(counts, asked[spec], (result.tier, digests.get(spec, "")))
+        spec: SpecFacts(counts, (result.tier, digests.get(spec, "")))
         for spec, counts in statuses.items()
     }
 
