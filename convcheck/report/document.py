@@ -24,7 +24,7 @@ from convcheck.report.causes import ToldCause, letters_of, told_causes
 from convcheck.report.counts import CaseCounts, by_spec, counts_of
 from convcheck.report.coverage import coverage_line, covered_cases
 from convcheck.report.findings import CaseReport, Finding, failures_of, findings_of
-from convcheck.report.letters import Bundle, letter_bundles
+from convcheck.report.letters import lettered_matrices
 from convcheck.report.matrix import StatusMatrix, matrix, part_with
 from convcheck.report.short_names import family
 from convcheck.report.status import BELOW, STATUSES, Status, excuses_of, status_of
@@ -201,14 +201,12 @@ class Document:
         return findings_of(left, self.result.backend.address)
 
     @cached_property
-    def letters(self) -> tuple[Bundle, ...]:
-        """The matrices of operators with failures, with the letters of causes; those that go side
-        by side together. Empty where there are no causes.
+    def letters(self) -> dict[str, StatusMatrix]:
+        """The matrices of operators with failures, with the letters of causes; none without
+        causes.
         """
-        if not self.causes:
-            return ()
-        matrices = (self.matrices, self.failing)
-        return letter_bundles(self.cases, matrices, letters_of(self.causes), self.types)
+        matrices = (self.matrices, self.failing if self.causes else {})
+        return lettered_matrices(self.cases, matrices, letters_of(self.causes), self.types)
 
     # Lists of known failures, and rules that are open --------------------------------------------
 

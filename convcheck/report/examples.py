@@ -172,7 +172,7 @@ def _differing(ours: Pieces, theirs: Pieces) -> Pieces:
     due = [letter for span in theirs for letter in span.text]
     letters = [(letter, span.role) for span in ours for letter in span.text]
     both = zip_longest(letters, due[: len(letters)])
-    return line_of([Piece(*mine, wrong=other not in (None, mine[0])) for mine, other in both])
+    return line_of([Piece(text, role, other not in (None, text)) for (text, role), other in both])
 
 
 # Whole calls ---------------------------------------------------------------------------------

@@ -11,33 +11,26 @@ from convcheck.report.short_names import family
 from convcheck.report.status import Status
 from convcheck.rules.types import Types
 
-Bundle = Mapping[str, StatusMatrix]  # by spec, all of the same rows and columns
 
-
-def letter_bundles(
+def lettered_matrices(
     cases: Mapping[str, Sequence[CaseReport]],
     matrices: tuple[Mapping[str, StatusMatrix], Mapping[str, StatusMatrix]],
     letters: Mapping[str, str],
     types: Types | None,
-) -> tuple[Bundle, ...]:
+) -> dict[str, StatusMatrix]:
     """Return a matrix for each operator that fails, that of the version with the most failures,
-    with letters in the place of what is explained. Those of the same columns go together.
+    with letters in the place of what is explained.
 
     `matrices` are whole ones, and their rows and columns that fail; `letters` by the id of a case.
     Rows that are equal are one, and so are columns if they have a common name. Matrices of one
     cell say nothing, and are left out.
     """
     whole, failing = matrices
-    bundles: dict[tuple[str, ...], list[str]] = {}
-    for spec in _worst(cases, failing):
-        bundles.setdefault(failing[spec].targets, []).append(spec)
-    found: list[Bundle] = []
-    for targets, specs in bundles.items():
-        sources = list(dict.fromkeys(s for spec in specs for s in failing[spec].sources))
-        if len(sources) * len(targets) > 1:
-            marked = {spec: _lettered(whole[spec], cases[spec], letters) for spec in specs}
-            found.append(_folded(marked, sources, targets, types))
-    return tuple(found)
+    return {
+        spec: _folded(_lettered(whole[spec], cases[spec], letters), failing[spec], types)
+        for spec in _worst(cases, failing)
+        if len(failing[spec].sources) * len(failing[spec].targets) > 1
+    }
 
 
 def _worst(
@@ -72,45 +65,31 @@ def _marked(status: Status, letter: str) -> Status:
     return replace(status, symbol=letter) if letter else status
 
 
-def _folded(
-    bundle: Bundle, sources: Sequence[str], targets: Sequence[str], types: Types | None
-) -> Bundle:
-    """Return some rows and columns, equal rows as one, and equal columns of a family."""
-    found = {
-        (spec, source, target): status
-        for spec, one in bundle.items()
-        for source, target, status in one.cells
-    }
+def _folded(whole: StatusMatrix, kept: StatusMatrix, types: Types | None) -> StatusMatrix:
+    """Return the rows and columns of another matrix, equal rows as one, and equal columns of a
+    family.
+    """
+    found = {(source, target): status for source, target, status in whole.cells}
 
     def row(source: str) -> tuple[Status | None, ...]:
-        return tuple(found.get((spec, source, target)) for spec in bundle for target in targets)
+        return tuple(found.get((source, target)) for target in kept.targets)
 
     def column(target: str) -> tuple[Status | None, ...]:
-        return tuple(found.get((spec, source, target)) for spec in bundle for source in sources)
+        return tuple(found.get((source, target)) for source in kept.sources)
 
-    rows = {_name(some, types): some[0] for some in _alike(sources, row)}
+    rows = {_name(some, types): some[0] for some in _alike(kept.sources, row)}
     columns = {
         _name(part, types): part[0]
-        for some in _alike(targets, column)
+        for some in _alike(kept.targets, column)
         for part in ([some] if types and len(types.folded(some)) == 1 else [[one] for one in some])
     }
-    return {spec: _part(spec, rows, columns, found) for spec in bundle}
-
-
-def _part(
-    spec: str,
-    rows: Mapping[str, str],
-    columns: Mapping[str, str],
-    found: Mapping[tuple[str, str, str], Status],
-) -> StatusMatrix:
-    """Return the matrix of a spec of these rows and columns, by the names that stand for them."""
-    cells = (
-        (source, target, found.get((spec, one, other)))
+    cells = tuple(
+        (source, target, status)
         for source, one in rows.items()
         for target, other in columns.items()
+        if (status := found.get((one, other)))
     )
-    kept = tuple((source, target, status) for source, target, status in cells if status)
-    return StatusMatrix(tuple(rows), tuple(columns), kept, left_out=True)
+    return StatusMatrix(tuple(rows), tuple(columns), cells, left_out=True)
 
 
 def _alike(

@@ -23,7 +23,7 @@ from convcheck.report.draw.causes import (
 )
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.finding import finding_blocks
-from convcheck.report.draw.matrix import letter_blocks, matrix_blocks
+from convcheck.report.draw.matrix import matrix_blocks
 from convcheck.report.draw.terminal import counts_table, excused_blocks
 from convcheck.report.findings import Finding
 from convcheck.wording import GLUE, plural
@@ -48,7 +48,8 @@ def render(document: Document, command: str = "") -> str:
         *_fit(problems, _SHARES["problems"], "more entry", "more entries"),
         *(_causes(document) if document.causes else ()),
     ]
-    grids = letter_blocks(document.letters) if document.causes else matrix_blocks(document.failing)
+    lettered = bool(document.causes)
+    grids = matrix_blocks(document.letters if lettered else document.failing, lettered)
     where = [folded("Where it fails", [_block(grids)])] if document.failing else []
     counts = [_block([counts_table(document)])] if document.specs else []
     after = [

@@ -31,49 +31,42 @@ _Grid = tuple[
 ]
 
 
-def letter_blocks(bundles: Sequence[Mapping[str, StatusMatrix]]) -> Iterator[Block]:
-    """Yield matrices with letters, side by side where they fit, then what the symbols mean."""
-    if bundles:
-        yield Beside([_bundle(one) for one in bundles])
-        shown = {status for b in bundles for one in b.values() for *_, status in one.cells}
-        yield _legend({one for one in shown if one in STATUSES})
+def matrix_blocks(matrices: Mapping[str, StatusMatrix], lettered: bool = False) -> Iterator[Block]:
+    """Yield matrices, those that are equal once, then what the symbols mean. Those with letters
+    stand side by side where they fit.
+    """
+    if not matrices:
+        return
+    specs: dict[StatusMatrix, list[str]] = {}
+    for spec, one in matrices.items():
+        specs.setdefault(one, []).append(spec)
+    named = [(compact_specs(some), one) for one, some in specs.items()]
+    if lettered:
+        rows = dict.fromkeys(one.sources for one in specs)
+        yield Beside([[_bundle([each for each in named if each[1].sources == r])] for r in rows])
+    else:
+        for name, one in named:
+            yield from (Text(name, "bold", hang=2), _grid(one), BLANK)
+    yield _legend({status for one in specs for *_, status in one.cells if status in STATUSES})
+    if lettered:
         yield Text(LETTERS, "dim", _INDENT)
-        yield BLANK
-
-
-def _bundle(bundle: Mapping[str, StatusMatrix]) -> list[Block]:
-    """Return matrices of the same rows and columns, side by side where they fit."""
-    beside: list[Block] = [Text(" | ".join(bundle), "bold", hang=2), _beside(bundle)]
-    apart: list[Block] = []
-    for spec, one in bundle.items():
-        apart += (Text(spec, "bold"), _grid(one))
-    return [Fitting([beside, apart])]
-
-
-def _beside(bundle: Mapping[str, StatusMatrix]) -> Table:
-    """Return matrices of the same rows and columns as one table."""
-    first, *_ = bundle.values()
-    gap = [""]
-    letters = downwards(first.targets)
-    heads = [[part for _ in bundle for part in (*gap, *line)] for line in letters]
-    rows: list[list[Said]] = [[source] for source in first.sources]
-    for one in bundle.values():
-        for row, symbols in zip(rows, _symbols(one), strict=True):
-            row += [*gap, *symbols]
-    return Table([styled("dim", ["", *line]) for line in heads], rows, _INDENT, gap=1)
-
-
-def matrix_blocks(matrices: dict[str, StatusMatrix]) -> Iterator[Block]:
-    """Yield matrices, those that are equal once, then what the symbols mean."""
-    for one in dict.fromkeys(matrices.values()):
-        specs = [spec for spec, other in matrices.items() if other == one]
-        yield Text(compact_specs(specs), "bold", hang=2)
-        yield from (_grid(one), BLANK)
-    yield _legend({status for one in matrices.values() for *_, status in one.cells})
-    if any(one.left_out for one in matrices.values()):
+    elif any(one.left_out for one in matrices.values()):
         said = "rows and columns that are unsupported throughout are left out (-v)"
         yield Text(said, "dim", _INDENT)
     yield BLANK
+
+
+def _bundle(named: Sequence[tuple[str, StatusMatrix]]) -> Fitting:
+    """Return matrices of the same rows as one table where it fits, else under each other."""
+    columns = [name for _, one in named for name in ("", *one.targets)][1:]
+    first, *others = (_rows(one) for _, one in named)
+    rows = [
+        [*row, *(cell for part in others for cell in ("", *part[i][1:]))]
+        for i, row in enumerate(first)
+    ]
+    beside = [Text(" | ".join(name for name, _ in named), "bold", hang=2), _narrow(columns, rows)]
+    apart = [block for name, one in named for block in (Text(name, "bold"), _grid(one))]
+    return Fitting([beside, apart])
 
 
 def side_by_side_matrices(ran: Sequence[tuple[str, Document]], verbose: bool) -> Iterator[Block]:
@@ -126,7 +119,7 @@ def _several(here: Sequence[Status | None]) -> Said:
 
 def _grid(one: StatusMatrix) -> Fitting:
     """Return a matrix; names stand downwards where they are too wide across."""
-    rows = [[source, *symbols] for source, symbols in zip(one.sources, _symbols(one), strict=True)]
+    rows = _rows(one)
     across = Table([styled("dim", ["", *one.targets])], rows, _INDENT, middle=True)
     return Fitting([[across], [_narrow(one.targets, rows)]])
 
@@ -137,15 +130,9 @@ def _narrow(targets: Sequence[str], rows: Sequence[Sequence[Said]]) -> Table:
     return Table(heads, [[f"{row[0]} ", *row[1:]] for row in rows], _INDENT, gap=1)
 
 
-def _symbols(one: StatusMatrix) -> list[list[Said]]:
-    found = {(source, target): status for source, target, status in one.cells}
-    return [
-        [_symbol(found.get((source, target))) for target in one.targets] for source in one.sources
-    ]
-
-
-def _symbol(status: Status | None) -> Said:
-    return [(status.symbol, status.style)] if status else ""
+def _rows(one: StatusMatrix) -> list[list[Said]]:
+    found = {(source, target): [(st.symbol, st.style)] for source, target, st in one.cells}
+    return [[s, *(found.get((s, target), "") for target in one.targets)] for s in one.sources]
 
 
 def _legend(shown: Collection[Status | None]) -> Text:

@@ -28,7 +28,7 @@ from convcheck.report.draw.causes import (
     unexplained_summary,
 )
 from convcheck.report.draw.finding import finding_blocks
-from convcheck.report.draw.matrix import letter_blocks, matrix_blocks
+from convcheck.report.draw.matrix import matrix_blocks
 from convcheck.report.draw.wrong_types import wrong_type_blocks
 from convcheck.report.findings import Finding
 from convcheck.report.matrix import without_unsupported
@@ -90,7 +90,7 @@ def _full(document: Document, verbose: bool, whole: bool) -> Iterator[Block]:
         yield from (*finding_blocks(finding, verbose), BLANK)
     yield from _problems(document.problems)
     if brief:
-        yield from letter_blocks(document.letters)
+        yield from matrix_blocks(document.letters, lettered=True)
     if len(found) > _FEW:
         yield Text(f"{plural(len(found), 'finding')}, those in most cases first:", "bold")
         yield from (*_a_line_each(found, verbose or whole), BLANK)
@@ -103,8 +103,7 @@ def _full(document: Document, verbose: bool, whole: bool) -> Iterator[Block]:
 def _matrices(document: Document, verbose: bool) -> Iterator[Block]:
     every = document.matrices
     shown = every if verbose else {s: without_unsupported(every[s]) for s in document.failing}
-    if shown:
-        yield from matrix_blocks(shown)
+    yield from matrix_blocks(shown)
     wrong = document.wrong_types if verbose else document.wrong_types_that_count
     yield from wrong_type_blocks(wrong, verbose)
 

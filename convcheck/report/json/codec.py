@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -25,8 +25,12 @@ class Shape(Record, frozen=True, kw_only=True):
     """A JSON object that is derived of results."""
 
 
-Named = by_hook(str)  # a case, a type or a cause by its name
-Pairs = by_hook(dict)  # pairs as an object
+if TYPE_CHECKING:
+    Named = str
+    Pairs = dict[str, str]
+else:
+    Named = by_hook(str)  # a case, a type or a cause by its name
+    Pairs = by_hook(dict)  # pairs as an object
 
 
 def derived(kind: type[S], found: object) -> S:
