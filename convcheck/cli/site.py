@@ -11,8 +11,9 @@ from convcheck.cli.progress import tracked
 from convcheck.errors import UsageError
 from convcheck.report.site.folder import check_folder, write_site
 from convcheck.report.site.model import site_of
+from convcheck.report.site.names import RunName
 from convcheck.report.site.pages import Pages
-from convcheck.report.site.runs import gathered_runs, read_runs
+from convcheck.report.site.runs import SiteRun, add_report
 from convcheck.streams import say
 from convcheck.wording import plural
 
@@ -25,8 +26,10 @@ def main(folder: str, reports: Sequence[str]) -> int:
     gc.disable()  # a report has no cycles, and to look for them takes half of the time
     target = Path(folder)
     check_folder(target)
-    types, files = catalog().types.types, tracked(dict.fromkeys(reports), "read", "report")
-    pages = Pages(site_of(gathered_runs(run for path in files for run in read_runs(path, types))))
+    types, runs = catalog().types.types, dict[RunName, SiteRun]()
+    for path in tracked(dict.fromkeys(reports), "read", "report"):
+        add_report(runs, path, types)
+    pages = Pages(site_of([*runs.values()]))
     count, size = write_site(tracked(pages.files(), "write", "page", pages.count), target)
     said = f"{plural(count, 'file')}, {size / 1e6:,.1f} MB"
     say(f"{target / 'index.html'}: {pages.made_from}, {said}", err=True)

@@ -37,7 +37,7 @@ from convcheck.report.site.cells import bar_parts, heat_cells
 from convcheck.report.site.model import Site, site_of
 from convcheck.report.site.names import RunName, file_name, finding_of_site, run_name
 from convcheck.report.site.pages import badges
-from convcheck.report.site.runs import gathered_runs, read_runs
+from convcheck.report.site.runs import SiteRun, add_report
 from convcheck.report.status import STATUSES
 
 NOT_STARTED = Turn("torch", None, "it is not installed")
@@ -50,12 +50,12 @@ EIGHTS = RuleKey("float-to-float8-saturating", "", "onnx/cast")
 
 def told(folder: Path, *runs: RunResult) -> Site:
     """Return what the site tells of some runs, each by its report."""
-    found = []
+    found = dict[RunName, SiteRun]()
     for i, result in enumerate(runs):
         path = folder / f"{i}.json"
         path.write_text(text_of(result), "utf-8")
-        found.extend(read_runs(str(path), {name: dtype(name) for name in FORMATS}))
-    return site_of(gathered_runs(found))
+        add_report(found, str(path), {name: dtype(name) for name in FORMATS})
+    return site_of([*found.values()])
 
 
 # What it tells -------------------------------------------------------------------------------

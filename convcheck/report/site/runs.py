@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from convcheck.backends.process.native import RUNTIMES
@@ -57,47 +57,48 @@ class SiteRun:
     """What a release of a runtime does, from one report or several of other specs each."""
 
     name: RunName
-    files: list[str]
-    specs: dict[str, SpecFacts]
-    rules: dict[RuleKey, RuleFacts]
-    #: What it does wrong, by rule; each at least once.
-    findings: dict[RuleKey, list[Finding]]
-    #: The results of cases without what no history needs.
-    results: dict[str, CaseResult]
-    broken: dict[str, tuple[RuleKey, ...]]
-    causes: dict[str, CauseInWords]
-    #: What there is to say of the run as a whole.
-    remarks: list[str]
     version: str
+    files: list[str] = field(default_factory=list)
+    specs: dict[str, SpecFacts] = field(default_factory=dict)
+    rules: dict[RuleKey, RuleFacts] = field(default_factory=dict)
+    #: What it does wrong, by rule; each at least once.
+    findings: dict[RuleKey, list[Finding]] = field(default_factory=dict)
+    #: The results of cases without what no history needs.
+    results: dict[str, CaseResult] = field(default_factory=dict)
+    broken: dict[str, tuple[RuleKey, ...]] = field(default_factory=dict)
+    causes: dict[str, CauseInWords] = field(default_factory=dict)
+    #: What there is to say of the run as a whole.
+    remarks: list[str] = field(default_factory=list)
 
-    def facts(self, rule: RuleKey) -> RuleFacts:
-        """Return what is known of a rule, to be added to."""
-        if rule not in self.rules:
-            self.rules[rule] = RuleFacts()
-        return self.rules[rule]
 
+def add_report(runs: dict[RunName, SiteRun], path: str, types: Types) -> None:
+    """Add what there is in a report to that of its release; in one of several backends, of each.
 
-def read_runs(path: str, types: Types) -> Iterator[SiteRun]:
-    """Yield what there is in a report, or in each one of a run of several backends. Raises
-    UsageError for what is no whole report.
+    Raises UsageError for what is no whole report, and for a spec that another report has.
     """
     for result in read_each(path, types):
-        yield _run_of(path, result)
+        if result.shard:
+            said = f"{path} is shard {result.shard.index} of {result.shard.of} only"
+            raise UsageError(said, hint="`convcheck report` puts the shards of a run together")
+        name = run_name(result.backend)
+        _add(runs.setdefault(name, SiteRun(name, clean(result.backend.version))), path, result)
 
 
-def _run_of(path: str, result: RunResult) -> SiteRun:
-    if result.shard:
-        said = f"{path} is shard {result.shard.index} of {result.shard.of} only"
-        raise UsageError(said, hint="`convcheck report` puts the shards of a run together")
-    name = run_name(result.backend)
-    own = list(dict.fromkeys(map(clean, _remarks(result))))
-    run = SiteRun(
-        name, [path], _specs(result), {}, _findings(result), {}, {},
-        {cause.name: cause for cause in result.causes}, own, clean(result.backend.version),
-    )  # fmt: skip
+def _add(run: SiteRun, path: str, result: RunResult) -> None:
+    specs = _specs(result)
+    if same := [spec for spec in specs if spec in run.specs]:
+        files = " and ".join((*run.files, path))
+        more = f" and {plural(len(same) - 1, 'more spec')}" if len(same) > 1 else ""
+        said = f"{files} are both of {run.name}, and both have {same[0]}{more}"
+        raise UsageError(said, hint="give one report of each runtime, release and spec")
+    run.files.append(path)
+    run.specs |= specs
+    run.causes |= {cause.name: cause for cause in result.causes}
+    run.remarks += dict.fromkeys(map(clean, _remarks(result)))
+    for rule, findings in _findings(result).items():
+        run.findings.setdefault(rule, []).extend(findings)
     for case in result.cases:
         _take(run, case)
-    return run
 
 
 def _remarks(result: RunResult) -> Iterator[str]:
@@ -126,12 +127,12 @@ def _take(run: SiteRun, case: CaseResult) -> None:
     name, broken = case.case.id, dict[RuleKey, None]()
     for group in case.groups:
         rule = rule_of_group(group)
-        _count(run.facts(rule), name, group)
+        _count(run.rules.setdefault(rule, RuleFacts()), name, group)
         if group.verdict in ACCUSED:
             broken[rule] = None
     if fails_whole(case) and case.verdict in ACCUSED:
         whole = rule_of_whole(case)
-        run.facts(whole).failing.add(name)
+        run.rules.setdefault(whole, RuleFacts()).failing.add(name)
         broken[whole] = None
     if broken:
         run.broken[name] = tuple(broken)
@@ -183,46 +184,6 @@ def _by_rule(case: CaseResult) -> Iterator[tuple[RuleKey, CaseResult]]:
             yield rule, replace(case, verdict=failing[0], groups=tuple(groups))
     if fails_whole(case) and case.verdict in ACCUSED:
         yield rule_of_whole(case), replace(case, groups=())
-
-
-# Several reports -----------------------------------------------------------------------------
-
-
-def gathered_runs(runs: Iterable[SiteRun]) -> list[SiteRun]:
-    """Put the reports of a release together. Raises UsageError where two have the same spec."""
-    found: dict[RunName, SiteRun] = {}
-    for run in runs:
-        before = found.setdefault(run.name, run)
-        if before is not run:
-            _check_apart(before, run)
-            _add(before, run)
-    return list(found.values())
-
-
-def _check_apart(before: SiteRun, run: SiteRun) -> None:
-    same = [spec for spec in run.specs if spec in before.specs]
-    if same:
-        files = " and ".join((*before.files, *run.files))
-        more = f" and {plural(len(same) - 1, 'more spec')}" if len(same) > 1 else ""
-        said = f"{files} are both of {run.name}, and both have {same[0]}{more}"
-        raise UsageError(said, hint="give one report of each runtime, release and spec")
-
-
-def _add(run: SiteRun, more: SiteRun) -> None:
-    for rule, facts in more.rules.items():
-        own = run.facts(rule)
-        own.judged |= facts.judged
-        own.failing |= facts.failing
-        own.undefined |= facts.undefined
-        own.rows = facts.rows | own.rows
-        for row, cases in facts.broken.items():
-            own.broken.setdefault(row, set()).update(cases)
-    for rule, findings in more.findings.items():
-        run.findings.setdefault(rule, []).extend(findings)
-    run.files += more.files
-    run.remarks += more.remarks
-    for part in ("specs", "results", "broken", "causes"):
-        getattr(run, part).update(getattr(more, part))
 
 
 def all_statuses(specs: Sequence[SpecFacts]) -> Counter[Status]:
