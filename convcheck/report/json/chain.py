@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Generic, Literal, TypedDict, TypeVar
+from typing import Any, Final, Literal
 
 from convcheck import __version__
 from convcheck.chains.cast import Results
@@ -18,7 +18,6 @@ from convcheck.semantics.expected import EXACT, PATTERNS
 
 FORMAT: Final = "convcheck-chain/1"
 TABLE_FORMAT: Final = "convcheck-chains/1"
-F = TypeVar("F")
 
 
 class ResultJson(Shape, frozen=True, kw_only=True):
@@ -69,10 +68,10 @@ class WayJson(Shape, frozen=True, kw_only=True):
     shown: ShownJson | None
 
 
-class ByRulesJson(Shape, Generic[F], frozen=True, kw_only=True):
+class ByRulesJson(Shape, frozen=True, kw_only=True):
     """By which rules an answer is given."""
 
-    format: F
+    format: str
     #: The version of convcheck.
     convcheck: str
     #: The spec whose rules it goes by.
@@ -83,9 +82,10 @@ class ByRulesJson(Shape, Generic[F], frozen=True, kw_only=True):
     where: tuple[str, ...]
 
 
-class ChainJson(ByRulesJson[Literal["convcheck-chain/1"]], frozen=True, kw_only=True):
+class ChainJson(ByRulesJson, frozen=True, kw_only=True):
     """A chain of casts, compared with the direct one."""
 
+    format: Literal["convcheck-chain/1"]
     #: From the source to the destination.
     types: tuple[str, ...]
     #: Whether the chain is the direct cast.
@@ -115,33 +115,23 @@ class TripleJson(Shape, frozen=True, kw_only=True):
     shown: ShownJson | None = None
 
 
-class ChainsJson(ByRulesJson[Literal["convcheck-chains/1"]], frozen=True, kw_only=True):
+class ChainsJson(ByRulesJson, frozen=True, kw_only=True):
     """All chains of three types of a spec."""
 
+    format: Literal["convcheck-chains/1"]
     #: In the order of the types of the spec.
     chains: tuple[TripleJson, ...]
 
 
-class _Rules(TypedDict):
-    convcheck: str
-    spec: str
-    digest: str
-    where: tuple[str, ...]
-
-
-def _rules(spec: Spec, where: Sequence[str]) -> _Rules:
+def _rules(spec: Spec, where: Sequence[str]) -> dict[str, Any]:
     digest = rules_digest(spec, where)
-    return _Rules(convcheck=__version__, spec=spec.id, digest=digest, where=tuple(where))
+    return {"convcheck": __version__, "spec": spec.id, "digest": digest, "where": tuple(where)}
 
 
 def chain_text(answer: ChainJudgement, where: Sequence[str]) -> str:
     """Return an answer as JSON text, a way to read what is disputed a line."""
-    return json_text(_chain(answer, where), "ways")
-
-
-def _chain(answer: ChainJudgement, where: Sequence[str]) -> ChainJson:
     chain = answer.chain
-    return ChainJson(
+    made = ChainJson(
         format=FORMAT,
         **_rules(chain.spec, where),
         types=tuple(dtype.name for dtype in chain.types),
@@ -150,6 +140,7 @@ def _chain(answer: ChainJudgement, where: Sequence[str]) -> ChainJson:
         split=answer.is_split,
         ways=tuple(_way(chain, way) for way in answer.ways),
     )
+    return json_text(made, "ways")
 
 
 def chains_text(table: ChainTable) -> str:
