@@ -22,7 +22,6 @@ from convcheck.judge.words import clean
 from convcheck.records import replace
 from convcheck.report.causes import ToldCause, letters_of, told_causes
 from convcheck.report.counts import CaseCounts, by_spec, counts_of
-from convcheck.report.coverage import coverage_line, covered_cases
 from convcheck.report.findings import CaseReport, Finding, failures_of, findings_of
 from convcheck.report.letters import lettered_matrices
 from convcheck.report.matrix import StatusMatrix, matrix, part_with
@@ -31,7 +30,18 @@ from convcheck.report.status import BELOW, STATUSES, Status, excuses_of, status_
 from convcheck.report.wrong_types import WrongTypes, wrong_types
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
+from convcheck.vectors.model import Coverage
 from convcheck.wording import number, plural
+
+# Those that say most first.
+_WORDS: dict[Coverage, str] = {
+    "exhaustive": "exhaustively",
+    "boundary-complete": "on every boundary",
+    "sampled": "by samples",
+    "edge": "by edge inputs",
+    "partial": "in part",
+}
+_OWN = "by inputs of your own"
 
 
 @dataclass(frozen=True)
@@ -108,12 +118,12 @@ class Document:
         shard = self.result.shard
         of = f", shard {shard.index} of {shard.of}" if shard else ""
         first = f"{self.result.tier} tier, gate: {self.result.level}{of}"
-        return (first, coverage_line(self.coverage)) if self.coverage else (first,)
+        return (first, _coverage_line(self.coverage)) if self.coverage else (first,)
 
     @cached_property
     def coverage(self) -> list[tuple[str, Sequence[str]]]:
         """How completely cases were asked, with their ids, the most complete first."""
-        return list(covered_cases(self.result))
+        return list(_covered_cases(self.result))
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -242,6 +252,22 @@ class Document:
         """The cases that are unsupported, with the runtime's own words."""
         some = (case for case in self.result.cases if case.verdict == "unsupported")
         return [(case.case.id, clean(case.message)) for case in some]
+
+
+def _covered_cases(result: RunResult) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the ways in which cases were asked, each with its cases, those that say most first."""
+    for coverage, words in _WORDS.items():
+        asked = (case for case in result.cases if case.checked and case.coverage == coverage)
+        if ids := tuple(case.case.id for case in asked):
+            yield _OWN if result.own_inputs else words, ids
+
+
+def _coverage_line(covered: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Return how cases were asked: asked: 130 cases exhaustively, 5 by samples."""
+    (words, ids), *others = covered
+    counts = [f"{plural(len(ids), 'case')} {words}"]
+    counts += (f"{number(len(ids))} {words}" for words, ids in others)
+    return f"asked: {', '.join(counts)}"
 
 
 def _printable(text: str) -> str:

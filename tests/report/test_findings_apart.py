@@ -24,8 +24,8 @@ from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.diff import diff_page
+from convcheck.report.draw.side_by_side import shared_findings
 from convcheck.report.findings import Finding
-from convcheck.report.shared_findings import shared_findings
 
 BACKEND = "tests.planted.two_faults:TwoFaults"
 CAST = case("onnx.Cast-24", "int64", "float8e8m0", round_mode="down")
@@ -98,7 +98,7 @@ def test_another_operator_or_share_is_another_finding_in_every_format(others: li
     page = "\n".join(plain_lines(diff_page(changed, verbose=False), 80))
     assert [name for name in ids if name not in page] == []
     shared = shared_findings([("a", Document(result)), ("b", Document(result))])
-    assert [[name for name, _ in found.sides] for found in shared] == [["a", "b"]] * 2
+    assert [[name for name, _ in sides] for sides in shared] == [["a", "b"]] * 2
 
 
 def test_the_same_operator_and_order_of_share_is_one_finding() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from convcheck.causes.gather import Diagnosis
@@ -16,7 +16,7 @@ from convcheck.report.document import Document
 from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.draw.matrix import side_by_side_matrices
 from convcheck.report.draw.terminal import verdict_line
-from convcheck.report.shared_findings import SharedFinding, extent, shared_findings
+from convcheck.report.findings import Finding
 from convcheck.report.status import STATUSES
 from convcheck.rules.case_names import compact_names
 from convcheck.wording import number, plural
@@ -127,23 +127,47 @@ def _causes(found: Mapping[str, Diagnosis]) -> Iterator[Block]:
 
 # The findings.
 
+Shared = Sequence[tuple[str, Finding]]  # the same failure of several backends
 
-def _finding(finding: SharedFinding, sides: int, verbose: bool) -> Iterator[Block]:
+
+def shared_findings(ran: Sequence[tuple[str, Document]]) -> list[Shared]:
+    """Return the findings of several runs: those that fail the run first, then of most cases."""
+    found: dict[Hashable, list[tuple[str, Finding]]] = {}
+    for name, document in ran:
+        for finding in document.findings:
+            key = (finding.members[0].cause, finding.gated)
+            found.setdefault(key, []).append((name, finding))
+    return sorted(found.values(), key=_gravity)
+
+
+def _gravity(sides: Shared) -> tuple[bool, int, int, int]:
+    shown = _shown(sides)
+    rank = {"error": 0, "crashed": 1}.get(shown.verdict, 2)
+    return (not shown.gated, rank, -len(sides), -sum(len(one.members) for _, one in sides))
+
+
+def _shown(sides: Shared) -> Finding:
+    """Return the finding that stands for all: that of most cases."""
+    return max((one for _, one in sides), key=lambda one: len(one.members))
+
+
+def _finding(sides: Shared, backends: int, verbose: bool) -> Iterator[Block]:
     """Yield a finding with the names of those that have it, and where theirs is another extent."""
-    if sides > 1:
-        yield Text(", ".join(name for name, _ in finding.sides), "bold cyan")
-    yield from finding_blocks(finding.shown, verbose)
-    first = extent(finding.shown)
-    for name, one in finding.sides:
-        if (here := extent(one)) != first:
+    shown = _shown(sides)
+    if backends > 1:
+        yield Text(", ".join(name for name, _ in sides), "bold cyan")
+    yield from finding_blocks(shown, verbose)
+    first = {one.case.id: one.count for one in shown.members}
+    for name, one in sides:
+        here = {member.case.id: member.count for member in one.members}
+        if here != first:
             cases = plural(len(one.members), "case")
             said = f"{name}: {' in '.join(filter(None, (one.values, cases)))}"
-            ids = ", ".join(compact_names(case for case, _ in here))
-            where = f": {ids}" if {c for c, _ in here} != {c for c, _ in first} else ""
+            where = f": {', '.join(compact_names(here))}" if here.keys() != first.keys() else ""
             yield under(said + where, "dim", hang=2)
 
 
-def _digest(found: Sequence[SharedFinding], names: Sequence[str], every: bool) -> Iterator[Block]:
+def _digest(found: Sequence[Shared], names: Sequence[str], every: bool) -> Iterator[Block]:
     """Yield each finding a line, with the cases in which each backend has it."""
     if len(found) <= _FEW:
         return
@@ -152,8 +176,8 @@ def _digest(found: Sequence[SharedFinding], names: Sequence[str], every: bool) -
     shown = found if every else found[:_LINES]
     rows = []
     for each in shown:
-        here = {name: len(one.members) for name, one in each.sides}
-        said = f"{each.shown.id}  {each.shown.labelled_line}"
+        here = {name: len(one.members) for name, one in each}
+        said = f"{_shown(each).id}  {_shown(each).labelled_line}"
         rows.append(([here.get(name, 0) for name in names], said))
     yield from _counted(names, rows)
     if len(found) > len(shown):

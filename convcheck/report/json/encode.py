@@ -7,28 +7,33 @@ from itertools import islice
 from typing import Any
 
 from convcheck import __version__
-from convcheck.causes.gather import gathered
+from convcheck.causes.gather import Diagnosis, gathered, with_letters
 from convcheck.files import write_text
 from convcheck.judge.failure import fails_whole, failure_key_of_case, finding_id, finding_of
 from convcheck.judge.reading import case_head
 from convcheck.judge.result import (
     FAILURES,
     BackendInfo,
+    CallExample,
     CaseResult,
+    Example,
     Group,
     Part,
     RunResult,
+    Strip,
     Surveyed,
+    Word,
 )
-from convcheck.judge.words import code_text
+from convcheck.judge.words import code_text, value
+from convcheck.numerics.format import Format
+from convcheck.plan.cause_changes import explained_cases
 from convcheck.plan.runner import Turn
 from convcheck.records import replace
+from convcheck.report.causes import wrong_answers
 from convcheck.report.counts import summary_of
 from convcheck.report.environment import environment
-from convcheck.report.json.causes import explained_causes
 from convcheck.report.json.codec import line_text
-from convcheck.report.json.report import FORMAT, End, Head, Line
-from convcheck.report.json.words import spelled
+from convcheck.report.json.report import FORMAT, End, ExplainedCause, Head, Line
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 
@@ -73,9 +78,26 @@ def head_of(result: RunResult) -> Head:
 
 def end_of(result: RunResult) -> End:
     """Return the last line of the log of a run."""
-    causes = explained_causes(gathered(result.cases, result.causes))
+    causes = _causes(gathered(result.cases, result.causes))
     given = _given(result, End) | {"causes": causes, "catalogue": result.causes}
     return End(**given, summary=summary_of(result))
+
+
+def _causes(found: Diagnosis) -> tuple[ExplainedCause, ...]:
+    """Return the causes of a run, that of most cases first."""
+    lettered, answers = with_letters(found.explanations, {}), wrong_answers(found.explanations)
+    return tuple(
+        ExplainedCause(
+            letter=letter,
+            together=one.causes,
+            others=one.others,
+            explained=one.answers,
+            example=_spelled(case, shown),
+            example_case=case.id,
+            cases=explained_cases(one.cases),
+        )
+        for (letter, one), (case, _, shown) in zip(lettered, answers, strict=True)
+    )
 
 
 def _given(result: RunResult, kind: type[Head] | type[End]) -> dict[str, Any]:
@@ -110,7 +132,7 @@ class Writing:
         return self.rules.setdefault(by, len(self.rules))
 
     def _surveyed(self, case: Case, row: Surveyed) -> Surveyed:
-        examples = tuple(spelled(case, example) for example in row.examples)
+        examples = tuple(_spelled(case, example) for example in row.examples)
         return replace(row, decision=self._place(row.decision), examples=examples)
 
     def _group(self, case: Case, group: Group) -> Group:
@@ -122,7 +144,7 @@ class Writing:
             group,
             decision=place,
             ranges=tuple((code_text(source, a), code_text(source, b)) for a, b in group.ranges),
-            examples=tuple(spelled(case, example) for example in group.examples),
+            examples=tuple(_spelled(case, example) for example in group.examples),
             finding=finding_of(group, case),
         )
 
@@ -132,3 +154,35 @@ class Writing:
         results = (None if one is None else self.case(one) for one in (part.vectors, part.lost))
         vectors, lost = results
         return replace(part, case=head, vectors=vectors, lost=lost)
+
+
+def _spelled(case: Case, example: Example | CallExample) -> Example | CallExample:
+    """Return an example with its codes as they are written: each with its value."""
+    if isinstance(example, CallExample):
+        due, got = example.expected, example.got
+        given = zip((t.format for t in case.inputs), example.arguments, strict=False)
+        return replace(
+            example,
+            inputs=tuple(map(_strip, example.inputs)),
+            expected=due if isinstance(due, str) else tuple(map(_strip, due)),
+            got=None if got is None else tuple(map(_strip, got)),
+            arguments=tuple(_word(fmt, word) for fmt, word in given),
+        )
+    target = case.outputs[0].format
+    inputs = zip((t.format for t in case.inputs), example.inputs, strict=False)
+    return replace(
+        example,
+        inputs=tuple(_word(fmt, word) for fmt, word in inputs),
+        expected=_word(target, example.expected),
+        got=None if example.got is None else _word(target, example.got),
+    )
+
+
+def _strip(strip: Strip) -> Strip:
+    return replace(strip, words=tuple(_word(strip.format, word) for word in strip.words))
+
+
+def _word(fmt: Format | None, word: Word) -> Any:
+    if isinstance(word, str):
+        return word
+    return (hex(word), None) if fmt is None else (code_text(fmt, word), value(fmt, word))
