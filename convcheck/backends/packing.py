@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,10 @@ def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
     each = 8 // fmt.bits  # codes of a byte
     padded = np.zeros(-(-flat.size // each) * each, np.uint8)
     np.bitwise_and(flat, (1 << fmt.bits) - 1, out=padded[: flat.size])
-    return reduce(np.bitwise_or, (padded[i::each] << i * fmt.bits for i in range(each)))
+    memory = padded[::each].copy()
+    for i in range(1, each):
+        memory |= padded[i::each] << np.uint8(i * fmt.bits)
+    return memory
 
 
 def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from convcheck.causes.call_apart import telling_calls
 from convcheck.causes.call_trial import CallTrial
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.observations import seen_at
-from convcheck.causes.trial import Trial, is_plain, tried
+from convcheck.causes.trial import Trial, tried
 from convcheck.cli.options import catalog
 from convcheck.cli.otherwise import expected_answers, judged_as, named_in, reversals, right_versions
 from convcheck.cli.values import (
@@ -260,7 +260,11 @@ def _causes(loaded: Catalog, vectors: Vectors, answers: Answers | CallAnswers) -
     else:
         asked = CallTrial.of(loaded, cast(CallSet, vectors), cast(CallAnswers, answers))
         found = [cause for cause in causes if asked and asked.explains((cause,))]
-    return sorted(found, key=lambda cause: (is_plain(cause), not cause.common))
+
+    def rank(cause: Cause) -> tuple[bool, bool]:
+        return not (cause.under or cause.version), not cause.common
+
+    return sorted(found, key=rank)
 
 
 def _apart(spec: Spec, case: Case, causes: Sequence[Cause]) -> list[str]:

@@ -238,11 +238,12 @@ def packed(name: str, make: Call, *options: Option) -> Option:
             return function(**{name: make(**{own: given.pop(own) for own in names})}, **given)
 
         before = len(getattr(function, "__click_params__", ()))
+        command: Call = call
         for option in reversed(options):
-            call = option(call)
-        added: list[click.Parameter] = call.__click_params__[before:]  # type: ignore[attr-defined]
+            command = option(command)
+        added: list[click.Parameter] = command.__click_params__[before:]  # type: ignore[attr-defined]
         names = [str(parameter.name) for parameter in reversed(added)]
-        return call
+        return command
 
     return add
 

@@ -64,7 +64,10 @@ def _bundle(named: Sequence[tuple[str, StatusMatrix]]) -> Fitting:
         [*row, *(cell for part in others for cell in ("", *part[i][1:]))]
         for i, row in enumerate(first)
     ]
-    beside = [Text(" | ".join(name for name, _ in named), "bold", hang=2), _narrow(columns, rows)]
+    beside: list[Block] = [
+        Text(" | ".join(name for name, _ in named), "bold", hang=2),
+        _narrow(columns, rows),
+    ]
     apart = [block for name, one in named for block in (Text(name, "bold"), _grid(one))]
     return Fitting([beside, apart])
 
