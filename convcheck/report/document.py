@@ -26,8 +26,7 @@ from convcheck.report.findings import CaseReport, Finding, failures_of, findings
 from convcheck.report.letters import lettered_matrices
 from convcheck.report.matrix import StatusMatrix, matrix, part_with
 from convcheck.report.short_names import family
-from convcheck.report.status import BELOW, STATUSES, Status, excuses_of, status_of
-from convcheck.report.wrong_types import WrongTypes, wrong_types
+from convcheck.report.status import BELOW, STATUSES, Status, status_of
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 from convcheck.vectors.model import Coverage
@@ -174,16 +173,6 @@ class Document:
         some = {s: [c.case for c in found if c.fails] for s, found in self.cases.items()}
         return {s: part_with(self.matrices[s], found) for s, found in some.items() if found}
 
-    @cached_property
-    def wrong_types(self) -> list[WrongTypes]:
-        """Of specs whose question is a type, the wrong ones."""
-        return list(wrong_types(self.result))
-
-    @cached_property
-    def wrong_types_that_count(self) -> list[WrongTypes]:
-        """The same without those that a list excuses."""
-        return list(wrong_types(_unexcused(self.result)))
-
     # Causes --------------------------------------------------------------------------------------
 
     @cached_property
@@ -272,17 +261,6 @@ def _coverage_line(covered: Sequence[tuple[str, Sequence[str]]]) -> str:
 
 def _printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
-
-
-def _unexcused(result: RunResult) -> RunResult:
-    """Return a run without the groups that a list excuses."""
-    cases = tuple(
-        replace(case, groups=tuple(group for group in case.groups if not group.excuse))
-        if excuses_of(case)
-        else case
-        for case in result.cases
-    )
-    return replace(result, cases=cases)
 
 
 def _listed(found: Sequence[Finding]) -> Iterator[Listed]:

@@ -42,8 +42,9 @@ from convcheck.judge.case import judge
 from convcheck.judge.result import Example, RunResult
 from convcheck.numerics.codes import Bits
 from convcheck.records import replace
-from convcheck.report import short_names, wrong_types
+from convcheck.report import short_names
 from convcheck.report.document import Document
+from convcheck.report.draw import wrong_types
 from convcheck.report.environment import environment
 from convcheck.report.json import encode
 from convcheck.rules.case_names import compact_names

@@ -68,7 +68,9 @@ def _bundle(named: Sequence[tuple[str, StatusMatrix]]) -> Fitting:
         Text(" | ".join(name for name, _ in named), "bold", hang=2),
         _narrow(columns, rows),
     ]
-    apart = [block for name, one in named for block in (Text(name, "bold"), _grid(one))]
+    apart: list[Block] = [
+        block for name, one in named for block in (Text(name, "bold"), _grid(one))
+    ]
     return Fitting([beside, apart])
 
 

@@ -104,8 +104,7 @@ def _matrices(document: Document, verbose: bool) -> Iterator[Block]:
     every = document.matrices
     shown = every if verbose else {s: without_unsupported(every[s]) for s in document.failing}
     yield from matrix_blocks(shown)
-    wrong = document.wrong_types if verbose else document.wrong_types_that_count
-    yield from wrong_type_blocks(wrong, verbose)
+    yield from wrong_type_blocks(document, verbose)
 
 
 def _a_line_each(found: Sequence[Finding], every: bool, named: bool = False) -> Iterator[Block]:

@@ -1,35 +1,79 @@
-"""The wrong cells of promotions: rows and columns that have any, as got≠due."""
+"""Where the type of the output is the answer: the wrong cells of the matrix, as got≠due."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from convcheck.report.blocks import BLANK, Block, Said, Table, Text, styled
-from convcheck.report.wrong_types import Pattern, Setting, WrongTypes, names_of
+from convcheck.judge.failure import of_types, types_of
+from convcheck.judge.result import CaseResult
+from convcheck.report.blocks import BLANK, Block, Said, Table, Text, abbreviated, styled
+from convcheck.report.document import Document
+from convcheck.report.matrix import StatusMatrix
+from convcheck.rules.model import Case
 from convcheck.wording import plural
 
+Setting = tuple[str, ...]  # a case's id after its types: layout and attributes
+_Entry = tuple[tuple[str, ...], ...]  # the words that stand in each place of settings
+_Cells = frozenset[tuple[str, str, str]]  # row, column, got≠due
 _INDENT = 2
 # shown of each, unless everything is asked for
 _PATTERNS, _ROWS, _COLUMNS, _SETTINGS = 4, 12, 16, 3
 
 
-def wrong_type_blocks(wrong: Iterable[WrongTypes], verbose: bool) -> Iterator[Block]:
-    """Yield for each pattern of wrong cells the rows and columns that have any."""
-    for one in wrong:
-        found = one.patterns
-        count = sum(len(p.cells) * len(p.settings) for p in found)
-        said = f"  wrong types, as got≠due: {plural(count, 'case')}"
-        yield Text([(one.spec, "bold"), (said, "")])
+@dataclass(frozen=True)
+class Pattern:
+    """Wrong cells, and the settings that have just these."""
+
+    cells: _Cells
+    settings: tuple[Setting, ...]
+
+    @property
+    def cases(self) -> int:
+        """How many cases are wrong so."""
+        return len(self.cells) * len(self.settings)
+
+
+def wrong_type_blocks(document: Document, verbose: bool) -> Iterator[Block]:
+    """Yield for each pattern of wrong cells the rows and columns that have any; `verbose` also of
+    failures that a list excuses.
+    """
+    for spec, reports in document.cases.items():
+        cases = [one.found for one in reports]
+        found = patterns(cases, excused=verbose)
+        if not found:
+            continue
+        said = f"  wrong types, as got≠due: {plural(sum(p.cases for p in found), 'case')}"
+        yield Text([(spec, "bold"), (said, "")])
+        asked = [_setting(case.case) for case in cases if of_types(case.case)]
         shown = found if verbose else found[:_PATTERNS]
         for pattern in shown:
-            yield from _settings(pattern, one.asked, verbose)
-            yield from _grid(pattern, one.order, verbose)
+            yield from _settings(pattern, asked, verbose)
+            yield from _grid(pattern, document.matrices[spec], verbose)
             yield BLANK
-        if len(found) > len(shown):
-            rest = sum(len(p.cells) * len(p.settings) for p in found[len(shown) :])
-            more = plural(len(found) - len(shown), "more pattern")
-            yield Text(f"  … and {more}, of {plural(rest, 'case')} (-v shows all)", "dim")
+        if left := found[len(shown) :]:
+            rest = plural(sum(p.cases for p in left), "case")
+            more = plural(len(left), "more pattern")
+            yield Text(f"  … and {more}, of {rest} (-v shows all)", "dim")
             yield BLANK
+
+
+def patterns(cases: Iterable[CaseResult], excused: bool = True) -> list[Pattern]:
+    """Return settings with the same wrong cells together, those of most wrong cells first."""
+    found: dict[Setting, set[tuple[str, str, str]]] = {}
+    for result in cases:
+        for group in result.groups if of_types(result.case) else ():
+            outcome = types_of(group) if excused or not group.excuse else None
+            if outcome:
+                row, column = (abbreviated(t.name) for t in result.case.inputs)
+                said = "≠".join(map(abbreviated, outcome))
+                found.setdefault(_setting(result.case), set()).add((row, column, said))
+    settings: dict[_Cells, list[Setting]] = {}
+    for setting, cells in found.items():
+        settings.setdefault(frozenset(cells), []).append(setting)
+    made = [Pattern(cells, tuple(names)) for cells, names in settings.items()]
+    return sorted(made, key=lambda pattern: -pattern.cases)
 
 
 def _settings(pattern: Pattern, asked: Sequence[Setting], verbose: bool) -> Iterator[Block]:
@@ -40,12 +84,13 @@ def _settings(pattern: Pattern, asked: Sequence[Setting], verbose: bool) -> Iter
         yield Text(f"… and {len(names) - len(kept)} more such (-v)", "dim", _INDENT)
 
 
-def _grid(pattern: Pattern, order: Sequence[Sequence[str]], verbose: bool) -> Iterator[Block]:
+def _grid(pattern: Pattern, whole: StatusMatrix, verbose: bool) -> Iterator[Block]:
     """Yield the part of the matrix that has wrong cells."""
     wrong = {(row, column): said for row, column, said in sorted(pattern.cells)}
-    columns = [name for name in order[1] if name in {column for _, column in wrong}]
+    targets, sources = map(abbreviated, whole.targets), map(abbreviated, whole.sources)
+    columns = [name for name in targets if name in {column for _, column in wrong}]
     columns = columns if verbose else columns[:_COLUMNS]
-    rows = [name for name in order[0] if any((name, column) in wrong for column in columns)]
+    rows = [name for name in sources if any((name, column) in wrong for column in columns)]
     kept = rows if verbose or len(rows) <= _ROWS else rows[: _ROWS - 1]
     lines: list[list[Said]] = [
         [row, *(_cell(wrong.get((row, column))) for column in columns)] for row in kept
@@ -59,3 +104,43 @@ def _grid(pattern: Pattern, order: Sequence[Sequence[str]], verbose: bool) -> It
 
 def _cell(said: str | None) -> Said:
     return [(said, "bold red") if said else (".", "dim")]
+
+
+# Names of settings ---------------------------------------------------------------------------
+
+
+def _setting(case: Case) -> Setting:
+    return tuple(case.name.split("/")[1:])
+
+
+def names_of(settings: Iterable[Setting], asked: Sequence[Setting]) -> list[str]:
+    """Return short names of settings, without what is so in all that is asked of every pair: a
+    value that is asked of a few pairs alone tells nothing of the others.
+    """
+    times = Counter(asked)
+    most = max(times.values())
+    usual = [setting for setting in times if times[setting] == most]
+    everything = [tuple(dict.fromkeys(column)) for column in zip(*usual, strict=True)]
+    entries: list[_Entry] = [tuple((part,) for part in setting) for setting in settings]
+    for axis in range(len(everything)):
+        entries = _merged(entries, axis)
+    return [_spelled(entry, everything) for entry in entries]
+
+
+def _merged(entries: Sequence[_Entry], axis: int) -> list[_Entry]:
+    """Return entries put together that differ in nothing but the words at `axis`."""
+    words: dict[_Entry, tuple[str, ...]] = {}
+    for entry in entries:
+        key = entry[:axis] + entry[axis + 1 :]
+        words[key] = tuple(dict.fromkeys((*words.get(key, ()), *entry[axis])))
+    return [(*key[:axis], both, *key[axis:]) for key, both in words.items()]
+
+
+def _spelled(entry: _Entry, everything: Sequence[Sequence[str]]) -> str:
+    said = []
+    for words, known in zip(entry, everything, strict=True):
+        name, equals, _ = words[0].partition("=")
+        values = [word.removeprefix(f"{name}=") for word in words] if equals else list(words)
+        if not set(words) >= set(known):
+            said.append((f"{name}=" if equals else "") + "|".join(values))
+    return ", ".join(said) or "in every setting asked"
