@@ -11,11 +11,9 @@ from pathlib import PurePath
 from convcheck.causes.gather import Diagnosis, gathered
 from convcheck.judge.result import (
     CaseResult,
-    Excuse,
     Group,
     Problem,
     RunResult,
-    Tolerance,
     Verdict,
 )
 from convcheck.judge.words import clean
@@ -27,7 +25,6 @@ from convcheck.report.letters import lettered_matrices
 from convcheck.report.matrix import StatusMatrix, matrix, part_with
 from convcheck.report.short_names import family
 from convcheck.report.status import BELOW, STATUSES, Status, status_of
-from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 from convcheck.vectors.model import Coverage
 from convcheck.wording import number, plural
@@ -41,28 +38,6 @@ _WORDS: dict[Coverage, str] = {
     "partial": "in part",
 }
 _OWN = "by inputs of your own"
-
-
-@dataclass(frozen=True)
-class Listed:
-    """An entry of a list of known failures with the findings that it excuses."""
-
-    excuse: Excuse
-    cases: int
-    #: The specs, their versions left open.
-    families: str
-    #: What is wrong: by which rule, and in how many ways if not in one.
-    what: str
-
-
-@dataclass(frozen=True)
-class RuleRemark:
-    """What is said of a rule that is tolerated or undefined: where, and which way it is read."""
-
-    verdict: Verdict
-    rule: str
-    #: Each way with the specs, their versions left open, and the number of cases.
-    ways: tuple[tuple[str, str, int], ...]
 
 
 @dataclass(frozen=True)
@@ -218,16 +193,6 @@ class Document:
         ]
 
     @cached_property
-    def listed(self) -> list[Listed]:
-        """Known failures, then waived ones, those of most cases first."""
-        return list(_listed(self.findings))
-
-    @cached_property
-    def rules(self) -> list[RuleRemark]:
-        """Rules that are tolerated, then those that are undefined."""
-        return list(_rules(self.result))
-
-    @cached_property
     def readings(self) -> list[tuple[str, str, str]]:
         """Operators, their versions left open, with a disputed rule and the reading taken."""
         found = (
@@ -263,37 +228,6 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
 
 
-def _listed(found: Sequence[Finding]) -> Iterator[Listed]:
-    """Yield the entries of a list that excuse findings, those of most cases first."""
-    kinds: tuple[Tolerance, ...] = ("known", "waived")
-    for kind in kinds:
-        entries: dict[object, list[Finding]] = {}
-        for finding in found:
-            if finding.excuse and finding.excuse.kind == kind:
-                entries.setdefault(finding.excuse, []).append(finding)
-        made = [_entry(several) for several in entries.values()]
-        yield from sorted(made, key=lambda entry: -entry.cases)
-
-
-def _entry(found: Sequence[Finding]) -> Listed:
-    cases = {one.case.id: one.case for finding in found for one in finding.members}
-    rules = dict.fromkeys(finding.rule for finding in found if finding.rule)
-    ways = dict.fromkeys(map(_way, found))
-    said = f"{', '.join(rules)}: {next(iter(ways))}".removeprefix(": ")
-    more = f" and {plural(len(ways) - 1, 'other way')}" if len(ways) > 1 else ""
-    excuse = found[0].excuse
-    assert excuse  # noqa: S101
-    families = ", ".join(dict.fromkeys(family(case.spec) for case in cases.values()))
-    return Listed(excuse, len(cases), families, said + more)
-
-
-def _way(finding: Finding) -> str:
-    said = finding.kind if finding.rule else finding.message
-    if said in ("", finding.verdict):
-        return finding.verdict
-    return said if finding.verdict == "fail" else f"{finding.verdict}, {said}"
-
-
 def _to_repair(result: RunResult) -> str:
     """Return how many entries are wrong: 3 entries of known.toml to repair (2 stale, 1 changed)."""
     counts = Counter(problem.kind for problem in result.problems)
@@ -301,22 +235,6 @@ def _to_repair(result: RunResult) -> str:
     entry = plural(len(result.problems), "entry", "entries")
     file = clean(PurePath(result.known).name) or "the list"
     return f"{entry} of {file} to repair ({each})"
-
-
-def _rules(result: RunResult) -> Iterator[RuleRemark]:
-    verdicts: tuple[Verdict, ...] = ("tolerated", "undefined")
-    for verdict in verdicts:
-        found: dict[str, dict[str, list[Case]]] = {}
-        for case, group in groups_of(result, verdict):
-            what = f'reads it as "{group.reading}"' if group.reading else group.kind
-            found.setdefault(group.decision.rule, {}).setdefault(what, []).append(case.case)
-        for rule, ways in found.items():
-            yield RuleRemark(verdict, rule, tuple(_read(*way) for way in ways.items()))
-
-
-def _read(what: str, cases: Sequence[Case]) -> tuple[str, str, int]:
-    families = ", ".join(dict.fromkeys(family(case.spec) for case in cases))
-    return what, families, len({case.id for case in cases})
 
 
 def groups_of(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult, Group]]:

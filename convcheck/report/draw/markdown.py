@@ -56,8 +56,8 @@ def render(document: Document, command: str = "") -> str:
         *_fit(where, _SHARES["matrices"], "matrix", "matrices"),
         *_fit(counts, _SHARES["counts"], "table", "tables"),
     ]
-    if document.listed:
-        known = folded("Known and waived failures", [_block(excused_blocks(document.listed))])
+    if any(finding.excuse for finding in document.findings):
+        known = folded("Known and waived failures", [_block(excused_blocks(document.findings))])
         after += _fit([known], _SHARES["known"], "list", "lists")
     left = LIMIT - _size([*before, *after])
     findings = list(_findings(document.unexplained, opened=0 if document.causes else _OPEN))

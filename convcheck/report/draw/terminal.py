@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from convcheck.judge.result import Problem
+from convcheck.judge.result import Excuse, Problem, Verdict
 from convcheck.judge.words import clean
 from convcheck.report.blocks import (
     BLANK,
@@ -20,7 +20,7 @@ from convcheck.report.blocks import (
     styled,
     under,
 )
-from convcheck.report.document import Document, Listed, RuleRemark
+from convcheck.report.document import Document, groups_of
 from convcheck.report.draw.causes import (
     cause_blocks,
     cause_per_line,
@@ -32,8 +32,10 @@ from convcheck.report.draw.matrix import matrix_blocks
 from convcheck.report.draw.wrong_types import wrong_type_blocks
 from convcheck.report.findings import Finding
 from convcheck.report.matrix import without_unsupported
-from convcheck.report.status import KNOWN, WAIVED
+from convcheck.report.short_names import family
+from convcheck.report.status import KNOWN, STATUSES, WAIVED
 from convcheck.rules.case_names import compact_names
+from convcheck.rules.model import Case
 from convcheck.wording import GLUE, number, plural
 
 _REASONS = 3
@@ -43,7 +45,8 @@ _VERDICTS = {
     "INTERRUPTED": "bold yellow",
     "NOTHING JUDGED": "bold yellow",
 }
-_RULES = {"tolerated": "yellow", "undefined": "cyan"}
+_RULES: tuple[Verdict, ...] = ("tolerated", "undefined")
+_STYLES = {status.word: status.style for status in STATUSES}
 _LISTED = {"known": KNOWN.style, "waived": WAIVED.style}
 _READINGS = 2  # of a rule, that are named
 _FEW = 3  # so many findings are a digest of themselves
@@ -173,24 +176,52 @@ def _problems(problems: Sequence[Problem]) -> Iterator[Block]:
         yield BLANK
 
 
-def excused_blocks(listed: Sequence[Listed]) -> Iterator[Block]:
-    """Yield two lines an entry: what it excuses, then where it stands and its issue or reason."""
+def excused_blocks(found: Sequence[Finding]) -> Iterator[Block]:
+    """Yield two lines an entry, those of most cases first: what it excuses, then where it stands
+    and its issue or reason.
+    """
     for kind in _LISTED:
-        entries = [entry for entry in listed if entry.excuse.kind == kind]
-        for entry in entries[:_ENTRIES]:
-            yield from _entry(entry)
-        if left := entries[_ENTRIES:]:
-            cases = plural(sum(entry.cases for entry in left), "case")
-            said = f"… and {number(len(left))} more, of {cases} (-v shows all, in full)"
+        entries: dict[Excuse, list[Finding]] = {}
+        for finding in found:
+            if finding.excuse and finding.excuse.kind == kind:
+                entries.setdefault(finding.excuse, []).append(finding)
+        cases = {
+            excuse: {one.case.id: one.case for finding in some for one in finding.members}
+            for excuse, some in entries.items()
+        }
+        order = sorted(entries, key=lambda excuse: -len(cases[excuse]))
+        for excuse in order[:_ENTRIES]:
+            yield from _entry(excuse, entries[excuse], cases[excuse])
+        if left := order[_ENTRIES:]:
+            of = plural(sum(len(cases[excuse]) for excuse in left), "case")
+            said = f"… and {number(len(left))} more, of {of} (-v shows all, in full)"
             yield Text(said, "dim", len(kind) + 2)
 
 
-def _entry(entry: Listed) -> Iterator[Block]:
-    excuse, count = entry.excuse, plural(entry.cases, "case").replace(" ", GLUE)
-    said = [(f"{entry.families} {entry.what} ({count})", "dim")]
-    yield item(excuse.kind, _LISTED[excuse.kind], said)
+def _entry(excuse: Excuse, found: Sequence[Finding], cases: Mapping[str, Case]) -> Iterator[Block]:
+    rules = dict.fromkeys(finding.rule for finding in found if finding.rule)
+    first, *more = dict.fromkeys(map(_way, found))
+    what = f"{', '.join(rules)}: {first}".removeprefix(": ")
+    what += f" and {plural(len(more), 'other way')}" if more else ""
+    said = f"{_families(cases)} {what} {_of(cases)}"
+    yield item(excuse.kind, _LISTED[excuse.kind], [(said, "dim")])
     why = f"{excuse.place}  {clean(excuse.issue or excuse.reason)}".rstrip()
     yield Text(why, "dim", len(excuse.kind) + 2, whole=bool(excuse.issue))  # it is to be copied
+
+
+def _way(finding: Finding) -> str:
+    said = finding.kind if finding.rule else finding.message
+    if said in ("", finding.verdict):
+        return finding.verdict
+    return said if finding.verdict == "fail" else f"{finding.verdict}, {said}"
+
+
+def _families(cases: Mapping[str, Case]) -> str:
+    return ", ".join(dict.fromkeys(family(case.spec) for case in cases.values()))
+
+
+def _of(cases: Mapping[str, Case]) -> str:
+    return f"({plural(len(cases), 'case')})".replace(" ", GLUE)
 
 
 # Coverage ------------------------------------------------------------------------------------
@@ -209,28 +240,33 @@ def _asked_otherwise(coverage: Sequence[tuple[str, Sequence[str]]]) -> Iterator[
 
 
 def _rest(document: Document, verbose: bool, brief: bool) -> Iterator[Block]:
-    yield from () if verbose else excused_blocks(document.listed)
-    tolerated = {rule.rule for rule in document.rules if rule.verdict == "tolerated"}
-    if brief and tolerated:
-        said = f"{plural(len(tolerated), 'disputed rule')} (-v says which readings)"
-        yield item("tolerated", _RULES["tolerated"], said)
-    for rule in () if brief else document.rules:
-        if verbose or rule.verdict == "tolerated":
-            yield from _rule(rule, verbose)
+    yield from () if verbose else excused_blocks(document.findings)
+    for verdict in _RULES if verbose else _RULES[:1]:
+        rules: dict[str, dict[str, dict[str, Case]]] = {}
+        for result, group in groups_of(document.result, verdict):
+            way = f'reads it as "{group.reading}"' if group.reading else group.kind
+            ways = rules.setdefault(group.decision.rule, {})
+            ways.setdefault(way, {})[result.case.id] = result.case
+        if brief and rules:
+            said = f"{plural(len(rules), 'disputed rule')} (-v says which readings)"
+            yield item(verdict, _STYLES[verdict], said)
+        for rule, ways in () if brief else rules.items():
+            yield from _rule(verdict, rule, ways, verbose)
     yield from _unsupported(document.unsupported, verbose)
 
 
-def _rule(rule: RuleRemark, verbose: bool) -> Iterator[Block]:
+def _rule(
+    verdict: Verdict, rule: str, ways: Mapping[str, Mapping[str, Case]], verbose: bool
+) -> Iterator[Block]:
     """Yield `tolerated  onnx.Cast-* some-rule: reads it as … (12 cases)`.
 
     Of a rule with many readings only that of most cases is named, unless `verbose`.
     """
-    few = verbose or len(rule.ways) <= _READINGS
-    for what, families, cases in rule.ways if few else [max(rule.ways, key=lambda way: way[2])]:
-        said = f"{families} {rule.rule}{': ' if what else ''}{what}"
-        count = plural(cases, "case").replace(" ", GLUE)
-        others = f"; {len(rule.ways) - 1}{GLUE}other{GLUE}ways (-v)" if not few else ""
-        yield item(rule.verdict, _RULES[rule.verdict], f"{said} ({count}){others}")
+    few = verbose or len(ways) <= _READINGS
+    others = "" if few else f"; {len(ways) - 1}{GLUE}other{GLUE}ways (-v)"
+    for what in ways if few else [max(ways, key=lambda way: len(ways[way]))]:
+        said = f"{_families(ways[what])} {rule}{': ' if what else ''}{what}"
+        yield item(verdict, _STYLES[verdict], f"{said} {_of(ways[what])}{others}")
 
 
 def _unsupported(cases: Sequence[tuple[str, str]], verbose: bool) -> Iterator[Block]:
