@@ -23,7 +23,6 @@ from convcheck.report.counts import CaseCounts, by_spec, counts_of
 from convcheck.report.findings import CaseReport, Finding, failures_of, findings_of
 from convcheck.report.letters import lettered_matrices
 from convcheck.report.matrix import StatusMatrix, matrix, part_with
-from convcheck.report.short_names import family
 from convcheck.report.status import BELOW, STATUSES, Status, status_of
 from convcheck.rules.types import Types
 from convcheck.vectors.model import Coverage
@@ -38,19 +37,6 @@ _WORDS: dict[Coverage, str] = {
     "partial": "in part",
 }
 _OWN = "by inputs of your own"
-
-
-@dataclass(frozen=True)
-class SpecCounts:
-    """The counts of a spec."""
-
-    spec: str
-    cases: int
-    #: Values or calls asked.
-    asked: int
-    #: Those of them that were judged: what is due for the others is undefined.
-    judged: int
-    statuses: dict[Status, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +113,9 @@ class Document:
         return "asked" if len(asked) > 1 else "calls" if True in asked else "values"
 
     @cached_property
-    def specs(self) -> list[SpecCounts]:
-        """The counts of each spec."""
-        return [_counts(spec, some) for spec, some in self.cases.items()]
-
-    @cached_property
     def statuses(self) -> tuple[Status, ...]:
         """The statuses that some case has, the worst first."""
-        found = {status for spec in self.specs for status in spec.statuses}
+        found = {case.status for some in self.cases.values() for case in some}
         return tuple(status for status in STATUSES if status in found)
 
     @cached_property
@@ -192,21 +173,6 @@ class Document:
             for one in self.result.problems
         ]
 
-    @cached_property
-    def readings(self) -> list[tuple[str, str, str]]:
-        """Operators, their versions left open, with a disputed rule and the reading taken."""
-        found = (
-            (family(case.case.spec), group.decision.rule, group.reading)
-            for case, group in groups_of(self.result, "tolerated")
-        )
-        return list(dict.fromkeys(found))
-
-    @cached_property
-    def unsupported(self) -> list[tuple[str, str]]:
-        """The cases that are unsupported, with the runtime's own words."""
-        some = (case for case in self.result.cases if case.verdict == "unsupported")
-        return [(case.case.id, clean(case.message)) for case in some]
-
 
 def _covered_cases(result: RunResult) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the ways in which cases were asked, each with its cases, those that say most first."""
@@ -243,13 +209,6 @@ def groups_of(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult,
         for group in case.groups:
             if group.verdict == verdict:
                 yield case, group
-
-
-def _counts(spec: str, cases: Sequence[CaseReport]) -> SpecCounts:
-    statuses = Counter(case.status for case in cases)
-    asked = sum(case.found.checked for case in cases)
-    judged = sum(case.found.values_judged for case in cases)
-    return SpecCounts(spec, len(cases), asked, judged, statuses)
 
 
 def _summary(result: RunResult) -> tuple[str, list[str]]:

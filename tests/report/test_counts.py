@@ -61,7 +61,7 @@ def facts(finding: Finding) -> list[str]:
     rows = [row for e in finding.examples if isinstance(e, ElementInWords) for row in e.rows]
     lines = [line for e in finding.examples if isinstance(e, CallInWords) for line in e.lines]
     bits = [piece.text for row in rows for line in row.bits for piece in line]
-    words = [word for row in rows for word in (row.value, row.code, row.words)]
+    words = [word for row in rows for word in (row.value, row.code.strip("()"), row.words)]
     return [finding.id, " ".join(finding.explain), finding.rule, finding.places, *finding.cited,
             *bits, *words, *(line.words for line in lines)]  # fmt: skip
 
@@ -169,7 +169,7 @@ def test_cases_that_fail_the_run_are_as_many_in_each(name: str) -> None:
     made = Document(result)
     gated = {one.case.id for finding in made.findings if finding.gated for one in finding.members}
     words = {"error", "crashed", "fail", "refused", "inconsistent"}
-    statuses = Counter(status.word for spec in made.specs for status in spec.statuses.elements())
+    statuses = Counter(case.status.word for some in made.cases.values() for case in some)
     assert failing == summary["gated"] == sum(statuses[word] for word in words)
     assert len(gated) <= failing
     assert (failing > 0) == (f"{failing} of " in made.reasons[0])

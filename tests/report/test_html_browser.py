@@ -129,8 +129,8 @@ def test_chips_count_cases_as_the_other_formats_do(
     """A case counts under its status; that others have such values too is said apart."""
     for name in ("kinds", "listed", "failing"):
         counts: Counter[str] = Counter()
-        for spec in Document(RUNS[name]()).specs:
-            counts += Counter({status.word: n for status, n in spec.statuses.items()})
+        for some in Document(RUNS[name]()).cases.values():
+            counts += Counter(case.status.word for case in some)
         with opened(browser, pages[name]) as page:
             chips = page.locator(".chips[aria-label='Verdict'] .chip")
             titles = [chips.nth(i).get_attribute("title") or "" for i in range(chips.count())]

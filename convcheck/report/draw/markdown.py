@@ -51,7 +51,7 @@ def render(document: Document, command: str = "") -> str:
     lettered = bool(document.causes)
     grids = matrix_blocks(document.letters if lettered else document.failing, lettered)
     where = [folded("Where it fails", [_block(grids)])] if document.failing else []
-    counts = [_block([counts_table(document)])] if document.specs else []
+    counts = [_block([counts_table(document)])] if document.cases else []
     after = [
         *_fit(where, _SHARES["matrices"], "matrix", "matrices"),
         *_fit(counts, _SHARES["counts"], "table", "tables"),

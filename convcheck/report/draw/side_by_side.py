@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,11 +13,12 @@ from convcheck.judge.words import clean
 from convcheck.records import replace
 from convcheck.report.blocks import BLANK, Block, Said, Table, Text, item, styled, under
 from convcheck.report.causes import said_of
-from convcheck.report.document import Document
+from convcheck.report.document import Document, groups_of
 from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.draw.matrix import side_by_side_matrices
 from convcheck.report.draw.terminal import verdict_line
 from convcheck.report.findings import Finding
+from convcheck.report.short_names import family
 from convcheck.report.status import STATUSES
 from convcheck.rules.case_names import compact_names
 from convcheck.wording import number, plural
@@ -78,15 +80,15 @@ def _title(sides: Sequence[Side]) -> Iterator[Block]:
 
 def _table(ran: Sequence[tuple[str, Document]]) -> Table:
     """Return a column a backend; a status that no case has is left out."""
-    each = [document.specs for _, document in ran]
+    each = [[case for some in one.cases.values() for case in some] for _, one in ran]
     rows: list[list[Said]] = []
-    for spec in dict.fromkeys(one.spec for specs in each for one in specs):
+    for spec in dict.fromkeys(spec for _, document in ran for spec in document.cases):
         rows.append([spec, *(_cell(_gist(document, spec)) for _, document in ran)])
-    sums = {"all cases": [sum(one.cases for one in specs) for specs in each]}
+    sums = {"all cases": [len(cases) for cases in each]}
     for status in STATUSES:
-        sums[status.word] = [sum(one.statuses.get(status, 0) for one in specs) for specs in each]
-    sums["values asked"] = [sum(one.asked for one in specs) for specs in each]
-    sums["values judged"] = [sum(one.judged for one in specs) for specs in each]
+        sums[status.word] = [sum(case.status == status for case in cases) for cases in each]
+    sums["values asked"] = [sum(case.found.checked for case in cases) for cases in each]
+    sums["values judged"] = [sum(case.found.values_judged for case in cases) for cases in each]
     for name, counts in sums.items():
         if any(counts):
             rows.append([name, *map(_cell, map(number, counts))])
@@ -96,15 +98,14 @@ def _table(ran: Sequence[tuple[str, Document]]) -> Table:
 
 def _gist(document: Document, spec: str) -> str:
     """Return how a spec went in a few characters: what fails, else whether anything passed."""
-    statuses = next((one.statuses for one in document.specs if one.spec == spec), None)
-    if statuses is None:
+    if spec not in document.cases:
         return "not asked"
-    found = {status.word: count for status, count in statuses.items()}
-    if failing := sum(found.get(word, 0) for word in FAILURES):
+    found = Counter(case.status.word for case in document.cases[spec])
+    if failing := sum(found[word] for word in FAILURES):
         return f"{number(failing)} FAIL"
     if not found.keys() - {"undefined", "unsupported"}:
         return "not judged"
-    below = found.get("below gate", 0)
+    below = found["below gate"]
     return f"{number(below)} below" if below else "pass"
 
 
@@ -201,8 +202,9 @@ def _tolerated(ran: Sequence[tuple[str, Document]]) -> Iterator[Block]:
     """Yield a line a disputed rule: how each backend reads it."""
     rules: dict[str, dict[str, list[str]]] = {}
     for name, document in ran:
-        for family, rule, reading in document.readings:
-            readers = rules.setdefault(f"{family} {rule}", {}).setdefault(reading, [])
+        for case, group in groups_of(document.result, "tolerated"):
+            rule = f"{family(case.case.spec)} {group.decision.rule}"
+            readers = rules.setdefault(rule, {}).setdefault(group.reading, [])
             readers += [name] if name not in readers else []
     for rule, readings in rules.items():
         said = ", ".join(f'{" and ".join(who)} as "{how}"' for how, who in readings.items())

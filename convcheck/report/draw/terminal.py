@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from convcheck.judge.result import Excuse, Problem, Verdict
+from convcheck.judge.result import CaseResult, Excuse, Problem, Verdict
 from convcheck.judge.words import clean
 from convcheck.report.blocks import (
     BLANK,
@@ -78,7 +79,7 @@ def _full(document: Document, verbose: bool, whole: bool) -> Iterator[Block]:
     yield from (Text(line, hang=2) for line in document.setting)
     yield from (Text(f"note: {note}", "yellow", hang=6) for note in document.remarks)
     brief = bool(document.causes) and not verbose
-    if document.specs and not brief:
+    if document.cases and not brief:
         yield from (BLANK, counts_table(document), BLANK)
     if document.causes:
         yield from (BLANK, Text(causes_summary(document), "bold", hang=2), BLANK)
@@ -149,10 +150,13 @@ def counts(document: Document, short: bool) -> Table:
     heads = ["spec", "cases", document.counted, "judged"]
     heads += [status.short if short else status.word for status in present]
     rows: list[list[Said]] = []
-    for one in document.specs:
-        found = [(number(one.statuses.get(status, 0)), status.style) for status in present]
-        row = [(number(one.cases), ""), (spell(one.asked), ""), (spell(one.judged), ""), *found]
-        rows.append([one.spec, *([(n, "dim" if n == "0" else style)] for n, style in row)])
+    for spec, cases in document.cases.items():
+        statuses = Counter(case.status for case in cases)
+        asked = spell(sum(case.found.checked for case in cases))
+        judged = spell(sum(case.found.values_judged for case in cases))
+        found = [(number(statuses[status]), status.style) for status in present]
+        row = [(number(len(cases)), ""), (asked, ""), (judged, ""), *found]
+        rows.append([spec, *([(n, "dim" if n == "0" else style)] for n, style in row)])
     right = range(1, len(heads))
     return Table([styled("dim", heads)], rows, gap=1 if short else 2, right=right)
 
@@ -252,7 +256,7 @@ def _rest(document: Document, verbose: bool, brief: bool) -> Iterator[Block]:
             yield item(verdict, _STYLES[verdict], said)
         for rule, ways in () if brief else rules.items():
             yield from _rule(verdict, rule, ways, verbose)
-    yield from _unsupported(document.unsupported, verbose)
+    yield from _unsupported(document.result.cases, verbose)
 
 
 def _rule(
@@ -269,14 +273,16 @@ def _rule(
         yield item(verdict, _STYLES[verdict], f"{said} {_of(ways[what])}{others}")
 
 
-def _unsupported(cases: Sequence[tuple[str, str]], verbose: bool) -> Iterator[Block]:
+def _unsupported(cases: Sequence[CaseResult], verbose: bool) -> Iterator[Block]:
     """Yield the runtime's own words for what it does not take, if they are few or asked for."""
     reasons: dict[str, list[tuple[str, str]]] = {}
-    for case, message in cases:  # messages of one reason differ in version and line numbers
+    lacking = [case for case in cases if case.verdict == "unsupported"]
+    for case in lacking:  # messages of one reason differ in version and line numbers
+        message = clean(case.message)
         alike = message if verbose else re.sub(r"\b[0-9]+\b", "0", message)
-        reasons.setdefault(alike, []).append((case, message))
+        reasons.setdefault(alike, []).append((case.case.id, message))
     if len(reasons) > _REASONS and not verbose:
-        yield item("unsupported", "dim", f"{plural(len(cases), 'case')} (-v says why)")
+        yield item("unsupported", "dim", f"{plural(len(lacking), 'case')} (-v says why)")
         return
     for some in reasons.values():
         messages = dict.fromkeys(message for _, message in some)
