@@ -17,7 +17,6 @@ from convcheck.judge.words import (
     type_and_shape,
     value,
 )
-from convcheck.judge.words import shown as shown_code
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Float, Format, Numeric, Text
 from convcheck.records import replace
@@ -32,16 +31,6 @@ _FEW = 3  # elements of a tensor that stand beside its name
 _SHORT = 40
 # Patterns in the few letters that a column has.
 _BRIEF = {"<undefined>": "anything", "<zero>": "±0", "<nan>": "any NaN", "<-nan>": "-NaN"}
-
-
-@dataclass(frozen=True)
-class ElementInWords:
-    """An example of an element."""
-
-    #: The inputs, what was expected, and what came.
-    rows: tuple[CodeInWords, ...]
-    #: The codes of the inputs.
-    inputs: str
 
 
 @dataclass(frozen=True)
@@ -103,7 +92,7 @@ def labels(verdict: Verdict) -> tuple[str, str]:
 # Elements ------------------------------------------------------------------------------------
 
 
-def element_in_words(case: Case, example: Example, verdict: Verdict) -> ElementInWords:
+def element_in_words(case: Case, example: Example, verdict: Verdict) -> tuple[CodeInWords, ...]:
     """Return an example of an element: its inputs, what was expected, and what came."""
     target = case.outputs[0].format
     due, came = labels(verdict)
@@ -114,14 +103,13 @@ def element_in_words(case: Case, example: Example, verdict: Verdict) -> ElementI
         got = CodeInWords(came, words=cut(said, LONG))
     else:
         got = marked(code_in_words(came, target, example.got), wanted)
-    both = zip(case.inputs, example.inputs, strict=False)  # of a companion only the type counts
-    codes = "  ".join(shown_code(dtype.format, word) for dtype, word in both)
-    return ElementInWords((*_inputs(case, example), wanted, got), codes)
+    return (*_inputs(case, example), wanted, got)
 
 
 def _inputs(case: Case, example: Example) -> Iterator[CodeInWords]:
     several = len(example.inputs) > 1
-    for i, (dtype, word) in enumerate(zip(case.inputs, example.inputs, strict=False), 1):
+    given = zip(case.inputs, example.inputs, strict=False)  # of a companion only the type counts
+    for i, (dtype, word) in enumerate(given, 1):
         yield code_in_words(f"input {i}" if several else "input", dtype.format, word)
 
 

@@ -36,9 +36,9 @@ from convcheck.judge.words import (
     shell_word,
     translated,
 )
+from convcheck.report.blocks import CodeInWords
 from convcheck.report.examples import (
     CallInWords,
-    ElementInWords,
     call_in_words,
     element_in_words,
     with_deciding_words,
@@ -359,7 +359,7 @@ class Finding:
         return clean(words) or first.verdict
 
     @cached_property
-    def examples(self) -> tuple[ElementInWords | CallInWords, ...]:
+    def examples(self) -> tuple[tuple[CodeInWords, ...] | CallInWords, ...]:
         """The first and, where it is another, the extreme."""
         shown = self._shown
         disputed = shown.decision is not None and shown.decision.level == "disputed"

@@ -18,7 +18,7 @@ from convcheck.judge.result import RunResult, Verdict
 from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
-from convcheck.report.examples import CallInWords, ElementInWords
+from convcheck.report.examples import CallInWords
 from convcheck.report.findings import Finding
 from convcheck.report.html.data import data
 from convcheck.report.json.encode import text
@@ -58,7 +58,7 @@ def test_what_is_counted_in_a_run(name: str) -> None:
 
 def facts(finding: Finding) -> list[str]:
     """Return what a finding is known by: id, command, rule, citation, and words of its examples."""
-    rows = [row for e in finding.examples if isinstance(e, ElementInWords) for row in e.rows]
+    rows = [row for e in finding.examples if isinstance(e, tuple) for row in e]
     lines = [line for e in finding.examples if isinstance(e, CallInWords) for line in e.lines]
     bits = [piece.text for row in rows for line in row.bits for piece in line]
     words = [word for row in rows for word in (row.value, row.code.strip("()"), row.words)]

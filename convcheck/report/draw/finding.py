@@ -82,9 +82,10 @@ def example_blocks(finding: Finding) -> Iterator[Block]:
         if isinstance(example, CallInWords):
             yield from call_blocks(example)
             continue
+        *inputs, due, got = example
         if i:  # the first example's input stands in the explain command
-            yield _beside("extreme", example.inputs)
-        *inputs, due, got = example.rows  # the codes of inputs stand above
+            codes = (row.code[1:-1] or row.words for row in inputs)
+            yield _beside("extreme", "  ".join(codes))
         yield Codes((*(replace(row, code="") for row in inputs), due, got))
 
 

@@ -32,14 +32,12 @@ def example_data(case: Case, group: Group, shown: Example | CallExample) -> dict
 
 
 def _element(case: Case, group: Group, shown: Example) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(element_in_words(case, shown, group.verdict))
-    types = (*case.inputs[: len(shown.inputs)], *case.outputs * 2)
-    told["types"] = [dtype.name for dtype in types]
+    rows, line = element_in_words(case, shown, group.verdict), None
     if len(shown.inputs) == 1:
         words = (shown.inputs[0], shown.expected, shown.got)
-        target = case.outputs[0].format
-        told["line"] = near(case.inputs[0].format, target, words, group.ranges)
-    return told
+        line = near(case.inputs[0].format, case.outputs[0].format, words, group.ranges)
+    types = [t.name for t in (*case.inputs[: len(shown.inputs)], *case.outputs * 2)]
+    return {"rows": msgspec.to_builtins(rows), "types": types, "line": line}
 
 
 def _call(group: Group, shown: CallExample) -> dict[str, Any]:
