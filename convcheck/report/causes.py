@@ -164,7 +164,6 @@ def wrong_answers(explanations: Sequence[Explanation]) -> Iterator[Shown]:
 
 
 def _given_without(causes: set[str], case: CaseResult) -> Iterator[tuple[CaseResult, Group]]:
-    """Yield the groups whose example another cause gives alone, but none of these."""
     alone = dict(case.diagnosis.alone) if case.diagnosis and causes else {}
     for group in _failing(case):
         names = set(alone.get(group.digest, ()))
@@ -200,6 +199,5 @@ def _instance(case: Case, group: Group, example: Example | CallExample) -> str:
 
 
 def _in_words(fmt: Format, word: Word) -> str:
-    """Return a code with its value, or a pattern in words."""
     said = value(fmt, word)
     return f"{code_text(fmt, word)} ({said})" if said is not None else pattern(word)

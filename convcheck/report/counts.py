@@ -34,7 +34,6 @@ class CaseCounts(Record, frozen=True, kw_only=True):
     verdicts: dict[Verdict, int]
 
     def __add__(self, more: CaseCounts) -> CaseCounts:
-        """Return the counts over these cases and others."""
         mine, theirs = asdict(self), asdict(more)
         verdicts = {v: self.verdicts[v] + more.verdicts[v] for v in VERDICTS}
         sums = {name: mine[name] + theirs[name] for name in mine if name != "verdicts"}

@@ -225,7 +225,6 @@ def _summary(result: RunResult) -> tuple[str, list[str]]:
 
 
 def _counts_by_noun(result: RunResult) -> dict[str, CaseCounts]:
-    """Count the cases of which values are asked, and those of which calls are, apart."""
     calls = [case for case in result.cases if case.case.whole_calls]
     values = [case for case in result.cases if not case.case.whole_calls]
     both = {"value": values, "call": calls}

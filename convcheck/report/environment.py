@@ -40,7 +40,6 @@ def _cpu() -> tuple[str, list[str]]:
 
 
 def _threads() -> int | None:
-    """Count the processors that this process may use; fewer than there are in a container."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count()

@@ -210,7 +210,6 @@ class Finding:
 
     @cached_property
     def _counts(self) -> tuple[int, int]:
-        """How many values fail, and how many the row decided."""
         return sum(one.count for one in self.members), sum(one.of for one in self.members)
 
     @property
@@ -258,7 +257,6 @@ class Finding:
 
     @cached_property
     def _shown(self) -> CaseFailure:
-        """The first failure that has an example."""
         return next((one for one in self.members if one.examples), self.members[0])
 
     @cached_property
@@ -429,7 +427,6 @@ def _shortened(name: str) -> str:
 
 
 def _denoted(name: str) -> int:
-    """Return how many cases a name with braces stands for."""
     count = 1
     for part in name.split("{")[1:]:
         count *= part.partition("}")[0].count(",") + 1

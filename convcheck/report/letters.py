@@ -95,7 +95,6 @@ def _folded(whole: StatusMatrix, kept: StatusMatrix, types: Types | None) -> Sta
 def _alike(
     names: Sequence[str], cells: Callable[[str], tuple[Status | None, ...]]
 ) -> Iterable[list[str]]:
-    """Return names whose cells are equal together, in the order of the first ones."""
     found: dict[tuple[Status | None, ...], list[str]] = {}
     for name in names:
         found.setdefault(cells(name), []).append(name)

@@ -87,7 +87,6 @@ def model_report(
 
 
 def _causes_of(run: RunResult) -> dict[str, str]:
-    """Return the cause of each explained case of a run, by the case's id."""
     explained = gathered(run.cases, run.causes).explanations
     return {case.case.id: said_of(one.causes) for one in explained for case in one.cases}
 

@@ -69,7 +69,6 @@ class JudgedCases:
 
 
 def _versions_of(specs: Iterable[str]) -> Mapping[str, list[str]]:
-    """Return the versions of each operator, in order."""
     found: dict[str, list[str]] = {}
     for op, version in map(op_and_version, specs):
         found.setdefault(op, []).append(version)
@@ -77,7 +76,6 @@ def _versions_of(specs: Iterable[str]) -> Mapping[str, list[str]]:
 
 
 def _inputs(case: Case) -> tuple[str, ...]:
-    """Return the types of the inputs that tell cases apart."""
     some = case.node_inputs if case.ranks or case.is_pair else case.inputs[:1]
     return tuple(dtype.name for dtype in some)
 

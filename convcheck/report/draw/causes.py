@@ -93,7 +93,6 @@ def cause_per_line(causes: Sequence[ToldCause]) -> Iterator[Block]:
 
 
 def _weighed(one: ToldCause, blocks: Iterable[Block]) -> Iterable[Block]:
-    """Return blocks, dim where the cause fails no run."""
     return blocks if one.gated else [Dim(blocks)]
 
 
@@ -120,7 +119,6 @@ def _in_short(one: ToldCause, minor: bool) -> Iterator[Block]:
 
 
 def _command(finding: Finding) -> str:
-    """Return the command that explains an example, without the backend."""
     start, *rest = finding.explain
     if any(member.case.hops for member in finding.members):
         return " ".join((start, *rest)).strip()

@@ -66,7 +66,6 @@ def _body(found: RunDifference, verbose: bool) -> Iterator[Block]:
 
 
 def _counted(count: int, what: str) -> str:
-    """Count findings, changed causes and other things: 5 new, 2 changed causes."""
     said = plural(count, what) if what.endswith("cause") else f"{number(count)} {what}"
     return said.replace(" ", GLUE, 1)
 
@@ -125,7 +124,6 @@ def _became(counts: Sequence[int], noun: str) -> str:
 
 
 def _states(counts: Mapping[str, int]) -> str:
-    """Say what cases do: 10 pass, 2 of another cause."""
     words = {OTHER: "of another cause"}
     return ", ".join(f"{number(n)} {words.get(what, what)}" for what, n in counts.items())
 
@@ -214,7 +212,6 @@ def _kind(failure: Failure, whole: bool) -> str:
 
 
 def _sums(one: Sequence[FailureChange]) -> list[int]:
-    """Count the failing values before, and after."""
     sides = ([f.before for f in one], [f.after for f in one])
     return [sum(f.count for f in side if f) for side in sides]
 

@@ -123,7 +123,6 @@ def _bound(value: Fraction) -> str:
 
 
 def _links(label: str, links: tuple[Link, ...], rows: bool = False) -> Iterator[Block]:
-    """Yield a line a row of the spec, with where it stands."""
     for i, link in enumerate(links):
         name = f"{link.rule} / {link.row}" if rows else link.rule
         then = "then " if i and not rows else ""

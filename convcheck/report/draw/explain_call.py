@@ -103,7 +103,6 @@ def _due(due: ExpectedOutput) -> str:
 def _strip(
     dtype: DType, shape: tuple[int, ...], codes: Bits, patterns: Bits | None = None
 ) -> Strip:
-    """Show a tensor's first elements."""
     words: list[Word] = [int(one) for one in codes[:_COMPLETE]]
     if patterns is not None:
         said = zip(words, patterns[:_COMPLETE].tolist(), strict=True)

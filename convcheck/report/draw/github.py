@@ -53,7 +53,6 @@ def _found(document: Document) -> Iterator[str]:
 
 
 def _cause(one: ToldCause) -> str:
-    """Return what it does, and as the message the lines that the terminal prints."""
     title = f"{cut(one.line, _LONG)} ({one.count})"
     return _command("error", _NEW_LINE.join(plain_lines(cause_at_length(one), _WIDTH)), title=title)
 
@@ -68,7 +67,6 @@ def _problem(one: Problem) -> str:
 
 
 def _finding(finding: Finding) -> str:
-    """Return what is wrong, and as the message the lines that the terminal prints."""
     count = plural(len(finding.members), "case")
     title = f"{finding.label} {finding.id}: {cut(finding.gist, _LONG)} ({count})"
     return _command(

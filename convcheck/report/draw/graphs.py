@@ -67,7 +67,6 @@ def _changed(answer: GraphAnswer) -> str:
 
 
 def _codes(example: Example, source: Format, target: Format) -> Iterator[Block]:
-    """Yield an input with what every cast gives of it, and what came."""
     words: tuple[tuple[str, Format, Word | None], ...] = (
         ("input", source, example.inputs[0]), ("due", target, example.expected),
         ("got", target, example.got),

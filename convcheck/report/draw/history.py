@@ -74,7 +74,6 @@ def _says(cause: CauseHistory) -> str:
 
 
 def _cause(letters: str, cause: CauseHistory, found: History) -> Iterator[Block]:
-    """Yield what became of a cause; rows that have one story share it."""
     yield Text(f"{letters}  {_says(cause)}", "bold", hang=3)
     alike: dict[tuple[str, ...], list[RowHistory]] = {}
     for row in cause.rows:

@@ -54,7 +54,6 @@ def _suite(name: str, cases: Sequence[CaseReport], document: Document) -> Elemen
 
 
 def _time(cases: Iterable[CaseReport]) -> dict[str, str]:
-    """Return the time that cases took together, nothing where it is not known."""
     known = [case.seconds for case in cases if case.seconds is not None]
     return {"time": f"{sum(known):.3f}"} if known else {}
 
@@ -93,7 +92,6 @@ def _properties(spec: str, document: Document) -> dict[str, str]:
 
 
 def _causes(spec: str, document: Document) -> Iterator[tuple[str, str]]:
-    """Yield the causes of failures of a spec: letter, then what it does."""
     for one in document.causes:
         if any(case.spec == spec for case in one.cases):
             yield f"cause {one.letter}", one.whole
@@ -131,7 +129,6 @@ def _excuses(found: Sequence[Finding]) -> list[Excuse]:
 
 
 def _excused(excuse: Excuse) -> str:
-    """Return the entry of a list that a failure stands in, why, and the issue."""
     said = f"{excuse.kind}: {clean(excuse.reason)}".rstrip(": ")
     return ", ".join(filter(None, (said, clean(excuse.issue), str(excuse.place))))
 
@@ -148,7 +145,6 @@ def _say(test: Element, tag: str, message: str, kind: str, body: str = "") -> No
 
 
 def _gist(found: Sequence[Finding]) -> str:
-    """Return in a line what is wrong, of several things the first."""
     finding = found[0]
     more = f"and {len(found) - 1} more" if len(found) > 1 else ""
     return "; ".join(filter(None, (finding.gist, finding.count, finding.row, more)))

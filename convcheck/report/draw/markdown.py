@@ -95,7 +95,6 @@ def _head(document: Document) -> str:
 
 
 def _problem(one: Problem) -> str:
-    """Return a problem of the list of known failures, with the text to have there."""
     kind, place = one.kind.upper(), code(str(one.place))
     said = f"**{kind}** {place}: {escaped(one.message)}"
     return "\n\n".join([said, *([fence(one.repair.splitlines(), "toml")] if one.repair else [])])
@@ -130,7 +129,6 @@ def _findings(found: Sequence[Finding], opened: int) -> Iterator[str]:
 
 
 def _block(page: Iterable[Block]) -> str:
-    """Return a part of the terminal's page as a code block."""
     return fence(plain_lines(page, _WIDTH))
 
 

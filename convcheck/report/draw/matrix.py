@@ -130,7 +130,6 @@ def _grid(one: StatusMatrix) -> Fitting:
 
 
 def _narrow(targets: Sequence[str], rows: Sequence[Sequence[Said]]) -> Table:
-    """Return a table with the names of its columns written downwards."""
     heads = [styled("dim", ["", *letters]) for letters in downwards(targets)]
     return Table(heads, [[f"{row[0]} ", *row[1:]] for row in rows], _INDENT, gap=1)
 

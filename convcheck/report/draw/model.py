@@ -98,7 +98,6 @@ def _known(known: KnownValues) -> str:
 
 
 def _argument(one: Argument) -> str:
-    """Return what is known of an argument: a constant by its numbers."""
     codes = one.known.codes
     if codes is None:
         return _known(one.known)
@@ -132,7 +131,6 @@ def _backend(facts: BackendFacts) -> Iterator[Block]:
 
 
 def _few(names: Sequence[str]) -> list[str]:
-    """Return the first and the last of many names."""
     left = len(names) - 2 * _ENDS
     if left <= 1:
         return [*names]

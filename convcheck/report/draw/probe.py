@@ -49,7 +49,6 @@ def supported(cases: Sequence[Case], types: Types) -> Iterator[Block]:
 def _by_pairs(
     cases: Sequence[Case], types: Types
 ) -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
-    """Put specs together that support the same pairs."""
     specs: dict[str, dict[str, list[str]]] = {}
     for case in cases:
         targets = specs.setdefault(case.spec, {}).setdefault(_source(case), [])

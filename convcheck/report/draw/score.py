@@ -48,7 +48,6 @@ def _summary(found: Sequence[Score], tier: Tier) -> str:
 
 
 def _in_words(mutant: Mutant) -> str:
-    """Say what is missed, and what shows it."""
     said = f"{mutant.case.id}: {mutant.cause.says} ({mutant.cause.name})"
     if mutant.witness is None:
         return said

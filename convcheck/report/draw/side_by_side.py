@@ -97,7 +97,6 @@ def _table(ran: Sequence[tuple[str, Document]]) -> Table:
 
 
 def _gist(document: Document, spec: str) -> str:
-    """Return how a spec went in a few characters: what fails, else whether anything passed."""
     if spec not in document.cases:
         return "not asked"
     found = Counter(case.status.word for case in document.cases[spec])
@@ -118,7 +117,6 @@ def _cell(word: str) -> Said:
 
 
 def _causes(found: Mapping[str, Diagnosis]) -> Iterator[Block]:
-    """Yield each cause with the cases that it explains in each backend."""
     if shared := shared_causes(found):
         said = f"{plural(len(shared), 'cause')}, and the cases that each explains in each backend:"
         yield Text(said, "bold")

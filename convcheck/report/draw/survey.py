@@ -173,7 +173,6 @@ def _beside(told: Told, cases: list[Case], found: list[Surveyed]) -> Iterator[st
 
 
 def _differences(row: SurveyRow, names: Sequence[str]) -> list[str]:
-    """Say in how many cases backends differ, and show one such input."""
     differences = row.differences
     if not differences:
         return []

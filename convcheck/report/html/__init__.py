@@ -72,7 +72,6 @@ def _hash(script: str) -> str:
 
 
 def _head(document: Document, command: str) -> dict[str, Any]:
-    """Return what stands above the matrices."""
     run = document.result
     name = clean(run.backend.name)
     return {
@@ -97,7 +96,6 @@ def _head(document: Document, command: str) -> dict[str, Any]:
 
 
 def _facts(run: RunResult, command: str) -> list[tuple[str, str]]:
-    """Return what else is known of the run: how it was made, and where."""
     where = run.environment or environment()
     cpu, versions = where.cpu, where.versions.items()
     facts = [

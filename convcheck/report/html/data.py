@@ -55,7 +55,6 @@ def _spec(spec: str, cases: Iterable[CaseReport]) -> Json:
 
 
 def _family(document: Document, name: str) -> Json:
-    """Return rows and columns of the specs that differ in their version only."""
     every = (cases for spec, cases in document.cases.items() if family(spec) == name)
     one = matrix((case.case, case.status) for cases in every for case in cases)
     return {"name": name, "rows": one.sources, "columns": one.targets}

@@ -41,7 +41,6 @@ def _element(case: Case, group: Group, shown: Example) -> dict[str, Any]:
 
 
 def _call(group: Group, shown: CallExample) -> dict[str, Any]:
-    """Return a call with the element that differs, bit by bit."""
     told: dict[str, Any] = msgspec.to_builtins(call_in_words(shown, group.verdict, named=False))
     output, element = shown.difference or (0, -1)
     if isinstance(shown.expected, str) or shown.got is None or element < 0:

@@ -94,7 +94,6 @@ def read_each(path: str, types: Types, *, surveys: bool = False) -> Iterator[Run
 
 
 def _check_format(path: str, lines: Sequence[bytes]) -> None:
-    """Raise UsageError for what is no log of this version."""
     several = lines[:1] == [b"{"]  # a document of an earlier version, or of another format
     try:
         found = msgspec.json.decode(

@@ -94,7 +94,6 @@ def open_journal(path: str, run: RunResult, types: Types, plan: Sequence[Unit]) 
 
 
 def _opened(path: Path) -> IO[str]:
-    """Open a file for this run alone."""
     if path.exists() and not path.is_file():  # a device would be removed at the end
         raise UsageError(f"cannot use {path}: it is not a regular file", hint="--resume FILE")
     file = path.open("a+", encoding="utf-8")

@@ -39,7 +39,6 @@ def check_folder(folder: Path) -> None:
 
 
 def _listed(folder: Path) -> set[str]:
-    """Return the names of the files of an earlier site, with slashes."""
     try:
         said = json.loads(read_text(folder / MARK, MOST_OF_REPORT))
         return set(map(str, said["files"]))
@@ -83,7 +82,6 @@ def _fill(made: Path, files: Iterable[tuple[str, bytes]]) -> list[int]:
 
 
 def _put(made: Path, target: Path) -> None:
-    """Put a folder in the place of another, which is removed."""
     if not target.exists():
         os.rename(made, target)
         return

@@ -222,7 +222,6 @@ def _said(cause: CauseHistory) -> str:
 
 
 def _failing_now(one: SiteRuntime, cause: CauseHistory) -> int:
-    """Count the cases that have a cause in the newest release."""
     return [*cause_states(cause, one.newest.name.release).values()].count("fails")
 
 
@@ -326,7 +325,6 @@ def _articles(facts: Iterable[RuleFacts], broken_by: Callable[[str], str]) -> It
 
 
 def _broken_by(site: Site, rule: RuleKey, row: str) -> str:
-    """Say which newest releases break a row."""
     counts = {
         str(one.newest.name): len(one.newest.rules[rule].broken.get(row, ()))
         for one in site.runtimes if rule in one.newest.rules

@@ -123,7 +123,6 @@ def _specs(result: RunResult) -> dict[str, SpecFacts]:
 
 
 def _take(run: SiteRun, case: CaseResult) -> None:
-    """Put a case into what is known of rules."""
     name, broken = case.case.id, dict[RuleKey, None]()
     for group in case.groups:
         rule = rule_of_group(group)

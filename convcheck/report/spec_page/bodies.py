@@ -229,7 +229,6 @@ def _line(line: StepsLine) -> Iterator[Block]:
 
 
 def _listed(line: StepsLine) -> str:
-    """Name the outputs that an expression is for."""
     return ", ".join(sorted(line.only or ()))
 
 

@@ -33,7 +33,6 @@ def matrix_body_blocks(spec: Spec, types: Types) -> Iterator[Block]:
 
 
 def _legend(matrix: Matrix) -> Iterator[tuple[str, str]]:
-    """Say what the signs in the cells mean."""
     unless = " and ".join(f"{name} is {value}" for name, value in matrix.refused_unless)
     words = {cell.text for table in matrix.tables for cell in table.cells.values()}
     if any("!" in word and "|" not in word for word in words):

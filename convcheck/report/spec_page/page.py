@@ -73,7 +73,6 @@ def _combination(types: tuple[str, ...]) -> str:
 
 
 def _pairs(spec: Spec, pairs: Pairs) -> Iterator[Block]:
-    """Yield the supported pairs, a line a source in the spec's order."""
     order = [t.name for types in spec.types.values() for t in types]
     for one in pairs.lists:
         when = "; ".join(f"{name} {', '.join(sorted(values))}" for name, values in one.when)
@@ -122,7 +121,6 @@ def _rule(spec: Spec, rule: Rule, types: Types) -> Iterator[Block]:
 
 
 def _readings(spec: Spec, rule: Rule) -> Iterator[Block]:
-    """The citations that readings have of their own."""
     outcomes = [outcome for cell in _cells(rule) for outcome in cell.outcomes]
     for outcome in {o.reading: o for o in outcomes if o.cite}.values():
         if outcome.cite:

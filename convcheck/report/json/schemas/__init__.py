@@ -110,7 +110,6 @@ def schema_text(name: str) -> str:
 
 
 def _kinds(roots: list[type]) -> Iterator[Any]:
-    """Return the structs and data classes of a format that its schema defines."""
     todo: list[Any] = [msgspec.inspect.type_info(root) for root in roots]
     done = set()
     while todo:
