@@ -40,8 +40,16 @@ def chains_of_run(
 
     Raises UsageError for options that chains do not have, and UnavailableError.
     """
-    [backend] = _only(backends)
-    _check(options)
+    if len(set(backends)) != 1:
+        raise UsageError("--chains works with one --backend", hint="--chains --backend ort")
+    given = {"--inputs": options.inputs, "--samples": options.samples,
+             "--consistency": options.consistency}  # fmt: skip
+    if other := next((name for name, value in given.items() if value), None):
+        raise UsageError(f"{other} does not go with --chains", hint=f"leave out {other}")
+    if options.tier == "exhaustive":
+        hint = "--tier boundary asks every chain of which some input tells"
+        raise UsageError("--chains has no tier exhaustive", hint=hint)
+    backend = backends[0]
     corpus = corpus_of_run(loaded, options, [])
     specs = _specs(loaded, selection, backend, corpus, options.timeout)
     each, named = settings(backend), bool(selection.specs)
@@ -53,22 +61,6 @@ def chains_of_run(
         raise UsageError("no input tells whether a cast is left out", hint=hint)
     cases = in_settings(asked, backend)
     return select_of(loaded, cases, selection), corpus_of_chains(corpus, asked, backend)
-
-
-def _only(backends: Sequence[str]) -> Sequence[str]:
-    if len(set(backends)) != 1:
-        raise UsageError("--chains works with one --backend", hint="--chains --backend ort")
-    return backends[:1]
-
-
-def _check(options: RunOptions) -> None:
-    given = {"--inputs": options.inputs, "--samples": options.samples,
-             "--consistency": options.consistency}  # fmt: skip
-    if other := next((name for name, value in given.items() if value), None):
-        raise UsageError(f"{other} does not go with --chains", hint=f"leave out {other}")
-    if options.tier == "exhaustive":
-        hint = "--tier boundary asks every chain of which some input tells"
-        raise UsageError("--chains has no tier exhaustive", hint=hint)
 
 
 def _specs(

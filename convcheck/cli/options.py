@@ -234,9 +234,10 @@ def packed(name: str, make: Call, *options: Option) -> Option:
 
     def add(function: Call) -> Call:
         @functools.wraps(function)
-        def call(**given: Any) -> Any:
+        def gather(**given: Any) -> Any:
             return function(**{name: make(**{own: given.pop(own) for own in names})}, **given)
 
+        call: Call = gather
         before = len(getattr(function, "__click_params__", ()))
         command: Call = call
         for option in reversed(options):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 
-from convcheck.backends.onnx.runtime_options import OPTIONS
+from convcheck.backends.onnx.runtime import OPTIONS
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.chain_search import diagnose_chain
 from convcheck.chains.asked import ChainCorpus, chain_of, made

@@ -88,8 +88,8 @@ def test_a_refusal_that_is_due_passes(tmp_path: Path) -> None:
 
 def test_nothing_judged_is_no_pass(tmp_path: Path) -> None:
     """Of a case whose every element is undefined, any answers do."""
-    from convcheck.cli.answers import answered_run
     from convcheck.cli.options import RunOptions
+    from convcheck.cli.run import answered_run
     from convcheck.records import replace
     from convcheck.semantics.expected import UNDEFINED
 

@@ -13,7 +13,6 @@ from functools import lru_cache, partial
 
 from convcheck.backends.library import checked_choice
 from convcheck.backends.native import Direct, Native, Question, known_types
-from convcheck.backends.onnx import runtime_options as ort_options
 from convcheck.backends.onnx.model import (
     WORLD,
     build,
@@ -30,8 +29,23 @@ from convcheck.numerics.codes import Bits, Codes
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
+from convcheck.wording import plural
 
 CPU = "CPUExecutionProvider"
+# what may be asked of it, each first as it is by default
+THREADS, OPTIMISATION = "threads", "optimisation"
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    THREADS: ("1", "2", "4"),
+    OPTIMISATION: ("off", "basic", "extended", "all", "all-and-cast-chains"),
+}
+_LEVELS = {
+    "off": "ORT_DISABLE_ALL",
+    "basic": "ORT_ENABLE_BASIC",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "all": "ORT_ENABLE_ALL",
+    "all-and-cast-chains": "ORT_ENABLE_ALL",
+}
+_CAST_CHAINS = "optimization.enable_cast_chain_elimination"
 _KEPT_WORDS = 4096
 
 
@@ -43,9 +57,9 @@ class OnnxRuntime:
 
     #: Modules that a worker imports in advance.
     loads = ("onnx", "onnxruntime")
-    options = ort_options.OPTIONS
+    options = OPTIONS
     #: The options that affect graphs.
-    graphs = (ort_options.OPTIMISATION,)
+    graphs = (OPTIMISATION,)
 
     def __init__(
         self,
@@ -73,7 +87,8 @@ class OnnxRuntime:
         self.name = f"ort:{variant}" if variant else "ort"
         self.version = (
             f"onnxruntime {server.runtime.__version__}, {server.provider}, graph inputs, "
-            f"{ort_options.describe_options(self._choice)}"
+            f"optimisation {self._choice[OPTIMISATION]}, "
+            f"{plural(int(self._choice[THREADS]), 'thread')}"
         )
 
     takes = staticmethod(is_of_onnx)
@@ -132,9 +147,18 @@ def _question(choice: Mapping[str, str], case: Case, catalog: Catalog) -> Questi
     found: Question = {"model": _text(serialised(case)), "types": _types(catalog.types)}
     if case.hops:  # exposed intermediate outputs follow
         found["outputs"] = len(case.outputs)
-    if own := ort_options.session_options(choice):
-        found["options"] = own
+    if any(choice.get(name, values[0]) != values[0] for name, values in OPTIONS.items()):
+        level, entries = optimisation_of(choice)
+        found["options"] = {
+            "threads": int(choice[THREADS]), "level": level, "entries": dict(entries)
+        }  # fmt: skip
     return found
+
+
+def optimisation_of(choice: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
+    """Return the name of a session's level of graph optimisation, and its configuration entries."""
+    value = choice.get(OPTIMISATION, "off")
+    return _LEVELS[value], {_CAST_CHAINS: "1"} if value == "all-and-cast-chains" else {}
 
 
 @lru_cache(maxsize=1)

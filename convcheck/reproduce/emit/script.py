@@ -14,7 +14,7 @@ from convcheck.backends.onnx.model import (
     node_constants,
     output_names,
 )
-from convcheck.backends.onnx.runtime_options import optimisation_of
+from convcheck.backends.onnx.runtime import optimisation_of
 from convcheck.backends.packing import pack
 from convcheck.judge.result import Strip
 from convcheck.judge.words import value
