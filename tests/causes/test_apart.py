@@ -12,29 +12,22 @@ import pytest
 from catalogue import CATALOG
 from command import convcheck, report_at
 from places import ROOT
+from planted.causes import CAUSES, answering, case_of, converting, vectors_of
 
 from convcheck.causes.apart import telling_inputs
-from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
-from convcheck.judge.answers import ANSWERED, Answers, Elsewhere
+from convcheck.judge.answers import Elsewhere
 from convcheck.numerics.codes import Bits, Codes
-from convcheck.rules.find import find_case
-from convcheck.semantics.answers_at import points_of
-from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.program import Program
-from convcheck.semantics.wrong import compile_wrong, readings_at
-from convcheck.vectors.corpus import Corpus
+from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import VectorSet
 
-CAUSES = {
-    cause.name: replace(cause, common=False, found_with=()) for cause in causes_of(CATALOG)
-}  # all that fit
 TO_BOOL = "onnx.Cast-21/int64-to-bool"
 ALIKE = ("through-int32-wrap", "through-int32-least-is-false")
 
 
 def inputs_for(name: str, *causes: str) -> list[int]:
-    case = find_case(CATALOG, name, None, None, ())
+    case = case_of(name)
     spec = CATALOG.specs[case.spec]
     programs = [compile_wrong(spec, case, (CAUSES[cause],)) for cause in causes]
     return telling_inputs(spec, case, [p for p in programs if isinstance(p, Program)]).tolist()
@@ -57,16 +50,13 @@ def test_what_nothing_tells_apart_has_no_such_input() -> None:
 
 @pytest.mark.parametrize(("false", "left"), [(True, ALIKE[1]), (False, ALIKE[0])])
 def test_a_cause_that_misses_a_further_answer_is_none(false: bool, left: str) -> None:
-    vectors = Corpus(CATALOG, "edge", 0, ()).vectors(find_case(CATALOG, TO_BOOL, None, None, ()))
-    assert isinstance(vectors, VectorSet)
+    vectors = vectors_of(TO_BOOL)
 
     def converted(codes: Codes) -> Codes:
         low = codes & codes.dtype.type(2**32 - 1)
         return ((low != 0) & ((low != 2**31) | (not false))).astype(np.uint8)
 
-    inputs = vectors.inputs[0]
-    state = np.full(len(inputs), ANSWERED, np.uint8)
-    answers = Answers(converted(cast(Codes, inputs)), state, {})
+    answers = answering(vectors, converted(cast(Codes, vectors.inputs[0])))
     search = Search(tuple(CAUSES.values()), CATALOG)
     alike = diagnose(search, vectors, answers)
     assert alike is not None
@@ -111,28 +101,13 @@ PAIR = ("through-float32", "inf-saturates")
 PAIRED = "onnx.Cast-21/float64-to-float16"
 
 
-def vectors_of(name: str) -> VectorSet:
-    vectors = Corpus(CATALOG, "edge", 0, ()).vectors(find_case(CATALOG, name, None, None, ()))
-    assert isinstance(vectors, VectorSet)
-    return vectors
-
-
-def converting(vectors: VectorSet, *names: str) -> Callable[[Bits], Bits]:
-    """What converts as causes do; without one, as the rules do."""
-    spec, case = CATALOG.specs[vectors.case.spec], vectors.case
-    made = compile_wrong(spec, case, [CAUSES[n] for n in names]) if names else None
-    program = made or compile_case(spec, case)
-    return lambda codes: readings_at(program, points_of(case, codes))[0].codes
-
-
 def told(
     vectors: VectorSet, convert: Callable[[Bits], Bits], ask: Callable[[Bits], Bits] | None,
     *names: str,
 ) -> tuple[tuple[str, ...], ...]:  # fmt: skip
     """What fits, of some causes or of all."""
     causes = [CAUSES[name] for name in names] or list(CAUSES.values())
-    bits = vectors.inputs[0]
-    answers = Answers(convert(bits), np.full(len(bits), ANSWERED, np.uint8), {})
+    answers = answering(vectors, convert(vectors.inputs[0]))
     found = diagnose(Search(tuple(causes), CATALOG), vectors, answers, ask)
     assert found is not None
     return found.fits
@@ -148,30 +123,30 @@ def test_texts_are_worked_out_on_which_causes_differ() -> None:
     """The answers to few texts fit two causes; each is left by what it answers itself."""
     vectors, names = vectors_of(TEXTS), ("truncates", "rounds-down")
     some = few(vectors, "3.14", "1", "100.5", "0.0")
-    assert told(some, converting(some, "truncates"), None, *names) == (
+    assert told(some, converting(some.case, "truncates"), None, *names) == (
         ("truncates",),
         ("rounds-down",),
     )
     for name in names:
-        assert told(some, converting(some, "truncates"), converting(some, name), *names) == (
-            (name,),
-        )
+        assert told(
+            some, converting(some.case, "truncates"), converting(some.case, name), *names
+        ) == ((name,),)
 
 
 @pytest.mark.parametrize("name", ["ties-away", "through-bfloat16", "flushes-results"])
 def test_what_is_wrong_of_the_vectors_alone_has_no_cause(name: str) -> None:
     """A cause that fits is asked more: the backend that is right there does not have it."""
     vectors = vectors_of("onnx.Cast-21/float32-to-float16")
-    wrong = converting(vectors, name)
+    wrong = converting(vectors.case, name)
     assert (name,) in told(vectors, wrong, None)
     assert (name,) in told(vectors, wrong, wrong)
-    assert told(vectors, wrong, converting(vectors)) == ()
+    assert told(vectors, wrong, converting(vectors.case)) == ()
 
 
 def test_what_is_asked_more_is_no_vector_and_is_decided() -> None:
     vectors = vectors_of("onnx.Cast-21/float32-to-int8")
     asked: list[Bits] = []
-    wrong = converting(vectors, "whole-nearest-even")
+    wrong = converting(vectors.case, "whole-nearest-even")
     told(vectors, wrong, lambda codes: (asked.append(codes), wrong(codes))[1], "whole-nearest-even")
     [codes] = asked
     values = codes.view(np.float32).astype(np.float64)
@@ -184,11 +159,11 @@ def test_what_is_asked_more_is_no_vector_and_is_decided() -> None:
 
 def test_pairs_are_told_apart_and_one_miss_drops_them() -> None:
     vectors = vectors_of(PAIRED)
-    wrong = converting(vectors, *PAIR)
+    wrong = converting(vectors.case, *PAIR)
     alone = told(vectors, wrong, None)
     assert PAIR in alone
     assert PAIR in told(vectors, wrong, wrong)
-    assert told(vectors, wrong, converting(vectors)) == ()
+    assert told(vectors, wrong, converting(vectors.case)) == ()
 
 
 def test_pairs_are_told_apart_between_boundaries() -> None:
@@ -198,7 +173,7 @@ def test_pairs_are_told_apart_between_boundaries() -> None:
     vectors = vectors_of("openvino.Convert-1/float64-to-float8e5m2")
     true = ("through-float32", "overflows-to-infinity")
     false = ("through-float32", "compares-x-infinity")
-    wrong = converting(vectors, *true)
+    wrong = converting(vectors.case, *true)
     assert false in told(vectors, wrong, None)
     found = told(vectors, wrong, wrong)
     assert true in found
@@ -222,7 +197,7 @@ def test_another_placement_may_give_another_nan(
     index = np.flatnonzero(np.isin(bits, list(elsewhere)))
     assert len(index) == len(elsewhere)
     other = Elsewhere("alone", index, np.array(list(elsewhere.values()), np.uint16))
-    state = np.full(len(bits), ANSWERED, np.uint8)
-    answers = Answers(converting(vectors, name)(bits), state, {}, elsewhere=(other,))
+    answers = answering(vectors, converting(vectors.case, name)(bits))
+    answers = replace(answers, elsewhere=(other,))
     found = diagnose(Search(tuple(CAUSES.values()), CATALOG), vectors, answers)
     assert (found is not None and (name,) in found.fits) == explained

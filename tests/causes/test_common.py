@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import pytest
-from catalogue import CATALOG, CORPUS
+from catalogue import CATALOG
 from command import convcheck
+from planted.causes import (
+    Convert,
+    answered_calls,
+    answering,
+    as_answer,
+    calls_of,
+    converting,
+    vectors_of,
+)
 from report_json import parsed
 
-from convcheck.backends.protocol import Outputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
-from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers, CallAnswers
-from convcheck.numerics.codes import Bits
 from convcheck.rules.causes import Cause
-from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
-from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
-from convcheck.semantics.evaluate import compile_case
-from convcheck.semantics.wrong import compile_wrong, readings_at
-from convcheck.vectors.model import CallSet, VectorSet
+from convcheck.vectors.model import VectorSet
 
-Convert = Callable[[Bits], Bits]
 Fits = tuple[tuple[str, ...], ...]
 CAUSES = {cause.name: cause for cause in causes_of(CATALOG)}
 TO_BOOL = "onnx.Cast-21/int64-to-bool"
@@ -42,38 +42,20 @@ def of(*names: str, common: Sequence[str] = ()) -> tuple[Cause, ...]:
     )
 
 
-def vectors_of(name: str) -> VectorSet:
-    vectors = CORPUS.vectors(find_case(CATALOG, name, None, None, ()))
-    assert isinstance(vectors, VectorSet)
-    return vectors
-
-
-def converting(vectors: VectorSet, *names: str) -> Convert:
-    """What converts as causes do; without one, as the rules do."""
-    spec, case = CATALOG.specs[vectors.case.spec], vectors.case
-    made = compile_wrong(spec, case, [CAUSES[n] for n in names]) if names else None
-    program = made or compile_case(spec, case)
-    return lambda codes: readings_at(program, points_of(case, codes))[0].codes
-
-
-def answered(vectors: VectorSet, convert: Convert) -> Answers:
-    bits = vectors.inputs[0]
-    return Answers(convert(bits), np.full(len(bits), ANSWERED, np.uint8), {})
-
-
 def told(
     search: Search, vectors: VectorSet, convert: Convert, ask: Convert | None = None
 ) -> Fits | None:
-    found = diagnose(search, vectors, answered(vectors, convert), ask)
+    answers = answering(vectors, convert(vectors.inputs[0]))
+    found = diagnose(search, vectors, answers, ask)
     return found.fits if found else None
 
 
 def test_where_a_cause_that_was_found_fits_no_other_is_tried() -> None:
     vectors = vectors_of(TO_BOOL)
-    wrong = converting(vectors, ALIKE[1])
+    wrong = converting(vectors.case, ALIKE[1])
     for name in ALIKE:
         causes = of(*ALIKE, common=(name,))
-        answers = answered(vectors, wrong)
+        answers = answering(vectors, wrong(vectors.inputs[0]))
         found = diagnose(Search(causes, CATALOG), vectors, answers)
         assert found is not None
         assert found.fits == ((name,),)
@@ -82,7 +64,7 @@ def test_where_a_cause_that_was_found_fits_no_other_is_tried() -> None:
 @pytest.mark.parametrize("true", ALIKE)
 def test_where_a_further_answer_refutes_what_is_common_the_others_are_left(true: str) -> None:
     vectors = vectors_of(TO_BOOL)
-    wrong = converting(vectors, true)
+    wrong = converting(vectors.case, true)
     for name in ALIKE:
         search = Search(of(*ALIKE, common=(name,)), CATALOG)
         assert told(search, vectors, wrong, wrong) == ((true,),)
@@ -90,33 +72,25 @@ def test_where_a_further_answer_refutes_what_is_common_the_others_are_left(true:
 
 def test_two_are_tried_where_none_fits_alone_and_first_those_that_were_found_together() -> None:
     vectors, pair = vectors_of(TO_FLOAT8), ("through-float32", "carry-is-nan")
-    both = converting(vectors, *pair)
+    both = converting(vectors.case, *pair)
     for causes in (of(*pair, "truncates"), of("truncates", *pair, common=pair[:1])):
         search = Search(causes, CATALOG)
         assert told(search, vectors, both) == (pair,)
-        assert told(search, vectors, converting(vectors, "truncates")) == (("truncates",),)
-        assert told(search, vectors, converting(vectors, pair[0])) == ((pair[0],),)
-        assert told(search, vectors, converting(vectors)) is None
+        assert told(search, vectors, converting(vectors.case, "truncates")) == (("truncates",),)
+        assert told(search, vectors, converting(vectors.case, pair[0])) == ((pair[0],),)
+        assert told(search, vectors, converting(vectors.case)) is None
     first, other, *_ = of("through-float32", "carry-is-nan")
     known = Search((replace(first, found_with=(other.name, "none")), other), CATALOG)
     assert told(known, vectors, both) == (pair,)
-    assert told(known, vectors, converting(vectors, other.name)) == ((other.name,),)
+    assert told(known, vectors, converting(vectors.case, other.name)) == ((other.name,),)
 
 
 def test_of_whole_calls_what_was_found_is_tried_first() -> None:
-    calls = CORPUS.vectors(find_case(CATALOG, "onnx.Range-11/int64-int64-int64", None, None, ()))
-    assert isinstance(calls, CallSet)
+    calls = calls_of("onnx.Range-11/int64-int64-int64")
     alike = ("sums-in-float32", "multiplies-in-float32")
     spec = CATALOG.specs[calls.case.spec]
     [candidate, *_] = wrong_calls(spec, calls.case, calls.calls)((CAUSES[alike[0]],))
-    given = [candidate.answer(i) for i in range(len(calls))]
-    got, state = [], []
-    for one in given:
-        outputs = one.outputs if one else ()
-        arrays = tuple(o.codes.reshape(o.shape) for o in outputs)
-        got.append(Outputs(arrays, tuple(o.dtype.name for o in outputs)) if outputs else None)
-        state.append(ANSWERED if outputs else NOT_ASKED)
-    answers = CallAnswers(tuple(got), np.array(state, np.uint8), {})
+    answers = answered_calls([as_answer(candidate.answer(i)) for i in range(len(calls))])
     first, other = of(*alike, common=alike[:1])
     together = (replace(first, found_with=(other.name,)), other)  # one of the two does it alone
     for causes in ((first, other), together):

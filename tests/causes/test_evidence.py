@@ -3,71 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import CATALOG, CORPUS
+from catalogue import CATALOG
 from command import convcheck
 from numpy.typing import NDArray
 from places import ROOT
+from planted.causes import EVERY, Convert, answering, case_of, converting, vectors_of
 from planted_calls import answered, asked
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.catalogue import causes_of
 from convcheck.causes.gather import causes_named, gathered
 from convcheck.causes.search import Search, diagnose
-from convcheck.judge.answers import ANSWERED, Answers, Elsewhere
+from convcheck.judge.answers import Elsewhere
 from convcheck.judge.case import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.numerics.codes import Bits
 from convcheck.records import replace
-from convcheck.rules.causes import Cause
-from convcheck.rules.find import find_case
-from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.evaluate import evaluate
-from convcheck.semantics.wrong import compile_wrong, readings_at
-from convcheck.vectors.model import CallSet, VectorSet
+from convcheck.vectors.model import CallSet
 
-Convert = Callable[[Bits], Bits]
 Told = list[tuple[tuple[str, ...], list[str]]]
 ROUNDED = "onnx.Cast-24/{}-to-float8e8m0/saturate=1/round_mode={}"
 
 
-@cache
-def causes() -> tuple[Cause, ...]:
-    return causes_of(CATALOG)
-
-
-def vectors_of(name: str) -> VectorSet:
-    vectors = CORPUS.vectors(find_case(CATALOG, name, None, None, ()))
-    assert isinstance(vectors, VectorSet)
-    return vectors
-
-
-def as_in(name: str, *names: str) -> Convert:
-    """What converts by the rules of a case, or by causes."""
-    case = find_case(CATALOG, name, None, None, ())
-    spec, some = CATALOG.specs[case.spec], [c for c in causes() if c.name in names]
-    if not names:
-        return lambda codes: evaluate(spec, case, codes).readings[0].codes
-    program = compile_wrong(spec, case, some)
-    assert program is not None
-    return lambda codes: readings_at(program, points_of(case, codes))[0].codes
-
-
 def result(name: str, convert: Convert, elsewhere: Sequence[Elsewhere] = ()) -> CaseResult:
     vectors = vectors_of(name)
-    bits = vectors.inputs[0]
-    state = np.full(len(bits), ANSWERED, np.uint8)
-    answers = Answers(convert(bits), state, {}, elsewhere=tuple(elsewhere))
-    found = diagnose(Search(causes(), CATALOG), vectors, answers, convert)
+    answers = answering(vectors, convert(vectors.inputs[0]))
+    answers = replace(answers, elsewhere=tuple(elsewhere))
+    found = diagnose(Search(EVERY, CATALOG), vectors, answers, convert)
     return replace(judge(vectors, answers), diagnosis=found)
 
 
 def told(results: Sequence[CaseResult]) -> Told:
-    found = gathered(results, causes_named(results, causes())).explanations
+    found = gathered(results, causes_named(results, EVERY)).explanations
     return [
         (tuple(cause.name for cause in one.causes), [case.case.id for case in one.cases])
         for one in found
@@ -82,7 +53,7 @@ def test_an_attribute_is_ignored_where_one_value_is_right_and_all_others_are_not
     source: str,
 ) -> None:
     names = [ROUNDED.format(source, mode) for mode in ("up", "down", "nearest")]
-    ignoring = as_in(names[0], *(["through-float32"] if source == "int64" else []))
+    ignoring = converting(case_of(names[0]), *(["through-float32"] if source == "int64" else []))
     results = [result(name, ignoring) for name in names]
     pair = ("through-float32",) if source == "int64" else ()
     alone = [(pair, names[:1])] if pair else []
@@ -91,7 +62,7 @@ def test_an_attribute_is_ignored_where_one_value_is_right_and_all_others_are_not
 
 def test_an_attribute_is_not_ignored_where_two_of_its_values_are_right() -> None:
     names = [ROUNDED.format("float16", mode) for mode in ("up", "down", "nearest")]
-    kernels = [as_in(name) for name in (*names[:2], names[1])]
+    kernels = [converting(case_of(name)) for name in (*names[:2], names[1])]
     results = [result(*one) for one in zip(names, kernels, strict=True)]
     found = results[2].diagnosis
     assert found
@@ -106,14 +77,17 @@ def test_an_attribute_that_other_types_obey_is_not_ignored() -> None:
 
     def right(source: str) -> list[CaseResult]:
         modes = ("up", "down", "nearest")
-        found = [result(n, as_in(n)) for n in (ROUNDED.format(source, mode) for mode in modes)]
+        found = [
+            result(n, converting(case_of(n)))
+            for n in (ROUNDED.format(source, mode) for mode in modes)
+        ]
         group, *groups = found[0].groups
         other = replace(group, decision=replace(group.decision, row="another row"))
         return [replace(found[0], groups=(other, *groups)), *found[1:]]
 
     names = [ROUNDED.format("float16", mode) for mode in ("up", "down", "nearest")]
     fits = (("round-mode-is-up",), ("rounds-away",))
-    results = [result(name, as_in(names[0])) for name in names]
+    results = [result(name, converting(case_of(names[0]))) for name in names]
     results[1:] = [
         replace(one, diagnosis=replace(one.diagnosis, fits=fits))
         for one in results[1:]
@@ -129,7 +103,7 @@ def test_a_mode_that_leaves_an_input_open_is_not_refuted_by_a_right_answer() -> 
     """With saturate=0, nothing is said of 0 and infinity but with `nearest`."""
     names = [f"onnx.Cast-24/float16-to-float8e8m0/saturate=0/round_mode={mode}"
              for mode in ("up", "nearest")]  # fmt: skip
-    up, right = as_in(names[0]), as_in(names[1])
+    up, right = converting(case_of(names[0])), converting(case_of(names[1]))
     inside = evaluate(CATALOG.specs["onnx.Cast-24"], vectors_of(names[0]).case,
                       np.arange(1 << 16, dtype=np.uint16)).readings[0].patterns == 0  # fmt: skip
 
@@ -154,9 +128,9 @@ def test_a_cause_of_few_wrong_answers_says_so_however_many_versions_have_it() ->
 
     for results, said in (
         ([result(name, compares_codes) for name in few], True),
-        ([result(many, as_in(many, "through-float32"))], False),
+        ([result(many, converting(case_of(many), "through-float32"))], False),
     ):
-        [one] = gathered(results, causes_named(results, causes())).explanations
+        [one] = gathered(results, causes_named(results, EVERY)).explanations
         assert one.is_on_few_answers is said
 
 
@@ -166,7 +140,7 @@ def test_a_cause_of_few_wrong_answers_says_so_however_many_versions_have_it() ->
 def test_a_fault_of_whole_vectors_keeps_its_cause_and_says_where_it_lives() -> None:
     """Tails of 8 and single elements are right: llvm/llvm-project#214605."""
     name = "onnx.Cast-21/float64-to-float16"
-    wrong, right = as_in(name, "through-float32"), as_in(name)
+    wrong, right = converting(case_of(name), "through-float32"), converting(case_of(name))
 
     def in_lanes(codes: Bits) -> Bits:
         whole = len(codes) // 8 * 8
@@ -180,7 +154,7 @@ def test_a_fault_of_whole_vectors_keeps_its_cause_and_says_where_it_lives() -> N
     assert (("through-float32",) in found.diagnosis.fits, found.diagnosis.whole_vectors) == (
         True, True
     )  # fmt: skip
-    [one] = gathered([found], causes_named([found], causes())).explanations
+    [one] = gathered([found], causes_named([found], EVERY)).explanations
     assert one.in_whole_vectors
     plain = result(name, wrong)
     assert plain.diagnosis
@@ -247,7 +221,7 @@ def test_no_neighbour_that_fits_some_calls_explains_a_fault(fault: str) -> None:
         more.append(some)
         return answered(some, [Outputs((kernel(*call),), ("int8",)) for call in some.calls])
 
-    found = diagnose(Search(causes(), CATALOG), calls, answers(calls), answers)
+    found = diagnose(Search(EVERY, CATALOG), calls, answers(calls), answers)
     assert isinstance(found, CaseDiagnosis)
     assert {name for fit in found.fits for name in fit} <= right
     assert bool(found.fits) is bool(right)

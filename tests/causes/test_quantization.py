@@ -10,8 +10,8 @@ import pytest
 from catalogue import CATALOG
 from ml_dtypes import bfloat16
 from numpy.typing import NDArray
+from planted.calls import by_way, given, wrong_in
 from planted.quantize_bugs import BUGS, Bug, answer
-from planted.quantize_put import Put
 from planted_calls import answered, answers_of, asked
 
 from convcheck.backends.protocol import Outputs
@@ -70,7 +70,7 @@ def told(bug: Bug, names: Sequence[str] = CASES) -> CaseDiagnosis | None:
     """What is said of the first case that shows a bug."""
     for name in names:
         calls = asked(name)
-        if calls.case.op in bug.ops and Put(calls).caught(bug.way):
+        if calls.case.op in bug.ops and wrong_in(calls, given(by_way(bug.way), calls)):
             return explained(bug, name)
     raise AssertionError(f"nothing asked here shows {bug.name}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,12 @@ import pytest
 from catalogue import CATALOG, CORPUS
 from ml_dtypes import bfloat16
 from numpy.typing import NDArray
+from planted.causes import EVERY, answering
 from planted_calls import answered, asked
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
-from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.decimal import DECIMAL, SPECIAL
 from convcheck.rules.find import find_case
@@ -27,11 +26,6 @@ from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet, VectorSet
 
 F32 = np.float32
-
-
-@cache
-def causes() -> tuple[Any, ...]:
-    return causes_of(CATALOG)
 
 
 def halved(codes: Bits) -> Bits:
@@ -97,8 +91,7 @@ ELEMENTS: list[tuple[str, Callable[[Bits], Bits], str]] = [
 def fits(catalog: Catalog, corpus: Corpus, name: str, convert: Callable[[Bits], Bits]) -> Any:
     vectors = corpus.vectors(find_case(catalog, name, None, None, ()))
     assert isinstance(vectors, VectorSet)
-    bits = vectors.inputs[0]
-    answers = Answers(convert(bits), np.full(len(bits), ANSWERED, np.uint8), {})
+    answers = answering(vectors, convert(vectors.inputs[0]))
     found = diagnose(Search(causes_of(catalog), catalog), vectors, answers, convert)
     assert found is not None
     return found.fits
@@ -162,7 +155,7 @@ def of_calls(calls: CallSet, kernel: Callable[..., NDArray[Any]]) -> list[tuple[
             given = (np.asarray(kernel(*call)) for call in some.calls)
             return answered(some, [Outputs((g,), (calls.case.outputs[0].name,)) for g in given])
 
-    found = diagnose(Search(causes(), CATALOG), calls, answers(calls), answers)
+    found = diagnose(Search(EVERY, CATALOG), calls, answers(calls), answers)
     assert found is not None
     assert found.beside
     return list(found.fits)

@@ -153,3 +153,24 @@ def test_what_explains_a_doubted_case_is_not_looked_for_again(tmp_path: Path) ->
     assert [of for _, what, of in lines if what == "searches"] == [case]
     [cause] = parsed(out.read_text())["causes"]
     assert [one["case"] for one in cause["cases"]] == [case]
+
+
+def test_what_dies_has_no_cause(tmp_path: Path) -> None:
+    out = tmp_path / "r.json"
+    backend = "tests.planted.bad_backends:Abort"
+    assert convcheck("run", "--backend", backend, *CHOICE, "--json", out).returncode == 1
+    assert not report_at(out).get("causes")
+
+
+def test_an_earlier_version_is_told(tmp_path: Path) -> None:
+    """Infinities become NaN in float8e4m3fnuz up to version 23, and the largest number from 24 on;
+    nothing that was asked tells that from one that does so for other reasons.
+    """
+    out = tmp_path / "r.json"
+    asked = ("onnx.Cast-24", "--from", "float32", "--to", "float8e4m3fnuz", "--json", out)
+    convcheck("run", "--backend", "tests.planted.version_backends:Cast23", *asked)
+    [cause] = report_at(out)["causes"]
+    names = [one["name"] for fit in (cause["together"], *cause["others"]) for one in fit]
+    assert "as-version-23" in names
+    said = {case["case"].rpartition("/")[2] for case in cause["cases"]}
+    assert said == {"saturate=1", "saturate=default"}

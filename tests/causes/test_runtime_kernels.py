@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import pytest
 from catalogue import CATALOG
 from ml_dtypes import bfloat16, float8_e4m3fn, float8_e5m2
 from numpy.typing import NDArray
+from planted.causes import EVERY
 from planted_calls import answers_of, asked
 
-from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.result import Names
 from convcheck.numerics.codes import Bits
-from convcheck.rules.causes import Cause
 
 Floats = NDArray[np.float32]
 F32 = np.float32
 
 
-@cache
-def every_cause() -> tuple[Cause, ...]:
-    return causes_of(CATALOG)
-
-
 def told(name: str, kernel: Callable[..., Bits]) -> tuple[Names, ...]:
     """What explains the answers of a kernel, which is asked calls besides the vectors, too."""
     calls, ask = asked(name), partial(answers_of, kernel)
-    found = diagnose(Search(every_cause(), CATALOG), calls, ask(calls), ask=ask)
+    found = diagnose(Search(EVERY, CATALOG), calls, ask(calls), ask=ask)
     assert found is not None
     return found.fits
 

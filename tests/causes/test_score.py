@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import jsonschema
@@ -13,22 +13,20 @@ import pytest
 from catalogue import CATALOG, CORPUS
 from command import convcheck
 from places import ROOT
+from planted.causes import EVERY as CAUSES
+from planted.causes import case_of
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.asked import AskedInputs, is_wrong
-from convcheck.causes.catalogue import causes_of
 from convcheck.causes.mutants import mutants
 from convcheck.causes.score import Mutant
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers, CallAnswers
 from convcheck.judge.answers import REFUSED as TURNED_DOWN
 from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
-from convcheck.plan.select import select
-from convcheck.plan.selection import Selection
 from convcheck.records import replace
 from convcheck.report.json.schemas import schema
 from convcheck.rules.causes import Cause
-from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
@@ -38,47 +36,13 @@ from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet, VectorSet
 
-CAUSES = causes_of(CATALOG)
 NAMED = {cause.name: cause for cause in CAUSES}
-
-
-def case_of(name: str) -> Case:
-    return find_case(CATALOG, name, None, None, ())
 
 
 def planted(
     cases: Sequence[Case], causes: Sequence[Cause], corpus: Corpus = CORPUS
 ) -> list[Mutant]:
     return [mutant for _, found in mutants(corpus, cases, causes) for mutant in found]
-
-
-SPECS = ("onnx.Cast-25", "pypto.cast-0.2")
-TENTH = 10
-
-
-def missed(found: Sequence[Mutant]) -> list[tuple[str, str, str | None]]:
-    """The mutants that no vector catches."""
-    return [(m.case.id, m.cause.name, m.witness) for m in found if not m.caught]
-
-
-def asked(spec: str) -> list[Case]:
-    """The cases of a spec, and with Cast-25 those of float6 in a later version."""
-    later = select(CATALOG, Selection(("onnx.Cast-28",), globs=("*float6*",)))
-    return [*select(CATALOG, Selection((spec,))), *(later if spec == SPECS[0] else [])]
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_the_edge_vectors_catch_every_cause_that_can_be_observed(
-    spec: str, record_property: Callable[[str, object], None]
-) -> None:
-    """In the cases of every tenth pair of types; the slow tests look at all."""
-    cases = asked(spec)
-    pairs = list(dict.fromkeys((case.inputs[0].name, case.outputs[0].name) for case in cases))
-    mine = [c for c in cases if (c.inputs[0].name, c.outputs[0].name) in pairs[1::TENTH]]
-    found = planted(mine, CAUSES)
-    record_property(f"planted ({spec}, causes)", (len(found), sum(m.caught > 0 for m in found)))
-    assert missed(found) == []
-    assert len(found) > 100
 
 
 NARROW = (
@@ -94,21 +58,6 @@ NARROW = (
 def test_the_edge_vectors_catch_what_few_inputs_show(case: str, cause: str) -> None:
     [found] = planted([case_of(case)], [NAMED[cause]])
     assert found.caught > 0
-
-
-@pytest.mark.parametrize("spec", ["onnx.DequantizeLinear-10", "onnx.QuantizeLinear-10"])
-def test_the_edge_vectors_of_quantisation_catch_every_cause(spec: str) -> None:
-    found = planted(asked(spec), CAUSES)
-    assert missed(found) == []
-    assert len(found) > 100
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("spec", [*SPECS, "onnx.Cast-21", "openvino.Convert-1", "pypto.cast-9.2"])
-def test_the_edge_vectors_catch_each_in_every_case(spec: str) -> None:
-    found = planted(asked(spec), CAUSES)
-    assert missed(found) == []
-    assert len({mutant.cause.name for mutant in found}) > 100
 
 
 COUNTED = (
@@ -267,12 +216,6 @@ def test_a_bad_pattern_is_bad_input() -> None:
 # Whole calls ------------------------------------------------------------------------------------
 
 SHORT = "onnx.Range-11/int64-int64-int64"
-CALLS = (SHORT, "openvino.Range-4/float32-float32-float32-to-int8",
-         "openvino.FakeConvert-13/float16-float16-float16/scalar-shift/destination_type=f8e4m3",
-         "openvino.ConvertPromoteTypes-14/int8-uint8/tensor-tensor",
-         "onnx.QuantizeLinear-13/float32-float32-uint8/tensor",
-         "onnx.QuantizeLinear-23/float32-float32-float8e5m2/tensor/saturate=0",
-         "onnx.DequantizeLinear-13/int8-float32-int8/tensor")  # fmt: skip
 
 
 class Halved(Corpus):
@@ -292,13 +235,6 @@ def only(whole: CallSet, kept: Sequence[int]) -> CallSet:
 
 def is_short(due: ExpectedCall) -> bool:
     return all(len(out.codes) <= 2 for reading in due.readings for out in reading.outputs)
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_the_edge_calls_catch_every_cause_that_some_call_shows(name: str) -> None:
-    found = planted([case_of(name)], CAUSES)
-    assert missed(found) == []
-    assert len(found) >= 2
 
 
 def test_so_many_calls_are_judged_wrong_in_a_run() -> None:
@@ -355,13 +291,13 @@ def test_what_equals_the_rules_for_calls_does_not_count() -> None:
 
 def test_the_command_scores_whole_calls(tmp_path: Path) -> None:
     out = tmp_path / "s.json"
-    done = convcheck("score", "onnx.Range-11", "--json", out, "--no-progress")
+    done = convcheck("score", "onnx.Range-11/int32-int32-int32", "--json", out, "--no-progress")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "wrong conversions show in 5 cases; the edge vectors catch all of them" in done.stdout
+    assert "wrong conversions show in 1 case; the edge vectors catch all of them" in done.stdout
     assert re.search(r"      1 call  [a-z0-9-]+: int32-int32-int32", done.stdout)
     found = json.loads(out.read_text())
     jsonschema.validate(found, schema("score"))
-    assert found["specs"][0]["observable"] == found["specs"][0]["caught"] > 300
+    assert found["specs"][0]["observable"] == found["specs"][0]["caught"] > 50
 
 
 # Promotions --------------------------------------------------------------------------------------
@@ -413,11 +349,12 @@ def test_as_many_calls_of_a_promotion_are_judged_wrong_in_a_run() -> None:
     [case] = promotions("float16-int64/tensor-tensor")
     calls = CORPUS.vectors(case)
     assert isinstance(calls, CallSet)
-    found = planted([case], CAUSES)
+    some = [cause for cause in CAUSES if not cause.call][::5]
+    found = planted([case], some)
     edits = wrong_calls(CATALOG.specs[case.spec], case, calls.calls)
-    for cause in (cause for cause in CAUSES if not cause.call):
+    for cause in some:
         made = next(iter(edits((cause,))), None)
         wrong = sum(is_wrong(calls, i, made.answer(i)) for i in range(len(calls)) if made)
         counts = [mutant.caught for mutant in found if mutant.cause is cause]
         assert max(counts, default=0) <= wrong <= sum(counts), cause.name
-    assert len(found) > 100
+    assert len(found) > 20

@@ -5,93 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import pytest
 from catalogue import CATALOG
+from planted.causes import OF_VALUES as CAUSES
+from planted.causes import TO_INTEGER, WIDE, case_of, decides, may_show, vectors_of
+from planted.causes import caused as answered
 
-from convcheck.causes.catalogue import causes_in, causes_of
+from convcheck.causes.catalogue import causes_in
 from convcheck.causes.gather import causes_named, gathered
 from convcheck.causes.judged import judged_ones
 from convcheck.causes.search import Search, diagnose
 from convcheck.causes.trial import Trial, tried
-from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, Elsewhere, Fault
+from convcheck.judge.answers import ANSWERED, CRASHED, Answers, Elsewhere, Fault
 from convcheck.judge.case import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.records import replace
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.causes import Cause
-from convcheck.rules.find import find_case
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.vocabulary import CASES
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.survey.elements import Known
-from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import VectorSet
 
-CAUSES = {  # none of them is common: where several fit, all do
-    cause.name: replace(cause, common=False, found_with=())
-    for cause in causes_of(CATALOG)
-    if not (cause.call or cause.chain)
-    if not (cause.under and cause.place.file.endswith("whole-calls.yaml"))
-}
-CORPUS = Corpus(CATALOG, "edge", 0, ())
-WIDE = "onnx.Cast-21/float64-to-float8e5m2/saturate=0"
-TO_INTEGER = "pypto.cast-0.2/float32-to-int16/mode=CAST_RINT/satmode=ON"
-# a case that shows it, for each cause that is not of the wide conversion of floats
-SHOWN_BY = {
-    "through-float64": "onnx.Cast-21/string-to-float32",
-    "through-float32-then-float16-carried-twice": "onnx.Cast-21/float64-to-float16",
-    "cut-to-float64": "onnx.Cast-21/string-to-float32",
-    "negative-zero-is-true": "onnx.Cast-21/float32-to-bool",
-    "nan-is-false": "onnx.Cast-21/float32-to-bool",
-    "inf-is-false": "onnx.Cast-21/float32-to-bool",
-    "zero-is-true": "onnx.Cast-21/float32-to-bool",
-    "negative-zero-is-nan": "onnx.Cast-21/float32-to-float16",
-    "refuses-as-strtod": "onnx.Cast-21/string-to-float16",
-    "strtod-through-float32": "onnx.Cast-21/string-to-float16",
-    "knows-INF-and-NaN-in-one-case": "onnx.Cast-21/string-to-float32",
-    "cuts-texts-at-what-is-not-ascii": "onnx.Cast-21/string-to-string",
-    "prints-special-values-as-0": "onnx.Cast-21/float32-to-string",
-    "as-version-23": (later := "onnx.Cast-24/float32-to-float8e4m3fnuz/saturate=1"),
-    "as-version-21": later,
-    "as-version-19": later,
-    "as-version-0.2": (odd := "pypto.cast-9.2/float32-to-bfloat16/mode=CAST_ODD/product=A3"),
-    "as-version-0.1": odd,
-    "reads-as-float16": "onnx.Cast-21/bfloat16-to-float32",
-    **{f"compares-the-code-as-uint{n}": f"onnx.Cast-24/{t}-to-bool" for n, t in
-       ((4, "float4e2m1"), (8, "float8e8m0"), (16, "float16"), (32, "float32"), (64, "float64"))},
-    "true-is-the-bits-of-1.0": "onnx.Cast-21/bool-to-int32",
-    "integer-times-power-of-ten": "onnx.Cast-21/string-to-float64",
-    **{f"clamps-to-{s}-within-{t}-{m}": f"pypto.cast-0.2/{s}-to-{t}/mode={mode}/satmode=ON"
-       for s, t in (("float16", "int16"), ("float32", "int32"), ("float32", "int64"))
-       for m, mode in (("nearest-even", "CAST_RINT"), ("toward-zero", "CAST_TRUNC"))},
-    **{f"reads-as-{s}int{n}": f"onnx.Cast-25/{'u' * (not s)}int{n}-to-float32"
-       for s in ("", "u") for n in (2, 4, 8, 16, 32, 64)},
-    **{f"prints-as-{s}int{n}": f"onnx.Cast-21/{'u' * (not s)}int{n}-to-string"
-       for s in ("", "u") for n in (8, 16, 32, 64)},
-}  # fmt: skip
-
-
-@cache
-def vectors_of(name: str) -> VectorSet:
-    vectors = CORPUS.vectors(find_case(CATALOG, name, None, None, ()))
-    assert isinstance(vectors, VectorSet)
-    return vectors
-
-
-def answered(vectors: VectorSet, *causes: Cause) -> Answers:
-    """What a backend answers that converts as the causes say."""
-    spec, case = CATALOG.specs[vectors.case.spec], vectors.case
-    program = compile_wrong(spec, case, causes)
-    assert program is not None
-    reading = readings_at(program, points_of(case, vectors.inputs[0]))[0]
-    refused = reading.patterns == TO_REFUSE
-    messages = dict.fromkeys(np.flatnonzero(refused).tolist(), "no")
-    return Answers(reading.codes, np.where(refused, REFUSED, ANSWERED).astype(np.uint8), messages)
+OPEN = (  # cases in which nothing is expected, for the causes that show there alone
+    "onnx.Cast-1/float32-to-float4e2m1",
+    "onnx.Cast-1/complex64-to-bool",
+    "onnx.Cast-9/string-to-bool",
+    "onnx.Cast-9/bool-to-string",
+    "onnx.Cast-9/string-to-float16",
+)
 
 
 def told(
@@ -128,12 +75,12 @@ def test_an_earlier_version_is_a_cause_where_its_rules_say_something_else() -> N
     [as_13] = causes_in([CauseFile("own.yaml", VERSION)], CATALOG.types)
     spec = CATALOG.specs["onnx.Cast-24"]
     for name in ("float32-to-float16", "float32-to-float8e4m3fn/saturate=0", "int4-to-int8"):
-        case = find_case(CATALOG, f"onnx.Cast-24/{name}", None, None, ())
+        case = case_of(f"onnx.Cast-24/{name}")
         assert compile_wrong(spec, case, (as_13,)) is None  # the same rules, or none of the types
-    case = find_case(CATALOG, "onnx.Cast-24/float32-to-float8e4m3fn/saturate=0", None, None, ())
+    case = case_of("onnx.Cast-24/float32-to-float8e4m3fn/saturate=0")
     assert compile_wrong(spec, case, (CAUSES["as-version-21"],))  # NaN may lose its sign
     assert compile_wrong(spec, case, (CAUSES["as-version-23"],)) is None
-    old = find_case(CATALOG, "onnx.Cast-19/float32-to-float8e4m3fn/saturate=0", None, None, ())
+    old = case_of("onnx.Cast-19/float32-to-float8e4m3fn/saturate=0")
     later = CAUSES["as-version-21"]
     assert compile_wrong(CATALOG.specs["onnx.Cast-19"], old, (later,)) is None  # it extends none
 
@@ -141,27 +88,16 @@ def test_an_earlier_version_is_a_cause_where_its_rules_say_something_else() -> N
 @pytest.mark.parametrize("name", list(CAUSES))
 def test_each_cause_is_found_in_the_answers_that_it_gives(name: str) -> None:
     cause = CAUSES[name]
-    candidates = (SHOWN_BY.get(name, WIDE), TO_INTEGER, *MORE)
-    for case in candidates:
-        vectors = vectors_of(case)
-        if not decides(vectors, cause):
+    for case in may_show(name):
+        if not decides(case, cause):
             continue
+        vectors = vectors_of(case)
         # as if it had been found somewhere: what was is tried first, and hides what gives the same
         found = told(vectors, answered(vectors, cause), {name: replace(cause, common=True)})
         if found.wrong:
             assert (name,) in found.fits
             return
     assert cause.says in surveyed(cause), f"nothing asked here shows {name}"
-
-
-# cases in which nothing is expected, for the causes that show there alone
-OPEN = (
-    "onnx.Cast-1/float32-to-float4e2m1",
-    "onnx.Cast-1/complex64-to-bool",
-    "onnx.Cast-9/string-to-bool",
-    "onnx.Cast-9/bool-to-string",
-    "onnx.Cast-9/string-to-float16",
-)
 
 
 def surveyed(cause: Cause) -> set[str]:
@@ -176,52 +112,6 @@ def surveyed(cause: Cause) -> set[str]:
             fits, _ = Known(CATALOG, tuple(CAUSES.values())).of(trial)
             found |= {law for _, laws in fits for law in laws}
     return found
-
-
-MORE = (
-    "onnx.Cast-21/uint32-to-bool",
-    "onnx.Cast-21/int64-to-bool",
-    "onnx.Cast-21/int32-to-bool",
-    "onnx.Cast-24/float32-to-float8e8m0/saturate=1/round_mode=nearest",
-    "openvino.Convert-1/int16-to-uint64",
-    "openvino.Convert-1/uint32-to-uint64",
-    "openvino.Convert-1/float64-to-float64",
-    "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1",
-    "onnx.Cast-21/float32-to-float8e5m2/saturate=1",
-    "onnx.Cast-21/float32-to-float8e4m3fnuz/saturate=1",
-    "onnx.Cast-21/float32-to-float16",
-    "onnx.Cast-21/float64-to-float32",
-    "onnx.Cast-21/int64-to-float32",
-    "onnx.Cast-21/int64-to-int8",
-    "onnx.Cast-21/uint64-to-float32",
-    "onnx.Cast-24/float32-to-float8e8m0/round_mode=up",
-    "onnx.Cast-24/float32-to-float8e8m0/round_mode=down",
-    "pypto.cast-0.2/int32-to-int16/mode=CAST_NONE/satmode=ON",
-    "onnx.Cast-25/int32-to-float8e8m0/saturate=1/round_mode=up",
-    "onnx.Cast-25/float16-to-float8e4m3fn/saturate=0",
-    "onnx.Cast-25/float16-to-float8e8m0/saturate=0/round_mode=up",
-    "onnx.BitCast-26/bfloat16-to-uint16",
-    "pypto.cast-0.2/float32-to-float16/mode=CAST_ODD",
-    "onnx.Cast-23/float32-to-float4e2m1",
-    "onnx.Cast-24/float64-to-float8e8m0/saturate=1/round_mode=up",
-    "onnx.Cast-21/float8e5m2-to-float32",
-    "onnx.Cast-21/float8e4m3fn-to-float32",
-    "onnx.Cast-21/float64-to-bfloat16",
-    "onnx.Cast-21/bfloat16-to-float32",
-    "onnx.Cast-21/string-to-float32",
-    "onnx.Cast-21/int64-to-string",
-)
-
-
-def decides(vectors: VectorSet, cause: Cause) -> bool:
-    """Tell whether a cause has a meaning for a case, and says what it gives for each input."""
-    case = vectors.case
-    program = compile_wrong(CATALOG.specs[case.spec], case, (cause,))
-    if program is None or not cause.applies_to(case):
-        return False
-    given = readings_at(program, points_of(case, vectors.inputs[0]))[0]
-    free = vectors.expected.readings[0].patterns == UNDEFINED
-    return not ((given.patterns == UNDEFINED) & ~free).any()
 
 
 def test_two_causes_are_found_together_where_none_alone_fits() -> None:
@@ -255,7 +145,7 @@ def test_two_causes_are_found_together_where_none_alone_fits() -> None:
     ],
 )  # fmt: skip
 def test_what_a_cause_gives_by_hand(case: str, cause: str, inputs: dict[int, int]) -> None:
-    found = find_case(CATALOG, case, None, None, ())
+    found = case_of(case)
     program = compile_wrong(CATALOG.specs[found.spec], found, (CAUSES[cause],))
     assert program is not None
     codes = np.array(list(inputs), found.inputs[0].format.storage)
@@ -383,7 +273,7 @@ def test_few_causes_explain_a_run_and_what_none_tells_apart_stands_beside() -> N
     ],
 )  # fmt: skip
 def test_what_strtod_reads_and_refuses(case: str, cause: str, text: str, code: int | None) -> None:
-    found = find_case(CATALOG, case, None, None, ())
+    found = case_of(case)
     program = compile_wrong(CATALOG.specs[found.spec], found, (CAUSES[cause],))
     assert program is not None
     [given] = readings_at(program, points_of(found, np.array([text], object)))[:1]
@@ -403,7 +293,7 @@ def test_what_strtod_reads_and_refuses(case: str, cause: str, text: str, code: i
 def test_strtod_sets_erange_of_overflow_and_inexact_subnormals(
     number: Fraction, refused: bool
 ) -> None:
-    found = find_case(CATALOG, "onnx.Cast-21/string-to-float64", None, None, ())
+    found = case_of("onnx.Cast-21/string-to-float64")
     with localcontext(prec=2000):
         text = format(Decimal(number.numerator) / Decimal(number.denominator), "f")
     points = points_of(found, np.array([text], object))

@@ -22,9 +22,9 @@ from specs import GOOD, write_spec
 
 @pytest.mark.long
 @pytest.mark.parametrize("selected", [
-    ("onnx.Cast-1", "onnx.Cast-21", "onnx.Cast-28", "onnx.CastLike-25", "*.Range-*", "pypto.*",
-     "openvino.FakeConvert-*"),
-    ("openvino.ConvertPromoteTypes-*", "--from", "int32", "--from", "bfloat16"),
+    ("onnx.Cast-1", "onnx.Cast-28", "onnx.Range-*", "pypto.cast-0.2"),
+    ("openvino.ConvertPromoteTypes-*", "--from", "int32"),
+    pytest.param(("*",), marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Path) -> None:
     done = convcheck("run", "--backend", "reference", *selected, "--json", tmp_path / "r.json")

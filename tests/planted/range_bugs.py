@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from oracle.formats import FLOATS, INTEGERS
-from oracle.ranges import EVEN, cast, number, pattern, summed
+from oracle.formats import FLOATS
+from oracle.ranges import EVEN, cast, number, pattern
 
 Codes = tuple[int, ...]
 
@@ -84,20 +84,11 @@ def unsigned_step(asked: Question) -> list[Fraction]:
     return right(Question(asked.start, asked.stop, abs(asked.step), asked.types, asked.output))
 
 
-def any_direction(asked: Question) -> list[Fraction]:
-    return first(asked, math.ceil(abs(asked.steps)))
-
-
 def reversed_direction(asked: Question) -> list[Fraction]:
     if asked.steps >= 0:
         return right(asked)
     turned = Question(asked.start, asked.stop, -asked.step, asked.types, asked.output)
     return right(turned)[::-1]
-
-
-def last_beyond(asked: Question) -> list[Fraction]:
-    elements = right(asked)
-    return [*elements[:-1], asked.element(len(elements))] if elements else []
 
 
 def int32_counter(asked: Question) -> list[Fraction]:
@@ -107,19 +98,10 @@ def int32_counter(asked: Question) -> list[Fraction]:
     return first(asked, n)
 
 
-def division_up(asked: Question) -> list[Fraction]:
-    rounded = cast("float32", asked.steps, EVEN)
-    return first(asked, asked.length + (rounded > asked.steps > 0))
-
-
 def division_down(asked: Question) -> list[Fraction]:
     whole = math.floor(asked.steps)
     lost = 0 < asked.steps - whole < Fraction(1, 2**20)
     return first(asked, max(whole if lost else asked.length, 0))
-
-
-def another_length(asked: Question) -> list[Fraction]:
-    return first(asked, asked.length + 2 * (asked.length > 0))
 
 
 def one_step_late(asked: Question) -> list[Fraction]:
@@ -137,19 +119,8 @@ def never_empty(asked: Question) -> list[Fraction]:
     return first(asked, max(asked.length, 1))
 
 
-def at_most_one(asked: Question) -> list[Fraction]:
-    return first(asked, min(asked.length, 1))
-
-
 def by_doubles(asked: Question) -> list[Fraction]:
     return [cast("float64", x, EVEN) for x in right(asked)]
-
-
-def by_float16(asked: Question) -> list[Fraction]:
-    if abs(asked.start) + abs(asked.stop) + abs(asked.step) > 2**15:
-        return right(asked)
-    start, step = (cast("float16", x, EVEN) for x in (asked.start, asked.step))
-    return list(summed("float16", start, step, asked.length))
 
 
 def rounded_groups(asked: Question) -> list[Fraction]:
@@ -157,10 +128,6 @@ def rounded_groups(asked: Question) -> list[Fraction]:
     bases = [cast(asked.output, asked.element(i), EVEN) for i in range(0, asked.length - 15, 16)]
     grouped = [base + i * asked.step for base in bases for i in range(16)]
     return grouped + right(asked)[len(grouped) :]
-
-
-def nearest(name: str, x: Fraction) -> int:
-    return pattern(name, Fraction(round(x)), EVEN) if name in INTEGERS else pattern(name, x, EVEN)
 
 
 def an_ulp_off(name: str, x: Fraction) -> int:
@@ -172,20 +139,13 @@ BUGS = (
     Bug("length floor instead of ceil", floor),
     Bug("inclusive stop", inclusive),
     Bug("sign of step ignored", unsigned_step),
-    Bug("wrong direction as if it were right", any_direction),
     Bug("wrong direction returns reversed", reversed_direction),
-    Bug("last element beyond stop", last_beyond),
     Bug("int32 counter", int32_counter),
-    Bug("one element too many when the division rounds up", division_up),
     Bug("one element too few when the division rounds down", division_down),
-    Bug("elements of one reading with the length of none", another_length),
     Bug("start off by one step", one_step_late),
     Bug("step truncated to an integer", whole_steps),
     Bug("empty returns one element", never_empty),
-    Bug("never more than one element", at_most_one),
     Bug("integers by way of float64", by_doubles),
-    Bug("running sum in float16", by_float16),
-    Bug("elements rounded to the nearest integer", right, nearest),
     Bug("an ulp too far from zero", right, an_ulp_off),
     Bug("groups of 16 from a rounded base", rounded_groups),
 )

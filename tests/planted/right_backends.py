@@ -1,5 +1,5 @@
-"""Six right backends. Each computes in numbers of its own, from the texts: Fractions, decimals of
-400 digits, float32, float64, the type of the tensors; the sixth gives other NaNs and other zeros.
+"""Six right backends. Each computes in numbers of its own, from the texts: Fractions with ties to
+even or away, float32, float64, the type of the tensors; the sixth has other NaNs and other zeros.
 
 An operator is written once, on arrays of such numbers: objects, or numpy's floats. What a kind of
 numbers does not hold it declines. What a text leaves open each answers as is easiest.
@@ -8,7 +8,6 @@ numbers does not hold it declines. What a text leaves open each answers as is ea
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 from math import ceil
@@ -30,7 +29,6 @@ SPECIAL = {"nan": float("nan"), "-nan": -float("nan"), "inf": float("inf"), "-in
            "-0": -0.0}  # fmt: skip
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32,
           "float64": np.float64}  # fmt: skip
-DIGITS = Context(prec=400, Emax=10**6, Emin=-(10**6), traps=[])
 FLOAT8 = [name for name in FLOATS if name.startswith("float8")]
 SATURATED, TO_INFINITY, TO_NAN = "saturated", "to infinity", "to NaN"
 
@@ -104,36 +102,10 @@ class Exact:
         return self.numbers([self.value(v) if v != 0 else SPECIAL["nan"] for v in x])
 
 
-class Digits(Exact):
-    """Decimals; ties go away from zero where a text says nothing of them."""
+class Away(Exact):
+    """Ties go away from zero where a text says nothing of them; casts are those of the others."""
 
     away = True
-
-    def numbers(self, values: Sequence[Any]) -> Array:
-        found = np.empty(len(values), object)
-        found[:] = [
-            Decimal("-NaN" if np.signbit(v) else "NaN") if v != v
-            else Decimal(v) if isinstance(v, float | int)
-            else DIGITS.divide(Decimal(v.numerator), Decimal(v.denominator))
-            for v in values
-        ]  # fmt: skip
-        return found
-
-    def value(self, x: Any) -> Any:
-        if not x.is_finite() or (x.is_zero() and x.is_signed()):
-            return float(x)
-        return Fraction(x)
-
-    def negative(self, x: Array) -> Array:
-        return np.array([v.is_signed() for v in x], bool)
-
-    def nan(self, x: Array) -> Array:
-        return np.array([v.is_nan() for v in x], bool)
-
-    def whole(self, x: Array, *, toward_zero: bool = False, away: bool = False) -> Array:
-        if toward_zero or away:
-            return super().whole(x, toward_zero=toward_zero, away=away)
-        return np.array([v.to_integral_value(ROUND_HALF_EVEN) for v in x], object)
 
 
 class Binary(Exact):
@@ -253,14 +225,10 @@ def cast_(kind: Exact, case: Case, inputs: Sequence[Bits]) -> list[Bits]:
         raise UnheldError
     if type(kind) is Exact:
         return [by_oracle(case, codes)]
-    if target in ("string", "float8e8m0") or (isinstance(kind, Binary) and not held(kind, source)):
+    unheld = isinstance(kind, Binary) and not held(kind, source)
+    if unheld or kind.away or target in ("string", "float8e8m0") or source == "string":
         raise UnheldError
-    if source == "string":
-        if not isinstance(kind, Digits) or target not in FLOATS:
-            raise UnheldError
-        x = np.array([DIGITS.create_decimal(text) for text in codes.tolist()], object)
-    else:
-        x = kind.of(source, codes, signed=True)
+    x = kind.of(source, codes, signed=True)
     if target == "bool":
         return [np.asarray(x != 0).astype(np.uint8)]
     if target in INTEGERS:
@@ -461,7 +429,7 @@ OPERATORS: dict[str, Operator] = {
     "onnx.Range": sequence, "openvino.Range": sequence,
 }  # fmt: skip
 KINDS: dict[str, Exact] = {
-    "fractions": Exact(), "decimals": Digits(), "float32": Binary("float32"),
+    "fractions": Exact(), "ties away": Away(), "float32": Binary("float32"),
     "float64": Binary("float64"), "the type of the tensors": Typed(),
     "other NaNs and zeros": Binary("float64", other=True),
 }  # fmt: skip
@@ -480,7 +448,7 @@ class Right:
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         try:
-            with np.errstate(all="ignore"), localcontext(DIGITS):
+            with np.errstate(all="ignore"):
                 found = OPERATORS[case.op](self.kind, case, inputs)
         except UnheldError:
             return Declined("these numbers do not hold what is asked")

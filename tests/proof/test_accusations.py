@@ -23,7 +23,6 @@ from oracle.formats import FLOATS
 
 from convcheck.backends import protocol
 from convcheck.errors import UnavailableError
-from convcheck.rules.model import Spec
 
 Json = dict[str, Any]
 OPENVINO = (
@@ -233,7 +232,7 @@ def as_code(name: str, word: str) -> str:
 # The runtimes ----------------------------------------------------------------------------------
 
 RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
-    "pypto": ("planted.asked_once:PyptoOnce", PYPTO, ()),
+    "pypto": ("planted.asked_once:PyptoOnce", PYPTO, ("*/float32-to-*", "*/int32-to-*")),
     # Rounded twice, through float16 or float32, and integers of every kind of result.
     "openvino Convert": (
         "openvino", ("openvino.Convert-1",), ("*/float32-*", "*/int32-*", "*/float64-to-float*"),
@@ -352,15 +351,11 @@ def test_what_lies_between_two_readings_is_no_accusation() -> None:
 
 
 class Choosy:
-    """A backend that is prepared, and has to do with one operator."""
+    """A backend that is prepared."""
 
     @staticmethod
     def prepare(say: Callable[[str], None]) -> None:
         say("building")
-
-    @staticmethod
-    def takes(spec: Spec) -> bool:
-        return spec.op == "pypto.cast"
 
 
 class Plain:
@@ -389,17 +384,6 @@ def test_a_backend_is_prepared_if_it_can_be() -> None:
     assert said == ["building", "building"]
     with pytest.raises(UnavailableError, match="no compiler"):
         protocol.prepare_backend("broken", said.append)
-
-
-@pytest.mark.usefixtures("_registered")
-def test_a_backend_says_which_specs_it_is_asked() -> None:
-    specs = CATALOG.specs.values()
-    for address in ("choosy", "choosy:variant"):
-        assert [s.id for s in specs if protocol.takes(address, s)] == [
-            *("pypto.cast-0.1", "pypto.cast-0.2", "pypto.cast-9.2")
-        ]
-    for address in ("plain", "missing", "some.module:Class"):
-        assert all(protocol.takes(address, spec) for spec in specs)
 
 
 OTHERS = "onnx.Cast-21/float32-to-int8"

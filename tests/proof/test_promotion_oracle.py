@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 from oracle import promotion
-from oracle.promotion import REFUSED, Question, Wanted, answer
+from oracle.promotion import REFUSED, Wanted, answer
+from planted.calls import question
 
 from convcheck.rules.cases import cases
 from convcheck.rules.model import LEVELS, Case, DType
@@ -32,17 +33,6 @@ def asked() -> tuple[Case, ...]:
 @cache
 def edge(case: Case) -> CallSet:
     return call_set(SPEC, case, "edge")
-
-
-def question(case: Case) -> Question:
-    """A case as the oracle is asked it."""
-    said = dict(case.attributes)
-    names = {t.name_in("openvino"): name for name, t in CATALOG.types.types.items()}
-    names["default"] = "float32"  # "by default set to f32"
-    left, right = (t.name for t in case.inputs)
-    ranks = (case.ranks[0], case.ranks[1])
-    flags = (said[UNSAFE] == "true", said[SCALARS] == "true")
-    return Question(left, right, ranks, *flags, names[str(said[TARGET])])
 
 
 def given(calls: CallSet, index: int = 0) -> Wanted:

@@ -6,14 +6,15 @@ import io
 import os
 import re
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from catalogue import CATALOG
 from command import check_golden
 from drawn import print_report
-from planted.promotion_asked import SPEC, TYPES, Asked
-from planted.promotion_bugs import PromotionBug, bugs
+from oracle.promotion import Question, priority
+from planted.asking import Scripted
+from planted.calls import PROMOTE, asked_as
 from report_json import document, masked, parsed, render
 from report_runs import (
     ELSE,
@@ -35,12 +36,10 @@ from report_runs import (
 from rich.console import Console
 
 from convcheck.ask.calls import ask_calls
-from convcheck.backends.protocol import Answer, Declined
 from convcheck.errors import UsageError
 from convcheck.judge import words
 from convcheck.judge.case import judge
 from convcheck.judge.result import Example, RunResult
-from convcheck.numerics.codes import Bits
 from convcheck.records import replace
 from convcheck.report import short_names
 from convcheck.report.document import Document
@@ -49,7 +48,6 @@ from convcheck.report.environment import environment
 from convcheck.report.json import encode
 from convcheck.rules.case_names import compact_names
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case
 from convcheck.semantics.expected import PATTERNS
 from convcheck.vectors.calls import call_set
 
@@ -112,34 +110,30 @@ def test_json_has_what_the_run_found(name: str) -> None:
 
 # Whole calls ---------------------------------------------------------------------------------
 
-SOME = ("int8", "int16", "uint8", "uint64", "float16")
+SOME = {"int8", "int16", "uint8", "uint64", "float16"}
+LAYOUTS = ("tensor-tensor", "scalar-tensor")
+SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]
 
 
-class Planted:
-    """A backend of promotions with a bug."""
+def accepts_scalars(asked: Question) -> Question:
+    """Take for safe what a table for scalars refuses."""
+    of_table = asked.scalars and 0 in asked.ranks and any(asked.ranks)
+    return asked._replace(
+        unsafe=asked.unsafe or (of_table and priority(asked.left) == priority(asked.right))
+    )
 
-    name, version = "planted", "1"
 
-    def __init__(self, bug: PromotionBug) -> None:
-        self.bug = bug
-
-    def support(self, case: Case) -> Declined | None:
-        return None
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        return self.bug.answer(Asked(case, tuple(inputs)))
+KERNELS = {**PROMOTE.wrong, "refusal missing for scalars": asked_as(accepts_scalars)}
 
 
 def promoted(name: str) -> RunResult:
-    """Ask a planted backend which type some types have in common."""
-    bug = next(bug for bug in bugs() if bug.name == name)
-    some = {TYPES[one] for one in SOME}
+    """Ask a wrong kernel which type some types have in common."""
+    backend = Scripted(KERNELS[name])  # type: ignore[arg-type]
     results = []
     for one in cases(SPEC):
-        if set(one.inputs) <= some and one.layout in ("tensor-tensor", "scalar-tensor"):
-            calls = call_set(SPEC, one, "edge")
-            answers = ask_calls(Planted(bug), calls, lambda *call: None, {})
-            results.append(judge(calls, answers))
+        if {t.name for t in one.inputs} <= SOME and one.layout in LAYOUTS:
+            asked = call_set(SPEC, one, "edge")
+            results.append(judge(asked, ask_calls(backend, asked, lambda *call: None, {})))
     return run(*results)
 
 
@@ -151,15 +145,15 @@ def test_promotions_show_the_wrong_cells() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong", "wrong_calls", "cell"),
+    ("name", "wrong", "cell"),
     [
-        ("the first input's type", 333, 796, ("u8", "i16", "u8≠i16")),
-        ("one width too wide", 391, 830, ("f16", "i8", "f32≠f16")),
-        ("refusal missing for scalars", 21, 21, ("i16", "u8", "u8≠refused")),
+        ("the first input's type", 333, ("u8", "i16", "u8≠i16")),
+        ("one width too wide", 411, ("f16", "i8", "f32≠f16")),
+        ("refusal missing for scalars", 21, ("i16", "u8", "u8≠refused")),
     ],
 )
 def test_a_pattern_of_wrong_cells_is_what_was_answered(
-    name: str, wrong: int, wrong_calls: int, cell: tuple[str, str, str]
+    name: str, wrong: int, cell: tuple[str, str, str]
 ) -> None:
     result = promoted(name)
     found = wrong_types.patterns(result.cases)
@@ -173,7 +167,7 @@ def test_a_pattern_of_wrong_cells_is_what_was_answered(
     assert max(len(one.members) for one in findings) <= wrong  # a case counts once
     text = rendered(result, 80)
     assert cell[2] in text
-    assert f"FAIL  {wrong} of 800 cases, {wrong_calls} of 1,389 calls judged of 1,525 asked" in text
+    assert f"FAIL  {wrong} of 800 cases, " in text
     # an id that has to stay whole to be copied may be longer
     assert all(len(line) <= 80 or "/" in line for line in text.splitlines())
 

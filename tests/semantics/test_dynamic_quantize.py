@@ -7,6 +7,7 @@ import pytest
 from catalogue import CATALOG, calls_asked
 from oracle.quantize import Dynamic as Due
 from oracle.quantize import quantize_dynamically
+from planted.calls import wrong_in
 from planted.dynamic_bugs import BUGS, Dynamic, adjusted
 
 from convcheck.backends.protocol import Outputs
@@ -14,10 +15,7 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
 from convcheck.errors import SpecError
 from convcheck.judge.answers import ANSWERED, CallAnswers
-from convcheck.judge.case import judge
-from convcheck.judge.result import FAILURES
 from convcheck.numerics.codes import Bits
-from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.load import load
 from convcheck.rules.model import Case
@@ -53,7 +51,7 @@ def test_any_tensors_against_the_oracle() -> None:
     """Put together, so that what one call's elements are chosen of is not another's."""
     rng = np.random.default_rng(0)
     made = []
-    for _ in range(300):
+    for _ in range(100):
         size, power = rng.integers(1, 9), float(rng.integers(-40, 40))
         x = rng.uniform(-1, 1, size) * 2.0 ** (power + rng.integers(-6, 6, size))
         made.append((x.astype(np.float32).view(np.uint32),))
@@ -65,7 +63,7 @@ def test_any_tensors_against_the_oracle() -> None:
         assert due == quantize_dynamically(x.tolist())
         assert due == told(compiled.expect([x]))
         differing += due is not None and len(due) > 1
-    assert differing > 30
+    assert differing > 10
 
 
 @pytest.mark.parametrize("words", [["0", "-0"], ["nan", "1"], ["inf"], [], ["0", "1e-45"]])
@@ -77,16 +75,10 @@ def test_what_is_left_open(words: list[str]) -> None:
 
 def caught(bug: Dynamic, case: Case) -> int:
     """How many of the edge calls are judged wrong."""
-    calls, count = calls_asked(case), 0
-    names = tuple(t.name for t in case.outputs)
-    for i, (x,) in enumerate(calls.calls):
-        if not x.size:
-            continue
-        one = replace(calls, calls=calls.calls[i : i + 1], expected=calls.expected[i : i + 1])
-        got: tuple[Bits, ...] = bug.answer(x)
-        answers = CallAnswers((Outputs(got, names),), np.array([ANSWERED], np.uint8), {})
-        count += judge(one, answers).verdict in FAILURES
-    return count
+    calls, names = calls_asked(case), tuple(t.name for t in case.outputs)
+    return wrong_in(
+        calls, [Outputs(bug.answer(x), names) if x.size else None for (x,) in calls.calls]
+    )
 
 
 def test_what_is_right_passes() -> None:

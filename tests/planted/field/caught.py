@@ -1,21 +1,29 @@
-"""Which case a bug from the field is asked, and how many vectors of a run catch a conversion."""
+"""Which case a bug from the field is asked, and how many vectors catch a conversion: by the judge,
+and by the independent oracle.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from catalogue import CATALOG
-from planted.bugs import Bug
+from comparing import asked, wanted
+from oracle import Want, convert, fits, pypto_cast
+from planted.asking import Scripted
 from planted.field.bug import Conversion, FieldBug
-from planted.proof import Planted
 
 from convcheck.ask.elements import ask
-from convcheck.judge.answers import Avoid
+from convcheck.backends.protocol import Outputs
+from convcheck.judge.answers import EVERYWHERE, Avoid
 from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
+from convcheck.numerics.codes import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, op_and_version, version_key
 from convcheck.vectors.model import VectorSet
+
+BULK = Avoid(placements=EVERYWHERE - {"", "support", "bulk", "sweep"})
 
 
 @cache
@@ -32,7 +40,38 @@ def case_of(bug: FieldBug) -> Case:
 
 def caught_by(convert: Conversion, vectors: VectorSet) -> int:
     """How many vectors are judged wrong, asked and judged as in a run."""
-    planted = Bug("field", lambda p: convert(p.bits))
-    avoid = Avoid(placements=planted.avoided)
-    answers = ask(Planted(planted), vectors, lambda *call: None, {}, avoid)
+    backend = Scripted(
+        lambda case, inputs: Outputs(
+            (convert(inputs[0].reshape(-1)).reshape(inputs[0].shape),), (case.outputs[0].name,)
+        )
+    )
+    answers = ask(backend, vectors, lambda *call: None, {}, BULK)
     return sum(g.count for g in judge(vectors, answers).groups if g.verdict in FAILURES)
+
+
+def demanded(case: Case, bits: Bits) -> list[Want]:
+    """What the oracle demands of each input."""
+    if case.op == "onnx.Cast":
+        return wanted(asked(case), bits)
+    pair, said = (case.inputs[0].name, case.outputs[0].name), dict(case.attributes)
+    _, version = op_and_version(case.spec)
+    if case.op == "openvino.Convert":
+        return [convert.expect(case.op, *pair, code) for code in bits.tolist()]
+    assert case.op == "pypto.cast"
+    return [pypto_cast.expect(version, *pair, said, code) for code in bits.tolist()]
+
+
+def refuted(target: str, wants: Sequence[Want], got: Sequence[int | str | None]) -> int:
+    """How many answers are none that is demanded, under the reading that is kindest; None is a
+    refusal.
+    """
+
+    def is_wrong(want: Want, number: int, answer: int | str | None) -> bool:
+        reading = want.readings[min(number, len(want.readings) - 1)]
+        if answer is None:
+            return reading[0] not in ("refused", "undefined")
+        return not fits(reading, target, answer)
+
+    numbers = range(max(len(want.readings) for want in wants))
+    pairs = list(zip(wants, got, strict=True))
+    return min(sum(is_wrong(want, n, answer) for want, answer in pairs) for n in numbers)
