@@ -291,13 +291,14 @@ def test_what_equals_the_rules_for_calls_does_not_count() -> None:
 
 def test_the_command_scores_whole_calls(tmp_path: Path) -> None:
     out = tmp_path / "s.json"
-    done = convcheck("score", "onnx.Range-11/int32-int32-int32", "--json", out, "--no-progress")
+    case = "onnx.DequantizeLinear-13/int8-float32-int8/tensor"
+    done = convcheck("score", case, "--json", out, "--no-progress")
     assert (done.returncode, done.stderr) == (0, "")
     assert "wrong conversions show in 1 case; the edge vectors catch all of them" in done.stdout
-    assert re.search(r"      1 call  [a-z0-9-]+: int32-int32-int32", done.stdout)
+    assert re.search(r" [0-9]+ calls?  [a-z0-9-]+: int8-float32-int8", done.stdout)
     found = json.loads(out.read_text())
     jsonschema.validate(found, schema("score"))
-    assert found["specs"][0]["observable"] == found["specs"][0]["caught"] > 50
+    assert found["specs"][0]["observable"] == found["specs"][0]["caught"] > 30
 
 
 # Promotions --------------------------------------------------------------------------------------
