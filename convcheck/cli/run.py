@@ -92,7 +92,7 @@ def main(
         turns = each(backends, asking.ask, lambda run: run.interrupted
                      or (most == 1 and run.outcome == "fail"))  # fmt: skip
         return show_side_by_side(turns, reports)
-    known = None if begun else _known(reports.known, loaded, options, most)
+    known = _known(reports.known, loaded, options, most, begun=begun)
     journal = asking.journal(backends[0], resume) if resume else None
     if asked:
         result = asking.ask(backends[0], journal)
@@ -126,17 +126,17 @@ def _start_others(backends: Sequence[str], options: RunOptions, cases: int) -> N
 
 
 def _known(
-    path: str | None, loaded: Catalog, options: RunOptions, most: int | None
+    path: str | None, loaded: Catalog, options: RunOptions, most: int | None, *, begun: bool
 ) -> KnownList | None:
-    """Read the list before the run, and once: what is wrong in it is better said at once, and a
-    pipe has it only once.
-    """
+    """Read the list before the run, so that its mistakes show at once. None if it is `begun`."""
     if path is None:
         return None
     given = {"--inputs": options.inputs, "--fail-fast or --maxfail": most}
     if other := next((name for name, value in given.items() if value), None):
         hint = f"leave out {other}: a list is for all inputs of a tier"
         raise UsageError(f"--known does not go with {other}", hint=hint)
+    if begun:
+        return None
     known = read_known(path, loaded)
     if options.no_causes:
         refuse_causes(known, options.tier)
