@@ -20,13 +20,13 @@ _GOT = "--got"
 def declare(
     name: str,
     text: str,
-    examples: str,
+    example: str,
     *options: Option,
-    kind: type[click.Command] = click.Command,
+    kind: type[Command] | None = None,
     calls: tuple[str, ...] = (),
 ) -> click.Command:
-    """Return a command. When it is called, `main` of the module of its name is imported and given
-    the options by name, or in its place one function after the other, each MODULE.FUNCTION.
+    """Return a command that imports its module when called, and passes the options to `main`, or
+    to each of `calls` (MODULE.FUNCTION) in turn.
     """
 
     def run(**given: Any) -> Any:
@@ -39,9 +39,8 @@ def declare(
     call: Call = run
     for option in reversed((*options, *GLOBAL_OPTIONS)):
         call = option(call)
-    lines = "\n".join(f"  {line}" for line in examples.strip("\n").splitlines())
-    epilog = f"\b\nExamples:\n{lines}\n"
-    made = click.command(name, cls=kind, help=text, epilog=epilog)(call)
+    epilog = f"\b\nExample: {example}"
+    made = click.command(name, cls=kind or Command, help=text, epilog=epilog)(call)
     for parameter in made.params:
         if isinstance(parameter, click.Option) and parameter.type is click.STRING:
             parameter.callback = parameter.callback or _not_empty
@@ -57,9 +56,25 @@ def _not_empty(context: click.Context, option: click.Parameter, given: Any) -> A
     return given
 
 
-class TakesValues(click.Command):
-    """A command that takes negative numbers as arguments, with or without `--` before them, and
-    whose option `--got` takes all that follows, up to the next option.
+class Command(click.Command):
+    """A command whose help has one row for all options with the same text."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, and the names of those without a text in a last row."""
+        rows: dict[str, list[str]] = {}
+        for parameter in self.get_params(context):
+            if isinstance(parameter, click.Option) and (row := parameter.get_help_record(context)):
+                rows.setdefault(parameter.help or "", []).append(row[0])
+        others = rows.pop("", [])
+        with formatter.section("Options"):
+            formatter.write_dl([(", ".join(names), text) for text, names in rows.items()])
+            formatter.write_text(", ".join(others))
+
+
+class TakesValues(Command):
+    """A command that takes negative numbers as arguments, with or without `--` before them.
+
+    Its option `--got` takes all values up to the next option.
     """
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:

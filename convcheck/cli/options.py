@@ -141,7 +141,7 @@ def _colour(context: click.Context, option: click.Parameter, when: str | None) -
         os.environ.pop(other, None)
 
 
-# They stand before a command or after it.
+# They stand before a command or after it. Help lists them by name.
 GLOBAL_OPTIONS = (
     click.option(
         "--specs",
@@ -149,14 +149,13 @@ GLOBAL_OPTIONS = (
         metavar="DIR",
         expose_value=False,
         callback=_keep,
-        help="A folder of your own spec files, which are added to the built-in ones.",
     ),
     click.option(
         "--color",
+        metavar="WHEN",
         type=click.Choice(["auto", "always", "never"]),
         expose_value=False,
         callback=_colour,
-        help="Whether to print colours; by default on a terminal.",
     ),
     progress_option,
 )
@@ -176,50 +175,46 @@ backends_option = click.option(
     multiple=True,
     metavar="NAME",
     shell_complete=complete_backends,
-    help="ort, openvino, pypto, torch … (`convcheck show backends`), process:COMMAND, or "
-    "module:Class. May be repeated: the results are shown side by side.",
+    help="Test ort, process:COMMAND, … (repeatable).",
 )
-SOURCE = click.option(
-    "--from", "source", metavar="T", shell_complete=complete_types, help="From this type."
-)
-TARGET = click.option(
-    "--to", "target", metavar="T", shell_complete=complete_types, help="To this type."
-)
+_BETWEEN = "Convert between these types."
+SOURCE = click.option("--from", "source", metavar="T", shell_complete=complete_types, help=_BETWEEN)
+TARGET = click.option("--to", "target", metavar="T", shell_complete=complete_types, help=_BETWEEN)
 WHERE = click.option(
     "--where", multiple=True, metavar="NAME=VALUE", help="With this attribute value."
 )
-JSON = click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - for stdout.")
-VERBOSE = click.option("--verbose", "-v", is_flag=True, help="Show all of it.")
+JSON = click.option("--json", "json_path", metavar="FILE", help="Write JSON to FILE.")
+VERBOSE = click.option("--verbose", "-v", is_flag=True, help="Show all details.")
 JOBS = click.option(
     "--jobs",
     "-j",
+    metavar="N",
     type=click.IntRange(1),
-    help="Number of worker processes; one per core by default.",
+    help="Worker processes (default: one per core).",
 )
 TIMEOUT = click.option(
     "--timeout",
+    metavar="SECONDS",
     type=SECONDS,
     default=30.0,
-    show_default=True,
-    help="Seconds that one call to the backend may take.",
+    help="Limit of one backend call (default: 30).",
 )
 SEED = click.option(
     "--seed",
+    metavar="N",
     type=click.IntRange(0),
     default=0,
-    show_default=True,
-    help="Seed of the random part of the inputs.",
+    help="Seed of the random inputs.",
 )
 
 
 def _tier(*names: str) -> Option:
     return click.option(
         "--tier",
+        metavar="TIER",
         type=click.Choice(names),
         default="edge",
-        show_default=True,
-        help="Which inputs: the notable ones, every rounding boundary, or every bit pattern of "
-        "sources of up to 32 bits.",
+        help=f"Inputs: {', '.join(names[:-1])} or {names[-1]}.",
     )
 
 
@@ -237,9 +232,8 @@ def packed(name: str, make: Call, *options: Option) -> Option:
         def gather(**given: Any) -> Any:
             return function(**{name: make(**{own: given.pop(own) for own in names})}, **given)
 
-        call: Call = gather
+        command: Call = gather
         before = len(getattr(function, "__click_params__", ()))
-        command: Call = call
         for option in reversed(options):
             command = option(command)
         added: list[click.Parameter] = command.__click_params__[before:]  # type: ignore[attr-defined]
@@ -265,14 +259,15 @@ def _selection(
     return Selection(patterns, sources, targets, where, globs)
 
 
+_ONLY_TYPES = "Only these types or families of types."
 selection_options = packed(
     "selection",
     _selection,
     spec_arguments,
     click.option("--from", "sources", multiple=True, metavar="T", shell_complete=complete_types,
-                 help="Only from this type or family of types."),
+                 help=_ONLY_TYPES),
     click.option("--to", "targets", multiple=True, metavar="T", shell_complete=complete_types,
-                 help="Only to this type or family of types."),
+                 help=_ONLY_TYPES),
     click.option("--where", multiple=True, metavar="NAME=VALUE",
                  help="Only with this attribute value."),
     click.option("--case", "-k", "globs", multiple=True, metavar="GLOB",
@@ -334,10 +329,10 @@ run_options = packed(
     TIER,
     click.option(
         "--level",
+        metavar="LEVEL",
         default="disputed",
-        show_default=True,
         type=click.Choice(["normative", "implied", "disputed"]),
-        help="Fail on rules of this level and stronger.",
+        help="Fail on rules of LEVEL (disputed) and above.",
     ),
     JOBS,
     TIMEOUT,
@@ -345,28 +340,22 @@ run_options = packed(
     click.option(
         "--inputs",
         metavar="FILE",
-        help="Test the inputs in FILE: one hex bit pattern per line.",
+        help="Test the hex bit patterns in FILE.",
     ),
     click.option(
         "--samples",
         callback=_samples,
         default="0",
         metavar="N",
-        help="With --tier boundary, also test N random inputs of each 64-bit source type, spread "
-        "over binades and near ties.",
+        help="Add N inputs per 64-bit type (boundary).",
     ),
-    click.option(
-        "--executor",
-        metavar="URL",
-        help="Ask from the workers of a Dask cluster: dask://HOST:PORT.",
-    ),
+    click.option("--executor", metavar="URL"),
     click.option(
         "--consistency",
         is_flag=True,
-        help="Ask again at other positions, in other lengths, in another order and under the "
-        "backend's other options: the bits must not change.",
+        help="Vary positions, lengths and backend options.",
     ),
-    click.option("--no-causes", is_flag=True, help="Do not try known bug patterns on failures."),
+    click.option("--no-causes", is_flag=True, help="Do not search for the causes of failures."),
 )
 
 
@@ -388,7 +377,7 @@ shard_option = click.option(
     "part",
     metavar="K/N",
     callback=_part,
-    help="Run one of N shards; `convcheck report` puts their JSON together.",
+    help="Run shard K of N; `report` merges the JSON.",
 )
 
 
@@ -437,12 +426,14 @@ def source_date() -> datetime | None:
     return datetime.fromtimestamp(int(said), UTC)
 
 
+_WRITES = "Write that format; - is stdout."
+_DETAIL = "Print every case, or only failures."
 report_options = packed(
     "reports",
     _reports,
-    click.option("--known", metavar="FILE", help="Known failures and waivers, TOML."),
-    *(click.option(f"--{f.name}", metavar="FILE", help=f.help) for f in FORMATS.values()),
-    click.option("--github", is_flag=True, help="Print annotations for GitHub Actions."),
-    click.option("--verbose", "-v", is_flag=True, help="Show every matrix, case and message."),
-    click.option("--quiet", "-q", is_flag=True, help="Show only the verdict and what is wrong."),
+    click.option("--known", metavar="FILE", help="Excuse the failures that FILE lists."),
+    *(click.option(f"--{name}", metavar="FILE", help=_WRITES) for name in FORMATS),
+    click.option("--github", is_flag=True, help="Print annotations for GitHub."),
+    click.option("--verbose", "-v", is_flag=True, help=_DETAIL),
+    click.option("--quiet", "-q", is_flag=True, help=_DETAIL),
 )

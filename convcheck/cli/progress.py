@@ -33,7 +33,6 @@ progress_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_hide,
-    help="Show no progress: no bar on a terminal, no lines in a log.",
 )
 
 

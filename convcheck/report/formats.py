@@ -24,7 +24,6 @@ class ReportFormat:
     """A format that a report is written to a file in; - is standard output."""
 
     name: str
-    help: str
     #: The module that has a function `render`, imported when used.
     module: str
     #: Whether it has the run itself, and in place of `render` a function `text`.
@@ -41,16 +40,9 @@ class ReportFormat:
 
 
 _FORMATS = (
-    ReportFormat(
-        "json",
-        "Write the report as JSON; - for stdout.",
-        "convcheck.report.json.encode",
-        whole=True,
-    ),
-    ReportFormat("junit", "Write a JUnit XML report.", "convcheck.report.draw.junit"),
-    ReportFormat(
-        "markdown", 'Write Markdown, for "$GITHUB_STEP_SUMMARY".', "convcheck.report.draw.markdown"
-    ),
-    ReportFormat("html", "Write a page to look at, in one file.", "convcheck.report.html"),
+    ReportFormat("json", "convcheck.report.json.encode", whole=True),
+    ReportFormat("junit", "convcheck.report.draw.junit"),
+    ReportFormat("markdown", "convcheck.report.draw.markdown"),
+    ReportFormat("html", "convcheck.report.html"),
 )
 FORMATS = {one.name: one for one in _FORMATS}

@@ -14,10 +14,11 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from command import convcheck, convcheck_process
 from report_json import parsed
 
-from convcheck.cli import COMMANDS
+from convcheck.cli import COMMANDS, group
 from convcheck.cli.commands import REMOVED
 
 RIGHT, WRONG = "reference", "planted.rounding_backends:Truncating"
@@ -81,6 +82,16 @@ def test_help_fits_a_screen() -> None:
     assert len(lines) <= 26
     assert max(map(len, lines)) < 80
     assert all(any(f" {name} " in line for line in lines) for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "backend serve", "backend probe", "backend example"])
+def test_help_is_short_and_has_one_example(name: str) -> None:
+    done = CliRunner().invoke(group, [*name.split(), "--help"], terminal_width=80)
+    lines = done.output.splitlines()
+    assert done.exit_code == 0
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    assert done.output.count("Example: convcheck ") == 1
 
 
 @pytest.mark.parametrize("name", REMOVED)

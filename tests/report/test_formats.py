@@ -17,7 +17,7 @@ def render(document, command=""):
     lines = [document.verdict, *(f"{one.label}: {one.line}" for one in document.findings)]
     return "\\n".join(lines) + "\\n"
 """
-LINE = 'FORMATS["brief"] = ReportFormat("brief", "Write a line a finding.", "brief")'
+LINE = 'FORMATS["brief"] = ReportFormat("brief", "brief")'
 RUN = f"""
 import sys
 from convcheck.report.formats import FORMATS, ReportFormat

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from command import convcheck
 
 from convcheck.cli import COMMANDS
 from convcheck.errors import UsageError
@@ -296,9 +295,3 @@ def test_a_mark_names_no_file_outside_its_folder(tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_said(arguments: tuple[str, ...], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         export(*arguments)
-
-
-def test_help_has_an_example() -> None:
-    done = convcheck("export", "--help")
-    assert done.returncode == 0
-    assert "--as onnx --out" in done.stdout
