@@ -154,13 +154,13 @@ def test_nothing_is_told_of_what_makes_no_difference() -> None:
 # Whole calls: in each, a fault of a runtime's that was confirmed beside it.
 FILED = (
     ((RANGE, "5", "0", "1", "--got", "5", "6", "7", "8", "9"), "too many elements",
-     "takes the distance to the limit without its sign"),
+     "uses the absolute distance to the limit"),
     ((PROMOTION, "--got", "int16"), "an answer instead of a refusal",
-     "takes what widens both integers for safe"),
+     "treats a promotion that widens both integers as safe"),
     ((WIDE, "8589934597", "1", "--got", "int64", "5", "1"), "another value",
      "goes through uint32, which wraps"),
     ((BACK, "0.5833333", "3", "--got", "0x3f155556"), "one ulp too large in magnitude",
-     "multiplies by the reciprocal of the scale in place of dividing"),
+     "multiplies by the reciprocal of the scale instead of dividing"),
 )  # fmt: skip
 
 
