@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from convcheck.backends.process.probe import STEPS, ProbeStep
 from convcheck.judge.words import clean
 from convcheck.report.blocks import BLANK, Block, Text
-from convcheck.report.short_names import compact_specs
+from convcheck.report.where import JudgedCases
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 
 _NAME = max(map(len, STEPS))
-_MOST = 6  # lines for an operator
+_MOST = 60  # lines of what is supported
 
 
 def step(it: ProbeStep) -> Iterator[Block]:
@@ -34,41 +34,10 @@ def printed(lines: Sequence[str]) -> Iterator[Block]:
 
 
 def supported(cases: Sequence[Case], types: Types) -> Iterator[Block]:
-    """Say what gave outputs: per operator, which versions do which pairs of types."""
+    """Say what gave outputs: which versions do which pairs of types."""
     yield BLANK
     yield Text("gave outputs for", "bold")
-    for specs, pairs in _by_pairs(cases, types):
-        lines = [f"{source} to {target}" if target else source for source, target in pairs]
-        yield Text(compact_specs(specs), indent=2)
-        for line in lines[:_MOST]:
-            yield Text(line, indent=4)
-        if len(lines) > _MOST:
-            yield Text(f"… and {len(lines) - _MOST} more sources", indent=4)
-
-
-def _by_pairs(
-    cases: Sequence[Case], types: Types
-) -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
-    specs: dict[str, dict[str, list[str]]] = {}
-    for case in cases:
-        targets = specs.setdefault(case.spec, {}).setdefault(_source(case), [])
-        if case.outputs:
-            targets.append(case.outputs[0].name)
-    same: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    for spec, sources in specs.items():
-        same.setdefault(tuple(_folded(sources, types)), []).append(spec)
-    for pairs, names in same.items():
-        yield names, list(pairs)
-
-
-def _folded(sources: dict[str, list[str]], types: Types) -> Iterator[tuple[str, str]]:
-    """Put sources together that have the same destinations, and families for their members."""
-    by_targets: dict[tuple[str, ...], list[str]] = {}
-    for source, targets in sources.items():
-        by_targets.setdefault(tuple(dict.fromkeys(targets)), []).append(source)
-    for due, names in by_targets.items():
-        yield ", ".join(types.folded(names)), ", ".join(types.folded(due))
-
-
-def _source(case: Case) -> str:
-    return "-".join(dtype.name for dtype in case.sources)
+    found = JudgedCases(cases, types).where(cases).lines
+    yield from (Text(said, indent=2, hang=2) for said in found[:_MOST])
+    if len(found) > _MOST:
+        yield Text(f"… and {len(found) - _MOST} more", indent=2)
