@@ -20,7 +20,7 @@ from convcheck.causes.mutants import mutants
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, REFUSED
-from convcheck.semantics.expected_calls import ExpectedCall
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall
 from convcheck.vectors.model import CallSet
 
 Record = Callable[[str, object], None]
@@ -37,11 +37,15 @@ def same(one: Answer | None, other: Answer | None) -> bool:
 
 
 def refutes(calls: CallSet, due: ExpectedCall, answer: Answer | None) -> bool:
-    """Tell whether a list of codes is none that a call has for certain."""
+    """Tell whether an answer is none that a call has for certain: it differs from each reading."""
     undefined = calls.decisions[due.row].level == "undefined"
-    if len(due.readings) > 1 or undefined or answer is None:
+    if answer is None or undefined or (due.between and len(due.readings) > 1):
         return False
-    [reading] = due.readings
+    return all(is_none_of(reading, answer) for reading in due.readings)
+
+
+def is_none_of(reading: CallReading, answer: Answer) -> bool:
+    """Tell two lists of codes apart, by types, shapes and what has to be exact."""
     if isinstance(answer, Refused) or reading.pattern == REFUSED:
         return isinstance(answer, Refused) != (reading.pattern == REFUSED)
     assert isinstance(answer, Outputs)
