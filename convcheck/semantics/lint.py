@@ -8,7 +8,6 @@ from pkgutil import resolve_name
 from convcheck.errors import SpecError
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.citations import citations, is_foreign
-from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.body.table_lint import Diagnostic, Proof
@@ -78,8 +77,3 @@ def faults(proofs: Iterable[Proof]) -> dict[Diagnostic, list[str]]:
         for diagnostic in proof.diagnostics:
             found.setdefault(diagnostic, []).append(proof.spec)
     return found
-
-
-def lint(catalog: Catalog) -> list[Proof]:
-    """Lint every spec of a catalog."""
-    return [lint_spec(spec) for spec in catalog.specs.values()]

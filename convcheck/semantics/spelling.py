@@ -16,13 +16,8 @@ from convcheck.semantics.expected import PARSES_TO_X, PLAIN, PLAIN_TO_X
 
 _KEPT = 1 << 14  # texts; they recur in placements and for causes
 _SPECIALS = {
-    "inf": "Inf",
-    "+inf": "Inf",
-    "-inf": "-Inf",
-    "nan": "NaN",
-    "+nan": "NaN",
-    "-nan": "NaN",
-}
+    "inf": "Inf", "+inf": "Inf", "-inf": "-Inf", "nan": "NaN", "+nan": "NaN", "-nan": "NaN",
+}  # fmt: skip
 
 
 @lru_cache(_KEPT)

@@ -10,7 +10,7 @@ decimal.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -33,6 +33,9 @@ from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import EXACT, PATTERNS
 from convcheck.semantics.program import Program
 from convcheck.semantics.segments import segments
+
+#: The ends of the segments of conversions: most versions of an operator say the same of most.
+_ENDS: dict[Hashable, list[int]] = {}
 
 
 @dataclass(frozen=True)
@@ -99,10 +102,15 @@ def representatives(spec: Spec, case: Case, program: Program) -> Bits:
     thresholds = _thresholds(spec, target)
     if isinstance(source, Text):
         return _texts(spec, thresholds)
-    parts = () if isinstance(target, Text) else segments(program, source, target)
-    ends = np.array([end for part in parts for end in (part.first, part.last)], np.uint64)
     near = around(source, from_fractions(sorted({abs(one) for one in thresholds})))
-    return each_once(np.concatenate([ends.astype(source.storage), near, special_codes(source)]))
+    codes = [near, special_codes(source)]
+    if not isinstance(target, Text):
+        key = program.meaning, source, target
+        if key not in _ENDS:
+            parts = segments(program, source, target)
+            _ENDS[key] = [end for part in parts for end in (part.first, part.last)]
+        codes.append(np.array(_ENDS[key], source.storage))
+    return each_once(np.concatenate(codes))
 
 
 def _thresholds(spec: Spec, target: Format) -> list[Fraction]:
