@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tomllib
 from pathlib import Path
 
@@ -140,21 +139,6 @@ def test_a_bad_table(tmp_path: Path, text: str, line: int, message: str) -> None
         read_known(str(path), CATALOG)
     assert caught.value.place == Place(str(path), line)
     assert caught.value.message.startswith(message)
-
-
-def test_a_long_table_is_quick_and_each_name_has_its_line(tmp_path: Path) -> None:
-    """A third of a second on an idle core; a minute where lines are looked through for a name."""
-    path = tmp_path / "known.toml"
-    names = [f"onnx.Cast-{number}/int8-to-bool" for number in range(30_000)]
-    lines = "".join(
-        f"    {quote}{name}{quote},\n" for name, quote in zip(names, "\"'" * 15_000, strict=True)
-    )
-    path.write_text(f"# mine\n[[judged]]\ncase = [\n{lines}]\n", encoding="utf-8")
-    start = time.process_time()
-    judged = read_known(str(path), CATALOG).judged
-    spent = time.process_time() - start
-    assert [one.place.line for one in judged] == list(range(4, 30_004))
-    assert spent < 8
 
 
 def test_the_life_of_a_kernel_that_disappears(tmp_path: Path) -> None:

@@ -7,11 +7,9 @@ import re
 import tomllib
 
 import pytest
-from command import check_golden
 from drawn import print_report
 from report_runs import (
     CHANGED,
-    ISSUE,
     KNOWN_FILE,
     RUNS,
     TRUNCATED,
@@ -20,9 +18,7 @@ from report_runs import (
     case,
     excuse,
     excused_by,
-    known,
     listed,
-    many,
     run,
     stale,
     unasked,
@@ -55,11 +51,6 @@ def verdict(result: RunResult) -> str:
 # Golden files --------------------------------------------------------------------------------
 
 
-def test_golden() -> None:
-    check_golden("report-failing-quiet.txt", shown(RUNS["failing"](), quiet=True))
-    check_golden("report-listed-verbose.txt", shown(listed(), verbose=True))
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_quiet_is_causes_and_findings_with_their_cases_and_the_verdict(name: str) -> None:
     made = Document(RUNS[name]())
@@ -74,17 +65,6 @@ def test_quiet_is_causes_and_findings_with_their_cases_and_the_verdict(name: str
 
 
 # The verdict ---------------------------------------------------------------------------------
-
-
-def test_one_entry_and_a_list_of_no_name() -> None:
-    one = replace(stale(), problems=stale().problems[:1], known="")
-    assert verdict(one).startswith("FAIL 1 entry of the list to repair (1 stale);")
-
-
-def test_interrupted_with_a_wrong_list_says_both() -> None:
-    said = verdict(replace(stale(), interrupted=True))
-    assert said.startswith("FAIL 2 entries")
-    assert said.endswith("interrupted, results are partial")
 
 
 # How a case stands ---------------------------------------------------------------------------
@@ -142,31 +122,12 @@ def test_findings_are_of_one_entry_and_those_that_fail_the_run_come_first() -> N
 # What is shown -------------------------------------------------------------------------------
 
 
-def test_known_failures_are_a_line_each() -> None:
-    assert "convcheck explain" not in shown(known())
-    assert "F fail" not in shown(known())  # nor a matrix
-    assert ISSUE in shown(known())
-
-
-def test_of_many_entries_some_are_shown() -> None:
-    text = shown(many())
-    assert "… and 24 more, of 24 cases (-v shows all, in full)" in text
-    assert text.count("\nknown ") == 6
-    assert shown(many(), verbose=True).count("fail (known)") == 30
-
-
 @pytest.mark.parametrize("quiet", [False, True])
 def test_the_repair_can_be_copied_as_it_is(quiet: bool) -> None:
     text = shown(stale(), quiet=quiet)
     block = text[text.index("      [[known]]") : text.index("\n\n", text.index("[[known]]"))]
     assert tomllib.loads(block) == tomllib.loads(CHANGED)
     assert re.search(rf"^STALE  {KNOWN_FILE}:40\n +passes now; remove the entry, ", text, re.M)
-
-
-def test_a_long_line_of_the_repair_is_not_broken() -> None:
-    long = f'[[known]]\nreason = "{"very " * 40}long"\n'
-    result = replace(known(), problems=(Problem("expired", Place("k.toml", 3), "late", long),))
-    assert long.splitlines()[1] in shown(result)
 
 
 def test_a_list_cannot_steer_the_terminal() -> None:
@@ -177,12 +138,6 @@ def test_a_list_cannot_steer_the_terminal() -> None:
     )
     for text in (shown(result), shown(result, verbose=True), shown(result, quiet=True)):
         assert not {"\x1b", "\r"} & set(text)
-
-
-def test_quiet_is_a_line_where_all_is_well() -> None:
-    right = RUNS["all_pass"]()
-    asked = replace(right, cases=[c for c in right.cases if c.verdict != "unsupported"])
-    assert shown(asked, 200, quiet=True).count("\n") == 1
 
 
 # Terminals -----------------------------------------------------------------------------------
