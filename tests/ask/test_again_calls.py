@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from contextlib import closing
 
-import numpy as np
 import pytest
-from command import told
-from drawn import print_report
 from places import ROOT
 from planted import inconsistent
 from planted.asking import Log
 from planted.counting import LONG, Corpus, case
-from report_json import document
-from rich.console import Console
 
 from convcheck.ask.again import consistent
 from convcheck.ask.again_calls import CallsAgain
@@ -27,7 +21,6 @@ from convcheck.judge.result import (
     CallExample,
     CaseResult,
     Group,
-    RunResult,
     Tally,
     case_verdict,
     gates,
@@ -102,60 +95,30 @@ def test_what_the_last_call_left_is_found_with_both_answers(of: CallSet) -> None
     assert case_verdict((group,)) == "inconsistent"
 
 
-def test_another_length_is_found() -> None:
-    (group,) = found(inconsistent.KeepsTheLast())
-    assert (group.kind, group.count) == ("order-dependent", 1)
-    shown = example(group)
-    assert shown.message == "in order gives int8 [4], in reverse order gives int8 [6]"
-    assert shown.difference == (0, -1)
-
-
-def test_an_answer_that_depends_on_threads() -> None:
-    (group,) = found(inconsistent.CallsByThreads())
-    assert (group.kind, group.placement, group.count) == ("threads-dependent", "threads 4", 2)
-    assert example(group).message == "threads 1 gives 0x0a in element 10, threads 4 gives 0x0b"
-
-
-def test_an_answer_that_depends_on_the_alignment() -> None:
-    (group,) = found(inconsistent.CallsByAlignment(), calls((1,)))
-    assert (group.kind, group.count) == ("alignment-dependent", LONG - 1)
-    said = "at the start of a buffer gives 0x0a in element 10, 1 element into it gives 0x0b"
-    assert example(group).message == said
-
-
-def test_a_refusal_under_an_option() -> None:
-    (group,) = found(inconsistent.RefusesOptimised())
-    assert (group.kind, group.count) == ("optimisation-dependent: refused", 1)
-    shown = example(group)
-    assert shown.got is None
-    said = "optimisation off gives int8 [4], optimisation all gives nothing: not four"
-    assert shown.message == said
+REVERSED, SINGLE = "order-dependent", calls((1,))
 
 
 @pytest.mark.parametrize(
-    ("backend", "kind", "other"),
+    ("name", "of", "kind", "count", "message"),
     [
-        (inconsistent.RefusesAgain(), f"{LUCK}: refused", "nothing: once is enough"),
-        (inconsistent.HugeAgain(), LUCK, "int8 [1099511627776]"),
+        ("KeepsTheLast", calls(), REVERSED, 1, "gives int8 [4], in reverse order gives int8 [6]"),
+        ("CallsByThreads", calls(), "threads-dependent", 2, "0x0a in element 10, threads 4 gives"),
+        ("CallsByAlignment", SINGLE, "alignment-dependent", LONG - 1, "1 element into it gives"),
+        ("RefusesOptimised", calls(), "optimisation-dependent: refused", 1, "gives nothing: not"),
+        ("RefusesAgain", calls(), f"{LUCK}: refused", 1, "asked again gives nothing"),
+        ("HugeAgain", calls(), LUCK, 1, "asked again gives int8 [1099511627776]"),
     ],
 )
-def test_what_is_answered_only_once(backend: Backend, kind: str, other: str) -> None:
-    (group,) = found(backend)
-    assert (group.kind, group.count) == (kind, 1)
-    said = f"first gives int8 [3], asked again gives {other}"
-    assert example(group).message == said
+def test_what_depends_on_something_is_found(
+    name: str, of: CallSet, kind: str, count: int, message: str
+) -> None:
+    (group,) = found(getattr(inconsistent, name)(), of)
+    assert (group.kind, group.count) == (kind, count)
+    assert message in example(group).message
+    assert (example(group).got is None) == kind.endswith("refused")
 
 
-def test_what_the_order_does_is_not_laid_to_an_option() -> None:
-    """Its options' first call is wrong, too, but not the same call again."""
-    groups = found(inconsistent.FirstOfAll(), calls())
-    assert {g.kind for g in groups} == {"differs from call to call"}
-    assert groups[0].placement == "threads 2 once more"
-    only_once = example(groups[0]).message
-    assert only_once == ("threads 2 gives 0x0b in element 10, threads 2 once more gives 0x0a")
-
-
-@pytest.mark.parametrize("name", ["CallsByLuck", "CallsByChance"])
+@pytest.mark.parametrize("name", ["CallsByLuck", "CallsByChance", "FirstOfAll"])
 def test_what_is_not_the_same_twice_is_not_laid_to_the_order(name: str) -> None:
     groups = found(getattr(inconsistent, name)())
     assert {g.kind for g in groups if g.kind != LUCK} == set()
@@ -203,13 +166,6 @@ def test_a_backend_that_asks_to_be_replaced_is_asked_no_more() -> None:
     assert backend.calls == 4
 
 
-def test_digests_tell_findings_apart() -> None:
-    (one,) = found(inconsistent.Leftover())
-    (same,) = found(inconsistent.Leftover())
-    (other,) = found(inconsistent.KeepsTheLast())
-    assert one.digest == same.digest != other.digest
-
-
 # In workers ------------------------------------------------------------------------------------
 
 
@@ -252,19 +208,3 @@ def test_a_call_that_kills_under_an_option_hides_no_other_difference() -> None:
         ("inconsistent", "threads 4", "threads-dependent", 2),
     ]
     assert one.verdict == "crashed"
-
-
-@pytest.mark.usefixtures("_from_the_root")
-def test_reports_show_both_answers() -> None:
-    one, info = result("Leftover")
-    assert one.verdict == "inconsistent"
-    run = RunResult(info, "edge", "disputed", (), (one,))
-    out = io.StringIO()
-    print_report(run, Console(file=out, width=80, color_system=None), False)
-    said = out.getvalue()
-    assert "order-dependent: in order gives 0x02 in element 2, in reverse order" in said
-    assert "expected" not in said
-    assert "one way" in said
-    assert "another" in said
-    [shown] = told(document(run))["cases"][0]["groups"][1]["examples"]
-    assert np.shape(shown["got"]) == np.shape(shown["expected"])

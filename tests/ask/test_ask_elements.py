@@ -36,8 +36,6 @@ from convcheck.judge.answers import (
 )
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case, DType
-from convcheck.semantics.expected import EXACT, UNDEFINED
-from convcheck.semantics.expected import REFUSED as TO_REFUSE
 
 
 @pytest.fixture(autouse=True)
@@ -76,14 +74,6 @@ def test_what_was_refused_before_is_asked_alone_at_once() -> None:
     assert sizes[-2:] == [1, 1]
 
 
-def test_everything_refused_costs_little_more_than_a_call_an_element() -> None:
-    answers, log = asked("RefusesAll")
-    assert (answers.state == REFUSED).all()
-    assert set(answers.messages.values()) == {"no"}
-    assert len(log.of("bulk")) < 1.5 * 128
-    assert not {"odd tail", "short", "4-D", "empty"} & {name for name, _ in log.calls}
-
-
 def test_many_refusals_are_not_all_looked_up() -> None:
     def refuse(case: Case, inputs: Sequence[Bits]) -> Answer:
         return Refused("no")
@@ -94,38 +84,6 @@ def test_many_refusals_are_not_all_looked_up() -> None:
     assert len(log.calls) < 400
     assert "in a call with" in answers.messages[4999]
     assert answers.messages[0] == "no"
-
-
-def test_a_case_to_be_refused_is_not_bisected() -> None:
-    answers, log = asked("RefusesAll", vectors_of(case_of(), range(128), TO_REFUSE))
-    assert (answers.state == REFUSED).all()
-    assert len(log.of("bulk")) == 1
-
-
-def test_elements_to_be_refused_do_not_spoil_the_bulk() -> None:
-    patterns = np.where(np.arange(128) == BAD, TO_REFUSE, EXACT)
-    answers, log = asked("RefusesOne", vectors_of(case_of(), range(128), patterns))
-    assert [len(i) for i in log.of("bulk")] == [127, 1]
-    assert answers.state[BAD] == REFUSED
-
-
-def test_undefined_texts_do_not_spoil_the_bulk() -> None:
-    def parse(case: Case, inputs: Sequence[Bits]) -> Answer:
-        try:
-            numbers = [int(text) for text in inputs[0].reshape(-1)]
-        except ValueError as error:
-            return Refused(str(error))
-        codes = np.array(numbers, np.uint8).reshape(inputs[0].shape)
-        return Outputs((codes,), (case.outputs[0].name,))
-
-    texts = [*map(str, range(20)), *["", "0x", "30", "one"] * 3]
-    patterns = [EXACT] * 20 + [UNDEFINED] * 12
-    log = Log()
-    answers = ask(Scripted(parse), vectors_of(case_of(TEXT, INT8), texts, patterns), log, {})
-    assert [len(i) for i in log.of("bulk")] == [20, 12, *[1] * 12]
-    assert answers.state.tolist() == [ANSWERED] * 20 + [REFUSED, REFUSED, ANSWERED, REFUSED] * 3
-    assert answers.got[22] == 30
-    assert not answers.faults
 
 
 def test_texts_come_back() -> None:
@@ -242,13 +200,6 @@ def test_when_a_case_is_declined_no_other_answer_is_on_its_way() -> None:
     answers = ask(Ahead(echo), vectors_of(case_of(INT8, INT8), range(128)), Log(), {}, avoid)
     assert answers.declined == Declined("no kernel")
     assert at_once == [1]
-
-
-def test_an_adapter_may_have_answers_of_its_own() -> None:
-    backend = Scripted(echo)
-    backend.answers = {}  # type: ignore[attr-defined]
-    answers = ask(backend, vectors_of(case_of(INT8, INT8), range(128)), Log(), {})
-    assert (answers.state == ANSWERED).all()
 
 
 def test_a_placement_may_refuse_what_is_undefined() -> None:

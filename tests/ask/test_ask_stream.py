@@ -111,19 +111,6 @@ def test_parts_merge_in_any_order_however_cut(sizes, random, case) -> None:  # t
 # Planted bugs of 32 bits ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "target", ["float8e4m3fn", "float16", "bfloat16", "int8", "float32", "float64", "int64"]
-)
-@pytest.mark.parametrize("code", [0x3F800001, 0x3F80FFFF, 0x3F837FFE, 0x3F83FFFF])
-def test_one_wrong_pattern(target: str, code: int) -> None:
-    def change(codes: Codes, out: Codes) -> None:
-        out[codes == code] ^= 1
-
-    [group] = groups(case_of(target), change)
-    assert (group.count, group.ranges) == (1, ((code, code),))
-    assert [example.inputs for example in group.examples] == [(code,)]
-
-
 @pytest.mark.parametrize("count", [1, 2, 65, 1000, 70000])
 def test_as_many_as_are_wrong_are_counted(count: int) -> None:
     rng = np.random.default_rng(count)
@@ -148,15 +135,6 @@ def test_a_run_of_wrong_answers_is_one_range_wherever_it_lies() -> None:
     for target in ("float16", "float8e4m3fn", "float32"):
         found = groups(case_of(target), change)
         assert [(g.count, g.ranges) for g in found] == [(high - low + 1, ((low, high),))]
-
-
-def test_a_wrong_nan() -> None:
-    def change(codes: Codes, out: Codes) -> None:
-        out[codes == 0x7FC00001] = 0x7C00
-
-    span = Span(0x7FC00000, CHUNK)
-    [group] = groups(case_of("float16"), change, span)
-    assert (group.kind, group.count) == ("infinity instead of NaN", 1)
 
 
 def test_an_answer_that_is_no_code() -> None:
@@ -235,18 +213,6 @@ def test_what_may_be_refused_is_no_failure(target: str) -> None:
     span = Span(0x7FF00000, 2 * CHUNK)
     result = finished(case, swept(Unbound(compiled(case), lambda c: Refused("no")), case, span))
     assert (result.verdict, [g.verdict for g in result.groups]) == ("undefined", ["undefined"])
-
-
-def test_what_is_well_formed_is_looked_at_whatever_holds_it() -> None:
-    """As a list, and with the types in one: a call of vectors takes that, too."""
-    case = case_of("float16")
-
-    def reply(codes: Codes) -> Answer:
-        right = Swept(compiled(case)).right(case, codes)
-        return Outputs([right], ["float16"])  # type: ignore[arg-type]
-
-    result = unbound(case, reply)
-    assert (result.verdict, result.checked) == ("pass", SPAN.count)
 
 
 def test_what_is_declined_at_once_is_an_empty_tally() -> None:

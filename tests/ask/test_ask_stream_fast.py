@@ -15,7 +15,6 @@ from convcheck.backends.protocol import Bound
 from convcheck.judge.answers import CHUNK
 from convcheck.judge.digest import digest_of_pairs, spell_digest
 from convcheck.judge.result import CaseResult, Group
-from convcheck.judge.tally import merge
 from convcheck.numerics.codes import Codes
 from convcheck.rules.model import Case
 from convcheck.vectors.span import Span
@@ -164,24 +163,3 @@ def test_what_is_undefined_is_noted_whatever_it_is(target, first, change) -> Non
         change(chunk, answers)
     assert (example.inputs, example.got) == ((lowest,), int(got[codes == lowest][0]))
     assert group.digest == spell_digest(digest_of_pairs(codes.reshape(-1), got.reshape(-1)))
-
-
-def test_a_sign_turns_between_chunks() -> None:
-    case, span = case_of("int16"), Span(0x7FFE0000, 4 * CHUNK)
-    backend = Swept(compiled(case), constant)
-    chunks = [Span(at, CHUNK) for at in range(span.first, span.first + span.count, CHUNK)]
-    whole = merge([swept(backend, case, span)])
-    assert len(whole.covered) == 2
-    assert repr(merge(swept(backend, case, chunk) for chunk in chunks)) == repr(whole)
-
-
-@pytest.mark.parametrize("change", [lambda codes, out: None, *ANY])
-def test_chunks_add_up_to_a_sweep(change) -> None:  # type: ignore[no-untyped-def]
-    for target, first in (*DEFINED, *UNDEFINED):
-        if target == "bool":  # answers that are no codes are counted by the call
-            continue
-        case = case_of(target)
-        backend = Swept(compiled(case), change)
-        chunks = [Span(at, CHUNK) for at in range(first, first + COUNT, CHUNK)]
-        whole = merge([swept(backend, case, span_of(first))])
-        assert repr(merge(swept(backend, case, chunk) for chunk in chunks)) == repr(whole)

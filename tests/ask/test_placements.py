@@ -8,28 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from places import ROOT
-from planted.asking import (
-    INT32,
-    TEXT,
-    Log,
-    Scripted,
-    asked,
-    case_of,
-    echo,
-    vectors_of,
-)
-from planted.placed_backends import After100
+from planted.asking import INT32, Log, Scripted, asked, case_of, echo, vectors_of
 
-from convcheck.ask import elements, placements
+from convcheck.ask import elements
 from convcheck.ask.elements import ask
-from convcheck.backends.protocol import (
-    LIMIT_VARIABLE,
-    TIMEOUT_VARIABLE,
-    Answer,
-    Backend,
-    Outputs,
-    Refused,
-)
+from convcheck.backends.protocol import LIMIT_VARIABLE, TIMEOUT_VARIABLE, Answer, Backend, Outputs
 from convcheck.judge.answers import (
     ANOTHER,
     ANSWERED,
@@ -39,7 +22,6 @@ from convcheck.judge.answers import (
     FIRST,
     LARGE_CALLS,
     LARGEST,
-    MANY,
     MANY_CALLS,
     OTHERS,
     TELLING,
@@ -48,7 +30,6 @@ from convcheck.judge.answers import (
 )
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
-from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.vectors.model import VectorSet
 
 # what is no placement, not of every case, or of no vectors
@@ -73,71 +54,11 @@ def test_a_good_backend_answers_everything_the_same_everywhere() -> None:
     assert 15 <= len(log.calls) <= 25
 
 
-@pytest.mark.parametrize("n", [*range(1, 40), 255, 600, 601])
-def test_placements_of_every_size(n: int) -> None:
-    vectors = vectors_of(case_of(INT32, INT32), range(n))
-    log = Log()
-    answers = ask(Scripted(echo), vectors, log, {})
-    assert (answers.got == np.arange(n)).all()
-    assert not answers.faults
-    assert not answers.elsewhere
-    assert all(len(i) % 2 and (len(i) - n) % 16 for i in log.of("odd tail"))
-    lasts = [i[-1] for i in log.of("odd tail")]
-    assert len(set(lasts)) == len(lasts) >= min(4, (n - 1) // 2)
-    assert {i.ndim for i in log.of("alone")} == ({0, 1} if n > 1 else {0})
-    assert all(1 < len(i) < 8 for i in log.of("short"))
-    assert [i.shape for i in log.of("empty")] == [(0,)]
-    assert_unequal(log, n, (4,))
-
-
-def assert_unequal(log: Log, n: int, ranks: Sequence[int]) -> None:
-    """Hold shapes to dimensions of which no two are alike, and none is 1."""
-    for rank in ranks:
-        with_1, *others = sorted(log.of(f"{rank}-D"), key=lambda index: min(index.shape))
-        assert min(with_1.shape) == 1
-        (index,) = others
-        assert index.ndim == len(set(index.shape)) == rank
-        assert min(index.shape) > 1
-        assert set(index.reshape(-1).tolist()) <= set(range(n))
-        assert index.size >= n - n // 4
-
-
 def thorough(
     backend: Backend, vectors: VectorSet, avoid: Avoid | None = None
 ) -> tuple[Answers, Log]:
     log = Log()
     return ask(backend, vectors, log, {}, avoid, lambda answered: bool(len(answered))), log
-
-
-@pytest.mark.parametrize("n", [1, 2, 23, 24, 25, 256])
-def test_a_thorough_asking_has_every_rank_large_calls_and_many(
-    n: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(elements, "_PATIENCE", 60.0)  # however busy this machine is
-    vectors = vectors_of(case_of(INT32, INT32), range(n))
-    answers, log = thorough(Scripted(echo), vectors)
-    assert (answers.got == np.arange(n)).all()
-    assert (answers.faults, answers.elsewhere) == ((), ())
-    assert_unequal(log, n, (2, 3, 4))
-    for placement, size in LARGE_CALLS.items():
-        (index,) = log.of(placement)
-        assert index.shape == (size,)
-        assert set(index[1 << (16 if size > 1 << 16 else 10) :].tolist()) == set(range(n))
-        for period in range(1, 2 * n if n > 1 else 1):  # none: the order is irregular
-            assert (index[:-period] == index[period:]).mean() < 0.75
-    assert [i.shape for i in log.of(MANY_CALLS)] == [(n,)] * MANY > [(n,)] * 100
-
-
-def test_what_was_not_answered_is_asked_no_more() -> None:
-    refuse = Scripted(lambda case, inputs: Refused("no"))
-    _, log = thorough(refuse, vectors_of(case_of(), range(5)))
-    assert not {*LARGE_CALLS, MANY_CALLS, "2-D"} & {name for name, _ in log.calls}
-
-
-def test_of_texts_the_largest_call_is_left_out_and_many_are() -> None:
-    _, log = thorough(Scripted(echo), vectors_of(case_of(TEXT, TEXT), ["a", "b"]))
-    first, second = LARGE_CALLS
-    assert (len(log.of(first)), log.of(second), log.of(MANY_CALLS)) == (1, [], [])
 
 
 def test_no_call_is_larger_than_an_output_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,15 +79,6 @@ def test_a_backend_that_is_slow_is_asked_one_large_call(monkeypatch: pytest.Monk
     assert [len(log.of(placement)) for placement in (*LARGE_CALLS, MANY_CALLS)] == [1, 0, 0]
 
 
-def test_a_backend_that_takes_long_for_every_call_is_not_asked_many() -> None:
-    def slow(case: Case, inputs: Sequence[Bits]) -> Answer:
-        time.sleep(0.02 if inputs[0].size > 1024 else 0)
-        return echo(case, inputs)
-
-    _, log = thorough(Scripted(slow), vectors_of(case_of(), range(5)))
-    assert [len(log.of(placement)) for placement in (*LARGE_CALLS, MANY_CALLS)] == [1, 1, 0]
-
-
 def test_elements_that_kill_together_stand_in_none_of_many_calls_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -176,21 +88,6 @@ def test_elements_that_kill_together_stand_in_none_of_many_calls_together(
     assert {frozenset(i.tolist()) & {2, 5} for i in log.of(MANY_CALLS)} == {
         frozenset((2,)), frozenset((5,)),
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("many", [False, True])
-def test_a_fault_that_comes_with_calls_is_seen(many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elements, "_PATIENCE", 60.0)
-    vectors = vectors_of(case_of(), range(32))
-    answers, _ = thorough(After100(), vectors) if many else asked("Good")
-    assert {e.placement for e in answers.elsewhere} == ({MANY_CALLS} if many else set())
-
-
-def test_the_ends_are_asked_alone() -> None:
-    _, log = asked("Good")
-    alone = {int(i.reshape(-1)[0]) for i in log.of("alone")}
-    assert {0, 127} <= alone
-    assert len(alone) >= 6
 
 
 @pytest.mark.parametrize("n", [2, 3, 7, 8, 64, 101, 128])
@@ -216,15 +113,6 @@ def test_a_kernel_for_short_tensors_is_seen() -> None:
 def test_a_kernel_for_four_dimensions_is_seen() -> None:
     answers, _ = asked("FourDimensionalWrong")
     assert {e.placement for e in answers.elsewhere} == {"4-D"}
-
-
-@pytest.mark.parametrize("judged", range(0, 40, 3))
-def test_the_odd_tail_ends_in_what_is_judged(judged: int) -> None:
-    patterns = np.full(40, UNDEFINED)
-    patterns[judged] = EXACT
-    _, log = asked("Good", vectors_of(case_of(), range(40), patterns))
-    assert log.of("odd tail")[0][-1] == judged
-    assert judged in {int(i.reshape(-1)[0]) for i in log.of("alone")}
 
 
 @pytest.mark.parametrize("of", ["first", "inner", "last", "every"])
@@ -274,14 +162,6 @@ def test_an_adapter_may_write_into_its_inputs() -> None:
     answers = ask(Scripted(spoil), vectors_of(case_of(), range(50)), Log(), {})
     assert (answers.got == np.arange(50)).all()
     assert not answers.elsewhere
-
-
-def test_samples_are_spread_and_irregular() -> None:
-    pool = np.arange(600)
-    sample = placements.irregular_sample(pool, 27)
-    assert len(sample) == 27
-    assert np.diff(sample).max() < 60
-    assert all(len(set((sample % period).tolist())) == period for period in (2, 3, 4, 5))
 
 
 def test_the_docs_have_every_placement() -> None:
