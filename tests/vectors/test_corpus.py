@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from catalogue import CATALOG
+from command import convcheck
 
 from convcheck.errors import UsageError, VectorError
+from convcheck.files import write_whole
+from convcheck.rules import load
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case, Rounding, Spec
 from convcheck.vectors.corpus import Corpus, open_corpus, read_words
 from convcheck.vectors.generate import vector_set
+from convcheck.vectors.store.manifest import MANIFEST, read_manifest
 
 SPEC = CATALOG.specs["onnx.Cast-21"]
 CASES = [case for case in cases(SPEC) if str(case.inputs[0]) in ("float32", "string", "int4")]
@@ -27,8 +28,12 @@ CASES = [case for case in cases(SPEC) if str(case.inputs[0]) in ("float32", "str
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A copy of the checked-in vectors, to be damaged."""
-    return Path(shutil.copytree(data_dir("vectors"), tmp_path / "vectors"))
+    """A copy of the checked-in vectors of these cases, to be damaged."""
+    whole, copy = data_dir("vectors"), tmp_path / "vectors"
+    listed = read_manifest(whole).specs[SPEC.id]["cases"]
+    for name in {MANIFEST, *(listed[case.name] for case in CASES)}:
+        write_whole(copy / name, (whole / name).read_bytes(), folders=True)
+    return copy
 
 
 def corpus(folder: Path, catalog: Catalog = CATALOG, seed: int = 0) -> Corpus:
@@ -99,24 +104,26 @@ def test_an_edited_spec_never_runs_against_stale_vectors(folder: Path) -> None:
 
 def damage(path: Path, how: str) -> None:
     text = path.read_text()
-    if how == "truncated":
-        path.write_text(text[: len(text) // 2])
-    elif how == "edited":
-        path.write_text(text.replace('"3f800000","3c00"', '"3f800000","3c01"'))
-    elif how == "newer":
-        path.write_text(text.replace('"convcheck-vectors": 2', '"convcheck-vectors": 3'))
+    if how == "missing":
+        path.unlink()
     elif how == "binary":
         path.write_bytes(b"\xff\xfe\x00")
-    elif how == "missing":
-        path.unlink()
     else:
-        path.write_text("[]")
+        version = '"convcheck-vectors": '
+        path.write_text({
+            "truncated": text[: len(text) // 2],
+            "edited": text.replace('"3f800000","3c00"', '"3f800000","3c01"'),
+            "newer": text.replace(f"{version}2", f"{version}3"),
+            "older": text.replace(f"{version}2", f"{version}1"),
+            "not an object": "[]",
+        }[how])  # fmt: skip
 
 
 HOW = {
     "truncated": "truncated or edited",
     "edited": "its hash is not the one in the manifest",
     "newer": "of format 3",
+    "older": "of format 1",
     "binary": "truncated or edited",
     "missing": "cannot be read",
     "not an object": "not a JSON object",
@@ -153,18 +160,14 @@ def test_a_damaged_manifest(folder: Path, how: str) -> None:
         corpus(folder)
 
 
-def test_the_command_line_ends_with_2_and_writes_nothing(folder: Path, tmp_path: Path) -> None:
-    damage(folder / "onnx/Cast-1/float32-to-float16.json", "truncated")
-    code = (
-        "import sys; from pathlib import Path; import convcheck.rules.load as load\n"
-        f"own = load.data_dir; load.data_dir = lambda n: Path({str(folder)!r}) if n == 'vectors'"
-        " else own(n)\n"
-        "sys.argv = ['convcheck', 'run', '--backend', 'ort', 'onnx.Cast-1', '--json', 'r.json']\n"
-        "from convcheck.__main__ import main; main()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+def test_the_command_line_ends_with_2_and_writes_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [manifest] = corpus(folder).manifests
+    damage(folder / manifest.specs[SPEC.id]["cases"]["float32-to-float16"], "truncated")
+    monkeypatch.setattr(load, "data_dir", {"vectors": folder, "specs": data_dir("specs")}.get)
+    done = convcheck("run", "--backend", "reference", SPEC.id, "--from", "float32", "--to",
+                     "float16", "--json", tmp_path / "r.json")  # fmt: skip
     assert done.returncode == 2
     assert "truncated or edited" in done.stderr
     assert not (tmp_path / "r.json").exists()

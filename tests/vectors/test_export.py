@@ -56,14 +56,6 @@ def test_text_is_an_input_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert [int(line, 16) for line in lines] == vectors(FLOAT8).inputs[0].tolist()
 
 
-def test_texts_are_json_strings(capsys: pytest.CaptureFixture[str]) -> None:
-    name = "onnx.Cast-21/string-to-string"
-    export(name, "--as", "text")
-    lines = capsys.readouterr().out.removesuffix("\n").split("\n")
-    assert [json.loads(line) for line in lines] == vectors(name).inputs[0].tolist()
-    assert any("\\n" in line for line in lines)
-
-
 @pytest.mark.parametrize("name", [FLOAT8, TEXT, "onnx.CastLike-21/float32-float16"])
 def test_json_is_the_vector_file(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     export(name, "--as", "json")
