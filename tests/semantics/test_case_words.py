@@ -26,7 +26,7 @@ from convcheck.rules.load import Catalog, load
 from convcheck.rules.model import Case
 from convcheck.semantics import vocabulary
 from convcheck.semantics.evaluate import compile_case
-from convcheck.semantics.program import Program, alike_of
+from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import (
     CASES,
     CaseWord,
@@ -97,14 +97,6 @@ def test_every_word_is_as_it_declares(source: str) -> None:
             assert word
             for mode in MODES if possible(label, p.source, target) else ():
                 assert as_declared(word, p, mode), (label, mode, dtype.name)
-
-
-def test_what_is_far_beyond_float64_is_beyond_it() -> None:
-    """Its magnitude on the grid takes all of 64 bits; one more is what underflows has elsewhere."""
-    text, wide = (CATALOG.types.types[name].format for name in ("string", "float64"))
-    words = np.array(["1e999999999", "1.8e308", "1e308", "1e-999999999"], object)
-    p = Points(text, wide, words, decode(text, words))
-    assert CASES["[x] > max"](p, "nearest-even").tolist() == [True, True, False, False]
 
 
 def odd(codes: Codes) -> NDArray[np.bool_]:
@@ -186,12 +178,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
     return planted("isolated", tmp_path, monkeypatch)
 
 
-def test_a_word_that_is_named_nowhere_else_may_look_at_codes(own: Catalog) -> None:
-    """So a hop to another type before it is never taken for one that changes nothing."""
-    (case, narrow), (_, wide) = (question(own, source) for source in ("float16", "float32"))
-    assert not alike_of(narrow, wide, case.inputs[0].format, case.outputs[0].format)
-
-
 def question(catalog: Catalog, source: str) -> tuple[Case, Program]:
     case = find_case(catalog, "acme.Odd-1", source, "int8", ())
     return case, compile_case(catalog.specs["acme.Odd-1"], case)
@@ -234,12 +220,3 @@ def test_a_sweep_of_a_32_bit_source_judges_every_code(own: Catalog) -> None:
     assert swept_rows(Swept(program, forgotten), own) == {
         ("x is odd", "fail"): count, ("else", "pass"): rest
     }  # fmt: skip
-
-
-def test_an_outline_misses_it_where_it_declares_another_nature(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So that the nature is what makes the sweep right."""
-    catalog = planted("threshold", tmp_path, monkeypatch)
-    _, program = question(catalog, "float32")
-    assert swept_rows(Swept(program, forgotten), catalog) == {("else", "pass"): SPAN.count}

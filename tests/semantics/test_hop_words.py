@@ -90,19 +90,6 @@ def test_a_text_is_read_otherwise() -> None:
     assert to_fraction(there.x, 0) == 100
 
 
-def test_what_changes_nothing_is_known_beforehand() -> None:
-    for how, source, target in (
-        ("aligned", "float32", "bfloat16"),
-        ("aligned", "float16", "float32"),
-        ("{modulo: 64}", "float16", "float8e5m2"),
-        ("{bits: 21}", "bfloat16", "float16"),
-        ("{least: 0}", "int8", "float16"),
-        ("{texts: {a: b}}", "float32", "float16"),
-    ):
-        hop = read_hop(parse_yaml(f"through: {how}", "own.yaml").need("through"), CATALOG.types)
-        assert keeps(hop, TYPES[source].format, TYPES[target].format), how
-
-
 # (word, mode, source, destination, code, what it gives)
 GIVEN = [
     ("wrapped-magnitude", "toward-zero", "int16", "uint8", 0xFFFE, 2),
@@ -142,9 +129,3 @@ def test_a_case_word_holds_where_it_says(label: str, target: str, holds: int, fa
     assert word is not None
     there = points("float32", target, codes("float32", holds, fails))
     assert word(there, "nearest-even").tolist() == [True, False]
-
-
-def test_a_code_of_another_width_is_left_as_it_is() -> None:
-    """Where two causes are at work together, the first may have made it one."""
-    there = through("{code: float16}", "float32", "int8", codes("float32", 0x3F800000))
-    assert to_fraction(there.x, 0) == 1

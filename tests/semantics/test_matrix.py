@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from catalogue import CATALOG
 
 from convcheck.errors import SpecError
 from convcheck.rules.cases import cases
@@ -98,13 +97,6 @@ def findings(folder: Path, before: str, after: str) -> list[Diagnostic]:
 
 def test_a_good_matrix_has_no_findings(tmp_path: Path) -> None:
     assert lint_matrix(spec_of(tmp_path, GOOD)).diagnostics == []
-
-
-def test_the_built_in_matrices_have_no_findings() -> None:
-    matrices = [spec for spec in CATALOG.specs.values() if spec.body.name == "matrix"]
-    assert matrices
-    for spec in matrices:
-        assert lint_matrix(spec).diagnostics == []
 
 
 def test_a_cell_leads_to_its_line_and_sentence(tmp_path: Path) -> None:

@@ -15,10 +15,8 @@ from convcheck.numerics.words import code_of
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics import expected as pattern
-from convcheck.semantics.body.meetings import met_along
-from convcheck.semantics.body.steps import CompiledSteps, compile_steps
+from convcheck.semantics.body.steps import compile_steps
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall
-from convcheck.semantics.program import Meaning
 
 SPECS = [name for name in CATALOG.specs if "uantizeLinear-" in name and "Dynamic" not in name]
 
@@ -130,42 +128,3 @@ def test_what_may_come_of_one_element(name: str, words: list[str], may_be: set[s
     output = case.outputs[0].format
     codes = {w if w == ZERO else code_of(output, w)[0] for w in may_be}
     assert {told(reading, 0) for reading in made.readings} == codes
-
-
-def test_where_elements_meet() -> None:
-    """A vector along an axis from either end; blocks of which the last one is shorter."""
-    three, shape = np.arange(3), (2, 3, 2)
-    assert met_along(three, shape, 1, 0)[:, :, 0].tolist() == [[0, 1, 2]] * 2
-    assert met_along(three, shape, -2, 0)[1, :, 1].tolist() == [0, 1, 2]
-    blocks = np.arange(6).reshape(2, 3)
-    assert met_along(blocks, (2, 5), 1, 2).tolist() == [[0, 0, 1, 1, 2], [3, 3, 4, 4, 5]]
-    assert met_along(blocks.T.copy(), (5, 2), 0, 2)[:, 0].tolist() == [0, 0, 1, 1, 2]
-    for index, axis, block in ((three, 0, 0), (three, 3, 0), (blocks, 1, 0), (blocks, 1, 1)):
-        with pytest.raises(ValueError):  # noqa: PT011
-            met_along(index, shape if index is three else (2, 5), axis, block)
-
-
-def test_cases_of_equal_meaning_expect_the_same_of_elements_that_meet() -> None:
-    """Layouts and versions share the data to ask; what saturates otherwise does not."""
-    found: dict[Meaning, list[CompiledSteps]] = {}
-    for case in (case for name in SPECS for case in cases(CATALOG.specs[name])):
-        compiled = compile_steps(CATALOG.specs[case.spec], case)
-        if not compiled.outside:
-            found.setdefault(compiled.meaning, []).append(compiled)
-    assert 2 * len(found) < sum(map(len, found.values()))
-    for one, *_, other in [group for group in found.values() if len(group) > 1][::5]:
-        inputs = two_hundred(one.case)
-        mine, its = (each.due([inputs])[0] for each in (one, other))
-        assert np.array_equal(mine, its), other.case.id
-    meant = {one.case.id: meaning for meaning, group in found.items() for one in group}
-    to_float8 = "onnx.QuantizeLinear-21/float32-float32-float8e4m3fn"
-    off, on = (meant[f"{to_float8}/tensor/saturate={n}"] for n in (0, 1))
-    assert off != on == meant[f"{to_float8}/axis/saturate=1"]
-
-
-def two_hundred(case: Case) -> Call:
-    """Data of any size, under a scale of 1 and a zero point of 0."""
-    data, scale, *zero = (dtype.format for dtype in case.inputs)
-    codes = np.arange(0, 1 << data.bits, max(1, (1 << data.bits) // 200), np.uint64)
-    one = np.array(code_of(scale, "1")[0], scale.storage)
-    return codes.astype(data.storage), one, *(np.zeros((), each.storage) for each in zero)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
-import onnx.defs
-import onnx.printer
 import pytest
 from catalogue import CATALOG, calls_asked
 
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.words import code_of
-from convcheck.rules.body.formula import Formula
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case, Cite, Spec
+from convcheck.rules.model import Case
 from convcheck.semantics.body.formula import FormulaCalls, TooLongError, compile_formula
 from convcheck.semantics.expected import ANY_ZERO, EXACT, UNDEFINED
 from convcheck.semantics.expected_calls import Call, ExpectedCall
-from convcheck.vectors.body.formula import LONGEST, formula_calls
 
 OPENVINO, ONNX = (CATALOG.specs[name] for name in ("openvino.Range-4", "onnx.Range-11"))
 SPECS = (OPENVINO, ONNX)
@@ -76,38 +70,6 @@ def onnx_case(dtype: str) -> str:
 )
 def test_the_examples_of_the_texts(name: str, words: str, due: str) -> None:
     assert sequences(name, *words.split()) == [due.split()]
-
-
-def cites(spec: Spec) -> list[Cite]:
-    formula = spec.body_as(Formula)
-    found = [spec.output_cite, formula.convert_cite, *(u.cite for u in formula.undefined)]
-    for rule in formula.rules:
-        found += [rule.cite, rule.differing]
-        found += [way.cite for pair in rule.readings for way in pair]
-    return found
-
-
-def plain(text: str) -> str:
-    return " ".join(re.sub(r"[`]", "", text).split())
-
-
-def test_onnx_sentences_stand_in_the_standard() -> None:
-    schema = onnx.defs.get_schema("Range", 11, "")
-    texts = [schema.doc, *(o.description for o in (*schema.inputs, *schema.outputs))]
-    documents = {
-        "text": plain(" ".join(texts)),
-        "function": plain(onnx.printer.to_text(schema.function_body)),
-    }
-    checked = [cite for cite in cites(ONNX) if cite.source in documents]
-    assert {cite.source for cite in checked} == set(documents)
-    for cite in checked:
-        assert plain(cite.text) in documents[cite.source], f"{cite.place}: {cite.text}"
-
-
-def test_onnx_types_are_those_of_the_schema() -> None:
-    [constraint] = onnx.defs.get_schema("Range", 11, "").type_constraints
-    names = {f"tensor({t.name_in('onnx').lower()})" for t in ONNX.types["T"]}
-    assert names == set(constraint.allowed_type_strs)
 
 
 # Cases and calls ------------------------------------------------------------------------------
@@ -205,17 +167,6 @@ def test_no_accumulate_type_is_less_accurate_than_the_output() -> None:
         value = np.float32(value + np.float32(0.1))
     readings = [[float(word) for word in one] for one in found]
     assert all(one[1:] != single[1:] and one[1] == 0.1 for one in readings)
-
-
-def test_calls_are_the_same_in_every_run_and_short() -> None:
-    for name in (openvino("float32", "float16"), onnx_case("float64")):
-        spec, case = CASES[name]
-        asked = formula_calls(spec, case, "edge", 0)[0]
-        again = formula_calls(spec, case, "edge", 0)[0]
-        assert [alike(call) for call in asked] == [alike(call) for call in again]
-        assert formula_calls(spec, case, "edge", 1)[0] != asked
-        assert len(formula_calls(spec, case, "boundary", 0)[0]) > 2 * len(asked)
-        assert all(compile_formula(spec, case).size(c) <= LONGEST for c in asked)
 
 
 @pytest.mark.parametrize(

@@ -115,12 +115,6 @@ def test_runs_of_whole_sources(source: str) -> None:
     held_whole(source, (16, 128))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("source", SHORT)
-def test_runs_of_whole_sources_in_other_tiles(source: str) -> None:
-    held_whole(source, (32, 64, 1024))
-
-
 def held_whole(source: str, tiles: tuple[int, ...]) -> None:
     chosen = of_sources((source,))
     assert len(chosen) > 80
@@ -277,14 +271,6 @@ def test_codes_that_a_destination_can_hold_are_seen_among_others(
         found_runs = runs(program, source, to, first, 8 * TILE)
         found = looked_up(found_runs, case, program, TILE, codes)
         assert not found.differ(Facts.of(run_program(program, case, codes))).any(), hex(first)
-
-
-def test_few_codes_have_to_be_evaluated_one_by_one() -> None:
-    for case in newest():
-        found_runs = [s for n in (0, 0x3F, 0x7F, 0xFF) for s in outlined(case, n << 24, WHOLE_SPAN)]
-        assert sum(s.end - s.first for s in found_runs if isinstance(s, Unknown)) <= 4 * TILE, (
-            case.id
-        )
 
 
 # Wrong conversions --------------------------------------------------------------------------------
