@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -20,24 +19,14 @@ from report_runs import CAUSES, answered, case, decision, diagnosed, group, run
 
 from convcheck.judge.result import BackendInfo, Verdict
 from convcheck.models.conversions import converting
-from convcheck.models.graph import codes_of_array, read_model
-from convcheck.models.judged import Judged, RowOfInputs
+from convcheck.models.graph import read_model
 from convcheck.models.known import (
     _BOUNDS,
-    ANYTHING,
-    KnownValues,
-    ends_of,
-    holds_all,
-    may_occur,
-    values_of,
 )
-from convcheck.numerics.format import Float, Text
 from convcheck.records import replace
 from convcheck.report.json.encode import text
 
 TYPES = CATALOG.types.types
-NARROW = [t for t in TYPES.values() if not isinstance(t.format, Text) and t.format.bits <= 8]
-SIXTEEN = [TYPES[name] for name in ("float16", "bfloat16", "int16", "uint16")]
 
 
 def told(path: Path, *options: object) -> dict[str, Any]:
@@ -116,13 +105,6 @@ def test_an_integer_within_bounds_is_kept(tmp_path: Path) -> None:
     wider = ends | {"high": np.array(256, np.int32)}
     path = saved(tmp_path / "m.onnx", [clip, cast("in", "c", "y", U8)], {"x": I32}, wider)
     assert told(path)["in"]["judged"]["kind"] == "defined"
-
-
-def test_inputs_that_stand_for_others_prove_nothing_exact() -> None:
-    rows = (RowOfInputs("rule / else", "exact", "0x00", 9),)
-    kinds = [Judged(rows, every, proven=True, held=held).kind
-             for every, held in ((False, False), (True, False), (False, True))]  # fmt: skip
-    assert kinds == ["defined", "exact", "exact"]
 
 
 def test_a_default_that_may_be_given_is_no_constant(tmp_path: Path) -> None:
@@ -216,26 +198,6 @@ def test_data(whole: Path, tmp_path: Path) -> None:
     assert "in the data, every number is kept: of 1 different value, 1 exact" in done.stdout
 
 
-def array_codes(array: np.ndarray[Any, Any], name: str) -> list[int] | None:
-    found = codes_of_array(array, TYPES[name])
-    return None if found is None else found.tolist()
-
-
-def test_arrays_of_another_type_are_no_data() -> None:
-    """Bytes of an integer are no float32; of a type that numpy does not have, codes are taken."""
-    one = np.array([1, 1, -1])
-    assert array_codes(one.astype(np.float32), "float32") == [0x3F800000, 0xBF800000]
-    assert array_codes(one.astype(np.int8), "int8") == [1, 255]
-    assert array_codes(one.astype(ml_dtypes.bfloat16), "bfloat16") == [0x3F80, 0xBF80]
-    assert array_codes(one.astype(ml_dtypes.bfloat16).view("V2"), "bfloat16") == [0x3F80, 0xBF80]
-    assert array_codes(one.astype(ml_dtypes.int4), "int4") == [1, 15]
-    assert array_codes(np.array([0x38], np.uint8), "float8e4m3fn") == [0x38]
-    for array, name in ((one.astype(np.int32), "float32"), (one.astype(np.uint16), "float16"),
-                        (one.astype(np.float64), "float32"), (one.astype(np.int8), "uint8"),
-                        (one.astype(np.uint8), "bool")):  # fmt: skip
-        assert array_codes(array, name) is None, name
-
-
 # What reports have ---------------------------------------------------------------------------
 
 
@@ -317,45 +279,6 @@ def test_other_bad_input(whole: Path, tmp_path: Path) -> None:
 
 
 # The arithmetic of what is known -------------------------------------------------------------
-
-
-def finite(name: str) -> set[float]:
-    fmt = TYPES[name].format
-    assert not isinstance(fmt, Text)
-    values = values_of(fmt, np.arange(1 << fmt.bits, dtype=np.uint64).astype(fmt.storage))
-    return set(values[np.isfinite(values)].tolist())
-
-
-def test_what_formats_hold_is_what_their_values_say() -> None:
-    """Every pair of narrow formats, number by number; -0 is no matter here."""
-    numbers = {dtype.name: finite(dtype.name) for dtype in (*NARROW, *SIXTEEN)}
-    for source in (*NARROW, *SIXTEEN):
-        for target in (*NARROW, *SIXTEEN):
-            if not (isinstance(source.format, Text) or isinstance(target.format, Text)):
-                said = holds_all(source.format, target.format, ANYTHING)
-                if said:
-                    assert numbers[source.name] <= numbers[target.name], (source, target)
-
-
-def test_what_is_held_is_told_of_most_pairs() -> None:
-    """A check of formats that says no to everything would be right, and of no use."""
-    for source, target in (("float16", "float32"), ("int8", "float16"), ("uint8", "int16"),
-                           ("bfloat16", "float64"), ("float8e4m3fn", "float16")):  # fmt: skip
-        formats = (TYPES[source].format, TYPES[target].format)
-        assert holds_all(*formats, ANYTHING), (source, target)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", ["float16", "bfloat16", "int16", "float8e5m2", "uint8", "bool"])
-@pytest.mark.parametrize("known", [KnownValues(0, 1), KnownValues(-2.5, 300), ANYTHING])
-def test_ends_are_those_of_what_may_occur(name: str, known: KnownValues) -> None:
-    fmt = TYPES[name].format
-    assert not isinstance(fmt, Text)
-    codes = np.arange(1 << fmt.bits, dtype=np.uint64).astype(fmt.storage)
-    inside = values_of(fmt, codes[may_occur(fmt, codes, known)])
-    inside = inside[np.isfinite(inside)]
-    ends = values_of(fmt, ends_of(fmt, known))
-    assert (ends.min(), ends.max()) == (inside.min(), inside.max())
-    assert not isinstance(fmt, Float) or 0 in ends
 
 
 @pytest.mark.parametrize("op", _BOUNDS)

@@ -7,20 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from catalogue import CATALOG
 from comparing import numeric, type_names
 from oracle import Value
 from oracle import decode as value_of_code
 
 from convcheck.numerics.codec import decode, decode_magnitudes, encode
 from convcheck.numerics.codes import Codes, is_nan, is_negative
-from convcheck.numerics.decimal import (
-    parse_decimal,
-    plain_text,
-    significant_digits,
-    spell,
-    spell_fraction,
-)
+from convcheck.numerics.decimal import parse_decimal, plain_text, spell, spell_fraction
 from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.modes import MODES, nearest_even
 from convcheck.numerics.number import (
@@ -225,11 +218,6 @@ def test_special_texts() -> None:
     assert x.sign.tolist() == [False, True, False, False, True, False]
 
 
-def test_significant_digits() -> None:
-    texts = ("0", "007", "1.50", "-0.0012", "1e99", "100", "hello")
-    assert [significant_digits(text) for text in texts] == [0, 1, 3, 2, 1, 3, 0]
-
-
 @pytest.mark.parametrize("name", UP_TO_16)
 def test_a_spelling_reads_back(name: str) -> None:
     """All codes of up to 8 bits, and every 13th of 16 bits."""
@@ -258,10 +246,6 @@ def test_spellings_by_hand() -> None:
     assert [spell(numeric("float32"), code) for code in (0x3DCCCCCD, 1)] == ["0.1", "1.4013e-45"]
     assert spell_fraction(Fraction(1, 3), 5) == "~0.33333"
     assert spell_fraction(Fraction(464)) == "464"
-
-
-def test_every_type_has_a_format_that_the_oracle_knows() -> None:
-    assert {*ALL, "string"} <= set(CATALOG.types.types)
 
 
 def test_the_length_of_integers_next_to_every_sum_of_two_powers() -> None:

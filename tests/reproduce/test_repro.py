@@ -23,7 +23,7 @@ from convcheck.chains.asked import own_chain
 from convcheck.cli import COMMANDS
 from convcheck.errors import UsageError
 from convcheck.judge.failure import finding_of
-from convcheck.judge.result import BackendInfo, Group, RunResult, Strip, TypeName
+from convcheck.judge.result import BackendInfo, Group, RunResult
 from convcheck.plan.runner import execute
 from convcheck.records import replace
 from convcheck.report.json.decode import read
@@ -31,7 +31,6 @@ from convcheck.reproduce import emit as repro
 from convcheck.reproduce.ask import ask_case
 from convcheck.reproduce.emit.onnx import files
 from convcheck.reproduce.shows import reported as of_finding
-from convcheck.reproduce.shows import with_readings
 from convcheck.reproduce.smallest import smallest
 from convcheck.reproduce.witness import Due, Witness, failing, of_report
 from convcheck.rules.find import find_case
@@ -328,31 +327,6 @@ def test_what_shows_in_one_placement_is_cut_down_to_its_smallest_shape(
         assert witness.got[0] != due.outputs[0]
 
 
-def test_an_answer_right_under_another_reading_is_shown_beside_one_that_is_not() -> None:
-    plain = identity.Corpus().vectors(identity.case(0))
-    [reading] = plain.expected.readings
-    other = replace(reading, codes=reading.codes ^ 1)
-    decision = replace(plain.expected.decisions[0], readings=("as it is", "flipped"))
-    expected = replace(plain.expected, decisions=(decision,), readings=(reading, other))
-    vectors = replace(plain, expected=expected)
-    found = ask_case("tests.planted.placed_backends:Mixed", SPEC, vectors, 30.0)
-    group = found.groups[0]
-    assert group.reading == "as it is"
-    witness = smallest(found, group)
-    assert witness.inputs[0].words == (0, 8)
-    assert witness.got[0].words == (1, 8)
-    assert [(due.reading, due.outputs[0].words) for due in witness.due] == [
-        ("as it is", (0, 8)), ("flipped", (1, 9)),
-    ]  # fmt: skip
-
-
-def test_a_call_is_halved_as_far_as_it_shows() -> None:
-    name = "openvino.FakeConvert-13/float32-float32/per-tensor/destination_type=f8e5m2"
-    found = asked(name, "tests.planted.placed_backends:Halves")
-    witness = smallest(found, found.groups[0])
-    assert 4 <= len(witness.inputs[0].words) < 8
-
-
 OTHER_TEXTS = """
 from convcheck.backends.reference import Reference
 
@@ -445,23 +419,6 @@ def test_the_onnx_form_has_the_witness_only(number_witness: Witness) -> None:
     assert tensors == ["fffffffffffdefc0", "fffb"]
 
 
-@pytest.mark.parametrize("address", ["torch", "pypto", "ml_dtypes", "process:./mine", "a.b:C"])
-def test_a_backend_without_a_script_is_said_to_have_none(
-    address: str, number_witness: Witness
-) -> None:
-    other = replace(number_witness, backend=BackendInfo(address, "1"))
-    with pytest.raises(UsageError, match="no Python script for the backend") as error:
-        repro.python(other, TYPES, "")
-    assert "--as c" in error.value.hint
-    assert "static const uint64_t input[]" in repro.c(other, "")
-
-
-def test_what_an_onnx_test_cannot_say_is_said(text_witness: Witness) -> None:
-    refusal = replace(text_witness, due=(Due("", "<refused>"),))
-    with pytest.raises(UsageError, match="one expected value"):
-        list(files(refusal))
-
-
 # The command ---------------------------------------------------------------------------------
 
 
@@ -482,34 +439,6 @@ def test_the_command_says_what_is_wrong_with_it(
             COMMANDS["repro"].main([*map(str, arguments)], standalone_mode=False)
         assert said in str(error.value), arguments
     assert capsys.readouterr().out == ""
-
-
-def test_a_part_of_a_call_that_is_right_alone_is_no_witness(tmp_path: Path) -> None:
-    pytest.importorskip("openvino")
-    found = reported(of_runtime("openvino"), tmp_path)
-    witness = next(w for _, w in found if len(w.due) > 1)
-    spec = CATALOG.specs[witness.case.spec]
-    other = witness.due[-1].outputs
-    assert isinstance(other, tuple)
-    with pytest.raises(UsageError, match="right under another reading"):
-        with_readings(spec, replace(witness, got=other))
-
-
-def test_an_element_that_a_reading_leaves_open_is_no_witness(tmp_path: Path) -> None:
-    """Cut down to it, a call that no reading allows is one that this reading does."""
-    pytest.importorskip("openvino")
-    (_, witness), *_ = reported(of_runtime("openvino"), tmp_path)
-    name = "openvino.FakeConvert-13/float32-float32/per-tensor/destination_type=f8e4m3"
-    case = find_case(CATALOG, name, None, None, ())
-
-    def one(code: int) -> Strip:
-        return Strip(TypeName("float32", case.inputs[0].format), (1,), 0, (code,))
-
-    due = Due("each operation in T_F", (one(0xC3155555),))
-    inputs = one(0xC31AAAAB), one(0x40400000)
-    part = replace(witness, case=case, inputs=inputs, due=(due,), got=(one(0xC3155556),))
-    with pytest.raises(UsageError, match="right under another reading"):
-        with_readings(CATALOG.specs[case.spec], part)
 
 
 def test_a_finding_is_named_by_its_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,13 +73,6 @@ def test_a_pair_that_no_row_has(tmp_path: Path) -> None:
     )
 
 
-def test_no_spec_and_no_calls(tmp_path: Path) -> None:
-    of = spec(tmp_path, "")
-    asked = case(of, "int8", "int8")
-    assert why_not(of, "torch", asked) == why_not(None, "torch", asked)
-    assert why_not(None, "torch", asked) == "torch has no function for acme.Convert-1"
-
-
 def test_calls_are_inherited_and_replaced_whole(tmp_path: Path) -> None:
     write_spec(tmp_path, GOOD + CALLS)
     child = "op: acme.Convert\nversion: {}\nextends: {}\n"
