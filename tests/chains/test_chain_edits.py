@@ -17,7 +17,7 @@ from convcheck.chains.type_chain import CompiledCasts
 from convcheck.errors import SpecError
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
 from convcheck.numerics.codes import Codes
-from convcheck.plan.chains import asked_chain, chosen_names
+from convcheck.plan.chains import asked_chain
 from convcheck.rules import promises
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.causes import read_causes
@@ -118,18 +118,6 @@ def test_where_an_input_was_refused_nothing_is_explained() -> None:
     assert diagnose_chain(CAUSES, CASTS, vectors, Answers(got, state, {})) is not None
     state[np.flatnonzero(vectors.expected.readings[0].patterns == EXACT)[0]] = REFUSED
     assert diagnose_chain(CAUSES, CASTS, vectors, Answers(got, state, {})) is None
-
-
-def test_types_with_fields_of_as_many_bits_count_as_one() -> None:
-    some, every = (
-        {name for names in chosen_names(SPEC, each) for name in names} for each in (False, True)
-    )
-    assert every - some == {"float8e4m3fnuz", "float8e5m2fnuz"}
-
-
-def test_each_type_of_the_specs_may_be_left_out() -> None:
-    named = {t for c in CAUSES if c.chain and c.chain.word == "without" for t in c.chain.types}
-    assert {t.name for types in SPEC.types.values() for t in types} - named == {"string"}
 
 
 def test_promises_are_of_options_that_there_are() -> None:

@@ -11,12 +11,9 @@ from catalogue import CATALOG
 
 from convcheck.backends.protocol import Declined
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere, Fault
-from convcheck.judge.case import judge, tally_of_case
-from convcheck.judge.digest import digest_of_pairs
+from convcheck.judge.case import judge
 from convcheck.judge.kinds import kinds_of
 from convcheck.judge.result import CaseResult, Group
-from convcheck.judge.tally import finish_whole
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Int
 from convcheck.records import replace
 from convcheck.rules.cases import make_case
@@ -57,21 +54,6 @@ def wrong_groups(result: CaseResult) -> list[Group]:
 
 def at(vectors: VectorSet, code: int) -> int:
     return int(np.flatnonzero(vectors.inputs[0] == code)[0])
-
-
-def test_one_tally_of_two_sources_gives_the_ranges_of_each() -> None:
-    """Cases that are answered alike have one tally: where they are wrong is told in their codes."""
-    vectors = vectors_of("float16", "int8")
-    answers = changed(right(vectors), at(vectors, 0x4000), 3)
-    tally = tally_of_case(vectors, answers)
-    other = case_of("uint16", "int8")
-    ranges = [
-        [group.ranges for group in wrong_groups(finish_whole(case, one))]
-        for case in (vectors.case, other)
-        for one in (tally, replace(tally))  # the second has kept nothing
-    ]
-    assert ranges[0] == ranges[1] == [((0x4000, 0x4000),)]
-    assert ranges[2] == ranges[3] != ranges[0]
 
 
 def test_right_answers_pass() -> None:
@@ -308,14 +290,6 @@ def test_printed_integers_have_to_read_back() -> None:
     assert judge(vectors, answers).verdict == "fail"
 
 
-def test_the_digest_does_not_depend_on_order() -> None:
-    x: Bits = np.arange(100, dtype=np.uint16)
-    y: Bits = (x * 7) % 251
-    order = np.random.default_rng(0).permutation(100)
-    assert digest_of_pairs(x, y) == digest_of_pairs(x[order], y[order])
-    assert digest_of_pairs(x, y) != digest_of_pairs(x, y[order])
-
-
 def test_many_ranges_keep_both_ends() -> None:
     vectors = vectors_of("float16", "int8")
     exact = np.flatnonzero(vectors.expected.readings[0].patterns == 0)[::2]
@@ -326,44 +300,3 @@ def test_many_ranges_keep_both_ends() -> None:
     for group in groups:
         assert len(group.ranges) <= 8
         assert group.more_ranges >= 0
-
-
-def fingerprint(result: CaseResult) -> list[tuple[object, ...]]:
-    return [
-        (g.decision.rule, g.decision.place, g.kind, g.count, g.digest, g.ranges, g.examples)
-        for g in result.groups
-    ]
-
-
-def test_a_tally_that_is_taken_over_is_the_one_that_would_be_made() -> None:
-    """Versions that are answered alike share a tally: each keeps its decisions, and nothing else
-    that differs is overlooked.
-    """
-    vectors = vectors_of("float32", "float16")
-    index = at(vectors, 0x3F800000)
-    wrong = changed(right(vectors), index, 0x3C01)
-    state = wrong.state.copy()
-    state[index] = REFUSED
-    reworded = tuple(replace(d, rule=f"other {d.rule}") for d in vectors.expected.decisions)
-    other = replace(vectors, expected=replace(vectors.expected, decisions=reworded))
-    asked = [
-        (vectors, right(vectors)),
-        (vectors, wrong),
-        (other, wrong),
-        (vectors, changed(wrong, 0, 1)),
-        (vectors, replace(wrong, state=state, messages={index: "no"})),
-        (vectors, replace(wrong, state=state, messages={index: "never"})),
-        (vectors, replace(wrong, state=state, with_others=frozenset([index]))),
-        (replace(vectors, case=replace(vectors.case, refusal=True)), replace(wrong, state=state)),
-    ]
-    nothing = vectors_of("float16", "bool")
-    apart = []
-    for question, answers in asked:
-        judge(nothing, right(nothing))  # what was made last is of no use
-        apart.append(fingerprint(judge(question, answers)))
-    in_a_row = [fingerprint(judge(*each)) for each in asked]
-    assert in_a_row == apart
-    assert all(one != other for n, one in enumerate(apart) for other in apart[:n])
-    again = [fingerprint(judge(*asked[1])), fingerprint(judge(*asked[2]))]
-    assert again == apart[1:3]
-    assert all(str(rule).startswith("other ") for rule, *_ in again[1])

@@ -11,7 +11,7 @@ from report_runs import RUNS
 
 from convcheck.errors import Place, UsageError
 from convcheck.gate.known import released
-from convcheck.judge.result import BackendInfo, Cpu, Environment, Excuse, Problem, RunResult, Shard
+from convcheck.judge.result import BackendInfo, Excuse, Problem, RunResult, Shard
 from convcheck.plan.deal import plan_digest
 from convcheck.plan.merge import merge_shards
 from convcheck.records import replace
@@ -49,15 +49,6 @@ def test_restarts_add_up_and_notes_are_said_once() -> None:
     parts = [(n, replace(r, restarts=2, notes=("edited",))) for n, r in sharded(RUNS["failing"]())]
     again = merge_shards(parts, RULES)
     assert (again.restarts, again.notes) == (2 * OF, ("edited",))
-
-
-def test_other_machines_are_said() -> None:
-    parts = sharded(RUNS["failing"]())
-    parts[0] = (
-        parts[0][0],
-        replace(parts[0][1], environment=Environment("another", Cpu("", (), None), None, {})),
-    )
-    assert merge_shards(parts, RULES).notes == ("the shards ran in 2 different environments",)
 
 
 def test_what_a_list_said_of_a_shard_is_dropped() -> None:
@@ -101,23 +92,6 @@ def test_shards_are_of_one_run() -> None:
         "plan": replace(first, shard=Shard(1, OF, "another")),
     }.items():
         assert f"2.json and 1.json differ in their {what}" in refused([(name, other), *parts[1:]])
-
-
-def test_options_that_differ_are_named() -> None:
-    parts = sharded(RUNS["failing"]())
-
-    def given(number: int, *options: tuple[str, str]) -> tuple[str, RunResult]:
-        name, one = parts[number]
-        assert one.shard
-        return name, replace(one, shard=replace(one.shard, options=options))
-
-    tier, seeds = ("--tier", "edge"), [("--seed", "1"), ("--seed", "2")]
-    assert "1.json was run with --seed 1, and 3.json with --seed 2" in refused(
-        [given(0, tier, seeds[0]), given(1, tier, seeds[0]), given(2, tier, seeds[1]), parts[3]]
-    )
-    assert "1.json was run with --consistency, no --from, and 2.json with no --consistency, " in (
-        refused([given(0, ("--consistency", "")), given(1, ("--from", "float32")), *parts[2:]])
-    )
 
 
 def test_options_that_differ_on_the_command_line(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.numerics.codes import Bits
 from convcheck.plan.runner import execute
 from convcheck.pool import dask as cluster
-from convcheck.pool.dask import address_of, on_cluster
+from convcheck.pool.dask import on_cluster
 from convcheck.pool.lane import Report, Reported, Restarts
 from convcheck.pool.messages import Setup
 from convcheck.records import replace
@@ -101,10 +101,7 @@ def there(reports: Iterator[Report]) -> tuple[dict[int, CaseResult], BackendInfo
 
 
 SELECTIONS = {
-    "a runtime": (
-        {"fail": 1},
-        "--backend ort onnx.Cast-21 --from float64 --to float16 --to int8",
-    ),
+    "a runtime": ({"fail": 1}, "--backend ort onnx.Cast-21 --from float64 --to float16 --to int8"),
     "a cache that shows after other attributes": (
         {"pass": 1, "fail": 2},
         "--backend tests.planted.placed_backends:CoarseCache onnx.Cast-21 "
@@ -263,11 +260,6 @@ def test_an_address_that_is_none(address: str) -> None:
     assert "dask://HOST:PORT" in error.value.hint
 
 
-def test_an_address() -> None:
-    assert address_of("dask://[::1]:8786") == "tcp://[::1]:8786"
-    assert address_of("dask://host:8786/") == "tcp://host:8786"
-
-
 def test_nobody_listens(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     monkeypatch.setattr(cluster, "CONNECTING", 0.5)
     with socket.socket() as free:
@@ -300,13 +292,3 @@ def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         finally:
             alone.terminate()
     assert error.value.hint.startswith("start workers: dask worker 127.0.0.1:")
-
-
-def test_what_no_one_foresaw_is_said(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "do_batch", full)
-    with pytest.raises(UnavailableError, match=r"(?s)failed: .*TimeoutError: of the network"):
-        one(url)
-
-
-def full(*arguments: object, **options: object) -> None:
-    raise TimeoutError("of the network")

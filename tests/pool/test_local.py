@@ -22,7 +22,7 @@ from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.plan.runner import Execution, execute
 from convcheck.pool.forkserver import start_server
 from convcheck.pool.local import Session
-from convcheck.pool.process import end_ahead, start_ahead, waiting
+from convcheck.pool.process import start_ahead, waiting
 
 
 @pytest.fixture(autouse=True)
@@ -73,10 +73,6 @@ def test_every_case_is_asked_and_reported_in_plan_order() -> None:
     assert sorted(map(id, seen)) == sorted(map(id, execution.results))
     assert execution.backend == BackendInfo("planted", "1")
     assert (execution.interrupted, execution.notes) == (False, ())
-
-
-def test_nothing_to_do() -> None:
-    assert run("Good", ()).results == ()
 
 
 @pytest.mark.parametrize(
@@ -155,14 +151,6 @@ def test_support_may_die() -> None:
     (result,) = run("SupportDies", (1,)).results
     assert result.verdict == "crashed"
     assert "died of SIGSEGV when asked for support" in result.message
-
-
-def test_restarts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("convcheck.pool.lane.MOST_RESTARTS", 9)
-    (result,) = run("HalfDies", (1,)).results
-    assert result.verdict == "crashed"
-    assert "gave up after 9 restarts; the rest was not tested" in result.message
-    assert result.message.count(": died of SIGSEGV") == 6
 
 
 def test_an_input_that_hangs() -> None:
@@ -313,17 +301,6 @@ def test_a_backend_that_kills_its_fork_server_ends_no_run() -> None:
     assert before - set(children_of(os.getpid()))
 
 
-def test_what_takes_long_to_import_is_imported_once_for_all_workers_to_come(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    noted = tmp_path / "noted"
-    monkeypatch.setenv("CONVCHECK_TEST_IMPORTED", str(noted))
-    results = run("Spoiled", range(6), module="imported").results
-    assert {result.verdict for result in results} == {"pass"}
-    assert len(noted.read_text().splitlines()) == 2  # in the first worker, and in a fork server
-    noted.unlink()
-
-
 @pytest.mark.parametrize("name", ["Missing", "Deadly"])
 def test_what_cannot_be_imported_before_costs_nothing(name: str) -> None:
     results = run(name, module="imported").results
@@ -339,14 +316,6 @@ def test_a_worker_that_waited_and_died_costs_nothing() -> None:
     execution = run("Good")
     assert {result.verdict for result in execution.results} == {"pass"}
     assert execution.restarts == 0
-
-
-def test_a_worker_that_nobody_takes_is_ended() -> None:
-    start_ahead("tests.planted.bad_backends:Good")
-    start_ahead("tests.planted.bad_backends:Good")
-    eventually(lambda: len(workers_of(os.getpid())) == 2)
-    end_ahead()
-    assert eventually(lambda: not workers_of(os.getpid()))
 
 
 def test_a_session_of_a_backend_that_cannot_be_opened_leaves_no_worker() -> None:

@@ -15,11 +15,7 @@ from repro_scripts import run_one
 from convcheck.ask.jobs import Job
 from convcheck.ask.siblings import Siblings
 from convcheck.errors import UsageError
-from convcheck.judge.answers import (
-    ANSWERED,
-    OTHERS,
-    Answers,
-)
+from convcheck.judge.answers import ANSWERED, OTHERS, Answers
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult
 from convcheck.plan.one_input import ask_one_input
 from convcheck.plan.runner import Done, Workers, run
@@ -27,7 +23,6 @@ from convcheck.plan.units import units
 from convcheck.pool.batches import in_batches
 from convcheck.pool.lane import Restarts
 from convcheck.pool.messages import Setup
-from convcheck.pool.process import WorkerProcess
 from convcheck.records import replace
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.explain import answer_blocks
@@ -45,7 +40,6 @@ CAST = CATALOG.specs["onnx.Cast-21"]
 CASES = [c for c in cases(CAST) if c.name.startswith("float32-to-float8e4m3fn/")]
 CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 BACKENDS = "tests.planted.placed_backends"
-OPEN = WorkerProcess.open
 
 
 @pytest.fixture(autouse=True)
@@ -80,23 +74,6 @@ def test_a_cache_shows_beside_another_operator_of_the_same_types() -> None:
     found = results("CoarseCache", [*CASES, *like])
     shows = {result.case.op for result in found if OTHERS in placements(result)}
     assert shows == {"onnx.Cast", "onnx.CastLike"}
-
-
-def test_cases_of_equal_attribute_values_are_asked_again_in_one_worker(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Of whatever types: what is kept of one says nothing of another."""
-    opened: list[Setup] = []
-    monkeypatch.setattr(
-        WorkerProcess, "open", lambda self, setup: opened.append(setup) or OPEN(self, setup)
-    )
-    several = ("float16", "bfloat16", "float32", "float64")
-    starts = tuple(f"{source}-to-float8e4m3fn/saturate=" for source in several)
-    asked = [case for case in cases(CAST) if case.name.startswith(starts)]
-    found = results("CoarseCache", asked)
-    again = [result.case.attributes for result in found if OTHERS in placements(result)]
-    assert len(again) >= len(several)
-    assert len(opened) <= 1 + len(set(again))
 
 
 def test_what_is_due_of_both_is_no_doubt() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from command import check_golden, convcheck
+from command import convcheck
 from places import ROOT
 from report_json import held_log
 from rich.console import Console
@@ -34,7 +34,7 @@ from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.survey.elements import Known
 from convcheck.survey.survey import OpenRows, survey
-from convcheck.survey.view import Survey, SurveyRow, collect, tell, unsurveyed
+from convcheck.survey.view import Survey, SurveyRow, collect, tell
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 
@@ -219,30 +219,12 @@ def _with_one_changed(one: Surveyed) -> Surveyed:
     return replace(one, sample=replace(one.sample, got=got), digest="other")  # type: ignore[type-var]
 
 
-def test_equal_backends_are_told_together_and_in_the_same_words() -> None:
-    text = shown(together("X86", "Moody"))
-    assert "X86, Moody" in text
-    assert tell([{}]) == [[]]
-
-
-def test_what_could_not_be_surveyed_is_said() -> None:
-    lost = CaseResult(select(CATALOG, SHORT)[0], "error", 0, "edge", (), "KeyError: 3")
-    assert unsurveyed("x", [lost]) == [
-        f"x: {lost.case.id} could not be surveyed, error: KeyError: 3"
-    ]
-
-
 def everything() -> Survey:
     names = ("X86", "Clamping", "Wrapping", "Refusing", "Unable", "Moody", "Lawless")
     first, *others = together(*names).columns
     assert first.run
     noted = replace(first, run=replace(first.run, notes=("a note",)))
     return Survey((noted, *others, Turn("process:absent", None, "no such program")))
-
-
-def test_terminal_golden() -> None:
-    check_golden("survey-80.txt", shown(everything()))
-    assert max(map(len, shown(everything(), 120).splitlines())) <= 120
 
 
 def test_a_log_that_is_read_back_is_drawn_alike(tmp_path: Path) -> None:
