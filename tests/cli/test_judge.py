@@ -114,14 +114,6 @@ def test_at_most_five_causes_are_named() -> None:
     assert len(found[1]) > len(found[0])
 
 
-def test_the_first_line_names_the_text() -> None:
-    for case, text in ((NARROW, "ONNX operators, Cast - 21"),
-                       (BACK, "OpenVINO operation sets, FakeConvert-13")):  # fmt: skip
-        values = ("1",) if case == NARROW else ("1", "1")
-        first = convcheck("explain", case, *values, "--got", "1").stdout.splitlines()[0]
-        assert text in first
-
-
 OTHERWISE = (
     (("onnx.Cast-21/float32-to-float8e4m3fn", "464.25", "--got", "448"), 0,
      "`saturate` was not given: its default 1. "
@@ -144,11 +136,6 @@ def test_what_judges_otherwise_is_told(words: tuple[str, ...], code: int, said: 
     done = convcheck("explain", *words)
     assert done.returncode == code
     assert said in " ".join(done.stdout.split())
-
-
-def test_nothing_is_told_of_what_makes_no_difference() -> None:
-    done = convcheck("explain", "onnx.Cast-21/float32-to-float8e4m3fn", "1", "--got", "1")
-    assert "saturate" not in done.stdout.partition("RIGHT")[2]
 
 
 # Whole calls: in each, a fault of a runtime's that was confirmed beside it.

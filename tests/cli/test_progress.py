@@ -6,11 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
-from click.testing import CliRunner
 
-from convcheck.cli.progress import Work, announce, duration, progress, progress_option
+from convcheck.cli.progress import Work, announce, duration
 
 
 class Clock:
@@ -65,27 +63,6 @@ def test_a_name_from_outside_is_not_obeyed(capsys: pytest.CaptureFixture[str]) -
 def test_times_in_words() -> None:
     said = [duration(seconds) for seconds in (0.4, 40, 100, 720, 12_000)]
     assert said == ["0 s", "40 s", "2 min", "12 min", "3 h 20 min"]
-
-
-@click.command()
-@progress_option
-def shows() -> None:
-    from convcheck.cli import progress as module
-
-    module.FIRST, before = 0.01, module.FIRST
-    try:
-        with progress(2, "it") as advance:
-            advance()
-            import time
-
-            time.sleep(0.2)
-    finally:
-        module.FIRST = before
-
-
-def test_the_option_silences_it() -> None:
-    assert CliRunner().invoke(shows, []).stderr.startswith("it: 1 of 2 cases after 0 s")
-    assert CliRunner().invoke(shows, ["--no-progress"]).stderr == ""
 
 
 SLOW = """

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from command import convcheck, report_at
+from command import convcheck
 
 from convcheck.errors import UsageError
 from convcheck.judge.result import BackendInfo, RunResult
@@ -89,26 +89,6 @@ def asked_once(diary: Path, known: list[set[str]]) -> None:
         assert not before & later.keys()
     for run in runs:
         assert set(run.values()) <= {1}
-
-
-def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
-    journal, report, diary = (tmp_path / n for n in ("run.journal", "run.json", "diary.txt"))
-    command = [sys.executable, "-m", "convcheck", *arguments(journal, report)]
-    process = subprocess.Popen(
-        command, env={**os.environ, **environment(diary)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    while len(done_in(journal)) < 3:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert f"the same command continues from {journal}" in said
-    assert report_at(report)["interrupted"]
-    done = convcheck(*arguments(journal, report), **environment(diary))
-    assert (done.returncode, journal.exists()) == (0, False)
-    assert not report_at(report)["interrupted"]
-    assert " cases are done" in done.stderr
 
 
 @pytest.fixture

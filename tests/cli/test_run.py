@@ -262,27 +262,6 @@ def test_specs_of_ones_own_and_an_edited_spec(tmp_path: Path) -> None:
     assert "mine/convert-1.yaml:3: duplicate key `version`" in done.stderr
 
 
-def test_nothing_judged_is_no_pass() -> None:
-    done = convcheck("run", "--backend", "ort", "onnx.Cast-28", "--to", "float6")
-    assert done.returncode == 3
-    assert "NOTHING JUDGED" in done.stdout
-
-
-def test_an_unavailable_backend_is_4() -> None:
-    done = convcheck("run", "--backend", "ort:NoSuchExecutionProvider")
-    assert done.returncode == 4
-    assert "CPUExecutionProvider" in done.stderr
-
-
-def test_the_gate() -> None:
-    select = ("onnx.Cast-21", "--from", "int32", "--to", "float32")  # out of range is unreachable
-    backend = "tests.planted.rounding_backends:Truncating"
-    assert convcheck("run", "--backend", backend, *select).returncode == 1
-    done = convcheck("run", "--backend", backend, *select, "--level", "normative")
-    assert done.returncode == 0
-    assert "below the gate" in done.stdout
-
-
 def test_fail_fast_and_dry_run() -> None:
     backend = "tests.planted.rounding_backends:Truncating"
     done = convcheck("run", "--backend", backend, "onnx.Cast-21", "--fail-fast", "--jobs", "1")

@@ -11,8 +11,6 @@ import pytest
 from catalogue import CATALOG
 from command import Done, convcheck, report_at
 
-from convcheck.errors import UsageError
-from convcheck.plan.one_input import Single
 from convcheck.rules.find import find_case
 from convcheck.rules.load import data_dir, load
 from convcheck.vectors.corpus import open_corpus
@@ -86,34 +84,6 @@ def test_a_refusal_that_is_due_passes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_nothing_judged_is_no_pass(tmp_path: Path) -> None:
-    """Of a case whose every element is undefined, any answers do."""
-    from convcheck.cli.options import RunOptions
-    from convcheck.cli.run import answered_run
-    from convcheck.records import replace
-    from convcheck.semantics.expected import UNDEFINED
-
-    case = find_case(CATALOG, NARROW, None, None, ())
-    whole = CORPUS.vectors(case)
-    readings = tuple(
-        replace(r, patterns=r.patterns * 0 + UNDEFINED) for r in whole.expected.readings
-    )
-    free = replace(whole, expected=replace(whole.expected, readings=readings))
-
-    class Corpus(Single):
-        tier, seed = "edge", 0
-
-        def check(self, cases: object) -> tuple[str, ...]:
-            return ()
-
-        def digests(self, cases: object) -> tuple[tuple[str, str], ...]:
-            return ()
-
-    (tmp_path / "answers").write_text("00\n" * len(free))
-    run = answered_run(f"answers:{tmp_path}/answers", [case], Corpus(free), RunOptions(1, 30.0))
-    assert run.outcome == "nothing"
-
-
 # What is no answer ---------------------------------------------------------------------------
 
 
@@ -139,12 +109,6 @@ def test_a_text_is_a_json_string(line: str, tmp_path: Path) -> None:
     done = verify(TO_TEXT, [line, *right(TO_TEXT)[1:]], tmp_path)
     assert done.returncode == 2
     assert "answers.txt:1: not a JSON string" in done.stderr
-
-
-def test_bytes_that_are_no_text_are_named() -> None:
-    fmt = CATALOG.types.types["int8"].format
-    with pytest.raises(UsageError, match=r"stdin:2: not UTF-8"):
-        read_answers(b"00\n\xff\xfe\n", "stdin", fmt)
 
 
 def test_line_ends_and_prefixes_of_all_kinds_are_read() -> None:
