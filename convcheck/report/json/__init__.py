@@ -1,1 +1,1 @@
-"""The JSON formats: each a tree of typed structs, from which its schema in schemas/ is made."""
+"""The JSON formats. Each is a tree of typed structs; schemas/ has its schema."""

@@ -21,97 +21,97 @@ TABLE_FORMAT: Final = "convcheck-chains/1"
 
 
 class ResultJson(Shape, frozen=True, kw_only=True):
-    """What comes of an input."""
+    """The result of an input."""
 
-    #: The name of the type.
+    #: The type's name.
     type: str
-    #: The code in hexadecimal, or the word of a pattern: <nan>, <undefined>.
+    #: The code in hexadecimal, or a pattern: <nan>, <undefined>.
     result: str
-    #: The value of the code, null for a pattern.
+    #: The code's value; null for a pattern.
     value: str | None
 
 
 class ShownJson(Shape, frozen=True, kw_only=True):
-    """An input that shows a difference."""
+    """A counterexample."""
 
     input: ResultJson
-    #: Whether no lesser code shows one.
+    #: Whether it is the smallest code.
     least: bool
-    #: What comes of each cast of the chain.
+    #: The result of each cast of the chain.
     hops: tuple[ResultJson, ...]
-    #: What comes of the direct cast.
+    #: The result of the direct cast.
     direct: ResultJson
 
 
 class WayJson(Shape, frozen=True, kw_only=True):
-    """What holds if disputed texts are read in one way."""
+    """The comparison under one reading of disputed texts."""
 
-    #: What is chosen: the reading by `rule / row`.
+    #: The reading chosen for each `rule / row`.
     readings: dict[str, str]
-    #: Whether the chain is the direct cast.
+    #: Whether the chain equals the direct cast.
     verdict: ChainVerdict
-    #: How it is known.
+    #: The kind of proof.
     proof: Proof
-    #: How many inputs were compared: where `proof` is not vectors, all of them.
+    #: How many inputs were compared: all, unless `proof` is vectors.
     inputs: Count
-    #: How many inputs give the same.
+    #: How many inputs have the same result.
     same: Count
-    #: How many inputs give something else.
+    #: How many inputs have different results.
     different: Count
-    #: How many inputs the chain alone leaves undefined.
+    #: How many inputs are undefined for the chain only.
     chain_undefined: Count
-    #: How many inputs the direct cast alone leaves undefined.
+    #: How many inputs are undefined for the direct cast only.
     direct_undefined: Count
-    #: How many inputs both leave undefined.
+    #: How many inputs are undefined for both.
     both_undefined: Count
-    #: The least input that shows a difference, null where none does.
+    #: The smallest counterexample; null if none.
     shown: ShownJson | None
 
 
 class ByRulesJson(Shape, frozen=True, kw_only=True):
-    """By which rules an answer is given."""
+    """The rules of a comparison."""
 
     format: str
     #: The version of convcheck.
     convcheck: str
-    #: The spec whose rules it goes by.
+    #: The spec with the rules.
     spec: str
-    #: A hash of the rules and the attribute values.
+    #: A hash of the rules and attribute values.
     digest: str
-    #: Each attribute that applies, as NAME=VALUE.
+    #: The attributes, as NAME=VALUE.
     where: tuple[str, ...]
 
 
 class ChainJson(ByRulesJson, frozen=True, kw_only=True):
-    """A chain of casts, compared with the direct one."""
+    """A chain of casts, compared with the direct cast."""
 
     format: Literal["convcheck-chain/1"]
-    #: From the source to the destination.
+    #: From source to destination.
     types: tuple[str, ...]
-    #: Whether the chain is the direct cast.
+    #: Whether the chain equals the direct cast.
     verdict: ChainVerdict
-    #: Whether the direct cast may stand for the chain.
+    #: Whether the direct cast may replace the chain.
     fuse: bool
-    #: Whether the chain may stand for the direct cast.
+    #: Whether the chain may replace the direct cast.
     split: bool
-    #: Each way to read what is disputed.
+    #: The comparison under each reading.
     ways: tuple[WayJson, ...]
 
 
 class TripleJson(Shape, frozen=True, kw_only=True):
     """The verdict on a chain of three types."""
 
-    #: From the source to the destination.
+    #: From source to destination.
     types: tuple[str, str, str]
-    #: Whether the chain is the direct cast.
+    #: Whether the chain equals the direct cast.
     verdict: ChainVerdict
-    #: How it is known.
+    #: The kind of proof.
     proof: Proof
-    #: Whether the direct cast may stand for the chain.
+    #: Whether the direct cast may replace the chain.
     fuse: bool
-    #: Whether the chain may stand for the direct cast.
+    #: Whether the chain may replace the direct cast.
     split: bool
-    #: An input that shows a difference, in some reading; left out where none does.
+    #: A counterexample under some reading; absent if none.
     shown: ShownJson | None = None
 
 
@@ -119,7 +119,7 @@ class ChainsJson(ByRulesJson, frozen=True, kw_only=True):
     """All chains of three types of a spec."""
 
     format: Literal["convcheck-chains/1"]
-    #: In the order of the types of the spec.
+    #: In the order of the spec's types.
     chains: tuple[TripleJson, ...]
 
 
@@ -129,7 +129,7 @@ def _rules(spec: Spec, where: Sequence[str]) -> dict[str, Any]:
 
 
 def chain_text(answer: ChainJudgement, where: Sequence[str]) -> str:
-    """Return an answer as JSON text, a way to read what is disputed a line."""
+    """Return a judgement as JSON text, a reading per line."""
     chain = answer.chain
     made = ChainJson(
         format=FORMAT,
@@ -144,7 +144,7 @@ def chain_text(answer: ChainJudgement, where: Sequence[str]) -> str:
 
 
 def chains_text(table: ChainTable) -> str:
-    """Return a table as JSON text, a chain a line."""
+    """Return a table as JSON text, a chain per line."""
     made = ChainsJson(
         format=TABLE_FORMAT,
         **_rules(table.spec, table.attributes),

@@ -1,4 +1,7 @@
-"""Structs to JSON text and back. What is read is held to its types; an error names the path."""
+"""Convert structs to JSON text and back.
+
+Decoding checks types; errors name the path.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +25,19 @@ _Members = dict[str, msgspec.Raw]
 
 
 class Shape(Record, frozen=True, kw_only=True):
-    """A JSON object that is derived of results."""
+    """A JSON object derived from results."""
 
 
 if TYPE_CHECKING:
     Named = str
     Pairs = dict[str, str]
 else:
-    Named = by_hook(str)  # a case, a type or a cause by its name
+    Named = by_hook(str)  # a case, type or cause by its name
     Pairs = by_hook(dict)  # pairs as an object
 
 
 def derived(kind: type[S], found: object) -> S:
-    """Return what a result has under the names of a struct's attributes, or of those of a tuple."""
+    """Convert a result to a struct with attributes of the same names, or to a tuple of structs."""
     return msgspec.convert(found, kind, from_attributes=True, dec_hook=_named)
 
 
@@ -48,20 +51,18 @@ def encoded(struct: object) -> bytes:
     """Return a struct as JSON on a line."""
     try:
         return msgspec.json.encode(struct, enc_hook=plain)
-    except UnicodeEncodeError:  # half of a surrogate pair, as in the name of a file
+    except UnicodeEncodeError:  # a lone surrogate, for example in a file name
         data = msgspec.to_builtins(struct, enc_hook=plain, str_keys=True)
         return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def line_text(struct: object) -> str:
-    """Return a struct as a line of JSON, in which nothing is obeyed."""
+    """Return a struct as a line of JSON, with control characters and CI commands escaped."""
     return _inert(encoded(struct).decode()) + "\n"
 
 
 def json_text(struct: object, *rows: str) -> str:
-    """Return a struct as JSON text with each member of the lists `rows` on a line, so that a
-    difference between two files is a line too.
-    """
+    """Return a struct as JSON text, with each member of the lists `rows` on its own line."""
     found = msgspec.json.decode(encoded(struct), type=_Members)
     keys = sorted(
         found, key=lambda key: (key not in _FIRST, rows.index(key) if key in rows else -1)
@@ -73,7 +74,7 @@ def json_text(struct: object, *rows: str) -> str:
 
 def _inert(text: str) -> str:
     text = OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-    return text.replace("##", "#\\u0023")  # only texts have it, and CI systems obey ##[ in a log
+    return text.replace("##", "#\\u0023")  # only texts have ##, and CI systems obey ##[ in a log
 
 
 def _head(raw: msgspec.Raw) -> str:
@@ -87,7 +88,7 @@ def _rows(raw: msgspec.Raw) -> str:
 
 
 def text_in(path: str, hint: str) -> str:
-    """Return the text of a file. Raises UsageError for one that cannot be read."""
+    """Return the text of a file. Raises UsageError if it cannot be read."""
     try:
         return read_text(Path(path), MOST_OF_REPORT)
     except (OSError, UnicodeDecodeError) as error:

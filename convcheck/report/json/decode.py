@@ -1,4 +1,4 @@
-"""A log read back: the run that it was written of, held to what it says of itself."""
+"""Read logs and check their consistency."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.wording import plural
 
-_WHOLE = ("error", "crashed", "refused", "unsupported")  # verdicts of a case without groups
+_WHOLE = ("error", "crashed", "refused", "unsupported")  # verdicts without groups
 _HINT = "a report is what `convcheck run --json FILE` writes"
 _EARLIER = ("convcheck-report/1", "convcheck-report/2", "convcheck-reports/2")
 _START = b'{"format":'  # of a head
@@ -42,15 +42,15 @@ DAMAGE = (ValueError, LookupError, TypeError, OverflowError, RecursionError)
 
 
 class _Format(msgspec.Struct):
-    """What a document of ours begins with."""
+    """The format field of a document."""
 
     format: str = ""
 
 
 def read(path: str, types: Types) -> RunResult:
-    """Return the run in a log. `types` are those of the specs.
+    """Return the run in a log.
 
-    Raises UsageError for a file that is no log of one run, is of another version, or has other
+    Raises UsageError if the file is not the log of one run, has another version, or names unknown
     types.
     """
     runs = list(read_each(path, types))
@@ -61,15 +61,15 @@ def read(path: str, types: Types) -> RunResult:
 
 
 def read_each(path: str, types: Types, *, surveys: bool = False) -> Iterator[RunResult]:
-    """Yield the run of each log in a file, or the survey if `surveys` are taken. Of a run that was
-    not finished, the cases that are done.
+    """Yield the run of each log in a file, and surveys if `surveys`.
 
-    Raises UsageError as `read` does, and for a file without a run.
+    Unfinished runs have only their finished cases. Raises UsageError like `read`, and for a file
+    without a run.
     """
     text = text_in(path, _HINT).encode()
     lines = text.splitlines()
     _check_format(path, lines)
-    if not text.endswith((b"\n", b"}")):  # the last line was cut short, as by a kill
+    if not text.endswith((b"\n", b"}")):  # the last line is cut short, for example by a kill
         lines.pop()
     starts = [at for at, line in enumerate(lines) if line.startswith(_START)]
     found = 0
@@ -94,7 +94,7 @@ def read_each(path: str, types: Types, *, surveys: bool = False) -> Iterator[Run
 
 
 def _check_format(path: str, lines: Sequence[bytes]) -> None:
-    several = lines[:1] == [b"{"]  # a document of an earlier version, or of another format
+    several = lines[:1] == [b"{"]  # another format, or an earlier version
     try:
         found = msgspec.json.decode(
             b"\n".join(lines if several else lines[:1]), type=_Format
@@ -122,11 +122,13 @@ class Reading:
         self._line = msgspec.json.Decoder(Line, dec_hook=hook_of(hooks(types, rules=self.rules)))
 
     def head(self, text: bytes) -> Head:
-        """Return the first line. Raises ValueError, which names the path in it."""
+        """Return the head. Raises ValueError, which names the path."""
         return msgspec.json.decode(text, type=Head)
 
     def add(self, text: bytes) -> Line:
-        """Read another line. Raises ValueError as well, and UsageError for other types."""
+        """Read another line. Raises ValueError, which names the path, or UsageError for unknown
+        types.
+        """
         line = self._line.decode(text)
         if self.end:
             raise ValueError("it goes on after its end")
@@ -144,9 +146,9 @@ class Reading:
         return line
 
     def run(self, head: Head) -> RunResult:
-        """Return the run. Raises ValueError unless its parts agree."""
+        """Return the run. Raises ValueError if its parts disagree."""
         cases, parts, end = tuple(self.cases), tuple(self.parts), self.end
-        if end is None:  # what its causes are was not written yet
+        if end is None:  # its catalogue of causes is missing
             cases = tuple(replace(case, diagnosis=None) for case in cases)
             end = End(interrupted=True)
         given = {
@@ -165,7 +167,7 @@ class Reading:
 
 
 def check(result: RunResult) -> None:
-    """Hold a run from outside to what its parts say of each other. Raises ValueError."""
+    """Raise ValueError if a run's parts are inconsistent."""
     known = {cause.name for cause in result.causes}
     if missing := sorted(names_told(result.cases, result.parts) - known):
         raise ValueError(f"it does not say what the cause {missing[0]} is")
@@ -181,7 +183,7 @@ def check(result: RunResult) -> None:
 
 
 def check_case(result: CaseResult) -> None:
-    """Hold a case to its groups: they tell its verdict, and count what was asked, each once."""
+    """Raise ValueError unless a case's groups match its verdict and counts."""
     name, groups = result.case.id, result.groups
     due = case_verdict(groups)
     if result.verdict not in (due, "error", *(() if groups else _WHOLE)):
@@ -226,7 +228,7 @@ def _check_words(fmt: Format | None, words: Iterable[Any]) -> None:
 
 
 def check_part(part: Part) -> None:
-    """Hold what there is of a case to its units. Raises ValueError."""
+    """Raise ValueError if an unfinished case does not match its units."""
     name, bits = part.case.id, getattr(part.case.inputs[0].format, "bits", 0)
     for result in (part.vectors, part.lost):
         if result is not None:
@@ -244,8 +246,9 @@ def check_part(part: Part) -> None:
 
 
 def check_tally(case: Case, tally: Tally) -> None:
-    """Hold a tally to counting each element once under each reading of its decision, and to
-    positions that the source has. Raises ValueError.
+    """Raise ValueError if a tally has wrong counts or positions.
+
+    Each element counts once under each reading of its decision.
     """
     source = case.inputs[0].format
     if isinstance(source, Text):

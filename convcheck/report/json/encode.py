@@ -1,4 +1,4 @@
-"""Results written as the lines of a log."""
+"""Write results as the lines of a log."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from convcheck.semantics.expected import Decision
 
 
 def write(result: RunResult, path: str) -> None:
-    """Write the log of a run to a file, whole or not at all; '-' is standard output."""
+    """Write the log of a run to a file atomically. '-' is standard output."""
     write_text(text(result), path)
 
 
 def text(result: RunResult) -> str:
-    """Return the log of a run that is done."""
+    """Return the log of a finished run."""
     written = Writing()
     lines = [line_text(head_of(result))]
     for case in result.cases:
@@ -56,7 +56,7 @@ def text(result: RunResult) -> str:
 
 
 def text_of_several(turns: Iterable[Turn]) -> str:
-    """Return the logs of several backends; of one that could not be started, a head says why."""
+    """Return the logs of several backends. If one did not start, its head has the error."""
     return "".join(text(turn.run) if turn.run else _not_started(turn) for turn in turns)
 
 
@@ -67,7 +67,7 @@ def _not_started(turn: Turn) -> str:
 
 
 def head_of(result: RunResult) -> Head:
-    """Return the first line of the log of a run."""
+    """Return the first line of a run's log."""
     return Head(
         **_given(result, Head) | {"environment": result.environment or environment()},
         format=FORMAT,
@@ -77,14 +77,13 @@ def head_of(result: RunResult) -> Head:
 
 
 def end_of(result: RunResult) -> End:
-    """Return the last line of the log of a run."""
+    """Return the last line of a run's log."""
     causes = _causes(gathered(result.cases, result.causes))
     given = _given(result, End) | {"causes": causes, "catalogue": result.causes}
     return End(**given, summary=summary_of(result))
 
 
 def _causes(found: Diagnosis) -> tuple[ExplainedCause, ...]:
-    """Return the causes of a run, that of most cases first."""
     lettered, answers = with_letters(found.explanations, {}), wrong_answers(found.explanations)
     return tuple(
         ExplainedCause(
@@ -101,27 +100,27 @@ def _causes(found: Diagnosis) -> tuple[ExplainedCause, ...]:
 
 
 def _given(result: RunResult, kind: type[Head] | type[End]) -> dict[str, Any]:
-    """Return the fields of a run that a line has under the same name."""
+    """Return the fields that a run and a line share."""
     names = kind.__struct_fields__
     return {name: getattr(result, name) for name in names if name in RunResult.__struct_fields__}
 
 
 class Writing:
-    """Makes of results what is encoded: rows by their places, codes spelled."""
+    """Prepares results for encoding: rows become places, codes are spelled."""
 
     def __init__(self, rules: Iterable[Decision] = ()) -> None:
         self.rules = {by: place for place, by in enumerate(rules)}
         self._written = len(self.rules)
 
     def lines(self, line: Line) -> list[str]:
-        """Return a line, after those of the rows that were met first in it."""
+        """Return a line, preceded by the lines of its new rows."""
         new = islice(self.rules, self._written, None) if len(self.rules) > self._written else ()
         made = [*(line_text(Line(rule=by)) for by in new), line_text(line)]
         self._written = len(self.rules)
         return made
 
     def case(self, result: CaseResult) -> CaseResult:
-        """Return the result of a case, or of its survey."""
+        """Return the result of a case or its survey."""
         finding = finding_id(failure_key_of_case(result)) if fails_whole(result) else ""
         groups = tuple(self._group(result.case, group) for group in result.groups)
         head: Any = case_head(result.case)
@@ -149,7 +148,7 @@ class Writing:
         )
 
     def part(self, part: Part) -> Part:
-        """Return what there is of a case; in a tally, codes are numbers and rows are told."""
+        """Return an unfinished case. Codes of tallies stay numbers."""
         head: Any = case_head(part.case)
         results = (None if one is None else self.case(one) for one in (part.vectors, part.lost))
         vectors, lost = results
@@ -157,7 +156,7 @@ class Writing:
 
 
 def _spelled(case: Case, example: Example | CallExample) -> Example | CallExample:
-    """Return an example with its codes as they are written: each with its value."""
+    """Spell an example's codes, each with its value."""
     if isinstance(example, CallExample):
         due, got = example.expected, example.got
         given = zip((t.format for t in case.inputs), example.arguments, strict=False)

@@ -1,4 +1,4 @@
-"""`convcheck-graphs/1`: what a backend makes of chains of casts as graphs."""
+"""`convcheck-graphs/1`: how a backend runs chains of casts as graphs."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ FORMAT: Final = "convcheck-graphs/1"
 
 
 class GraphJson(Shape, frozen=True, kw_only=True):
-    """What became of a chain in one setting."""
+    """The result of a chain under one setting."""
 
-    #: How the graph was built, and the options of the backend.
+    #: The way of building the graph, and backend options.
     setting: Pairs
-    #: `cast by cast`, what was made of it, or '' for something else.
+    #: `cast by cast`, the removed or added casts, or '' if no such change explains the answers.
     made: str
-    #: Whether the backend says that it may do so.
+    #: Whether the backend documents this change.
     allowed: bool
-    #: How many inputs were answered so.
+    #: How many inputs have these answers.
     count: Count
-    #: How many inputs were judged: those of which each cast alone is right.
+    #: How many inputs were judged: inputs for which each cast alone is right.
     of: Count
-    #: Why there is nothing to tell.
+    #: Why there are no answers.
     message: str = ""
 
 
 class ChainGraphsJson(Shape, frozen=True, kw_only=True):
-    """What became of a chain."""
+    """The results of a chain."""
 
-    #: From the source to the destination.
+    #: From source to destination.
     types: tuple[Named, ...]
-    #: Why nothing can be told, such as that a cast alone is wrong; empty where something can.
+    #: Why the chain cannot be judged, for example since a cast alone is wrong; empty if it can.
     untold: tuple[str, ...]
-    #: One for each setting.
+    #: One per setting.
     answers: tuple[GraphJson, ...] = field(name="graphs")
 
 
 class GraphsJson(Shape, frozen=True, kw_only=True):
-    """What a backend makes of chains."""
+    """How a backend runs chains."""
 
     format: Literal["convcheck-graphs/1"]
     #: The version of convcheck.
     convcheck: str
-    #: The spec whose rules it goes by.
+    #: The spec with the rules.
     spec: str
-    #: How the backend names itself.
+    #: The backend's name.
     backend: str
-    #: Its version.
+    #: The backend's version.
     version: str
-    #: Those of which some input tells whether a cast is left out.
+    #: Chains with an input that shows removed casts.
     chains: tuple[ChainGraphsJson, ...]
 
 
 def graphs_text(spec: str, info: BackendInfo, found: Sequence[ChainOfBackend]) -> str:
-    """Return what a backend makes of chains as JSON text, a chain a line."""
+    """Return a backend's graphs as JSON text, a chain per line."""
     made = GraphsJson(
         format=FORMAT,
         convcheck=__version__,

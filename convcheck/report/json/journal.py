@@ -1,6 +1,6 @@
-"""The log of a run that is written as its results come, for a run that is killed to go on.
+"""Write a log during a run, so that a killed run can be resumed.
 
-A line that was cut short by the kill is taken out of the file.
+A line cut short by a kill is removed from the file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from convcheck.report.json.report import FORMAT, Head, Line
 from convcheck.wording import plural
 
 _START = f'{{"format":"{FORMAT}"'
-# What tells a run from others.
+# Fields that identify a run.
 _COMMON = (
     "convcheck", "tier", "corpora", "shard", "own_inputs", "consistency", "without_causes", "survey"
 )  # fmt: skip
@@ -33,19 +33,21 @@ _COMMON = (
 
 @dataclass
 class Journal:
-    """An open log: what it had (`done`, by id of a unit; `backend`, None where none was opened)."""
+    """An open log, with the results so far (`done`, by unit id) and the `backend`, None if not
+    started.
+    """
 
     path: Path
-    #: The file, open and locked.
+    #: The open, locked file.
     file: IO[str]
-    #: The run, without what is found.
+    #: The run without results.
     run: RunResult
     done: Mapping[str, Part] = field(default_factory=dict)
     backend: BackendInfo | None = None
     writing: Writing = field(default_factory=Writing)
 
     def name(self, backend: BackendInfo) -> None:
-        """Note the backend. Raises UsageError if it is another than that of the results so far."""
+        """Record the backend. Raises UsageError if earlier results are from another one."""
         if self.backend is None:
             self.backend = replace(backend, address=self.run.backend.address)
             self._write(line_text(head_of(replace(self.run, backend=self.backend))))
@@ -55,7 +57,7 @@ class Journal:
             raise UsageError(f"{self.path} has results of {was}, and this is {now}", hint=hint)
 
     def add(self, unit: Unit, part: Part) -> None:
-        """Note the result of a unit."""
+        """Record the result of a unit."""
         if part.vectors and not unit.codes:
             line = Line(case=self.writing.case(part.vectors))
         else:
@@ -65,20 +67,20 @@ class Journal:
     def _write(self, *lines: str) -> None:
         try:
             self.file.write("".join(lines))
-            self.file.flush()  # what the system has outlives a kill of this process
+            self.file.flush()  # flushed data survives a kill
         except OSError as error:
             raise UsageError(f"cannot write {self.path}: {error.strerror}") from None
 
     def remove(self) -> None:
-        """Remove the file: the run is done, and its reports are written."""
-        self.path.unlink(missing_ok=True)  # while no other run can have it
+        """Remove the file after the reports are written."""
+        self.path.unlink(missing_ok=True)  # while the lock is held
         self.file.close()
 
 
 def open_journal(path: str, run: RunResult, types: Types, plan: Sequence[Unit]) -> Journal:
-    """Open the log of a run of some units, or begin it. `run` has what is known before.
+    """Open or create the log of a run. `run` has the known facts.
 
-    Raises UsageError for a file that is the log of another run, or none, or damaged.
+    Raises UsageError if the file is not a log, is damaged, or belongs to another run.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -89,7 +91,7 @@ def open_journal(path: str, run: RunResult, types: Types, plan: Sequence[Unit]) 
             raise UsageError(f"cannot use {path}: {said}", hint="--resume FILE") from None
         if lines:
             _read(journal, lines, types, {unit.id: unit for unit in plan})
-        stack.pop_all()  # it stays open
+        stack.pop_all()  # keep the file open
     return journal
 
 
@@ -109,7 +111,7 @@ def _opened(path: Path) -> IO[str]:
 
 
 def _whole_lines(file: IO[str], path: str) -> list[str]:
-    """Return the lines of a log, and take one that was cut short out of the file."""
+    """Return the complete lines of a log, and remove a partial last line from the file."""
     check_regular(file.fileno(), MOST_OF_REPORT)
     file.seek(0)
     text = file.read()
@@ -160,7 +162,7 @@ def _short(value: object) -> str:
 
 
 def _done(line: Line, plan: Mapping[str, Unit]) -> tuple[Unit, Part]:
-    """Return the unit of a line, and what was found of it. Raises ValueError for another run's."""
+    """Return the unit and result of a line. Raises ValueError if it belongs to another run."""
     name = line.case.case.id if line.case else line.unit
     unit = plan.get(name)
     if unit is None:

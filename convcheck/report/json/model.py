@@ -1,4 +1,4 @@
-"""`convcheck-model/1`: the conversions of a model, with what specs and reports know of each."""
+"""`convcheck-model/1`: the conversions of a model, with facts from specs and reports."""
 
 from __future__ import annotations
 
@@ -17,139 +17,139 @@ from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
 from convcheck.rules.model import DType
 
 FORMAT: Final = "convcheck-model/1"
-_VALUES = 16  # of a constant, that are listed
+_VALUES = 16  # values of a constant that are listed
 
 
 class KnownValuesJson(Shape, frozen=True, kw_only=True):
-    """What the graph tells of an input."""
+    """The known values of an input."""
 
-    #: What it is known from: `constant`, or the operator that bounds it.
+    #: Why they are known: `constant`, or the operator that bounds them.
     why: str
-    #: The lowest number that may occur; null for no bound.
+    #: The lowest possible number; null if unbounded.
     low: float | None
-    #: The highest number that may occur; null for no bound.
+    #: The highest possible number; null if unbounded.
     high: float | None
-    #: How many values there are; null where they are not known one by one.
+    #: The number of values; null unless they are known individually.
     values: Count | None
-    #: The first of them, as codes.
+    #: The first values, as codes.
     first: tuple[str, ...] = ()
 
 
 class ArgumentJson(Shape, frozen=True, kw_only=True):
     """An input of a whole call."""
 
-    #: Its name in the spec.
+    #: The name in the spec.
     name: str
-    #: What is known of it; null for nothing.
+    #: The known values; null if unknown.
     known: KnownValuesJson | None
 
 
 class RowJson(Shape, frozen=True, kw_only=True):
     """A row of the rules that decides inputs."""
 
-    #: The rule and the row.
+    #: Rule and row.
     name: str = field(name="row")
-    #: What becomes of these inputs.
+    #: The class of these inputs.
     kind: InputClass
-    #: How many of those that were looked at.
+    #: How many evaluated inputs it decides.
     count: Count
-    #: One of them, as a code; of a whole call, the values of its arguments.
+    #: One of the inputs as a code; for a whole call, the arguments' values.
     example: str
 
 
 class JudgedJson(Shape, frozen=True, kw_only=True):
-    """What the rules say of inputs."""
+    """The classification of inputs by the rules."""
 
-    #: The gravest of the rows' kinds; `exact` only where every input is.
+    #: The worst class of the rows; `exact` only if all inputs are.
     kind: InputClass
-    #: Whether every input was looked at; else edge vectors and the ends of what is known.
+    #: Whether all inputs were evaluated, not only edge vectors and known bounds.
     every: bool
-    #: Whether what is said holds of every input.
+    #: Whether the result holds for all inputs.
     proven: bool
-    #: Those that decide an input, by what becomes of it.
+    #: The deciding rows, by class.
     rows: tuple[RowJson, ...]
 
 
 class BackendRowJson(Shape, frozen=True, kw_only=True):
     """A row that a backend breaks."""
 
-    #: The rule and the row.
+    #: Rule and row.
     name: str = field(name="row")
-    #: In what way.
+    #: The kind of error.
     kind: str
-    #: How many of the inputs that were asked fail.
+    #: How many tested inputs fail.
     count: Count
-    #: How many the row decided.
+    #: How many inputs the row decided.
     of: Count
-    #: Whether inputs of the row can occur, as far as is known.
+    #: Whether inputs of the row are known to be possible.
     occurs: bool
 
 
 class ModelBackendJson(Shape, frozen=True, kw_only=True):
-    """What a report has of a conversion."""
+    """A backend's results for a conversion."""
 
     name: str
-    #: The gravest of its cases; null where none was asked.
+    #: The worst verdict of its cases; null if not tested.
     verdict: Verdict | None
-    #: Whether it fails on inputs that can occur, as far as is known.
+    #: Whether it is known to fail on possible inputs.
     fails: bool
-    #: Those that it breaks.
+    #: The broken rows.
     rows: tuple[BackendRowJson, ...]
-    #: The causes that give all answers of a failing case, in words.
+    #: The causes that explain all answers of a failing case, in words.
     causes: tuple[str, ...]
 
 
 class DifferJson(Shape, frozen=True, kw_only=True):
-    """Two backends that answer otherwise."""
+    """Two backends with different answers."""
 
     #: Their names.
     backends: str
-    #: The rule and the row, of which inputs can occur.
+    #: Rule and row with possible inputs.
     row: str
 
 
 class ConversionJson(Shape, frozen=True, kw_only=True):
     """A node that converts."""
 
-    #: Where it is, and its name: LOOP/body/NAME.
+    #: Its path and name: LOOP/body/NAME.
     node: str
     #: Its operator.
     operator: str
-    #: The spec; empty where no version is as old as the model's operator set.
+    #: The spec; empty if none is as old as the model's operator set.
     spec: str
-    #: The types of its inputs; null for one that is not known.
+    #: The input types; null for an unknown type.
     inputs: tuple[str | None, ...]
-    #: The types of its outputs.
+    #: The output types.
     outputs: tuple[str | None, ...]
-    #: The cases that ask the same.
+    #: The cases with the same conversion.
     cases: tuple[str, ...]
-    #: Of its first input; null for nothing.
+    #: The known values of its first input; null if unknown.
     known: KnownValuesJson | None
-    #: Of each input of a whole call; absent for any other conversion.
+    #: Known values of each input of a whole call; absent for other conversions.
     arguments: tuple[ArgumentJson, ...] = ()
-    #: What may occur; null where nothing is said of it.
+    #: The classification of possible inputs; null if there is none.
     judged: JudgedJson | None
-    #: What did occur, by --data; absent where there is none.
+    #: The classification of observed inputs (--data); absent without data.
     occurred: JudgedJson | None = None
-    #: Why nothing is said; absent where something is.
+    #: Why there is no classification; absent if there is one.
     why_not: str = ""
-    #: One for each report.
+    #: One per report.
     backends: tuple[ModelBackendJson, ...]
-    #: Where reports of the same vectors have other answers.
+    #: Rows with different answers in reports of the same vectors.
     differ: tuple[DifferJson, ...]
 
 
 class ModelChainJson(Shape, frozen=True, kw_only=True):
-    """Conversions of which each takes what the one before it gives."""
+    """A chain of conversions."""
 
-    #: The nodes, in their order.
+    #: The nodes, in order.
     nodes: tuple[str, ...]
-    #: From the source to the destination.
+    #: From source to destination.
     types: tuple[str, ...]
-    #: Whether it is the direct cast: equal, equal where defined, disputed or different; empty where
-    #: that cannot be said.
+    #: equal, equal where defined, disputed or different, compared with the direct cast; empty if
+    #: unknown.
     verdict: str
-    #: How that is known; null where it cannot be said.
+    #: The kind of proof; null if unknown.
     proof: Proof | None
 
 
@@ -159,24 +159,24 @@ class ModelJson(Shape, frozen=True, kw_only=True):
     format: Literal["convcheck-model/1"]
     #: The version of convcheck.
     convcheck: str
-    #: As it was named.
+    #: The path as given.
     file: str
-    #: The version of ONNX's operator set that it has.
+    #: The version of the ONNX operator set.
     opset: Count
-    #: How many nodes it has, those of subgraphs and of calls of functions with them.
+    #: The number of nodes, with those of subgraphs and function calls.
     nodes: Count
-    #: What there is to say of the reading.
+    #: Remarks on reading the model.
     remarks: tuple[str, ...]
-    #: The backends whose reports were given.
+    #: The backends of the given reports.
     backends: tuple[str, ...]
-    #: Casts one after the other, the longest ones.
+    #: The longest chains of casts.
     chains: tuple[ModelChainJson, ...]
-    #: In the order of the nodes.
+    #: In node order.
     conversions: tuple[ConversionJson, ...]
 
 
 def model_text(found: ModelReport) -> str:
-    """Return what is known of a model as JSON text, a conversion a line."""
+    """Return a model's facts as JSON text, a conversion per line."""
     made = ModelJson(
         format=FORMAT,
         convcheck=__version__,

@@ -1,11 +1,12 @@
 """`convcheck-run/3`: the log of a run, lines of JSON.
 
-The first line is the head, then come the results of cases as they are done, and the rows that they
-name where they are met first; the last line is the end. A log without an end is that of a run that
-was not finished. Several logs one after another are those of several backends.
-Two runs with the same answers on the same machine give the same bytes: the order is the plan's,
-and nothing in it is a time. A case is told by its head, a code by its spelling and its value, and a
-row by its place among the rows before.
+The first line is the head, the last line the end. Between them are results of cases as they finish;
+each row precedes its first use. An unfinished run has no end. Logs of several backends are
+concatenated.
+
+Runs with the same answers on the same machine give the same bytes: cases are in plan order, and no
+times are recorded. A case is written as its head, a code as spelling and value, a row as its place
+among the rows so far.
 """
 
 from __future__ import annotations
@@ -33,85 +34,85 @@ FORMAT: Final = "convcheck-run/3"
 
 
 class ExplainedCause(Record, frozen=True, kw_only=True):
-    """A cause of what fails, or several together, with the cases of which it gives every answer."""
+    """A cause of failures, or several together, with the cases that it fully explains."""
 
-    #: A, B and so on, as the report for people has it.
+    #: A, B and so on, as in other reports.
     letter: str
-    #: What is at work together, mostly one.
+    #: The causes acting together, usually one.
     together: tuple[CauseInWords, ...]
-    #: What gives every answer of all of these cases, too: each is a list as `together` is.
+    #: Other causes that explain all answers of these cases, as lists like `together`.
     others: tuple[tuple[CauseInWords, ...], ...]
-    #: How many answers it gives, right and wrong ones: all that a rule decides.
+    #: How many answers it gives, right and wrong: all that a rule decides.
     explained: Count
     #: A wrong answer that it explains.
     example: Example | CallExample
-    #: The case of the example.
+    #: The example's case.
     example_case: str
     cases: tuple[ExplainedCase, ...]
 
 
 class Head(Record, frozen=True, kw_only=True):
-    """What is known of a run before anything is asked: the first line of its log."""
+    """The facts known before a run: the first line of its log."""
 
     format: Literal["convcheck-run/3"]
     #: The version of convcheck.
     convcheck: str
     backend: BackendInfo
-    #: Which vectors were asked.
+    #: The tier of the vectors.
     tier: str = ""
-    #: The gate: failures of rules at this level and stronger fail the run.
+    #: The gate: failures of rules at this level or stronger fail the run.
     level: Level = "disputed"
-    #: A sha256 of the vectors of each spec that the plan asks.
+    #: A sha256 of each spec's vectors in the plan.
     corpora: tuple[tuple[str, str], ...] = ()
-    #: A hash of all vectors that the plan asks.
+    #: A hash of all vectors in the plan.
     corpus_sha256: str = ""
-    #: Where it ran.
+    #: The machine and libraries.
     environment: Environment | None = None
-    #: Which part of the plan this is; absent for the whole of it.
+    #: The tested part of the plan; absent for the whole.
     shard: Shard | None = None
-    #: Whether the inputs asked are a user's own (--inputs), not the tier's.
+    #: Whether the inputs are the user's (--inputs) instead of the tier's.
     own_inputs: bool = False
-    #: Whether what was answered was asked again in other ways.
+    #: Whether answers were rechecked in other ways.
     consistency: bool = False
-    #: Whether no causes were tried on what fails.
+    #: Whether causes of failures were not searched.
     without_causes: bool = False
-    #: Whether it is a survey of what the standard leaves open: nothing is judged.
+    #: Whether it is a survey of undefined and disputed behaviour, without judgement.
     survey: bool = False
-    #: Why the backend could not be started; then nothing follows. Absent where it was.
+    #: Why the backend did not start; nothing follows. Absent if it started.
     error: str = ""
 
 
 class End(Record, frozen=True, kw_only=True):
-    """What is known of a run when it is done: the last line of its log."""
+    """The facts known after a run: the last line of its log."""
 
     summary: Summary | None = None
-    #: Remarks on the run, such as that vectors were made again for an edited spec.
+    #: Remarks on the run, such as regenerated vectors of an edited spec.
     notes: tuple[str, ...] = ()
-    #: Whether it was ended before all cases were done.
+    #: Whether the run ended before all cases were done.
     interrupted: bool = False
-    #: Whether a number of failures ended the run; then the cases are those that were finished.
+    #: Whether a limit of failures ended the run. Only finished cases are listed.
     ended_early: bool = False
-    #: How often a worker had to be started anew.
+    #: How often a worker was restarted.
     restarts: Count = 0
-    #: The list of known failures that it was held against.
+    #: The list of known failures.
     known: str = ""
-    #: What is wrong with that list.
+    #: Problems of that list.
     problems: tuple[Problem, ...] = ()
-    #: The few causes of what fails and is not excused, that of most cases first; absent for none.
+    #: The causes of unexcused failures, the most cases first; absent if none.
     causes: tuple[ExplainedCause, ...] = ()
-    #: The causes that the diagnoses of cases name.
+    #: The causes named in diagnoses of cases.
     catalogue: tuple[CauseInWords, ...] = ()
 
 
 class Line(Record, frozen=True, kw_only=True):
-    """A line after the first: one of these."""
+    """A line after the first, with one of these fields."""
 
-    #: A row. Groups name it by its place among the rows of the log, from 0.
+    #: A row. Groups refer to it by its place among the rows of the log, from 0.
     rule: Decision | None = None
     #: The result of a case.
     case: CaseResult | None = None
-    #: What there is of a case that is not done: in a shard, the tallies that add up.
+    #: The results so far of an unfinished case, such as a shard's tallies.
     part: Part | None = None
-    #: Of a part in the file of --resume, which unit of the plan it is.
+    #: The unit of the plan of a part in a --resume file.
     unit: str = ""
     end: End | None = None

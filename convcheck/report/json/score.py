@@ -1,4 +1,4 @@
-"""`convcheck-score/1`: what the vectors catch. Equal specs give equal bytes."""
+"""`convcheck-score/1`: the wrong conversions that vectors catch. Equal specs give equal bytes."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ FORMAT: Final = "convcheck-score/1"
 
 
 class MutantJson(Shape, frozen=True, kw_only=True):
-    """A wrong conversion that a case can show."""
+    """A wrong conversion planted in a case."""
 
-    #: The name of the cause.
+    #: The cause's name.
     cause: Named
-    #: What it does otherwise than the rules, in words.
+    #: Its effect in words.
     says: str
     case: Named
-    #: How many vectors catch it; of whole calls, how many calls.
+    #: How many vectors catch it, or calls for whole calls.
     caught: Count = field(name="vectors")
-    #: An input that shows it, or the inputs of a call, where no vector does; else null.
+    #: An input or call that exposes it although no vector does; else null.
     witness: str | None = field(name="input")
 
 
 class SpecScoreJson(Shape, frozen=True, kw_only=True):
-    """How many wrong conversions the vectors of a spec catch."""
+    """How many wrong conversions a spec's vectors catch."""
 
     spec: str
-    #: How many of its cases were looked at.
+    #: How many of its cases were evaluated.
     cases: Count
-    #: How many mutants can be observed: pairs of a cause and a case.
+    #: How many mutants (pairs of cause and case) are observable.
     observable: Count
-    #: How many of them some vector catches.
+    #: How many mutants at least one vector catches.
     caught: Count
-    #: Those that no vector catches.
+    #: Mutants that no vector catches.
     missed: tuple[MutantJson, ...]
-    #: Of each cause the mutant that the fewest vectors catch, that of the fewest first.
+    #: For each cause, the mutant caught by the fewest vectors; the fewest first.
     weakest: tuple[MutantJson, ...]
 
 
@@ -51,16 +51,16 @@ class ScoreJson(Shape, frozen=True, kw_only=True):
     format: Literal["convcheck-score/1"]
     #: The version of convcheck.
     convcheck: str
-    #: That of the vectors.
+    #: The vectors' tier.
     tier: Tier
-    #: How many causes there are.
+    #: The number of causes.
     causes: Count
-    #: In the order of the catalogue.
+    #: In catalogue order.
     specs: tuple[SpecScoreJson, ...]
 
 
 def score_text(found: Sequence[Score], tier: Tier, causes: int) -> str:
-    """Return scores as JSON text, a spec a line."""
+    """Return scores as JSON text, a spec per line."""
     made = ScoreJson(
         format=FORMAT,
         convcheck=__version__,

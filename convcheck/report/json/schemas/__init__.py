@@ -1,6 +1,6 @@
-"""The JSON Schemas of the formats, made from their structs, for other programs.
+"""JSON Schemas of the formats, generated from their structs.
 
-`python -m convcheck.report.json.schemas` writes the files in this folder anew.
+`python -m convcheck.report.json.schemas` rewrites the files in this folder.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FORMATS: dict[str, type[Record]] = {
     "model": model.ModelJson,
 }
 _SPELLED = {"type": "string", "pattern": "^0x[0-9a-f]+$"}
-# What stands where a decoder's hook makes the value: a schema, or the class that has one.
+# Schemas of values built by decoding hooks, or the class with the schema.
 _BY_HOOK: dict[Any, dict[str, Any] | type] = {
     Word: {
         "description": "A code, spelled and in decimal; or a text, or a pattern.",
@@ -68,22 +68,24 @@ FOLDER = Path(__file__).parent
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Return the schema of a format. A field's description is the `#:` comment above it, and a
-    struct's name that of its class without its ending, Json.
+    """Return the schema of a format.
+
+    A field's description is the `#:` comment above it. A struct's name is its class's without
+    "Json".
     """
     roots: list[type] = [FORMATS[name]]
 
     def made_by_hook(kind: type) -> dict[str, Any]:
         found = _BY_HOOK[kind]
         if isinstance(found, dict):
-            return dict(found)  # its description will be put in it
+            return dict(found)  # a description will be added
         if found not in roots:
             roots.append(found)
         named = {"$ref": f"#/$defs/{found.__name__}"}
-        short = {Decision: "integer", CaseHead: "string"}.get(found)  # a place, an id in a journal
+        short = {Decision: "integer", CaseHead: "string"}.get(found)  # place, or id
         return {"anyOf": [{"type": short}, named]} if short else named
 
-    for root in roots:  # they become more
+    for root in roots:  # the hook appends roots
         msgspec.json.schema(root, schema_hook=made_by_hook)
     [of, *_], definitions = msgspec.json.schema_components(
         roots, schema_hook=made_by_hook, ref_template="#/$defs/{name}"
@@ -124,7 +126,7 @@ def _kinds(roots: list[type]) -> Iterator[Any]:
 
 
 def _comments(struct: type) -> Iterator[tuple[str, str]]:
-    """Return the fields of a struct and of its bases, with the `#:` comments above them."""
+    """Yield the fields of a struct and its bases, with the `#:` comments above them."""
     for kind in struct.__mro__:
         if kind.__module__.startswith("convcheck."):
             source = inspect.getsource(kind)

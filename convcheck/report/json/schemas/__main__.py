@@ -1,4 +1,4 @@
-"""Writes the schemas anew."""
+"""Rewrite the schemas."""
 
 from convcheck.report.json.schemas import FOLDER, FORMATS, schema_text
 
