@@ -1,1 +1,1 @@
-"""A site of static pages from the reports of any number of runtimes and releases."""
+"""Build a static site from reports of runtimes and releases."""

@@ -1,4 +1,4 @@
-"""Counts and states as the site draws them: bars, cells of heat maps, badges."""
+"""Draw counts and states for the site: bars, heat maps, badges."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from convcheck.report.site.runs import SiteRun
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, Status
 from convcheck.wording import number, plural
 
-_WHOLE, _LEAST = 1000, 5  # of a bar: its length, and that of its shortest part
+_WHOLE, _LEAST = 1000, 5  # a bar's length, and its shortest part's
 _HEATS = 5
 _FAILING = {*FAILURES, *(one.word for one in (KNOWN, BELOW, WAIVED))} - {"error"}
-_LETTER = 6.4  # of a badge, in pixels
+_LETTER = 6.4  # pixels of a badge per letter
 
 
-Drawn = dict[str, Any]  # what a template draws
+Drawn = dict[str, Any]  # the data of a template
 
 
 def bar_parts(statuses: Mapping[Status, int]) -> list[Drawn]:
-    """Return the parts of a bar, the gravest first; each can be seen, however small it is."""
+    """Return the parts of a bar, the worst first. Small parts stay visible."""
     counts = {one: statuses[one] for one in STATUSES if statuses.get(one)}
     total = sum(counts.values())
     room = _WHOLE - _LEAST * len(counts)
@@ -39,12 +39,12 @@ def bar_parts(statuses: Mapping[Status, int]) -> list[Drawn]:
 
 
 def heat_cells(one: SiteRuntime, rule: RuleKey) -> list[Drawn]:
-    """Return what each release does with the cases of a rule that any of them breaks."""
+    """Return a cell per release for the cases of a rule that any release breaks."""
     return [_heat_cell(one, run, rule) for run in one.runs]
 
 
 def with_mark(cells: Sequence[Drawn], at: int) -> list[Drawn]:
-    """Return cells of which one is that of the page that they are on."""
+    """Mark the cell of the current page."""
     here = {**cells[at], "key": f"{cells[at]['key']} here"}
     return [*cells[:at], here, *cells[at + 1 :]]
 
@@ -61,13 +61,14 @@ def _heat_cell(one: SiteRuntime, run: SiteRun, rule: RuleKey) -> Drawn:
 
 
 def _cell(sign: str, key: str, title: str, url: str = "") -> Drawn:
-    """Return a cell: a sign of a few letters, its colour, the same in words, and a page."""
+    """Return a cell: sign, colour, tooltip and link."""
     return {"sign": sign, "key": key, "title": title, "url": url}
 
 
 def state_cell(release: str, states: Mapping[str, str], url: str = "", judged: int = 0) -> Drawn:
-    """Return what a release does with some cases, given the state of each. It is the hotter the
-    more of the cases fail that were `judged`, which may be others as well.
+    """Return a cell for a release's cases, given their states.
+
+    The heat is the share of failing cases among `judged`, which can include other cases.
     """
     counts = Counter(states.values())
     if not states:
@@ -95,13 +96,13 @@ def _short(count: int) -> str:
 
 
 def cause_cells(one: SiteRuntime, cause: CauseHistory) -> list[Drawn]:
-    """Return in how many cases each release has a cause; where it has all of them, it is warm."""
+    """Return a cell per release with the number of cases that show a cause."""
     told = {run.name.release: cause_states(cause, run.name.release) for run in one.runs}
     return [state_cell(name, states, judged=2 * len(states)) for name, states in told.items()]
 
 
 def cause_states(cause: CauseHistory, release: str) -> dict[str, str]:
-    """Return the state of each case that has a cause in any release: the gravest of its rows."""
+    """Return the worst state of each case that ever shows a cause."""
     order = ("fails", "otherwise", "passes", "lacks")
     found: dict[str, str] = {}
     for row in cause.rows:
@@ -114,8 +115,9 @@ def cause_states(cause: CauseHistory, release: str) -> dict[str, str]:
 
 
 def badge_of(url: str, left: str, statuses: Mapping[Status, int]) -> Drawn:
-    """Return a badge of some cases: how many fail of those that were judged, and what is lacking;
-    no share, which would hide what is lacking.
+    """Return a badge with failing, judged and unsupported cases.
+
+    It shows no percentage, which would hide unsupported cases.
     """
     counts = {one.word: count for one, count in statuses.items()}
     failing = sum(counts.get(word, 0) for word in _FAILING)
@@ -126,7 +128,7 @@ def badge_of(url: str, left: str, statuses: Mapping[Status, int]) -> Drawn:
     said = f"{number(failing)} of {plural(judged, 'case')} {verb}" if judged else "nothing judged"
     if lacking:
         said += f", {number(lacking)} unsupported"
-    split = round(len(left) * _LETTER) + 14  # where the right part begins
+    split = round(len(left) * _LETTER) + 14  # start of the right part
     return {
         "url": url, "left": left, "right": said, "alt": f"{left}: {said}", "split": split,
         "width": split + round(len(said) * _LETTER) + 14,

@@ -1,7 +1,7 @@
-"""The folder of a site: made anew beside itself, and then put in its place.
+"""Write the folder of a site atomically.
 
-`convcheck-site.json` in it says what was written. Only a folder that is new, empty, or has that
-file and nothing but what it lists is replaced.
+`convcheck-site.json` lists the written files. A folder is replaced only if it is new, empty, or has
+just that file and the files listed in it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HINT = "give a new or an empty folder, or that of an earlier site"
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UsageError for a folder with anything but an earlier site, and for what is none."""
+    """Raise UsageError unless a folder is new, empty, or an earlier site."""
     if not folder.exists() and not folder.is_symlink():
         return
     if not folder.is_dir():
@@ -48,10 +48,9 @@ def _listed(folder: Path) -> set[str]:
 
 
 def write_site(files: Iterable[tuple[str, bytes]], folder: Path) -> tuple[int, int]:
-    """Write files, given as (name with slashes, content), whole or not at all. Return how many, and
-    their bytes.
+    """Write (name, content) pairs atomically. Return the number of files and bytes.
 
-    Raises UsageError where the folder cannot be written, and where `check_folder` does.
+    Names have slashes. Raises UsageError if the folder cannot be written, and like `check_folder`.
     """
     target = folder.resolve()
     try:
@@ -60,7 +59,7 @@ def write_site(files: Iterable[tuple[str, bytes]], folder: Path) -> tuple[int, i
         made.mkdir()
         try:
             sizes = _fill(made, files)
-            check_folder(target)  # it may have changed meanwhile
+            check_folder(target)  # it could have changed
             _put(made, target)
             return len(sizes), sum(sizes)
         finally:

@@ -1,4 +1,4 @@
-"""Reports -> all that the site tells: by runtime and release, by rule, by cause."""
+"""Collect the site's data from reports, by runtime, release, rule and cause."""
 
 from __future__ import annotations
 
@@ -26,62 +26,65 @@ from convcheck.report.site.runs import SiteRun
 
 @dataclass(frozen=True)
 class SiteRuntime:
-    """A runtime with all of its releases."""
+    """A runtime with all its releases."""
 
     name: str
     #: The oldest first.
     runs: tuple[SiteRun, ...]
-    #: What became of each cause, in releases that were asked with the same vectors.
+    #: The history of each cause, in releases tested with the same vectors.
     history: History
-    #: What became of each rule that any release breaks, by rule.
+    #: The history of each rule that any release breaks.
     rules: Mapping[RuleKey, RowHistory]
-    #: Specs of a release that was asked with other vectors than the newest: 'onnx.Cast-19 of 1.0'.
+    #: Specs of releases tested with other vectors than the newest: 'onnx.Cast-19 of 1.0'.
     apart: tuple[str, ...]
 
     @property
     def newest(self) -> SiteRun:
-        """The last release."""
+        """Return the newest release."""
         return self.runs[-1]
 
     def state(self, rule: RuleKey, release: str) -> Mapping[str, str]:
-        """Return the state of each case of a rule that is ever broken; {} where it was not asked
-        with the vectors of the newest release.
+        """Return the state of each case of a broken rule.
+
+        {} if the release was tested with other vectors than the newest.
         """
         row = self.rules.get(rule)
         return row.states.get(Release(release), {}) if row else {}
 
     @cached_property
     def stories(self) -> Mapping[RuleKey, list[str]]:
-        """What became of each rule, in words."""
+        """Return the history of each rule in words."""
         return {rule: self.story(row) for rule, row in self.rules.items()}
 
     def story(self, row: RowHistory) -> list[str]:
-        """Return what became of a row, in words; nothing where there is one release."""
+        """Return a row's history in words; empty if there is one release."""
         return list(row_story(row, self.history)) if len(self.runs) > 1 else []
 
 
 @dataclass(frozen=True)
 class Site:
-    """All that the site tells."""
+    """The data of a site."""
 
     runtimes: tuple[SiteRuntime, ...]
 
     @cached_property
     def standards(self) -> tuple[str, ...]:
-        """The standards that any runtime was asked about."""
+        """Return the standards with tested specs."""
         specs = (spec for one in self.runtimes for run in one.runs for spec in run.specs)
         return tuple(sorted({spec.partition(".")[0] for spec in specs}))
 
     @cached_property
     def rules(self) -> tuple[RuleKey, ...]:
-        """The rules that decided anything, by their homes."""
+        """Return the rules that decided values, sorted by home."""
         found = {rule for one in self.runtimes for run in one.runs for rule in run.rules}
         return tuple(sorted(found, key=lambda rule: (rule.place, rule.rule)))
 
     @cached_property
     def causes(self) -> Mapping[Names, Mapping[str, CauseHistory]]:
-        """The history of each cause by runtime; () stands for what no cause explains, and is last.
-        That of most runtimes is first, then that of most cases.
+        """Return the history of each cause by runtime.
+
+        Causes of most runtimes are first, then of most cases. () stands for unexplained failures,
+        which are last.
         """
         found: dict[Names, dict[str, CauseHistory]] = {}
         for one in self.runtimes:
@@ -92,7 +95,7 @@ class Site:
         return {names: found[names] for names in order}
 
     def runtime(self, name: str) -> SiteRuntime:
-        """Return a runtime by its name."""
+        """Return a runtime by name."""
         return next(one for one in self.runtimes if one.name == name)
 
 
@@ -103,7 +106,7 @@ def _size(histories: Iterable[CauseHistory]) -> int:
 
 
 def site_of(runs: Sequence[SiteRun]) -> Site:
-    """Return what the site tells of some releases. Causes are chosen for all of them at once."""
+    """Return the data of some releases. Causes are chosen for all of them at once."""
     by_runtime: dict[str, list[SiteRun]] = {}
     for run in sorted(runs, key=lambda run: (run.name.runtime, release_order(run.name.release))):
         by_runtime.setdefault(run.name.runtime, []).append(run)
@@ -134,7 +137,7 @@ def _runtime(
 
 
 def _newest(runs: Sequence[SiteRun]) -> dict[str, tuple[str, str]]:
-    """Return the vectors that the last release with each spec was asked with."""
+    """Return each spec's vectors in the newest release with that spec."""
     return {spec: facts.vectors for run in runs for spec, facts in run.specs.items()}
 
 
@@ -147,8 +150,8 @@ def _apart(runs: Sequence[SiteRun]) -> Iterator[str]:
 
 
 def _asked(run: SiteRun, runs: Sequence[SiteRun]) -> AskedRelease:
-    """Return a release with what can be compared: what was asked with the vectors of the newest,
-    and is no error of convcheck's own.
+    """Return the comparable cases of a release: tested with the newest vectors, without errors of
+    convcheck.
     """
     newest = _newest(runs)
     cases = tuple(one for one in run.results.values() if _compares(run, one, newest))

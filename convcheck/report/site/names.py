@@ -1,6 +1,6 @@
-"""What things are called on the site: runtimes, releases, rules, and the files of their pages.
+"""Names of runtimes, releases and rules, and of their pages.
 
-All names come from what a report has, so that a link stays what it is when the site is built again.
+All names derive from reports, so links stay valid when a site is rebuilt.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from convcheck.judge.words import clean
 WHOLE = "as a whole"
 _NUMBER = re.compile(r"v?\d+(\.\w+)*([+-]\S+)?")
 _FAITHFUL = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
-_INSIDE = re.compile(rf":((?:{'|'.join(RUNTIMES)})(?::[^:]*)?)$")  # of env:PATH:RUNTIME
-_LONGEST = 60  # characters of a part of a file's name
+_INSIDE = re.compile(rf":((?:{'|'.join(RUNTIMES)})(?::[^:]*)?)$")  # the runtime in env:PATH:RUNTIME
+_LONGEST = 60  # characters of a part of a file name
 
 
 @dataclass(frozen=True, order=True)
 class RunName:
-    """Which runtime answered, in which release."""
+    """A runtime and its release."""
 
-    #: As it names itself: onnxruntime; with a variant of its backend where it has one.
+    #: The runtime's own name, such as onnxruntime, with the backend's variant if it has one.
     runtime: str
-    #: Its version; '' where it says none.
+    #: The version; '' if unknown.
     release: str
 
     def __str__(self) -> str:
@@ -41,10 +41,10 @@ class RunName:
 
 
 def run_name(backend: BackendInfo) -> RunName:
-    """Return what a backend is called: of 'onnxruntime 1.31.1, CPU …' onnxruntime and 1.31.1.
+    """Split a backend's version into name and release: 'onnxruntime 1.31.1, CPU …'.
 
-    What stands before the first comma or bracket of its version counts. A variant of the backend's
-    name goes with the runtime: openvino:const. Where the version names nobody, that name does.
+    Text after the first comma or bracket is ignored. The backend's variant is added to the runtime:
+    openvino:const. If the version has no name, the backend's name is used.
     """
     words = re.split("[,(]", clean(backend.version))[0].split()
     at = next((i for i, word in enumerate(words) if _NUMBER.fullmatch(word)), None)
@@ -56,14 +56,14 @@ def run_name(backend: BackendInfo) -> RunName:
 
 
 def _variant(name: str) -> str:
-    """Return the variant in the name of a backend: const of openvino:const; '' for none."""
+    """Return the variant of a backend name: const of openvino:const."""
     inside = _INSIDE.search(name) if name.startswith(f"{SCHEME}:") else None
     before, _, variant = (inside[1] if inside else name).partition(":")
     return "" if before == "process" or "." in before else clean(variant)
 
 
 def release_order(release: str) -> tuple[bool, Version, tuple[tuple[bool, int, str], ...]]:
-    """Return by what releases are sorted: versions as PEP 440 has them, after all that are none."""
+    """Return a sort key: versions by PEP 440, after all other strings."""
     parts = re.findall(r"\d+|\D+", release)
     natural = tuple((p.isdigit(), int(p) if p.isdigit() else 0, p) for p in parts)
     try:
@@ -76,14 +76,15 @@ def release_order(release: str) -> tuple[bool, Version, tuple[tuple[bool, int, s
 
 
 def rule_of_group(group: Group) -> RuleKey:
-    """Return the rule of a group: its name, and its home, which is the standard and the spec file
-    without its version: onnx/cast.
+    """Return the rule of a group: name and home.
+
+    The home is the standard and the spec file without version: onnx/cast.
     """
     return _rule_in(group.decision.rule, group.decision.place.file)
 
 
 def rule_of_row(row: RuleKey) -> RuleKey:
-    """Return the rule of a row of a history; of cases that fail as a whole, one without a home."""
+    """Return the rule of a history's row. Cases that fail as a whole have no home."""
     file = row.place.rpartition(":")[0]
     return _rule_in(row.rule, file) if file else RuleKey(f"{row.rule} {WHOLE}", "", "")
 
@@ -96,13 +97,13 @@ def _rule_in(name: str, place: str) -> RuleKey:
 
 
 def rule_of_whole(case: CaseResult) -> RuleKey:
-    """Return what stands for the rule where a case fails as a whole: its verdict."""
+    """Return the stand-in rule of a case that fails as a whole: its verdict."""
     standard, _, operator = case.case.op.rpartition(".")
     return RuleKey(f"{case.verdict} {WHOLE}", "", f"{standard}/{operator}".lower().lstrip("/"))
 
 
 def finding_of_site(name: RunName, rule: RuleKey) -> str:
-    """Return the id of what a release of a runtime does against a rule: twelve digits."""
+    """Return a twelve-digit id of a rule's failures in a release."""
     said = json.dumps([rule.place, rule.rule, name.runtime, name.release])
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
@@ -111,9 +112,7 @@ def finding_of_site(name: RunName, rule: RuleKey) -> str:
 
 
 def file_name(*parts: str) -> str:
-    """Return parts as the name of a file, in letters that every system and every URL takes; where
-    they are not told by these, with a hash.
-    """
+    """Return a file name of portable letters, with a hash if parts had to be changed."""
     slugs = [re.sub(r"[^a-z0-9.]+", "-", part.lower()).strip("-.")[:_LONGEST] for part in parts]
     name = "_".join(slug or "x" for slug in slugs)
     if all(_FAITHFUL.fullmatch(part) and len(part) <= _LONGEST for part in parts):
@@ -122,15 +121,15 @@ def file_name(*parts: str) -> str:
 
 
 def page_of_rule(rule: RuleKey) -> str:
-    """Return where the page of a rule is."""
+    """Return the path of a rule's page."""
     return f"rules/{file_name(*rule.place.split('/'), rule.rule)}.html"
 
 
 def page_of_runtime(runtime: str) -> str:
-    """Return where the page of a runtime is."""
+    """Return the path of a runtime's page."""
     return f"runtimes/{file_name(runtime)}.html"
 
 
 def page_of_finding(name: RunName, rule: RuleKey) -> str:
-    """Return where the page of a finding is, for good."""
+    """Return the permanent path of a finding's page."""
     return f"findings/{finding_of_site(name, rule)}.html"

@@ -1,8 +1,7 @@
-"""All that the site tells -> its files, one by one.
+"""Build the files of a site.
 
-Each page is whole without a script, and without a network. What a spec or a runtime said is text:
-the templates escape it, and a page forbids itself every script and style that is not a file beside
-it.
+Pages work without scripts and network. Templates escape the texts of specs and runtimes, and pages
+forbid scripts and styles other than the site's files.
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ from convcheck.report.site.runs import CASES, RANGES, RuleFacts, SiteRun, all_st
 from convcheck.wording import number, plural
 
 TEMPLATES = Path(__file__).with_name("templates")
-_FEW = 6  # specs that a remark names
+_FEW = 6  # specs named in a remark
 _UNEXPLAINED = "no cause is known"
 
-SiteFile = tuple[str, bytes]  # where it is, with slashes, and its content
+SiteFile = tuple[str, bytes]  # path with slashes, and content
 
 
 @dataclass(frozen=True)
@@ -58,12 +57,12 @@ class Pages:
 
     @cached_property
     def made_from(self) -> str:
-        """How many reports there are."""
+        """Return the number of reports in words."""
         return plural(sum(len(r.files) for one in self.site.runtimes for r in one.runs), "report")
 
     @cached_property
     def _cells(self) -> Mapping[tuple[str, RuleKey], list[Drawn]]:
-        """What each release does with each rule that a release of its runtime breaks."""
+        """Return the heat map of each broken rule, by runtime and rule."""
         runtimes = self.site.runtimes
         return {
             (one.name, rule): heat_cells(one, rule)
@@ -79,7 +78,7 @@ class Pages:
         )  # fmt: skip
 
     def files(self) -> Iterator[SiteFile]:
-        """Yield every file."""
+        """Yield all files."""
         yield self._index()
         for one in self.site.runtimes:
             yield self._runtime(one)
@@ -94,7 +93,7 @@ class Pages:
 
     @property
     def count(self) -> int:
-        """How many files there are, about: those of findings are the most."""
+        """Return the approximate number of files."""
         runs = [run for one in self.site.runtimes for run in one.runs]
         return sum(len(run.findings) for run in runs) + len(self.site.rules) + len(runs)
 
@@ -145,7 +144,7 @@ class Pages:
         return {"says": _said(next(iter(sides.values()))), "now": ", ".join(now),
                 "ever": ", ".join(sides)}  # fmt: skip
 
-    # A runtime -------------------------------------------------------------------------------
+    # Runtimes --------------------------------------------------------------------------------
 
     def _runtime(self, one: SiteRuntime) -> SiteFile:
         rows = [
@@ -165,7 +164,7 @@ class Pages:
             badges=list(badges(one)),
         )  # fmt: skip
 
-    # A finding -------------------------------------------------------------------------------
+    # Findings --------------------------------------------------------------------------------
 
     def _finding(self, one: SiteRuntime, run: SiteRun, rule: RuleKey) -> SiteFile:
         url = page_of_finding(run.name, rule)
@@ -181,7 +180,7 @@ class Pages:
             causes=list(_causes_of_finding(one, run, rule)),
         )  # fmt: skip
 
-    # A rule ----------------------------------------------------------------------------------
+    # Rules -----------------------------------------------------------------------------------
 
     def _rule(self, rule: RuleKey) -> SiteFile:
         breakers = [one for one in self.site.runtimes if rule in rules_broken(one)]
@@ -203,7 +202,7 @@ class Pages:
 
 
 def badges(one: SiteRuntime) -> Iterator[Drawn]:
-    """Yield the badges of a runtime: of all that its newest release was asked, and by standard."""
+    """Yield the badges of a runtime's newest release, in total and per standard."""
     run, name = one.newest, file_name(one.name)
     yield badge_of(f"badges/{name}.svg", str(run.name), all_statuses([*run.specs.values()]))
     for standard in dict.fromkeys(spec.partition(".")[0] for spec in run.specs):
@@ -226,7 +225,7 @@ def _failing_now(one: SiteRuntime, cause: CauseHistory) -> int:
 
 
 def _newest_cell(run: SiteRun, rule: RuleKey) -> dict[str, str]:
-    """Return what the newest release does with a rule: 7 of 90 cases fail."""
+    """Return how many cases of a rule fail in the newest release: 7 of 90."""
     facts = run.rules.get(rule)
     if facts is None:
         return {"said": "–", "key": "soft", "url": ""}
@@ -263,7 +262,7 @@ def _cause_of_runtime(one: SiteRuntime, cause: CauseHistory) -> Drawn:
 
 
 def _causes_of_finding(one: SiteRuntime, run: SiteRun, rule: RuleKey) -> Iterator[dict[str, str]]:
-    """Yield the causes of what a release does against a rule, with the cases of each."""
+    """Yield the causes of a rule's failures in a release, with case counts."""
     mine, release = run.rules[rule].failing, Release(run.name.release)
     for cause in one.history.causes:
         cases: set[str] = set()
@@ -276,11 +275,11 @@ def _causes_of_finding(one: SiteRuntime, run: SiteRun, rule: RuleKey) -> Iterato
             yield {"count": plural(len(cases), "case"), "says": _said(cause)}
 
 
-# Parts of the page of a rule -----------------------------------------------------------------
+# Parts of a rule's page ----------------------------------------------------------------------
 
 
 def _lead(rule: RuleKey, newest: Iterable[SiteRun]) -> str:
-    """Say who breaks a rule now."""
+    """Return which newest releases break a rule."""
     runs = [run for run in newest if rule in run.rules]
     bad = [str(run.name) for run in runs if run.rules[rule].failing]
     good = [run for run in runs if run.rules[rule].judged and not run.rules[rule].failing]
@@ -310,7 +309,7 @@ def _breaker(one: SiteRuntime, rule: RuleKey, cells: Sequence[Drawn]) -> Drawn:
 
 
 def _articles(facts: Iterable[RuleFacts], broken_by: Callable[[str], str]) -> Iterator[Drawn]:
-    """Yield the rows of a rule, those that rest on the same sentences together."""
+    """Yield the rows of a rule, grouped by quoted sentences."""
     found: dict[tuple[str, ...], Drawn] = {}
     seen: set[str] = set()
     for one in facts:

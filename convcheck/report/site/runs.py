@@ -1,4 +1,4 @@
-"""A report -> what the site has to know of it, and no more: 50 of them are in memory at once."""
+"""Reduce a report to the data of the site, since dozens are in memory at once."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from convcheck.report.status import Status, status_of
 from convcheck.semantics.expected import Decision
 from convcheck.wording import plural
 
-CASES, RANGES = 12, 12  # names of cases, and ranges of inputs, that a finding shows
+CASES, RANGES = 12, 12  # case names and input ranges shown in a finding
 _ENVIRONMENT = re.compile(rf"^env:.*:((?:{'|'.join(RUNTIMES)})(?::[^:]*)?)$")
-ACCUSED = FAILURES - {"error"}  # an error is convcheck's own, or its adapter's
+ACCUSED = FAILURES - {"error"}  # an error belongs to convcheck or its adapter
 
 
 @dataclass
 class RuleFacts:
-    """What a release does with the cases that a rule decides."""
+    """A release's results for the cases of a rule."""
 
-    #: The cases with an input that is judged by it.
+    #: Cases with an input judged by the rule.
     judged: set[str] = field(default_factory=set)
-    #: The cases in which it is broken.
+    #: Cases that break it.
     failing: set[str] = field(default_factory=set)
-    #: The cases in which nothing is due by it.
+    #: Cases for which it leaves results undefined.
     undefined: set[str] = field(default_factory=set)
-    #: The decisions of its rows, of each row the first.
+    #: The first decision of each row.
     rows: dict[str, Decision] = field(default_factory=dict)
-    #: Row -> the cases in which that row is broken.
+    #: The cases that break each row.
     broken: dict[str, set[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class SpecFacts:
-    """What a release does with the cases of a spec."""
+    """A release's results for the cases of a spec."""
 
     statuses: Mapping[Status, int]
     #: The tier and a hash of the vectors.
@@ -54,27 +54,27 @@ class SpecFacts:
 
 @dataclass
 class SiteRun:
-    """What a release of a runtime does, from one report or several of other specs each."""
+    """A release's results, from one report or several reports of distinct specs."""
 
     name: RunName
     version: str
     files: list[str] = field(default_factory=list)
     specs: dict[str, SpecFacts] = field(default_factory=dict)
     rules: dict[RuleKey, RuleFacts] = field(default_factory=dict)
-    #: What it does wrong, by rule; each at least once.
+    #: The failures of each broken rule, at least one each.
     findings: dict[RuleKey, list[Finding]] = field(default_factory=dict)
-    #: The results of cases without what no history needs.
+    #: The cases' results, reduced to data for histories.
     results: dict[str, CaseResult] = field(default_factory=dict)
     broken: dict[str, tuple[RuleKey, ...]] = field(default_factory=dict)
     causes: dict[str, CauseInWords] = field(default_factory=dict)
-    #: What there is to say of the run as a whole.
+    #: Remarks on the whole run.
     remarks: list[str] = field(default_factory=list)
 
 
 def add_report(runs: dict[RunName, SiteRun], path: str, types: Types) -> None:
-    """Add what there is in a report to that of its release; in one of several backends, of each.
+    """Add each run in a report to its release.
 
-    Raises UsageError for what is no whole report, and for a spec that another report has.
+    Raises UsageError if a run is incomplete, or a spec is already present.
     """
     for result in read_each(path, types):
         if result.shard:
@@ -170,7 +170,7 @@ def _findings(result: RunResult) -> dict[RuleKey, list[Finding]]:
 
 
 def _by_rule(case: CaseResult) -> Iterator[tuple[RuleKey, CaseResult]]:
-    """Yield what of a case is of each rule that it breaks; the rows beside it are there, too."""
+    """Yield each broken rule with its part of the case, including rows that pass."""
     if case.verdict not in FAILURES:
         return
     found: dict[RuleKey, list[Group]] = {}
@@ -186,7 +186,7 @@ def _by_rule(case: CaseResult) -> Iterator[tuple[RuleKey, CaseResult]]:
 
 
 def all_statuses(specs: Sequence[SpecFacts]) -> Counter[Status]:
-    """Return the cases of several specs by status."""
+    """Count the cases of several specs by status."""
     found: Counter[Status] = Counter()
     for one in specs:
         found.update(one.statuses)
