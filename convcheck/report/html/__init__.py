@@ -1,7 +1,7 @@
-"""The report of a run as a page: one file that needs no network.
+"""Draw a run as an HTML page without network access.
 
-Everything that a spec, a runtime or a user wrote is text, and in the data compressed; beside that
-the page forbids itself every script but its own, and every connection.
+Texts of specs, runtimes and users are escaped or in compressed data. The page forbids itself
+foreign scripts and all connections.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ _SCRIPTS = (
 
 
 def render(document: Document, command: str = "") -> str:
-    """Return the page. `command` is the command line that made the run, '' where it is not known.
-
-    The same result gives the same text.
-    """
+    """Return the page, the same text for the same result. `command` is '' if unknown."""
     script = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
     script = f'"use strict";\n(async () => {{\n{script}}})();\n'
     surroundings = Environment(
@@ -51,13 +48,13 @@ def render(document: Document, command: str = "") -> str:
 
 
 def packed(content: dict[str, Any]) -> str:
-    """Return JSON compressed and in base64; equal contents give the same text."""
-    text = json.dumps(content, separators=(",", ":"))  # half a surrogate pair is an escape
+    """Return JSON, compressed, in base64. The result is deterministic."""
+    text = json.dumps(content, separators=(",", ":"))  # ASCII, since text can have lone surrogates
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def with_colours(style: str) -> str:
-    """Return a style with its colours: dark ones for a dark system, and for who chooses them."""
+    """Insert light and dark colours into a style sheet."""
     for name in ("light.css", "dark.css"):
         style = style.replace(f"/* {name} */", "\n" + _asset(name))
     return style

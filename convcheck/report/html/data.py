@@ -1,7 +1,4 @@
-"""What the page of a run knows: JSON with names, which the page holds compressed.
-
-Passing groups are only counted.
-"""
+"""The data of a run's HTML page: JSON with names. Passing groups are only counted."""
 
 from __future__ import annotations
 
@@ -28,8 +25,8 @@ Json = dict[str, Any]
 
 
 def data(document: Document) -> Json:
-    """Return all that the page knows of the cases of a run and of their failures."""
-    rules: dict[Decision, int] = {}  # each is named by its place
+    """Return the cases of a run and their failures."""
+    rules: dict[Decision, int] = {}  # each with its place
     every = [case for cases in document.cases.values() for case in cases]
     places = {one.case.id: place for place, one in enumerate(every)}
     failures = {one.case.id: one.failures for one in every}
@@ -82,7 +79,7 @@ def _case(rules: dict[Decision, int], one: CaseReport) -> Json:
 
 
 def _counted(rules: dict[Decision, int], groups: Iterable[Group]) -> list[Json]:
-    """Count what did not fail, passing values of all rows together."""
+    """Count values that did not fail, passing ones of all rows together."""
     counts: Counter[Hashable] = Counter()
     for one in groups:
         if one.verdict not in FAILURES:
@@ -190,8 +187,9 @@ def _cause(
 def shown_failures(
     one: ToldCause, failures: Mapping[str, Sequence[CaseFailure]]
 ) -> list[CaseFailure]:
-    """Return the failure that a cause is told by, and two of other types as far as there are any:
-    both types others if possible. `failures` are those of its cases, by id.
+    """Return a cause's main failure and up to two of other types.
+
+    Failures with both types different are preferred. `failures` maps case ids to failures.
     """
     kept = [one.finding.members[0]]
     for fresh in (all, any):

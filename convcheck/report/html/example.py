@@ -1,4 +1,4 @@
-"""Examples of the HTML report: what every report says of them, with number lines."""
+"""Examples of the HTML report, with number lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from convcheck.rules.model import Case
 
 
 def example_data(case: Case, group: Group, shown: Example | CallExample) -> dict[str, Any]:
-    """Return an example in words, with the arguments of the command that explains it."""
+    """Return an example in words, with the arguments of its explain command."""
     made = _call(group, shown) if isinstance(shown, CallExample) else _element(case, group, shown)
     return {
         **made,

@@ -1,8 +1,8 @@
-"""Number lines of the HTML report: places computed here, exactly; the browser only draws.
+"""Number lines of the HTML report.
 
-A place is an integer from 0 (left) to `ACROSS` (right). What lies further out is at -1 or at
-`ACROSS + 1`, and what is no number is None. Values go by their index (`numerics.order`), which
-continues one step beyond the ends of a format.
+Places are integers from 0 (left) to `ACROSS` (right), computed exactly. Values outside the line are
+at -1 or `ACROSS + 1`; NaN and patterns are None. Values are identified by their index
+(`numerics.order`), which continues one step beyond the ends of a format.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from convcheck.numerics.scalar import BeyondError, grid_of
 
 ACROSS = 1000
 INFINITY = float("inf")
-_NEAR = 4  # steps of the destination that an answer may be away and still be in the picture
-_EDGE = Fraction(1, 16)  # of the picture that is free on either side
-_ROOM = 11  # letters of an end of the line
+_NEAR = 4  # steps from the input at which an answer is still drawn
+_EDGE = Fraction(1, 16)  # part of the picture that is free on each side
+_ROOM = 11  # letters at an end of the line
 _DECADES = ((-1, "-1"), (0, "0"), (1, "1"))
 
-Real = Fraction | float | None  # an exact value, an infinity, or None for what is no number
+Real = Fraction | float | None  # an exact value, an infinity, or None
 Span = tuple[Word, Word]
 
 
 def real(fmt: Format, word: Word | None) -> Real:
-    """Return the value of a code, or of a text that is a decimal; of a pattern None."""
+    """Return the value of a code or decimal text; None for patterns and NaN."""
     if isinstance(fmt, Text):
         return parse_decimal(word) if isinstance(word, str) else None
     if word is None or isinstance(word, str) or nan(fmt, word):
@@ -47,21 +47,21 @@ def nan(fmt: Format, word: Word) -> bool:
 
 
 def ends(fmt: Numeric) -> tuple[int, int]:
-    """Return the indices of the lowest and of the largest value of a format."""
+    """Return the indices of a format's lowest and largest values."""
     if isinstance(fmt, Float):
         return -fmt.max_magnitude if fmt.signed else 0, fmt.max_magnitude
     return int(fmt.min), int(fmt.max)
 
 
 def value_at(fmt: Numeric, index: int) -> Fraction:
-    """Return the value at an index, also beyond the ends."""
+    """Return the value at an index, which can be beyond the ends."""
     if not isinstance(fmt, Float):
         return Fraction(index)
     return fmt.value(index) if index >= 0 else -fmt.value(-index)
 
 
 def index_below(fmt: Numeric, value: Fraction) -> int:
-    """Return the index of the largest value that is not above `value`; one of those beyond."""
+    """Return the index of the largest value not above `value`, or one beyond the ends."""
     try:
         return index_of(fmt, grid_of(fmt, "floor").code(value))
     except BeyondError:
@@ -69,12 +69,12 @@ def index_below(fmt: Numeric, value: Fraction) -> int:
         return first - 1 if value < fmt.min else last + 1
 
 
-# About an input ------------------------------------------------------------------------------
+# Around an input -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Window:
-    """A stretch of the line, from `low` to `high`."""
+    """A stretch of the line."""
 
     low: Fraction
     high: Fraction
@@ -94,11 +94,11 @@ def near(
     words: tuple[Word | None, Word, Word | None],
     spans: Iterable[Span] = (),
 ) -> dict[str, Any] | None:
-    """Draw the destination's values about an input: ticks, marks and failing stretches.
+    """Return ticks, marks and failing stretches around an input.
 
-    `words` are the input, what was expected, and what came: marks are their places. A tick is a
-    place and a value, '' past the end of the format; a stretch is two places. None where there is
-    nothing to draw: no finite number, or an answer with nothing beside it.
+    `words` are the input, the expected value and the answer; marks are their places. A tick is a
+    place and a value, '' beyond the format. A stretch is two places. None without a finite number,
+    or if an answer has nothing to compare with.
     """
     if isinstance(target, Text):
         return None
@@ -115,7 +115,7 @@ def near(
 
 
 def _indices(fmt: Numeric, values: Sequence[Real]) -> range | None:
-    """Choose the steps that are shown: those beside the input, and answers that are not far."""
+    """Return the steps around the input and around answers near it."""
     finite = [index_below(fmt, v) for v in values if isinstance(v, Fraction)]
     if not finite:
         return None
@@ -128,7 +128,7 @@ def _indices(fmt: Numeric, values: Sequence[Real]) -> range | None:
 
 def _window(fmt: Numeric, indices: range, value: Real) -> _Window:
     low, high = value_at(fmt, indices[0]), value_at(fmt, indices[-1])
-    if isinstance(value, Fraction):  # it may lie beside a grid that has no zero
+    if isinstance(value, Fraction):  # the target can lack zero
         reach = high - low
         low = min(low, value) if low - value <= reach else low
         high = max(high, value) if value - high <= reach else high
@@ -142,7 +142,7 @@ def _spelled(fmt: Numeric, index: int) -> str:
 
 
 def _stretches(window: _Window, fmt: Numeric, spans: Iterable[Span]) -> list[list[int]]:
-    """Return the failing ranges that meet the window, cut at its ends."""
+    """Return the failing ranges within the window."""
     low, high = index_below(fmt, window.low), index_below(fmt, window.high)
     return [
         [min(max(window.place(value_at(fmt, index)) or 0, 0), ACROSS) for index in indices]
@@ -152,9 +152,7 @@ def _stretches(window: _Window, fmt: Numeric, spans: Iterable[Span]) -> list[lis
 
 
 def _indexed(fmt: Numeric, spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
-    """Yield the indices between which ranges lie, without those of NaNs; a range that ends in NaNs
-    ends at the largest value.
-    """
+    """Yield the indices of ranges without NaNs."""
     for span in spans:
         low, high = (word for word in span if isinstance(word, int))
         if not nan(fmt, low):
@@ -167,8 +165,9 @@ def _indexed(fmt: Numeric, spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
 
 
 def overview(source: Format, spans: Sequence[Span]) -> dict[str, Any] | None:
-    """Return the failing ranges on the line of all values of the source, and whether NaNs fail.
-    Ranges apart by no more than a place are one.
+    """Return the failing ranges on the line of all source values, and whether NaNs fail.
+
+    Ranges at most a place apart are merged.
     """
     if isinstance(source, Text):
         return None
@@ -182,8 +181,9 @@ def overview(source: Format, spans: Sequence[Span]) -> dict[str, Any] | None:
 
 
 def axis(source: Format, target: Format) -> dict[str, Any] | None:
-    """Return what stands on the line of all values of a source: places and values, and places and
-    values of the destination's ends; None of a text.
+    """Return the labelled places of the source's line and of the destination's ends.
+
+    None for a text source.
     """
     if isinstance(source, Text):
         return None
@@ -204,14 +204,15 @@ def axis(source: Format, target: Format) -> dict[str, Any] | None:
 
 
 def _short(fmt: Numeric, index: int) -> str:
-    """Spell a value in few letters: the end of a line has no room for 17 digits."""
+    """Spell a value in few letters."""
     said = spell(fmt, code_at_index(fmt, index))
     return said if len(said) <= _ROOM else f"{float(value_at(fmt, index)):.4g}"
 
 
 def _place(fmt: Numeric, index: int) -> int:
-    """Place an index: a float by itself, an integer by its logarithm, so that every binade has as
-    much room; beyond the ends, at them.
+    """Return the place of an index, clamped to the ends.
+
+    Floats are linear in the index, integers logarithmic.
     """
     low, high = ends(fmt)
     index = min(max(index, low), high)

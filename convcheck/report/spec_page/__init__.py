@@ -1,1 +1,1 @@
-"""The page of a spec: its tables as the standard prints them."""
+"""The page of a spec, with tables like the standard's."""

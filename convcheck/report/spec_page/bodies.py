@@ -1,4 +1,4 @@
-"""The bodies of specs whose question is a whole call: formulas and steps as a person reads them."""
+"""Draw formulas and steps of specs of whole calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from convcheck.rules.model import Spec
 from convcheck.rules.types import Types
 from convcheck.wording import GLUE
 
-_Said = tuple[str, int]  # an expression, and how strongly it holds together
+_Said = tuple[str, int]  # an expression and its binding strength
 _SUM, _TERM, _ATOM = range(3)
 _CONDITIONS = {
     "not scalar": "an argument is no scalar",
@@ -26,7 +26,7 @@ _CONDITIONS = {
 
 
 def body_blocks(spec: Spec, types: Types) -> Iterator[Block]:
-    """Yield a body; nothing for a table, which is the spec's rules."""
+    """Yield a body; nothing for a table, whose rules are drawn elsewhere."""
     return _SHOWN[spec.body.name](spec, types)
 
 
@@ -34,20 +34,20 @@ def body_blocks(spec: Spec, types: Types) -> Iterator[Block]:
 
 
 def expression_text(expression: Expression) -> str:
-    """Write an expression with no more parentheses than it needs."""
+    """Write an expression with the fewest parentheses."""
     names = _Names()
     return compute(expression, names, _OPERATIONS)[0]
 
 
 class _Names(dict[str, _Said]):
-    """Every name is written as it is."""
+    """Maps each name to itself."""
 
     def __missing__(self, name: str) -> _Said:
         return name, _ATOM
 
 
 def _operation(sign: str, strength: int) -> Callable[..., _Said]:
-    """Write a binary operation: what is on its right holds together more strongly."""
+    """Write a left-associative binary operation."""
 
     def write(left: _Said, right: _Said) -> _Said:
         tighter = strength + (sign in "-/")
@@ -145,7 +145,7 @@ def _when(when: When, types: Types) -> str:
 def products(
     readings: Sequence[tuple[FormulaWay, FormulaWay]],
 ) -> Iterator[tuple[tuple[FormulaWay, ...], tuple[FormulaWay, ...]]]:
-    """Yield lists of lengths and elements of which every combination is a reading."""
+    """Yield lists of lengths and elements whose combinations are all readings."""
     elements: dict[int, list[FormulaWay]] = {}
     lengths = {id(length): length for length, _ in readings}
     for length, element in readings:
@@ -261,7 +261,6 @@ def _rounded(reading: StepsReading) -> Iterator[str]:
         yield f"rounded to the type of the first input: {', '.join(sorted(reading.narrow))}"
 
 
-# Body -> its lines.
 _SHOWN: Mapping[str, Callable[[Spec, Types], Iterator[Block]]] = {
     "table": lambda *_: iter(()),
     "matrix": body_matrix.matrix_body_blocks,

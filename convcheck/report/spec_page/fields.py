@@ -1,4 +1,4 @@
-"""Labelled fields and small tables of the page of a spec."""
+"""Fields and small tables of a spec's page."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ def titled(name: str, place: Place) -> Text:
 
 
 def fields(name: str, values: Sequence[str]) -> Iterator[Block]:
-    """Yield a field of several values, each on a line of its own."""
+    """Yield a field with a line per value."""
     for i, value in enumerate(values):
         yield field("" if i else name, value)
 
 
 def quoted(spec: Spec, cite: Cite) -> str:
-    """Return a citation with where it stands, and what it says in English."""
+    """Return a citation with its source and translation."""
     gloss = f"; {translated(cite.gloss)}" if cite.gloss else ""
     return f"{cited(cite.text)} — {spec.document_of(cite)}{gloss}"
 
 
 def grid(rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table with its heads in the first row and its labels in the first column. A row that
-    has nothing in a part is left out there; one may have fewer cells than there are columns.
+    """Return a table with heads in the first row and labels in the first column.
+
+    Short rows are padded. Rows that are empty in a part of a split table are skipped there.
     """
     heads, *lines = [[*row, *[""] * (len(rows[0]) - len(row))] for row in rows]
     return Table([styled("underline", heads)], lines, 2, empty="")

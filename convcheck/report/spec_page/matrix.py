@@ -1,4 +1,4 @@
-"""A promotion matrix as the standard prints it, what its signs mean, and what it rests on."""
+"""Draw a promotion matrix, the meaning of its signs, and its citations."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from convcheck.rules.model import Cite, Level, Spec
 from convcheck.rules.types import Types
 from convcheck.wording import plural
 
-_Foot = tuple[Level, Cite, str]  # level, citation, and of what it is: the type, or a refusal
+_Foot = tuple[Level, Cite, str]  # level, citation, and its subject: the type or a refusal
 _Pair = tuple[str, str]
 
 
 def matrix_body_blocks(spec: Spec, types: Types) -> Iterator[Block]:
-    """Yield a matrix: the legend, then the tables in the order they are tried in."""
+    """Yield a matrix: the legend, then the tables in order of precedence."""
     matrix = spec.body_as(Matrix)
     yield BLANK
     yield Text("matrix", "bold")
@@ -54,7 +54,7 @@ def _when(table: MatrixTable) -> str:
 
 
 def rows(table: MatrixTable, matrix: Matrix) -> list[list[str]]:
-    """Return heads and cells in the spec's own spelling; of a triangle, what it has."""
+    """Return heads and cells in the spec's spelling. Triangles have empty cells."""
     said = {dtype.name: word for word, dtype in matrix.named.items()}
     made = [["", *(said[name] for name in table.types)]]
     for row in table.types:
@@ -64,7 +64,7 @@ def rows(table: MatrixTable, matrix: Matrix) -> list[list[str]]:
 
 
 def _feet(spec: Spec, table: MatrixTable, types: Types) -> Iterator[Block]:
-    """Yield each level and sentence that cells rest on, and which cells."""
+    """Yield each level and citation, with the cells that they support."""
     found: dict[tuple[str, str, str, str], tuple[_Foot, list[_Pair]]] = {}
     for pair, cell in table.cells.items():
         for foot in _of(cell):
@@ -77,7 +77,7 @@ def _feet(spec: Spec, table: MatrixTable, types: Types) -> Iterator[Block]:
 
 
 def _of(cell: MatrixCell) -> Iterator[_Foot]:
-    """Yield what a cell rests on: for its type, and for its being refused, or accepted."""
+    """Yield the citations of a cell: for its type, and for refusal or acceptance."""
     free, guarded = cell.free.ruling, cell.guarded
     yield free.level, free.cite, "type"
     for reading in guarded.readings:
@@ -88,7 +88,7 @@ def _of(cell: MatrixCell) -> Iterator[_Foot]:
 
 
 def _where(table: MatrixTable, pairs: list[_Pair], types: Types) -> str:
-    """Name cells: all, a product of families, or their number."""
+    """Describe cells: all, a product of families, or their number."""
     if len(pairs) == len(table.cells):
         return "every cell"
     rows, columns = (list(dict.fromkeys(p[i] for p in pairs)) for i in (0, 1))

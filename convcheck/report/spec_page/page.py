@@ -1,4 +1,4 @@
-"""Specs as the standard prints them, and what changed between two versions."""
+"""Draw specs, and changes between two versions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from convcheck.wording import GLUE, plural
 
 
 def spec_page(spec: Spec, types: Types) -> Iterator[Block]:
-    """Yield a spec as a page: what it is, its types and attributes, its rules, its notes."""
+    """Yield a spec: document, types, attributes, rules, notes."""
     source = spec.sources["text"]
     yield Text([(spec.id, "bold"), (f"  {source.title}, {source.section}", "")], hang=2)
     yield field("text", source.url)
@@ -39,7 +39,7 @@ def spec_page(spec: Spec, types: Types) -> Iterator[Block]:
 
 
 def _asked(spec: Spec) -> Iterator[Block]:
-    """Say what is asked besides types and attributes: shapes, pairs, what counts only as a type."""
+    """Yield shapes, pairs, layouts and other tested combinations."""
     if spec.body.whole_calls or spec.likes:
         yield field("inputs", "; ".join(_tensor(spec, *pair) for pair in spec.inputs))
         yield field("outputs", "; ".join(_tensor(spec, *pair) for pair in spec.outputs))
@@ -86,9 +86,9 @@ def _pairs(spec: Spec, pairs: Pairs) -> Iterator[Block]:
 
 
 def _outside(spec: Spec, entry: Uncovered) -> Iterator[Block]:
-    """Say what is asked outside the contract, where the version still leaves something out."""
+    """Yield the pairs that the version leaves out."""
     asked: dict[str, dict[str, None]] = {}  # source -> its destinations
-    sources: dict[str, list[str]] = {}  # destinations -> the sources that have them
+    sources: dict[str, list[str]] = {}  # destinations -> sources with them
     values: dict[str, None] = {}
     for source, target, own in pairs_outside(spec, entry):
         asked.setdefault(source.name, {})[target.name] = None
@@ -108,7 +108,7 @@ def _rule(spec: Spec, rule: Rule, types: Types) -> Iterator[Block]:
     if rounding(rule):
         yield field("  round", rounding(rule))
     feet = _feet(rule)
-    if rule.cite.text not in {cite.text for _, cite in feet}:  # every row has its own
+    if rule.cite.text not in {cite.text for _, cite in feet}:  # some rows lack a citation
         yield field("  text", quoted(spec, rule.cite))
     for foot, number in feet.items():
         cell, cite = foot
@@ -132,7 +132,7 @@ Foot = tuple[str, Cite]
 
 
 def _feet(rule: Rule) -> dict[tuple[str, Cite], int]:
-    """Number the (level, citation) pairs of a rule's cells, those of most cells first."""
+    """Number the (level, citation) pairs of a rule's cells, the most cells first."""
     counts: dict[Foot, int] = {}
     cites: dict[tuple[str, str, str], Foot] = {}
     for cell in _cells(rule):
@@ -157,7 +157,6 @@ def _number(cell: Cell, feet: dict[Foot, int]) -> int:
 
 
 def _table(rule: Rule, feet: dict[Foot, int]) -> Iterator[Block]:
-    """A column of labels and one for each column of the rule, with the numbers of citations."""
     rows = [["x", *_headings(rule)]]
     for row in rule.rows:
         rows.append([row.label, *(_said(cell, feet) for cell in row.cells)])
@@ -175,7 +174,6 @@ def _headings(rule: Rule) -> list[str]:
 
 
 def _said(cell: Cell, feet: dict[Foot, int]) -> str:
-    """A cell's outcome; every reading with its name; the number of its citation."""
     said = " | ".join(
         f"{o.word} {o.argument}".strip()
         + (f" {o.round}" if o.round and o.round != o.reading else "")
@@ -187,7 +185,7 @@ def _said(cell: Cell, feet: dict[Foot, int]) -> str:
 
 
 def changes(old: Spec, new: Spec, found: list[Change]) -> Iterator[Block]:
-    """Yield what changed between two versions: a heading a change, - what stood, + what stands."""
+    """Yield changes between two versions, each with its text before (-) and after (+)."""
     yield Text([(f"{old.id} → {new.id}", "bold"), (f"  {plural(len(found), 'change')}", "")])
     for change in found:
         yield BLANK
