@@ -1,1 +1,1 @@
-"""The ways in which reports are drawn, one file each."""
+"""Draw reports, a file for each kind."""

@@ -1,4 +1,4 @@
-"""The causes of a run: a few lines a cause."""
+"""Draw the causes of a run, a few lines each."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from convcheck.report.draw.finding import evidence_blocks
 from convcheck.report.findings import Finding
 from convcheck.wording import GLUE, number, plural
 
-_FEW = 3  # so many causes are shown bit by bit
-_LINES = 4  # of the names of cases
-_MINOR = 10  # a cause of fewer cases than one in so many of the first has no command
-_VALUES = re.compile(r" \([^()]*\)")  # behind the codes of an answer
+_FEW = 3  # causes shown bit by bit
+_LINES = 4  # lines of case names
+_MINOR = 10  # a cause with a tenth of the first one's cases has no command
+_VALUES = re.compile(r" \([^()]*\)")  # after the codes of an answer
 NOT_TRIED = "Causes found in a runtime are tried first; where one fits, others are not."
 
 
 def summary_line(failing: int, asked: int, causes: Sequence[ToldCause]) -> str:
-    """Say how many cases fail, and how many of these causes explain."""
+    """Return how many cases fail, and how many of them the causes explain."""
     if not failing:
         return f"none of {plural(asked, 'case')} fails: there is nothing to explain"
     count = len({name for one in causes for name in one.names})
@@ -46,7 +46,7 @@ def summary_line(failing: int, asked: int, causes: Sequence[ToldCause]) -> str:
 
 
 def causes_summary(document: Document) -> str:
-    """Say how many cases of a run fail, and how many of these its causes explain."""
+    """Return how many cases of a run fail, and how many of them its causes explain."""
     failing, judged = _failing(document), 0
     for some in document.cases.values():
         judged += sum(one.found.values_judged > 0 or one.fails for one in some)
@@ -54,7 +54,7 @@ def causes_summary(document: Document) -> str:
 
 
 def unexplained_summary(document: Document) -> str:
-    """Say how many cases no cause explains, and in how many findings."""
+    """Return how many cases and findings no cause explains."""
     left = _failing(document) - len(document.explained_by)
     findings = plural(len(document.unexplained), "finding")
     return f"not explained: {plural(left, 'case')}, {findings}"
@@ -65,7 +65,7 @@ def _failing(document: Document) -> int:
 
 
 def cause_blocks(causes: Sequence[ToldCause], verbose: bool) -> Iterator[Block]:
-    """Yield causes: of a few the wrong answer bit by bit, of many in a line, unless `verbose`."""
+    """Yield causes: a few bit by bit, many in a few lines each unless `verbose`."""
     if verbose or len(causes) <= _FEW:
         for i, one in enumerate(causes):
             yield from (BLANK,) if i else ()
@@ -81,7 +81,7 @@ def cause_blocks(causes: Sequence[ToldCause], verbose: bool) -> Iterator[Block]:
 
 
 def cause_per_line(causes: Sequence[ToldCause]) -> Iterator[Block]:
-    """Yield a line a cause: its cases, its letter, and what it does."""
+    """Yield a line for each cause: cases, letter, effect."""
     rows: list[list[Said]] = []
     for one in causes:
         answers = number(one.found.answers)
@@ -109,7 +109,6 @@ def cause_at_length(one: ToldCause, verbose: bool = False) -> Iterator[Block]:
 
 
 def _in_short(one: ToldCause, minor: bool) -> Iterator[Block]:
-    """Yield two to five lines: what it does, where, a wrong answer, how to see that again."""
     yield _title(one)
     yield under(one.scope, hang=2)
     yield Fitting([[way] for way in _instance(one)])
@@ -126,7 +125,7 @@ def _command(finding: Finding) -> str:
 
 
 def _together(causes: Sequence[ToldCause]) -> Iterator[Block]:
-    """Yield the causes that are at work together and stand above, each with its cases."""
+    """Yield combinations of causes listed above, with the number of their cases."""
     sizes = [len(one.cases) for one in causes]
     counts = [plural(size, "case") if i == 0 else number(size) for i, size in enumerate(sizes)]
     told = (f"{one.label} {count}" for one, count in zip(causes, counts, strict=True))
@@ -136,7 +135,7 @@ def _together(causes: Sequence[ToldCause]) -> Iterator[Block]:
 
 
 def _title(one: ToldCause) -> Text:
-    """Return 'A  rounds twice'; of two together 'A with C', and what of them is new."""
+    """Return 'A  rounds twice', or 'A with C' and the effects not listed before."""
     between = ":  " if len(one.names) > 1 and one.says else "  "
     said = f"{one.label}{between}{one.says}".rstrip()
     gate = "" if one.gated else " (below the gate)"
@@ -146,9 +145,7 @@ def _title(one: ToldCause) -> Text:
 
 
 def _instance(one: ToldCause) -> Iterator[Text]:
-    """Yield ways to show a wrong answer in a line, and what it departs from: with less and less of
-    the latter, without values, and at last on several lines.
-    """
+    """Yield ways to show a wrong answer and its rule, the longest first."""
     said = one.instance or one.wrong_answer
     by = one.finding.decisions[0] if one.finding.decisions else None
     rights = [f"{by.source}, {by.level}", by.level, ""] if by else [""]
@@ -159,6 +156,5 @@ def _instance(one: ToldCause) -> Iterator[Text]:
 
 
 def _others(one: ToldCause, others: Iterable[str]) -> Iterator[Block]:
-    """Yield what fits as well. Of pairs the search ends with the first ones that fit."""
     if said := "; ".join(others):
         yield under(f"no input asked tells it from: {said}", "dim", hang=2)

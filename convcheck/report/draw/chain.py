@@ -1,4 +1,4 @@
-"""A chain of casts beside the direct one, for a terminal: the verdict, its proof, what shows it."""
+"""Draw a chain of casts compared with the direct cast: verdict, proof, counterexample."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _STYLES: Mapping[ChainVerdict, str] = {
 
 
 def arrows(types: Sequence[DType]) -> str:
-    """Name a chain of types."""
+    """Join the names of types by arrows."""
     return " → ".join(str(dtype) for dtype in types)
 
 
 def chain_page(it: ChainJudgement, attributes: Sequence[str]) -> Iterator[Block]:
-    """Yield what is found of a chain."""
+    """Yield the judgement of a chain."""
     yield Text(f"{rules_name(it.chain.spec, attributes)}: {arrows(it.chain.types)}", "bold")
     yield BLANK
     if len(it.ways) > 1:

@@ -1,4 +1,4 @@
-"""Pages on a terminal: blocks as lines that fit, in which nothing is markup."""
+"""Draw pages on a terminal, without markup."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from convcheck.report.blocks import (
 from convcheck.streams import no_commands, put_out, visible
 from convcheck.wording import GLUE
 
-_GAP = 2  # then a float32 with its value and code fits 80 columns
+_GAP = 2  # fits a float32 with value and code into 80 columns
 _ROLES: dict[Role, str] = {
     "plain": "", "sign": "magenta", "exponent": "cyan", "mantissa": "",
 }  # fmt: skip
-MAX_WIDTH = 100  # beyond, a count at the right margin is too far from what it counts
+MAX_WIDTH = 100  # keeps counts at the right margin near their text
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
-_CLOSING = "\u3001\u3002\u300d\uff09\uff0c\uff1a\uff1b"  # no line begins with these
+_CLOSING = "\u3001\u3002\u300d\uff09\uff0c\uff1a\uff1b"  # characters that cannot begin a line
 _PART = re.compile(
     rf"[{_CJK}][{_CLOSING}]* *|(?:[^ ,/{_CJK}{_CLOSING}]|,(?=[0-9]))*[,/]?[{_CLOSING}]* *"
 )
 
 
 def is_terminal(console: Console) -> bool:
-    """Return whether someone looks on: colours in a log (FORCE_COLOR) make it no terminal."""
+    """Return whether output goes to a terminal, not to a log with colours (FORCE_COLOR)."""
     return console.file.isatty()
 
 
@@ -54,8 +54,9 @@ def put(
     err: bool = False,
     whole: bool | None = None,
 ) -> None:
-    """Print a page. Nothing in it is obeyed, by a terminal or by a CI system. Unless `whole` says
-    so, what is long is cut on a terminal alone.
+    """Print a page with control sequences and CI commands escaped.
+
+    Unless `whole` is given, long texts are cut on terminals only.
     """
     console = console or Console(stderr=err)
     drawn = list(lines(page, console.width, not is_terminal(console) if whole is None else whole))
@@ -75,7 +76,7 @@ def plain_lines(page: Iterable[Block], width: int) -> list[str]:
 
 
 def lines(page: Iterable[Block], width: int, whole: bool = False) -> Iterator[Line]:
-    """Yield the lines of a page, of which nothing is cut if it is to be shown `whole`."""
+    """Yield the lines of a page. If `whole`, nothing is cut."""
     for block in page:
         for line in _lines(block, width, whole):
             line.rstrip()
@@ -112,7 +113,7 @@ def _uncut(block: Block) -> Block:
 
 
 def line_of(said: Said, style: str = "") -> Line:
-    """Return a text as a line; what a terminal would obey is spelled out."""
+    """Return a text as a line, with control characters escaped."""
     pieces = [(said, "")] if isinstance(said, str) else said
     return Line.assemble(*((visible(text), own) for text, own in pieces), style=style)
 
@@ -146,7 +147,7 @@ def _cut(text: Line, room: int) -> Line:
 
 
 def _broken(text: Line, room: int, hang: int) -> list[Line]:
-    """Break a text at blanks, commas and slashes, and after any Chinese or Japanese character."""
+    """Break a text at blanks, commas and slashes, and after Chinese or Japanese characters."""
     cuts, start, indent = [], 0, 0
     for part in _PART.finditer(text.plain):
         so_far = text.plain[start : part.end()].rstrip()
@@ -160,7 +161,7 @@ def _broken(text: Line, room: int, hang: int) -> list[Line]:
 
 
 def command_lines(parts: Sequence[str], width: int) -> list[str]:
-    """Return a command; where it is too long for a line, broken so that a shell still takes it."""
+    """Return a command, broken into lines with backslashes if it is too long."""
     start, name, values = parts
     whole, halved = f"{start} {name} {values}".rstrip(), [f"{start} {name}", values]
     found = [whole]
@@ -178,7 +179,7 @@ def command_lines(parts: Sequence[str], width: int) -> list[str]:
 
 
 def _codes(block: Codes, width: int, whole: bool) -> Iterator[Line]:
-    """Yield the lines of codes, their values in a column as far as there is room."""
+    """Yield lines of codes, with values in a column if they fit."""
     rows = block.rows
     widest = max((_length(line) for row in rows for line in row.bits), default=0)
     narrow = block.indent + LABEL + widest > width  # float64 in 80 columns
@@ -240,7 +241,7 @@ def _row(
     block: Table, row: Sequence[Line], part: Sequence[int], widths: Sequence[int], width: int,
     whole: bool,
 ) -> Iterator[Line]:  # fmt: skip
-    """Yield a row on one line; a single cell that is too wide is broken, and prose is cut."""
+    """Yield a row. A single wide cell is broken, prose is cut."""
     line = Line(" " * block.indent)
     for i in part:
         space = widths[i] - row[i].cell_len
@@ -263,7 +264,7 @@ def _row(
 
 
 def _parts(widths: Sequence[int], room: int, gap: int) -> Iterator[range]:
-    """Yield columns that fit beside the first, the labels; each part has one at the least."""
+    """Yield ranges of columns that fit with the labels, at least one column each."""
     start, used = 1, widths[0]
     for i, width in enumerate(widths[1:], 1):
         if i > start and used + gap + width > room:
@@ -278,7 +279,6 @@ def _widest(drawn: Iterable[Line]) -> int:
 
 
 def _beside(groups: Iterable[list[Line]], width: int) -> Iterator[Line]:
-    """Yield groups of lines, side by side where there is room."""
     row: list[Line] = []
     for group in groups:
         place = _widest(row) + 3

@@ -1,4 +1,4 @@
-"""The page of what changed between two runs: quiet when nothing did."""
+"""Draw the differences between two runs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from convcheck.report.causes import said_of
 from convcheck.rules.case_names import compact_names
 from convcheck.wording import GLUE, number, plural
 
-_LONG = 200  # a message is cut here, unless everything is asked for
-_FINDINGS = 12  # shown of a sort, likewise
+_LONG = 200  # characters of a message, unless verbose
+_FINDINGS = 12  # findings of a kind, unless verbose
 _STYLES: dict[Change, str] = {
     "new": "bold red", "changed": "bold yellow", "fixed": "bold green", "not asked": "bold",
 }  # fmt: skip
@@ -32,7 +32,7 @@ _CAUSE_STYLES: dict[CauseWay, str] = {
 
 
 def diff_page(found: RunDifference, verbose: bool) -> Iterator[Block]:
-    """Yield the causes, then a finding a line, those of many cases together, then the counts."""
+    """Yield changed causes, then a line for each changed finding, then counts."""
     notes, body = list(_notes(found)), list(_body(found, verbose))
     if body or notes:
         yield Text(_title(found), "bold", hang=2)
@@ -99,7 +99,7 @@ def _partial(which: str, run: ComparedRun) -> Iterator[str]:
 
 
 def _cause(one: CauseChange, verbose: bool) -> Iterator[Block]:
-    """Yield a cause with its counts, its cases, and what those are that it does not explain."""
+    """Yield a cause with its counts and cases, and the states of cases that it gained and lost."""
     sides = (one.before, one.after)
     cases, answers = ([count(side) for side in sides] for count in (len, _answers))
     count = f"{_became(cases, 'case')}, {_became(answers, 'answer')}"
@@ -118,7 +118,7 @@ def _answers(cases: Sequence[ExplainedCase]) -> int:
 
 
 def _became(counts: Sequence[int], noun: str) -> str:
-    """Count before and after: 12 → 2 cases; once where that is the same, or there was nothing."""
+    """Return counts before and after: 12 → 2 cases. Equal counts and zeros are omitted."""
     *before, last = dict.fromkeys(count for count in counts if count)
     return "".join(f"{number(count)} → " for count in before) + plural(last, noun)
 
@@ -129,7 +129,7 @@ def _states(counts: Mapping[str, int]) -> str:
 
 
 def _explanations(others: Iterable[OtherCause], verbose: bool) -> Iterator[Block]:
-    """Yield the cases of each pair of causes, and what was and is their cause."""
+    """Yield the cases of each changed pair of causes."""
     found: dict[str, list[str]] = {}
     for one in others:
         said = f"was {_explained_by(one.before)}; is {_explained_by(one.after)} now"
@@ -148,7 +148,7 @@ def _explained_by(causes: Sequence[CauseInWords]) -> str:
 
 
 def _finding(same: Sequence[FailureChange], verbose: bool) -> Iterator[Block]:
-    """Yield a finding: the cases and the counts, then the rule row and what is wrong."""
+    """Yield a finding: cases and counts, then rule row and error."""
     change, names = same[0].change, ", ".join(compact_names(_ids(same)))
     count = [(same[0].finding, "dim"), (f"  {_counts(same)}", "")]
     yield item(change.upper(), _STYLES[change], names, count, cut=not verbose)
@@ -162,7 +162,7 @@ def _ids(same: Sequence[FailureChange]) -> list[str]:
 
 
 def _together(findings: Iterable[FailureChange]) -> list[list[FailureChange]]:
-    """Return findings that are the same in several cases together, those in most cases first."""
+    """Group equal findings of several cases, the most cases first."""
     found: dict[Hashable, list[FailureChange]] = {}
     for finding in findings:
         key = (_key(finding.before), _key(finding.after))
@@ -171,14 +171,13 @@ def _together(findings: Iterable[FailureChange]) -> list[list[FailureChange]]:
 
 
 def _key(failure: Failure | None) -> Hashable:
-    """Tell failures apart as the report of a run does."""
     if failure is None:
         return None
     return failure.finding, failure.excuse.kind if failure.excuse else ""
 
 
 def _said(one: Sequence[FailureChange], whole: bool) -> str:
-    """Return what is wrong, or was and is; `whole` with messages of any length."""
+    """Return the error, or the errors before and after. `whole` keeps long messages."""
     sides = [[f.before for f in one if f.before], [f.after for f in one if f.after]]
     there = [(_rows(side), _kinds(side, whole)) for side in sides if side]
     row, kind = there[-1]
@@ -197,13 +196,13 @@ def _rows(same: Sequence[Failure]) -> str:
 
 
 def _kinds(same: Sequence[Failure], whole: bool) -> str:
-    """Return in what ways the failures are wrong; of types, of what sort that is."""
+    """Return the kinds of error; if they are several wrong types, their common kind."""
     kinds = dict.fromkeys(_kind(one, whole) for one in same)
     return (same[0].sort if len(kinds) > 1 else "") or ", ".join(kinds)
 
 
 def _kind(failure: Failure, whole: bool) -> str:
-    """Return in what way a failure is wrong; of a refusal in the runtime's own words."""
+    """Return the kind of error, or a refusal's message."""
     said = clean(f"refused: {failure.message}" if failure.message else failure.kind)
     if failure.verdict in EVER:
         said = f"{failure.verdict}: {said}"
@@ -217,7 +216,7 @@ def _sums(one: Sequence[FailureChange]) -> list[int]:
 
 
 def _counts(one: Sequence[FailureChange]) -> str:
-    """Count the values that fail, or did and do, and the cases: 312 → 40 in 3 cases."""
+    """Return counts of failing values and cases: 312 → 40 in 3 cases."""
     sums = _sums(one)
     if one[0].change != "changed":
         sums = [max(sums)]
@@ -229,18 +228,18 @@ def _counts(one: Sequence[FailureChange]) -> str:
 
 
 def _mark(finding: FailureChange) -> str:
-    """Return why the failure does not count in its run, '' where it does."""
+    """Return why a failure does not count in its run; '' if it does."""
     failure = finding.after or finding.before
     if failure and failure.excuse:
         return ": ".join(filter(None, (failure.excuse.kind, failure.excuse.issue)))
     return "below the gate" if failure and failure.below else ""
 
 
-# Cases that fail nothing ---------------------------------------------------------------------
+# Cases without failures ----------------------------------------------------------------------
 
 
 def _others(found: RunDifference) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Yield a label, what is to be said, and the cases of which."""
+    """Yield labels, texts and their cases."""
     turned: dict[str, list[str]] = {}
     for one in found.verdicts:
         turned.setdefault(f"{one.before} → {one.after}", []).append(one.case)

@@ -1,4 +1,4 @@
-"""What the standard wants of one input, and why; and what a backend answers."""
+"""Draw the expected value of one input, its rule, and a backend's answer."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, PATTERNS,
 from convcheck.semantics.trace import Given, Link, RoundedValue, Trace
 from convcheck.wording import plural
 
-_DIGITS = 40  # of an exact value
+_DIGITS = 40  # digits of an exact value
 _LONG = 400
-_ELEMENTS = 16  # of a sequence or a tensor
-_FAR = 5990  # a text's value is read no farther than 10^6000
+_ELEMENTS = 16  # elements of a sequence or tensor
+_FAR = 5990  # a text's value is read up to 10^6000
 _SIGHT = Fraction(10) ** _FAR
 _STYLES = {status.word: status.style for status in STATUSES}
 LEVELS = {
@@ -37,19 +37,19 @@ LEVELS = {
 
 @dataclass(frozen=True)
 class Explained:
-    """One input of a case: the word that it was given as, its code or text, what decides it."""
+    """One input of a case as written, its code or text, and the decision."""
 
     spec: Spec
     case: Case
     word: str
     code: Word
-    #: Whether the type has the value that was given.
+    #: Whether the type has the written value.
     exact: bool
     trace: Trace
 
 
 def explain_page(it: Explained, verbose: bool) -> Iterator[Block]:
-    """Yield an explanation; `verbose` adds the rows that were tried before."""
+    """Yield an explanation. `verbose` adds the rows tried before."""
     yield Text(it.case.id, "bold")
     yield BLANK
     yield from _input(it)
@@ -79,7 +79,7 @@ def _input(it: Explained) -> Iterator[Block]:
 
 
 def nearest(dtype: DType, word: str, code: Word) -> str:
-    """Say which value of a type stands for a word that is none of its values."""
+    """Return which value of a type replaces one that it cannot represent."""
     assert not isinstance(dtype.format, TextFormat | str)  # noqa: S101
     value = _exactly(value_of(dtype.format, int(code)))
     return f"{word} is not a {dtype}; the nearest is {value}"
@@ -99,7 +99,7 @@ def _rounding(target: Format, rounded: RoundedValue) -> str:
 
 
 def _exactly(value: Fraction) -> str:
-    """Spell a value exactly, where that takes too many digits nearly so, with a ~ before it."""
+    """Spell a value exactly; if that takes too many digits, approximately with a ~."""
     if abs(value) >= _SIGHT:
         return f"beyond {'-' if value < 0 else ''}1e{_FAR}"
     exact = spell_fraction(value, _DIGITS)
@@ -133,7 +133,7 @@ def _why(it: Explained) -> Iterator[Block]:
     by = it.trace.decision
     yield from _links("rule", it.trace.links)
     yield field("level", LEVELS[by.level])
-    if not by.quotations:  # else each stands with its reading
+    if not by.quotations:  # quotations are printed with their readings
         yield from sentence_blocks(by.sentences[0])
     if by.row_in_words:
         yield field("row", by.row_in_words)
@@ -160,7 +160,7 @@ def _outcome(it: Explained, given: Given) -> Iterator[Block]:
 
 
 def sentence_blocks(one: Quotation, part: str = "") -> Iterator[Block]:
-    """Yield a sentence, after the part of the row that rests on it, and where it stands."""
+    """Yield a quoted sentence and its source, after the `part` of the row that it supports."""
     said = f"{part}: " if part else ""
     yield field("text", f"{said}{cited(one.text)}", "italic")
     yield field("", f"— {one.document}")
@@ -169,14 +169,14 @@ def sentence_blocks(one: Quotation, part: str = "") -> Iterator[Block]:
 
 
 def answer_blocks(info: BackendInfo, result: CaseResult) -> Iterator[Block]:
-    """Yield a backend's answer to the one input, and whether it is right."""
+    """Yield a backend's answer to the input, and its verdict."""
     yield BLANK
     yield field("backend", f"{info.name} {info.version}".strip(), "bold")
     yield from judged_blocks(result)
 
 
 def judged_blocks(result: CaseResult) -> Iterator[Block]:
-    """Yield an answer, and whether it is right."""
+    """Yield an answer and its verdict."""
     for group in result.groups:
         example = group.examples[0]
         if isinstance(example, CallExample) and example.got is not None:
@@ -191,7 +191,7 @@ def judged_blocks(result: CaseResult) -> Iterator[Block]:
 
 
 def _call(group: Group, example: CallExample) -> Iterator[Block]:
-    """Yield the answer to a whole call beside what was due; the inputs stand above."""
+    """Yield the answer to a call and the expected tensors, without inputs."""
     disputed = group.decision.level == "disputed"
     shown = call_in_words(example, group.verdict, named=disputed, inputs=False, most=_ELEMENTS)
     yield from call_blocks(shown, indent=0)
@@ -211,7 +211,7 @@ def _verdict(group: Group, message: str, got: object) -> str:
 
 
 def code_block(label: str, fmt: Format, code: Word) -> Block:
-    """Return a code with its bits, value and hexadecimal; a text in quotes."""
+    """Return a code with bits, value and hexadecimal, or a text in quotes."""
     if isinstance(code, str) or isinstance(fmt, TextFormat):
         return field(label, cut(quote(str(code)), _LONG))
     return Codes((code_in_words(label, fmt, code),), indent=0)

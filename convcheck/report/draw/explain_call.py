@@ -1,4 +1,4 @@
-"""What is expected of one whole call, under each reading, and why; and what a backend answers."""
+"""Draw the expected outputs of one call under each reading, the rules, and a backend's answer."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from convcheck.vectors.model import CallSet
 from convcheck.wording import plural
 
 _READINGS = 12
-_COMPLETE = 16  # so many elements are shown of a tensor
-_FEW = 3  # of so few, the codes too
+_COMPLETE = 16  # elements shown of a tensor
+_FEW = 3  # elements shown with codes
 
 
 @dataclass(frozen=True)
 class ExplainedCall:
-    """One call of a case with what is expected of it: a set of that call alone."""
+    """One call of a case with its expected outputs, as a set of one call."""
 
     calls: CallSet
     names: tuple[str, ...]
     outputs: tuple[str, ...]
-    #: Of each input, what is said of values that its type does not have.
+    #: For each input, notes on values that its type cannot represent.
     notes: tuple[Sequence[str], ...]
 
 
 def explain_call_page(it: ExplainedCall) -> Iterator[Block]:
-    """Yield an explanation: inputs, the rule, and each reading's outputs."""
+    """Yield an explanation: inputs, rule, and the outputs of each reading."""
     [expected] = it.calls.expected
     yield Text(it.calls.case.id, "bold", hang=2)
     yield BLANK
@@ -68,7 +68,7 @@ def _inputs(it: ExplainedCall) -> Iterator[Block]:
 
 
 def decision_blocks(by: Decision) -> Iterator[Block]:
-    """Yield what decides a call, or an element of one: its row, level and text."""
+    """Yield the decision for a call or an element: row, level and text."""
     yield field("rule", by.name, right=[(str(by.place), "dim")])
     level = LEVELS[by.level] if by.level != "disputed" else "disputed: one reading has to hold"
     yield field("level", level)
@@ -91,7 +91,7 @@ def _reading(it: ExplainedCall, reading: CallReading, several: bool) -> Iterator
 
 
 def _due(due: ExpectedOutput) -> str:
-    """Return type, shape and elements: all, or as many as there is room for."""
+    """Return type, shape and the first elements."""
     one = _strip(due.dtype, due.shape, due.codes, due.patterns)
     if len(one.words) <= _FEW:
         return f"{type_and_shape(one)}  {few(one)}".rstrip()

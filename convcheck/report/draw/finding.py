@@ -1,4 +1,4 @@
-"""A finding: where, how many, which rule, what it says, and the bits."""
+"""Draw a finding: cases, count, rule, quotation and bits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONG = 400
 
 
 def finding_blocks(finding: Finding, verbose: bool = False) -> Iterator[Block]:
-    """Yield a finding; one that fails no run is dim, and short unless `verbose`."""
+    """Yield a finding. It is dim if it fails no run, and then short unless `verbose`."""
     blocks = [*_heading(finding, verbose), *evidence_blocks(finding, verbose)]
     yield from blocks if finding.gated else [Dim(blocks)]
 
@@ -44,7 +44,7 @@ def _heading(finding: Finding, verbose: bool) -> Iterator[Block]:
 
 
 def evidence_blocks(finding: Finding, verbose: bool) -> Iterator[Block]:
-    """Yield what shows a finding: the row, what is wrong, the sentences, the command, the bits."""
+    """Yield the evidence of a finding: row, error, quotations, command, bits."""
     shown = finding.gated or verbose
     if finding.rule:
         yield under(finding.row, hang=2, right=[(finding.places, "dim")])
@@ -64,7 +64,7 @@ def evidence_blocks(finding: Finding, verbose: bool) -> Iterator[Block]:
 
 
 def _ranges(finding: Finding, verbose: bool) -> Iterator[Block]:
-    """Yield the ranges of inputs, some of the lowest and some of the highest."""
+    """Yield ranges of inputs, the lowest and the highest."""
     spans = list(finding.ranges)
     half, hidden = len(spans) // 2, finding.more_ranges
     if len(spans) > _RANGES and not verbose:
@@ -77,13 +77,13 @@ def _ranges(finding: Finding, verbose: bool) -> Iterator[Block]:
 
 
 def example_blocks(finding: Finding) -> Iterator[Block]:
-    """Yield the examples of a finding, bit by bit, or a call element by element."""
+    """Yield a finding's examples, bit by bit, or element by element for calls."""
     for i, example in enumerate(finding.examples):
         if isinstance(example, CallInWords):
             yield from call_blocks(example)
             continue
         *inputs, due, got = example
-        if i:  # the first example's input stands in the explain command
+        if i:  # the explain command has the first example's input
             codes = (row.code[1:-1] or row.words for row in inputs)
             yield _beside("extreme", "  ".join(codes))
         yield Codes((*(replace(row, code="") for row in inputs), due, got))
@@ -108,8 +108,8 @@ def call_blocks(example: CallInWords, indent: int = INDENT) -> Iterator[Block]:
 
 
 def _ways(table: Elements, indent: int) -> Iterator[Table]:
-    """Yield tables with less and less in them: codes beside values, of the inputs only values, of
-    all of them only values, no inputs.
+    """Yield ever smaller tables: with all codes, without codes of inputs, with values only, without
+    inputs.
     """
     inputs = len(table.heads) - 2
     yield _table(table, [True] * (inputs + 2), indent)
@@ -119,8 +119,9 @@ def _ways(table: Elements, indent: int) -> Iterator[Table]:
 
 
 def _table(table: Elements, full: Sequence[bool | None], indent: int) -> Table:
-    """Return a row an element: its index, the inputs that go with it, what is due, what came; of
-    those that are not `full` the values, and none of those that are None.
+    """Return a table with a row per element: index, inputs, expected value, answer.
+
+    `full` columns have codes, others values only. Columns of None are left out.
     """
     shown = [i for i, f in enumerate(full) if f is not None]
     head = f"output {table.output}" if table.output else "element"

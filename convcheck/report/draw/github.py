@@ -1,4 +1,4 @@
-"""What a run found as workflow commands: GitHub Actions shows them as annotations."""
+"""Draw a run as workflow commands, which GitHub Actions shows as annotations."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from convcheck.report.findings import Finding
 from convcheck.streams import no_commands, visible
 from convcheck.wording import plural
 
-_MOST = 10  # errors of a step that are shown
+_MOST = 10  # errors that GitHub shows per step
 _WIDTH = 100
 _LONG = 120  # of a title
 _NEW_LINE = "\n"
 
 
 def annotation_lines(document: Document) -> Iterator[str]:
-    """Yield a line an annotation: what is wrong with the list of known failures, then the causes,
-    then the findings that none explains. Causes that others of them consist of come last.
+    """Yield an annotation per line: problems of the known-failures list, causes, unexplained
+    findings.
 
-    Of more than are shown, the last says how many are left out. A run that has nothing to say
-    gives nothing.
+    Combinations of listed causes come last. If there are too many, the last line counts the rest. A
+    run without failures yields nothing.
     """
     found = list(_found(document))
     wrong = [_problem(problem) for problem in document.problems]

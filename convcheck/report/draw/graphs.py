@@ -1,4 +1,4 @@
-"""What backends make of chains as graphs, for a terminal: a line for each setting that tells."""
+"""Draw how backends run chains as graphs, a line for each setting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from convcheck.wording import plural
 
 
 def graph_page(info: BackendInfo, found: Sequence[ChainOfBackend]) -> Iterator[Block]:
-    """Yield what one backend makes of chains."""
+    """Yield how one backend runs chains."""
     yield field("backend", f"{info.name} {info.version}".strip(), "bold")
     told = [one for one in found if not one.untold]
     changed = [one for one in told if one.changed]

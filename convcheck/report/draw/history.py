@@ -1,4 +1,4 @@
-"""The history of a runtime, for a terminal: a line for each cause and row, a column a release."""
+"""Draw the history of a runtime: a line for each cause and row, a column for each release."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ _TURNS: tuple[tuple[State, State, str], ...] = (
 
 
 def history_page(found: History) -> Iterator[Block]:
-    """Yield the releases that are missing, a line for each cause with a sign for each release, and
-    then each cause with the rows that it breaks.
-    """
+    """Yield missing releases, a line of signs for each cause, then each cause with its rows."""
     for one in found.asked:
         if one.why:
             said = f"! {one.release}: {one.why}"
@@ -46,7 +44,7 @@ def history_page(found: History) -> Iterator[Block]:
 
 
 def _lettered(causes: Sequence[CauseHistory]) -> Iterator[tuple[str, CauseHistory]]:
-    """Yield causes with their letters, two that are at work together with those of both."""
+    """Yield causes with their letters, combinations with several letters."""
     letters: dict[str, str] = {}
     for one in causes:
         for cause in one.causes:
@@ -87,7 +85,7 @@ def _cause(letters: str, cause: CauseHistory, found: History) -> Iterator[Block]
 
 
 def row_story(row: RowHistory, found: History) -> Iterator[str]:
-    """Tell a row's history: the first bad release, each change, and whether it still fails."""
+    """Yield a row's history: the first bad release, each change, and whether it still fails."""
     releases, first = list(row.states), row.first_bad
     count = plural(row.failing(first), "case")
     if first == releases[0]:
@@ -102,7 +100,7 @@ def row_story(row: RowHistory, found: History) -> Iterator[str]:
 
 
 def _gap(turn: ReleaseTurn, found: History) -> str:
-    """Name the releases between two that could not be asked: the change may be theirs."""
+    """Return the untested releases between two: the change may be in them."""
     all_of_them = [one.release for one in found.asked]
     between = all_of_them[all_of_them.index(turn.before) + 1 : all_of_them.index(turn.after)]
     names = ", ".join(release.version for release in between)
@@ -110,7 +108,7 @@ def _gap(turn: ReleaseTurn, found: History) -> str:
 
 
 def bisected_page(found: Bisected, cause: str) -> Iterator[Block]:
-    """Yield the releases that were asked on the way, and between which two the change is."""
+    """Yield the tested releases and the pair with the change."""
     for step in found.steps:
         yield Text(_step(step, found.cases), hang=2)
     yield Text(_conclusion(found, cause), "bold", hang=2)

@@ -1,4 +1,4 @@
-"""The wrong conversions that give all of some answers, for a terminal."""
+"""Draw the wrong conversions that reproduce all given answers."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import ANY_NAN, NEGATIVE_NAN, REFUSED, Reading
 from convcheck.wording import plural
 
-MOST_NAMED = 5  # causes that are named, and told apart
-_ASKED = 4  # inputs that are named
+MOST_NAMED = 5  # causes listed and distinguished
+_ASKED = 4  # inputs listed
 
 
 def title(spec: Spec) -> Text:
-    """Return a line that names the text by which answers are judged."""
+    """Return a line with the text by which answers are judged."""
     text = spec.sources.get("text") or next(iter(spec.sources.values()))
     return Text(f"judged by {text.title}, {text.section}", "bold")
 
 
 def fitting(fits: Sequence[Cause], telling: Sequence[str], verbose: bool) -> Iterator[Block]:
-    """Yield causes, and inputs that tell them apart; `verbose`: all causes."""
+    """Yield matching causes and inputs that distinguish them. `verbose` shows all causes."""
     yield BLANK
     if not fits:
         yield Text("no cause of the catalogue gives all of these answers")
@@ -45,7 +45,7 @@ def fitting(fits: Sequence[Cause], telling: Sequence[str], verbose: bool) -> Ite
 
 
 def seen_blocks(case: Case, seen: Sequence[tuple[Observation, Reading]]) -> Iterator[Block]:
-    """Yield what releases of runtimes were seen to do with an input, an answer a line."""
+    """Yield observed answers of runtime releases to an input, a line per answer."""
     told: dict[tuple[str, str], list[str]] = {}
     for one, given in seen:
         said = _answer(case.outputs[0].format, given)
@@ -63,7 +63,7 @@ def _answer(fmt: Format, given: Reading) -> str:
 
 
 def spelled_code(fmt: Format, word: Word) -> str:
-    """Return a code with its value; a text in quotes."""
+    """Return a code with its value, or a text in quotes."""
     if isinstance(word, str) or isinstance(fmt, TextFormat):
         return quote(str(word))
     return f"{hexadecimal(fmt, word)} ({spell(fmt, word)})"

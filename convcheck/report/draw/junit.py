@@ -1,9 +1,8 @@
-"""The report of a run as JUnit XML, for programs that show the results of tests.
+"""Draw a run as JUnit XML: a suite per spec, a test per case.
 
-A suite a spec, a test a case. What explains a case stands before what is wrong with it; the causes
-of a suite are properties of it, since the schema has none of a test. A failure that does not fail
-the run is a skipped test if a list excuses it, else a test that passes and says so. Times are those
-that workers took; of a report that was read they are not known.
+The cause of a failure precedes the error. A suite's causes are properties, since the schema has no
+properties of tests. A failure that does not fail the run is a skipped test if a list excuses it,
+else a passing test with output. Times are workers' times, absent for reports read from files.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from convcheck.wording import plural
 
 _WIDTH = 100
 _UNTIMED: Mapping[str, str] = {}
-_FAULTS = ("error", "crashed")  # in JUnit's words errors, the others are failures
+_FAULTS = ("error", "crashed")  # JUnit's errors; the others are failures
 _ILLEGAL = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(document: Document, command: str = "") -> str:
-    """Return the report, a whole XML document."""
+    """Return the XML document."""
     suites = [_suite(spec, cases, document) for spec, cases in document.cases.items()]
     suites += _others(document)
     whole = (case for cases in document.cases.values() for case in cases)
@@ -97,7 +96,7 @@ def _causes(spec: str, document: Document) -> Iterator[tuple[str, str]]:
             yield f"cause {one.letter}", one.whole
 
 
-# A case --------------------------------------------------------------------------------------
+# Cases ---------------------------------------------------------------------------------------
 
 
 def _test(case: CaseReport, document: Document) -> Element:
@@ -123,7 +122,7 @@ def _test(case: CaseReport, document: Document) -> Element:
 
 
 def _excuses(found: Sequence[Finding]) -> list[Excuse]:
-    """Return the excuses of a case's failures, known ones before waivers."""
+    """Return the excuses of failures, known ones before waivers."""
     given = [finding.excuse for finding in found if finding.excuse]
     return sorted(given, key=lambda excuse: excuse.kind != "known")
 
@@ -138,7 +137,6 @@ def _named(classname: str, name: str, time: Mapping[str, str] = _UNTIMED) -> Ele
 
 
 def _say(test: Element, tag: str, message: str, kind: str, body: str = "") -> None:
-    """Add the outcome of a test; the body says what was found."""
     outcome = SubElement(test, tag, {"type": kind, "message": _legal(clean(message))})
     if body:
         outcome.text = _legal(body)
@@ -151,7 +149,7 @@ def _gist(found: Sequence[Finding]) -> str:
 
 
 def _body(found: Sequence[Finding], why: str) -> str:
-    """Return what explains a case, '' for nothing, and the findings as the terminal prints them."""
+    """Return the cause, if any, and the findings as printed on a terminal."""
     shown = ("\n".join(plain_lines(finding_blocks(finding), _WIDTH)) for finding in found)
     return "\n" + "\n\n".join([*filter(None, [why]), *shown]) + "\n"
 
@@ -170,11 +168,11 @@ def _tolerated(groups: Iterable[Group]) -> str:
     return "\n".join(dict.fromkeys(lines))
 
 
-# What is not of a case -----------------------------------------------------------------------
+# Other tests ---------------------------------------------------------------------------------
 
 
 def _others(document: Document) -> list[Element]:
-    """Return the suites of what fails a run besides its cases."""
+    """Return suites for problems outside cases."""
     suites = []
     if document.problems:
         tests = [_problem(problem) for problem in document.problems]
@@ -196,5 +194,5 @@ def _problem(one: Problem) -> Element:
 
 
 def _legal(text: str) -> str:
-    """Escape the characters that XML cannot have: \\x1b."""
+    r"""Escape characters that are illegal in XML: \\x1b."""
     return _ILLEGAL.sub(lambda found: ascii(found[0])[1:-1], text)

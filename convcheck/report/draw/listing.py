@@ -1,4 +1,4 @@
-"""Plain lines for `grep` and `cut`: columns of words, two blanks between them at the least."""
+"""Draw plain columns for `grep` and `cut`, at least two blanks apart."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from convcheck.rules.types import GRAPHS, LIBRARIES, Types
 
 
 def columns(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> Iterator[str]:
-    """Yield rows in columns as wide as their widest word; those named in `right` are numbers."""
+    """Yield rows in aligned columns. Columns in `right` are numbers."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = enumerate(zip(row, widths, strict=True))
@@ -22,7 +22,7 @@ def columns(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) 
 
 
 def spec_rows(specs: Sequence[Spec]) -> list[list[str]]:
-    """Return a row a spec: the body that it has, its size, and its parent."""
+    """Return a row per spec: body, sizes and parent."""
     rows = [["spec", "body", "types", "rules", "cases", "extends"]]
     for spec in specs:
         types = {t.name for listed in spec.types.values() for t in listed}
@@ -32,13 +32,13 @@ def spec_rows(specs: Sequence[Spec]) -> list[list[str]]:
 
 
 def type_rows(types: Sequence[DType]) -> list[list[str]]:
-    """Return a row a type: its layout, its range and what it has besides numbers."""
+    """Return a row per type: layout, range and special values."""
     head = ["type", "bits", "s/e/m", "bias", "range", "smallest", "has"]
     return [head, *([t.name, *_facts(t.format)] for t in types)]
 
 
 def name_rows(types: Types) -> list[list[str]]:
-    """Return a row a type: its name in each runtime of graphs, and the families that it is in."""
+    """Return a row per type: its name in each graph runtime, and its families."""
     rows = [["type", *GRAPHS, "families"]]
     for dtype in types.types.values():
         names = [dtype.name_in(runtime) or "-" for runtime in GRAPHS]
@@ -48,7 +48,7 @@ def name_rows(types: Types) -> list[list[str]]:
 
 
 def library_rows(types: Types) -> list[list[str]]:
-    """Return a row a type that some library of functions has: its name in each."""
+    """Return a row per type of a function library: its name in each library."""
     rows = [["type", *LIBRARIES]]
     for dtype in types.types.values():
         names = [dtype.name_in(library) for library in LIBRARIES]
@@ -72,7 +72,7 @@ def _facts(fmt: Format) -> list[str]:
 
 
 def brief(value: Fraction) -> str:
-    """Spell a bound in few characters: as a power of two where that is shorter."""
+    """Spell a bound in few characters, as a power of two if that is shorter."""
     if value.denominator == 1 and abs(value) < 10**6:
         return str(value)
     for beside, said in ((0, ""), (1, "-1")):

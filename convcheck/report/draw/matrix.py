@@ -1,4 +1,4 @@
-"""Summary matrices: sources down, destinations across, a symbol a cell."""
+"""Draw matrices of statuses: rows are sources, columns are destinations."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ from convcheck.wording import GLUE
 LETTERS = "a letter: what explains the cell, of several causes that of most cases"
 _NOT_ASKED = ("_", "dim")
 _INDENT = 2
-# rows, columns, and of each cell a status for each of several backends, None where not asked
+# rows, columns, and the statuses of several backends in each cell; None if not tested
 _Grid = tuple[
     tuple[str, ...], tuple[str, ...], tuple[tuple[str, str, tuple[Status | None, ...]], ...]
 ]
 
 
 def matrix_blocks(matrices: Mapping[str, StatusMatrix], lettered: bool = False) -> Iterator[Block]:
-    """Yield matrices, those that are equal once, then what the symbols mean. Those with letters
-    stand side by side where they fit.
+    """Yield matrices, equal ones once, and a legend.
+
+    Matrices with letters are side by side if they fit.
     """
     if not matrices:
         return
@@ -57,7 +58,7 @@ def matrix_blocks(matrices: Mapping[str, StatusMatrix], lettered: bool = False) 
 
 
 def _bundle(named: Sequence[tuple[str, StatusMatrix]]) -> Fitting:
-    """Return matrices of the same rows as one table where it fits, else under each other."""
+    """Return matrices with the same rows as one table if it fits, else below each other."""
     columns = [name for _, one in named for name in ("", *one.targets)][1:]
     first, *others = (_rows(one) for _, one in named)
     rows = [
@@ -75,8 +76,9 @@ def _bundle(named: Sequence[tuple[str, StatusMatrix]]) -> Fitting:
 
 
 def side_by_side_matrices(ran: Sequence[tuple[str, Document]], verbose: bool) -> Iterator[Block]:
-    """Yield the matrices of specs with failures, equal ones once, with a symbol for each backend in
-    a cell; `verbose` shows all.
+    """Yield the matrices of specs with failures, with a symbol per backend in each cell.
+
+    Equal matrices are drawn once. `verbose` shows all specs.
     """
     grids = {spec: _joined([document for _, document in ran], spec)
              for spec in _specs(ran, verbose)}  # fmt: skip
@@ -123,7 +125,7 @@ def _several(here: Sequence[Status | None]) -> Said:
 
 
 def _grid(one: StatusMatrix) -> Fitting:
-    """Return a matrix; names stand downwards where they are too wide across."""
+    """Return a matrix, with vertical column names if horizontal ones do not fit."""
     rows = _rows(one)
     across = Table([styled("dim", ["", *one.targets])], rows, _INDENT, middle=True)
     return Fitting([[across], [_narrow(one.targets, rows)]])
@@ -140,7 +142,7 @@ def _rows(one: StatusMatrix) -> list[list[Said]]:
 
 
 def _legend(shown: Collection[Status | None]) -> Text:
-    """Say what the symbols of some statuses mean, and that of None: that a case was not asked."""
+    """Return a legend of statuses. None means that a case was not tested."""
     marks = [(one.symbol, one.word, one.style) for one in STATUSES if one in shown]
     marks += [(_NOT_ASKED[0], "not asked", _NOT_ASKED[1])] if None in shown else []
     said = []

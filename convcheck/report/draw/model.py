@@ -1,4 +1,4 @@
-"""The conversions of a model, for a terminal: nodes of which the same is known share lines."""
+"""Draw the conversions of a model. Nodes with equal facts share lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convcheck.report.blocks import BLANK, Block, Text, cut, under
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
 from convcheck.wording import number, plural
 
-_NODES, _ENDS, _LONG = 6, 4, 200  # names of nodes, those at the ends of chains; characters
+_NODES, _ENDS, _LONG = 6, 4, 200  # nodes; nodes at ends of chains; characters
 _STYLES: dict[InputClass, str] = {
     "exact": "green", "defined": "green", "disputed": "yellow", "undefined": "bold red",
 }  # fmt: skip
@@ -31,7 +31,7 @@ _DID: dict[InputClass, str] = {
 
 
 def model_page(found: ModelReport) -> Iterator[Block]:
-    """Yield what is known of a model."""
+    """Yield the facts about a model."""
     graph = found.graph
     said = [plural(len(graph.nodes), "node"), plural(len(found.conversions), "conversion")]
     if graph.functions:

@@ -1,4 +1,4 @@
-"""How many wrong conversions the vectors catch, for a terminal: a spec a line, then the missed."""
+"""Draw how many wrong conversions the vectors catch, a line per spec, then the missed ones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from convcheck.report.blocks import BLANK, Block, Text, under
 from convcheck.vectors.model import Tier
 from convcheck.wording import number, plural
 
-_WEAKEST = 3  # causes that are named of a spec
-_MISSED = 20  # mutants that are named
+_WEAKEST = 3  # causes listed per spec
+_MISSED = 20  # mutants listed
 
 
 def score_page(found: Sequence[Score], tier: Tier, verbose: bool) -> Iterator[Block]:
-    """Yield scores; `verbose`: every cause, none only counted."""
+    """Yield scores. `verbose` lists all causes and missed mutants."""
     missed = [mutant for score in found for mutant in score.missed]
     yield Text(_summary(found, tier), "bold", hang=2)
     yield BLANK

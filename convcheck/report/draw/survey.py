@@ -1,4 +1,4 @@
-"""The page of a survey: a block a row, a line a backend."""
+"""Draw a survey: a block per row, a line per backend."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from convcheck.wording import GLUE, number, plural
 
 _NO_LAW, _NO_READING, _DIFFER = "no simple law", "no reading", "they differ"
 _SILENT: tuple[Told, ...] = ((("", UNSUPPORTED),), (("", REFUSES),))
-_MANY = 2  # names of silent cases; more are only counted
+_MANY = 2  # lines of silent cases; more are only counted
 _WORDS = frozenset((REFUSES, CRASHES, UNSUPPORTED, MALFORMED))
 _LABEL, _MESSAGE = 16, 110
 
@@ -58,7 +58,7 @@ def _title(survey: Survey, names: Sequence[str]) -> Iterator[Block]:
 
 
 def _block(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[Block]:
-    """Yield a row: its name and place, what it quotes, where it was asked, and who does what."""
+    """Yield a row: name, place, quotation, tested cases, and each backend's behaviour."""
     by = row.decision
     yield Text(by.name, "bold", hang=2, right=[(str(by.place), "dim")])
     source = f" — {by.source}" if by.source else ""
@@ -80,7 +80,7 @@ def _block(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[Block
 
 
 def _labelled(label: str, lines: Sequence[str], room: int) -> Iterator[Block]:
-    """Yield lines under each other, the first after its label, or below one that is too long."""
+    """Yield lines with a label before the first, or above it if the label is too long."""
     style = "bold yellow" if label == _DIFFER else "bold"
     if len(label) > room:
         yield Text(label, style, 2)
@@ -91,7 +91,7 @@ def _labelled(label: str, lines: Sequence[str], room: int) -> Iterator[Block]:
 
 
 def _told(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[tuple[str, list[str]]]:
-    """Yield what each backend does; backends of which the same is told are told together."""
+    """Yield backends and their behaviour, grouped if equal."""
     found = [row.of(backend) for backend in range(len(names))]
     together: dict[tuple[str, ...], list[str]] = {}
     for name, cases, told in zip(names, found, _tell(row, found), strict=True):
@@ -102,7 +102,7 @@ def _told(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[tuple[
 
 
 def _tell(row: SurveyRow, found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
-    """Tell backends in the same words; by readings each by itself, the strictest that fits it."""
+    """Describe all backends in the same words; with several readings, each by the strictest fit."""
     if len(row.decision.readings) > 1:
         return [tell([cases])[0] for cases in found]
     return tell(found)
@@ -127,13 +127,13 @@ def _lines(
 
 
 def _beheld(telling: Told, told: Telling) -> list[Case]:
-    """Return the cases among which some are named: of a law, those that were answered."""
+    """Return the cases among which some are listed: for a law, the answered ones."""
     graver = _SILENT[_SILENT.index(telling) :] if telling in _SILENT else ()
     return [case for t, cases in told for case in cases if t in graver or t not in _SILENT]
 
 
 def words(told: Told, row: SurveyRow) -> str:
-    """Put a law, or those of each kind of input, in words."""
+    """Put laws in words, with the kind of input of each."""
     some = [f"{law} some" for kind, law in told if kind == SOME]
     rest = [_law(law, row) + (f" ({kind})" if kind else "") for kind, law in told if kind != SOME]
     return ", else ".join(filter(None, [", ".join(some), ", ".join(rest)]))
@@ -151,7 +151,7 @@ def _law(law: str, row: SurveyRow) -> str:
 
 
 def _beside(told: Told, cases: list[Case], found: list[Surveyed]) -> Iterator[str]:
-    """Yield examples of what no law fits, and a runtime's own words."""
+    """Yield examples that no law fits, and a runtime's message."""
     laws = {law for _, law in told}
     if "" in laws:
         odd, asked = sum(one.odd for one in found), sum(one.asked for one in found)

@@ -1,4 +1,4 @@
-"""Where the type of the output is the answer: the wrong cells of the matrix, as got≠due."""
+"""Draw wrong output types: the wrong cells of the matrix, as got≠due."""
 
 from __future__ import annotations
 
@@ -14,31 +14,29 @@ from convcheck.report.matrix import StatusMatrix
 from convcheck.rules.model import Case
 from convcheck.wording import plural
 
-Setting = tuple[str, ...]  # a case's id after its types: layout and attributes
-_Entry = tuple[tuple[str, ...], ...]  # the words that stand in each place of settings
+Setting = tuple[str, ...]  # layout and attributes, from the case id
+_Entry = tuple[tuple[str, ...], ...]  # the alternatives at each place of a setting
 _Cells = frozenset[tuple[str, str, str]]  # row, column, got≠due
 _INDENT = 2
-# shown of each, unless everything is asked for
+# limits, unless verbose
 _PATTERNS, _ROWS, _COLUMNS, _SETTINGS = 4, 12, 16, 3
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Wrong cells, and the settings that have just these."""
+    """Wrong cells and the settings that share them."""
 
     cells: _Cells
     settings: tuple[Setting, ...]
 
     @property
     def cases(self) -> int:
-        """How many cases are wrong so."""
+        """Return the number of wrong cases."""
         return len(self.cells) * len(self.settings)
 
 
 def wrong_type_blocks(document: Document, verbose: bool) -> Iterator[Block]:
-    """Yield for each pattern of wrong cells the rows and columns that have any; `verbose` also of
-    failures that a list excuses.
-    """
+    """Yield each pattern of wrong cells. `verbose` includes excused failures."""
     for spec, reports in document.cases.items():
         cases = [one.found for one in reports]
         found = patterns(cases, excused=verbose)
@@ -60,7 +58,7 @@ def wrong_type_blocks(document: Document, verbose: bool) -> Iterator[Block]:
 
 
 def patterns(cases: Iterable[CaseResult], excused: bool = True) -> list[Pattern]:
-    """Return settings with the same wrong cells together, those of most wrong cells first."""
+    """Group settings with the same wrong cells, the most wrong cases first."""
     found: dict[Setting, set[tuple[str, str, str]]] = {}
     for result in cases:
         for group in result.groups if of_types(result.case) else ():
@@ -85,7 +83,7 @@ def _settings(pattern: Pattern, asked: Sequence[Setting], verbose: bool) -> Iter
 
 
 def _grid(pattern: Pattern, whole: StatusMatrix, verbose: bool) -> Iterator[Block]:
-    """Yield the part of the matrix that has wrong cells."""
+    """Yield the part of the matrix with wrong cells."""
     wrong = {(row, column): said for row, column, said in sorted(pattern.cells)}
     targets, sources = map(abbreviated, whole.targets), map(abbreviated, whole.sources)
     columns = [name for name in targets if name in {column for _, column in wrong}]
@@ -114,8 +112,9 @@ def _setting(case: Case) -> Setting:
 
 
 def names_of(settings: Iterable[Setting], asked: Sequence[Setting]) -> list[str]:
-    """Return short names of settings, without what is so in all that is asked of every pair: a
-    value that is asked of a few pairs alone tells nothing of the others.
+    """Return short names of settings, without parts that all settings share.
+
+    Settings of only a few type pairs do not count as shared.
     """
     times = Counter(asked)
     most = max(times.values())
@@ -128,7 +127,7 @@ def names_of(settings: Iterable[Setting], asked: Sequence[Setting]) -> list[str]
 
 
 def _merged(entries: Sequence[_Entry], axis: int) -> list[_Entry]:
-    """Return entries put together that differ in nothing but the words at `axis`."""
+    """Merge entries that differ only at `axis`."""
     words: dict[_Entry, tuple[str, ...]] = {}
     for entry in entries:
         key = entry[:axis] + entry[axis + 1 :]
