@@ -1,1 +1,1 @@
-"""What people and programs see of a run: the terminal, JSON."""
+"""Reports of runs, for people and programs."""

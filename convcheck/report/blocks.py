@@ -1,6 +1,6 @@
-"""What pages consist of. A page is a generator of blocks; only a renderer knows widths.
+"""Blocks that pages consist of.
 
-A style is in the words of rich: 'bold red'.
+A page is a generator of blocks. Only renderers know widths. Styles are rich's, such as 'bold red'.
 """
 
 from __future__ import annotations
@@ -10,35 +10,35 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-#: A text, or pieces of one with their styles.
+#: A text, or pieces with styles.
 Said = str | Sequence[tuple[str, str]]
-INDENT = 6  # of what stands below a heading
-LABEL = 10  # columns of the label of a field
+INDENT = 6  # indent below a heading
+LABEL = 10  # columns of a field's label
 
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph; its later lines stand under its first, `hang` further to the right."""
+    """A paragraph. Later lines align with the first, indented by `hang`."""
 
     text: Said = ""
     style: str = ""
     indent: int = 0
     hang: int = 0
-    #: What stands before the first line.
+    #: Printed before the first line.
     label: Said = ""
-    #: What stands at the right margin of the last line.
+    #: Printed at the right margin of the last line.
     right: Said = ""
-    #: Whether a terminal shows one line of it.
+    #: Whether a terminal shows one line only.
     cut: bool = False
-    #: How many characters of it a terminal shows; 0 for all.
+    #: The number of characters on a terminal; 0 for all.
     limit: int = 0
-    #: Whether its lines are not to be broken, so that they can be copied.
+    #: Whether lines are never broken, so that they can be copied.
     whole: bool = False
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command in parts that are not to be broken: its beginning, a name, and values."""
+    """A command in unbreakable parts: its beginning, a name, and values."""
 
     parts: Sequence[str]
 
@@ -48,7 +48,7 @@ Role = Literal["plain", "sign", "exponent", "mantissa"]
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a line, what it is, and whether it is not as expected."""
+    """A piece of a line, its role, and whether it is wrong."""
 
     text: str
     role: Role = "plain"
@@ -59,29 +59,29 @@ Pieces = tuple[Piece, ...]
 
 
 def line_of(letters: list[Piece]) -> Pieces:
-    """Return a line of single letters as pieces, those that are alike put together."""
+    """Merge equal neighbours among single letters."""
     found = groupby(letters, key=lambda letter: (letter.role, letter.wrong))
     return tuple(Piece("".join(letter.text for letter in some), *key) for key, some in found)
 
 
 @dataclass(frozen=True)
 class CodeInWords:
-    """An input, an expectation or an answer: bits, value and code; or words, of what has none."""
+    """An input, expected value or answer: bits, value and code, or words if it has no bits."""
 
-    #: What it is: input, expected, got.
+    #: input, expected or got.
     label: str
-    #: The bits; on two lines of an integer of 64 bits.
+    #: The bits. 64-bit integers have two lines.
     bits: tuple[Pieces, ...] = ()
     value: str = ""
-    #: In hexadecimal, in brackets; '' where it stands elsewhere.
+    #: Hexadecimal, in brackets; '' if it is printed elsewhere.
     code: str = ""
-    #: A pattern, a text, or why nothing came back.
+    #: A pattern, a text, or the reason for a missing answer.
     words: str = ""
 
 
 @dataclass(frozen=True)
 class Codes:
-    """Codes under each other, bit by bit."""
+    """Codes below each other, bit by bit."""
 
     rows: Sequence[CodeInWords]
     indent: int = INDENT
@@ -89,41 +89,41 @@ class Codes:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells, of which the first is a label."""
+    """Rows of cells. The first cell is a label."""
 
     heads: Sequence[Sequence[Said]]
     rows: Sequence[Sequence[Said]]
     indent: int = 0
     gap: int = 2
-    #: The columns that stand at the right of theirs.
+    #: The right-aligned columns.
     right: Collection[int] = ()
-    #: Whether columns but the labels stand in the middle.
+    #: Whether all columns except labels are centred.
     middle: bool = False
-    #: A row that has nothing but this in a part is left out there; None to leave out none.
+    #: The empty cell: rows with only such cells are skipped. None keeps all rows.
     empty: str | None = None
-    #: Whether it is cut by columns where it is too wide; each part has the labels and heads.
+    #: Whether a wide table is split by columns, with labels and heads repeated.
     parts: bool = True
-    #: Whether the last column is prose, of which a terminal shows one line.
+    #: Whether the last column is prose, cut to one line on a terminal.
     prose: bool = False
 
 
 @dataclass(frozen=True)
 class Fitting:
-    """Ways to show the same: a terminal takes the first that has room, or else the last."""
+    """Alternatives: a terminal shows the first that fits, or else the last."""
 
     ways: Sequence[Sequence[Block]]
 
 
 @dataclass(frozen=True)
 class Beside:
-    """Groups of blocks, side by side where there is room."""
+    """Groups of blocks, side by side if they fit."""
 
     groups: Sequence[Sequence[Block]]
 
 
 @dataclass(frozen=True)
 class Dim:
-    """Blocks that matter less."""
+    """Blocks of less importance."""
 
     blocks: Iterable[Block]
 
@@ -133,7 +133,7 @@ BLANK = Text()
 
 
 def item(label: str, style: str, text: Said, right: Said = "", *, cut: bool = False) -> Text:
-    """Return a paragraph after a label in a style."""
+    """Return a paragraph after a styled label."""
     return Text(text, label=[(f"{label}  ", style)], right=right, cut=cut)
 
 
@@ -143,28 +143,28 @@ def under(text: Said, style: str = "", hang: int = 0, right: Said = "") -> Text:
 
 
 def field(label: str, text: Said, style: str = "", right: Said = "") -> Text:
-    """Return a paragraph beside a dim label, in the column of all fields."""
+    """Return a paragraph after a dim label, in the column of fields."""
     padded = label.ljust(LABEL) if len(label) < LABEL else f"{label}  "
     return Text(text, style, label=[(padded, "dim")], right=right)
 
 
 def styled(style: str, words: Iterable[str]) -> list[Said]:
-    """Return words as cells, all in one style."""
+    """Return words as cells in one style."""
     return [[(word, style)] for word in words]
 
 
 def cut(text: str, room: int) -> str:
-    """Cut a text that is longer than `room`."""
+    """Cut a text longer than `room`."""
     return text if len(text) <= room else text[: max(room - 1, 0)] + "…"
 
 
 def downwards(names: Sequence[str]) -> list[list[str]]:
-    """Return names written downwards, a row a line of letters, so that columns can be narrow."""
+    """Return names as rows of letters, for narrow columns."""
     short = [abbreviated(name) for name in names]
     height = max(map(len, short))
     return [list(letters) for letters in zip(*(name.rjust(height) for name in short), strict=True)]
 
 
 def abbreviated(name: str) -> str:
-    """Return the name of a type in few letters: f32 for float32."""
+    """Abbreviate a type's name: f32 for float32."""
     return name.replace("float", "f").replace("uint", "u").replace("int", "i")

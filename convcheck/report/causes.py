@@ -1,4 +1,4 @@
-"""The causes of a run in words: what every report says of them, made once."""
+"""The causes of a run in words, for all reports."""
 
 from __future__ import annotations
 
@@ -31,52 +31,51 @@ Shown = tuple[Case, Group, Example | CallExample]
 
 @dataclass(frozen=True)
 class ToldCause:
-    """A cause of what fails, or several together, in words."""
+    """A cause of failures, or several together, in words."""
 
-    #: A, B and so on; of several together A+C.
+    #: A, B and so on; A+C for several together.
     letter: str
-    #: What it does otherwise than the rules: a sentence without its subject. Of several together,
-    #: what those do that were not told before.
+    #: The effect, a sentence without subject. With several causes, only effects not listed before.
     says: str
     found: Explanation
     where: Where
     shown: Shown
-    #: The address of the backend, '' where not known, and the gate.
+    #: The backend's address, '' if unknown, and the gate.
     run: tuple[str, Level]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the causes in the catalogue."""
+        """Return the causes' names in the catalogue."""
         return tuple(cause.name for cause in self.found.causes)
 
     @property
     def whole(self) -> str:
-        """What they all do."""
+        """Return the effects of all causes."""
         return said_of(self.found.causes)
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """The cases that it explains, in the order of the plan."""
+        """Return the explained cases in plan order."""
         return tuple(one.case for one in self.found.cases)
 
     @property
     def others(self) -> Mapping[str, str]:
-        """What gives every answer of all of these cases, too."""
+        """Return other causes that give every answer of these cases."""
         return {"+".join(c.name for c in each): said_of(each) for each in self.found.others}
 
     @cached_property
     def gated(self) -> bool:
-        """Whether one of the cases fails the run."""
+        """Return whether a case fails the run."""
         return any(one.gates(self.run[1]) for one in self.found.cases)
 
     @property
     def instance(self) -> str:
-        """A wrong answer in a line: input → what came, due what is due; '' for a whole call."""
+        """Return a wrong answer in a line: input, answer, expected value; '' for a whole call."""
         return _instance(*self.shown)
 
     @cached_property
     def finding(self) -> Finding:
-        """The same answer as a finding of its own case."""
+        """Return the same answer as a finding of its case."""
         (case, group, _), (address, level) = self.shown, self.run
         result = next(one for one in self.found.cases if one.case is case)
         failures = failures_of(replace(result, groups=(group,)), level)
@@ -84,30 +83,30 @@ class ToldCause:
 
     @property
     def label(self) -> str:
-        """The letter in words: A; of several together A with C."""
+        """Return the letter in words: A; "A with C" for several together."""
         return self.letter.replace("+", " with ")
 
     @property
     def line(self) -> str:
-        """The letter, and all that the causes do."""
+        """Return the letter and all effects."""
         return f"{self.label}: {self.whole}"
 
     @property
     def count(self) -> str:
-        """How many cases it explains, and answers of these: 4 cases, 680 of 680 answers."""
+        """Count explained cases and answers: 4 cases, 680 of 680 answers."""
         answers = self.found.answers
         cases = plural(len(self.cases), "case")
         return f"{cases}, {number(answers)} of {plural(answers, 'answer')}"
 
     @property
     def scope(self) -> str:
-        """The cases in short: of more than two products the largest, and how many others."""
+        """Return the cases in short, at most two products."""
         first, *more = self.where.short
         return "; ".join([first, *more] if len(more) < 2 else [first, f"and {len(more)} more (-v)"])
 
     @property
     def wrong_answer(self) -> str:
-        """A wrong answer in a line; of a whole call, in which way it is wrong."""
+        """Return a wrong answer in a line; for a whole call, the kind of error."""
         return self.instance or self.finding.gist
 
 
@@ -118,9 +117,10 @@ def told_causes(
     types: Types | None,
     whole: WholeRun | None = None,
 ) -> tuple[ToldCause, ...]:
-    """Return the causes of a run gated at `level` in words. `backend` is its address, '' where not
-    known; without `types`, every type is named, and no family of them. Of a part of a run, causes
-    have the letters that they have in the `whole`.
+    """Return the causes of a run in words.
+
+    `backend` is the address, '' if unknown. Without `types`, all types are listed instead of
+    families. Causes of a part of a run keep their letters of the `whole`.
     """
     judged = JudgedCases(whole.judged if whole else found.judged, types)
     told: set[str] = set()
@@ -142,19 +142,17 @@ def told_causes(
 
 
 def letters_of(causes: Iterable[ToldCause]) -> Mapping[str, str]:
-    """Return the first letter of what explains each case, by the id of the case."""
+    """Return the first letter of the cause of each explained case, by case id."""
     return {case.id: one.letter.partition("+")[0] for one in causes for case in one.cases}
 
 
 def said_of(causes: Sequence[CauseInWords]) -> str:
-    """Say what causes do together, each with its name."""
+    """Return the effects of causes together, with their names."""
     return "; and ".join(f"{cause.says} ({cause.name})" for cause in causes)
 
 
 def wrong_answers(explanations: Sequence[Explanation]) -> Iterator[Shown]:
-    """Yield a wrong answer for each explanation: of two causes, one of which is told above, an
-    answer of the other one.
-    """
+    """Yield a wrong answer for each explanation, preferably one that earlier causes do not give."""
     told: set[str] = set()
     for one in explanations:
         names = {cause.name for cause in one.causes}
@@ -172,7 +170,7 @@ def _given_without(causes: set[str], case: CaseResult) -> Iterator[tuple[CaseRes
 
 
 def _plainest(found: Sequence[tuple[CaseResult, Group]]) -> Shown:
-    """Return the wrong answer that is told in the fewest words, of an element before a call."""
+    """Return the shortest wrong answer, elements before whole calls."""
     shown = ((case.case, group, group.examples[0]) for case, group in found)
     return min(shown, key=lambda each: (each[0].whole_calls, len(_instance(*each))))
 
@@ -182,14 +180,13 @@ def _failing(case: CaseResult) -> list[Group]:
 
 
 def _large(case: CaseResult) -> list[Group]:
-    """Return the groups that have half of the most wrong answers, or more."""
+    """Return the groups with at least half of the largest group's count."""
     failing = _failing(case)
     most = max((group.count for group in failing), default=0)
     return [group for group in failing if 2 * group.count >= most]
 
 
 def _instance(case: Case, group: Group, example: Example | CallExample) -> str:
-    """Say what came in the place of what; '' of a whole call."""
     if isinstance(example, CallExample):
         return ""
     fmt, target = case.inputs[0].format, case.outputs[0].format

@@ -1,7 +1,7 @@
 """The table of all chains of three types for compilers: CSV, a C header, a Python module.
 
-A chain is one byte, in hexadecimal: its two low bits are the verdict; bit 2 is set where the direct
-cast may stand for the chain, bit 3 where the chain may stand for the direct cast; ff is no chain.
+A chain is one byte in hexadecimal. The two low bits are the verdict. Bit 2 is set if the direct
+cast may replace the chain, bit 3 if the chain may replace the direct cast. ff means no chain.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from convcheck.chains.type_chain import rules_name
 from convcheck.judge.words import hexadecimal
 from convcheck.numerics.format import Text
 
-NONE = 0xFF  # no chain: the spec lacks one of the casts
+NONE = 0xFF  # the spec lacks one of the casts
 _FUSE, _SPLIT = 4, 8
 _HEADER = (
     "spec", "attributes", "source", "middle", "destination", "verdict", "proof", "fuse", "split",
@@ -30,7 +30,7 @@ _HEADER = (
 
 
 def chains_csv(table: ChainTable) -> str:
-    """Return a table as CSV, a chain a line; `input` is the code of one that shows a difference."""
+    """Return a table as CSV, a chain per line. `input` is the code of a counterexample."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_HEADER)
@@ -55,7 +55,6 @@ def _byte(answer: ChainJudgement | None) -> int:
 
 
 def _rows(table: ChainTable) -> Iterator[tuple[str, str, bytes]]:
-    """Return the bytes of each pair of source and middle, a byte a destination."""
     names = [dtype.name for dtype in table.types]
     for source in names:
         for middle in names:
@@ -74,8 +73,9 @@ def _filled(template: str, **gaps: str) -> str:
 
 
 def chains_c(table: ChainTable) -> str:
-    """Return a table as a C header, which includes nothing. All names begin with the spec and the
-    attribute values, so that two tables go into one program.
+    """Return a table as a C header without includes.
+
+    Names begin with the spec and attribute values, so that a program can include several tables.
     """
     words = ["convcheck", table.spec.id, *table.attributes]
     name = re.sub("[^a-z0-9]+", "_", "_".join(words).lower())
@@ -95,7 +95,7 @@ def chains_c(table: ChainTable) -> str:
 
 
 def chains_python(table: ChainTable) -> str:
-    """Return a table as a Python module, which imports nothing."""
+    """Return a table as a Python module without imports."""
     return _filled(
         "chains.py.txt",
         made=_made_by(table),

@@ -1,4 +1,4 @@
-"""Counting cases and values."""
+"""Count cases and values."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from convcheck.rules.model import Level
 
 
 class CaseCounts(Record, frozen=True, kw_only=True):
-    """Counts over some cases: `gated` are those that fail, `wrong` the values that do.
+    """Counts of cases and values.
 
-    `values_judged` are those of the values asked that are not undefined. `judged` are the cases of
-    which anything was judged. `known` and `waived` are those with such a failure; a case may have
-    several, and one that fails the run besides.
+    `gated` counts cases that fail the run, `wrong` their wrong values. `values_judged` counts
+    checked values except undefined ones, `judged` the cases with such values. `known` and `waived`
+    count cases with such failures; a case can be in both, and in `gated`.
     """
 
     cases: Count
     judged: Count
-    #: Values or calls asked.
+    #: Values or calls tested.
     checked: Count
     values_judged: Count
     gated: Count
@@ -43,12 +43,12 @@ class CaseCounts(Record, frozen=True, kw_only=True):
 class Summary(CaseCounts, frozen=True, kw_only=True):
     """The counts of a whole run."""
 
-    #: The same counts for each spec, in the order of the plan.
+    #: The counts of each spec, in plan order.
     specs: dict[str, CaseCounts]
 
 
 def summary_of(result: RunResult) -> Summary:
-    """Return the counts of a run, in all and by spec."""
+    """Return the counts of a run, in total and by spec."""
     counts = {spec: counts_of(cases, result.level) for spec, cases in by_spec(result).items()}
     whole = sum(counts.values(), start=counts_of((), result.level))
     return Summary(**asdict(whole), specs=counts)
@@ -74,7 +74,7 @@ def counts_of(cases: Iterable[CaseResult], level: Level) -> CaseCounts:
 
 
 def by_spec(result: RunResult) -> dict[str, tuple[CaseResult, ...]]:
-    """Sort the cases of a run by spec, in plan order."""
+    """Group the cases of a run by spec, in plan order."""
     specs: dict[str, list[CaseResult]] = {}
     for case in result.cases:
         specs.setdefault(case.case.spec, []).append(case)
@@ -82,7 +82,7 @@ def by_spec(result: RunResult) -> dict[str, tuple[CaseResult, ...]]:
 
 
 def _wrong(case: CaseResult, level: Level) -> int:
-    """Count a case's failing values: a value asked in several places counts once."""
+    """Count failing values. A value tested in several placements counts once."""
     if case.verdict not in FAILURES:
         return 0
     counts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Where a run took place: what may make the same runtime answer otherwise on another machine."""
+"""Describe the machine and libraries that can affect a runtime's answers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from convcheck.judge.result import Cpu, Environment
 
 _PACKAGES = ("numpy", "onnx", "onnxruntime", "ml_dtypes")
-_FEATURES = re.compile(  # those that choose among kernels of conversions; x86, then Arm
+_FEATURES = re.compile(  # features that select conversion kernels, of x86 and Arm
     r"sse4\w+|ssse3|avx\w*|amx\w*|f16c|fma\w*|gfni"
     r"|neon|asimd\w*|fphp|fp16|bf16|i8mm|sve\w*|sme|sme[0-9_]\w*"
 )
 
 
 def environment() -> Environment:
-    """Describe the machine and the libraries; the libraries are not loaded for it."""
+    """Describe the machine and the libraries, without importing them."""
     model, features = _cpu()
     versions = {"python": platform.python_version(), **{p: _version(p) for p in _PACKAGES}}
     cpu = Cpu(model, tuple(features), os.cpu_count())

@@ -1,4 +1,4 @@
-"""The one view of inputs, expectations and answers: codes and tensors in words, with roles."""
+"""Put inputs, expected values and answers in words."""
 
 from __future__ import annotations
 
@@ -24,42 +24,40 @@ from convcheck.report.blocks import CodeInWords, Piece, Pieces, Role, cut, line_
 from convcheck.rules.model import Case
 from convcheck.wording import plural
 
-LONG = 400  # a text or message is cut here; the JSON report has it whole
-MOST = 8  # elements that stand side by side
-_NIBBLES = 8  # of an integer's bits on one line
-_FEW = 3  # elements of a tensor that stand beside its name
+LONG = 400  # characters of a text or message; JSON reports have all
+MOST = 8  # elements side by side
+_NIBBLES = 8  # nibbles of an integer per line
+_FEW = 3  # elements after a tensor's name
 _SHORT = 40
-# Patterns in the few letters that a column has.
+# Patterns abbreviated for columns.
 _BRIEF = {"<undefined>": "anything", "<zero>": "±0", "<nan>": "any NaN", "<-nan>": "-NaN"}
 
 
 @dataclass(frozen=True)
 class ElementCell:
-    """An element of a tensor, with its code and without."""
+    """An element of a tensor, with and without its code."""
 
-    #: The value, and its code in brackets.
+    #: Value and code: 0.1 (0x3dcccccd).
     full: str
     brief: str
 
 
 @dataclass(frozen=True)
 class Elements:
-    """Elements of tensors side by side, a row an element: those of inputs of the output's shape,
-    what is due, and what came.
-    """
+    """Elements of tensors side by side: inputs of the output's shape, expected and actual."""
 
-    #: The names of the columns; the last two are what is due and what came.
+    #: The columns' names. The last two are the expected value and the answer.
     heads: tuple[str, ...]
     rows: tuple[tuple[ElementCell, ...], ...]
-    #: The number of the output from 1, where there are several; else 0.
+    #: The output's number from 1, or 0 if there is only one.
     output: int
-    #: The index of the first row.
+    #: The first row's index.
     first: int
-    #: The index of the first element that differs; -1 for none.
+    #: The index of the first differing element; -1 for none.
     at: int
-    #: The rows that differ.
+    #: The differing rows.
     wrong: tuple[int, ...]
-    #: How many differ in all, or which elements these are; '' where they are all.
+    #: How many elements differ, or the shown range; '' if all are shown.
     rest: str
 
 
@@ -74,18 +72,18 @@ class Labelled:
 
 @dataclass(frozen=True)
 class CallInWords:
-    """An example of a whole call: types and shapes, then elements about the first difference."""
+    """An example of a call: types and shapes, then elements around the first difference."""
 
-    #: Types and shapes: of the inputs, of what is due, and of what came.
+    #: Types and shapes of inputs, expected outputs and answer.
     lines: tuple[Labelled, ...]
-    #: None where nothing came back, or types differ.
+    #: None without an answer, or if types differ.
     elements: Elements | None = None
-    #: The runtime's own words; of an inconsistent answer both ways.
+    #: The runtime's message; for an inconsistent answer, both answers.
     message: str = ""
 
 
 def labels(verdict: Verdict) -> tuple[str, str]:
-    """Return what an answer is held against, and the answer: other answers, or a standard."""
+    """Return labels of the expected value and the answer, or of two inconsistent answers."""
     return ("one way", "another") if verdict == "inconsistent" else ("expected", "got")
 
 
@@ -93,13 +91,13 @@ def labels(verdict: Verdict) -> tuple[str, str]:
 
 
 def element_in_words(case: Case, example: Example, verdict: Verdict) -> tuple[CodeInWords, ...]:
-    """Return an example of an element: its inputs, what was expected, and what came."""
+    """Return an example of an element: inputs, expected value, answer."""
     target = case.outputs[0].format
     due, came = labels(verdict)
     wanted = code_in_words(due, target, example.expected)
     if example.got is None:
         said = f"nothing, {verdict}: {clean(example.message)}".rstrip(": ")
-        said = "nothing" if verdict == "inconsistent" else said  # the message has both ways
+        said = "nothing" if verdict == "inconsistent" else said  # the message has both answers
         got = CodeInWords(came, words=cut(said, LONG))
     else:
         got = marked(code_in_words(came, target, example.got), wanted)
@@ -114,7 +112,7 @@ def _inputs(case: Case, example: Example) -> Iterator[CodeInWords]:
 
 
 def code_in_words(label: str, fmt: Format, word: Word) -> CodeInWords:
-    """Return a code in words: bits, value and hexadecimal digits; a pattern or text as it is."""
+    """Return a code as bits, value and hexadecimal. Patterns and texts stay words."""
     if isinstance(word, str) or isinstance(fmt, Text):
         return CodeInWords(label, words=pattern(word) or cut(quote(str(word)), LONG))
     return CodeInWords(
@@ -123,7 +121,7 @@ def code_in_words(label: str, fmt: Format, word: Word) -> CodeInWords:
 
 
 def bit_lines(fmt: Numeric, code: int) -> Iterator[Pieces]:
-    """Yield a code's bits: a float's fields apart, an integer's by fours, on lines that fit."""
+    """Yield a code's bits in lines: a float's fields, an integer's nibbles."""
     if isinstance(fmt, Float):
         fields = [Piece(bits, role) for role, bits in _fields(fmt, code)]
         yield tuple(one for field in fields for one in (Piece(" "), field))[1:]
@@ -150,7 +148,7 @@ def _fields(fmt: Float, code: int) -> Iterator[tuple[Role, str]]:
 
 
 def marked(got: CodeInWords, expected: CodeInWords) -> CodeInWords:
-    """Return an answer with the bits marked that are not the expected ones."""
+    """Mark the bits of an answer that differ from the expected ones."""
     both = zip(got.bits, expected.bits, strict=False)
     marked = tuple(_differing(ours, theirs) for ours, theirs in both)
     return replace(got, bits=marked + got.bits[len(marked) :])
@@ -174,10 +172,10 @@ def call_in_words(
     inputs: bool = True,
     most: int = MOST,
 ) -> CallInWords:
-    """Return a call: inputs, then types and shapes, then elements about the first difference.
+    """Return a call in words: inputs, types and shapes, elements around the first difference.
 
-    `named` tells whether the reading matters: whether others give something else. Without
-    `inputs` they are left out, as they stand above. `most` elements are shown.
+    `named` adds the closest reading. Without `inputs`, they are omitted. At most `most` elements
+    are shown.
     """
     several = len(example.inputs) > 1
     lines = [
@@ -197,7 +195,7 @@ def call_in_words(
 
 def _nothing(example: CallExample, verdict: Verdict) -> str:
     if verdict == "inconsistent":
-        return "nothing"  # the message has both ways
+        return "nothing"  # the message has both answers
     came = "a refusal" if verdict not in FAILURES else f"nothing, {verdict}"
     return f"{came}: {clean(example.message)}".rstrip(": ")
 
@@ -212,9 +210,7 @@ def forms(strips: tuple[Strip, ...]) -> str:
 
 
 def inputs_in_words(example: CallExample) -> Iterator[tuple[str, str]]:
-    """Yield type and shape of each input, and its first elements: or, where an element of an output
-    differs, the one that meets it.
-    """
+    """Yield type, shape and first elements of each input, or the element behind a difference."""
     differs = example.difference is not None and example.difference[1] >= 0
     for strip, word in zip_longest(example.inputs, example.arguments if differs else ()):
         several = word is not None and prod(strip.shape) > 1
@@ -222,7 +218,7 @@ def inputs_in_words(example: CallExample) -> Iterator[tuple[str, str]]:
 
 
 def few(strip: Strip) -> str:
-    """Return the first elements of a tensor, and whether there are more."""
+    """Return a tensor's first elements, with … if there are more."""
     words = [spelled(strip, word) for word in strip.words[:_FEW]]
     more = prod(strip.shape) > len(words)
     return ", ".join([*words, *(["…"] if more else [])])
@@ -235,7 +231,7 @@ def _whole(strips: tuple[Strip, ...] | str) -> str:
 
 
 def spelled(strip: Strip, word: Word, codes: bool = True) -> str:
-    """Return a value, with its code where `codes`: 0.1 (0x3dcccccd); a pattern in words."""
+    """Return a value, with its code if `codes`: 0.1 (0x3dcccccd). Patterns are in words."""
     if isinstance(word, str):
         return _BRIEF.get(word) or pattern(word) or word
     if strip.format is None:
@@ -245,9 +241,9 @@ def spelled(strip: Strip, word: Word, codes: bool = True) -> str:
 
 
 def elements_of(example: CallExample, labels: tuple[str, str], most: int = MOST) -> Elements | None:
-    """Return the elements about the first that differs, with those of inputs of the same shape.
+    """Return the elements around the first difference, with inputs of the same shape.
 
-    None where a tensor that is due and one that came do not stand side by side.
+    None if the types differ or a tensor is missing.
     """
     due, got = example.expected, example.got
     output = example.difference[0] if example.difference else 0
@@ -298,15 +294,16 @@ def _rest(example: CallExample, due: Strip, got: Strip, count: int) -> str:
 
 
 def with_deciding_words(example: Example | CallExample) -> Example | CallExample:
-    """Return an example with the words that `convcheck explain` is to take of it."""
+    """Add the input words for `convcheck explain` to an example."""
     if isinstance(example, CallExample):
         return replace(example, arguments=_deciding_words(example))
     return example
 
 
 def _deciding_words(example: CallExample) -> tuple[Word, ...]:
-    """Return a word an input: those that meet the element that differs, else those of its index in
-    tensors of the output's shape, and the first of other tensors; none where one has no elements.
+    """Return a word per input: the elements behind the difference, or else the first ones.
+
+    Empty if an input has no elements.
     """
     output, element = example.difference or (0, -1)
     strips = () if isinstance(example.expected, str) else example.expected
@@ -318,11 +315,11 @@ def _deciding_words(example: CallExample) -> tuple[Word, ...]:
     return example.arguments or tuple(strip.words[i] for strip, i in given)
 
 
-# In a few words ------------------------------------------------------------------------------
+# In few words --------------------------------------------------------------------------------
 
 
 def question_in_words(case: Case, example: Example | CallExample) -> str:
-    """Return the inputs of a question: '-1.5 (0xbfc00000)', or a tensor for each input."""
+    """Return the inputs of an example: '-1.5 (0xbfc00000)', or a tensor for each input."""
     if isinstance(example, CallExample):
         return ", ".join(_tensor(strip) for strip in example.inputs)
     pairs = zip(case.inputs, example.inputs, strict=False)  # a companion has no word
@@ -330,7 +327,7 @@ def question_in_words(case: Case, example: Example | CallExample) -> str:
 
 
 def answer_in_words(case: Case, example: Example | CallExample) -> str:
-    """Return an answer, 'nothing' where none came."""
+    """Return an answer, or 'nothing'."""
     if example.got is None:
         said = cut(clean(example.message), _SHORT)
         return f"nothing ({said})" if said else "nothing"

@@ -1,4 +1,4 @@
-"""Failures that are the same across cases, put together and in words."""
+"""Group equal failures of several cases, and put them in words."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from convcheck.wording import GLUE, number, plural
 SEVERAL = "wrong elements of several kinds"
 _URGENT: tuple[Verdict, ...] = ("error", "crashed")
 _CASE_LINES = 6
-_LISTED = 16  # words of a list in braces
+_LISTED = 16  # names in braces
 _LABELS = {
     "fail": "FAIL",
     "refused": "REFUSED",
@@ -62,83 +62,82 @@ _LABELS = {
 }
 
 
-# The failures of a case ----------------------------------------------------------------------
+# Failures of a case --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class CaseFailure:
-    """A failure of one case, which alone or with those of other cases is a finding."""
+    """A failure of one case: a finding, or part of one."""
 
     case: Case
     verdict: Verdict
     gated: bool
-    #: Why it does not fail the run, where a list says so.
+    #: Why it does not fail the run, if a list says so.
     excuse: Excuse | None
-    #: What it has in common with failures of other cases, and of other backends, that look like the
-    #: same cause.
+    #: The key shared with failures of other cases and backends that have the same cause.
     cause: FailureKey
-    #: The runtime's own words for the case as a whole, '' for none.
+    #: The runtime's message for the whole case, '' for none.
     message: str
-    #: Its groups, of which the first stands for all; none of a case that failed as a whole.
+    #: The first group represents all. Empty if the case failed as a whole.
     groups: tuple[Group, ...] = ()
-    #: Whether another placement was asked, and every other was right.
+    #: Whether every other tested placement was right.
     only_there: bool = False
 
     @property
     def group(self) -> Group | None:
-        """The group that stands for all."""
+        """Return the representative group."""
         return self.groups[0] if self.groups else None
 
     @property
     def decision(self) -> Decision | None:
-        """The row that decided; None for a case that failed as a whole."""
+        """Return the deciding row; None if the case failed as a whole."""
         return self.groups[0].decision if self.groups else None
 
     @property
     def examples(self) -> tuple[Example | CallExample, ...]:
-        """The first and, where it is another, the extreme."""
+        """Return the first example and, if it differs, the extreme one."""
         return self.groups[0].examples if self.groups else ()
 
     @property
     def count(self) -> int:
-        """How many values fail."""
+        """Return how many values fail."""
         return sum(group.count for group in self.groups)
 
     @property
     def of(self) -> int:
-        """How many values the row decided."""
+        """Return how many values the row decided."""
         return sum({group.decision.name: group.of for group in self.groups}.values())
 
 
 @dataclass(frozen=True)
 class CaseReport:
-    """What was found in a case."""
+    """The findings in a case."""
 
     found: CaseResult
     status: Status
     failures: tuple[CaseFailure, ...]
-    #: How long it took, None where not known.
+    #: Run time in seconds; None if unknown.
     seconds: float | None
 
     @property
     def case(self) -> Case:
-        """The case."""
+        """Return the case."""
         return self.found.case
 
     @property
     def fails(self) -> bool:
-        """Whether it has a failure that no list excuses, at the gate or below it."""
+        """Return whether it has an unexcused failure, at the gate or below."""
         return self.found.verdict in FAILURES and self.status not in (KNOWN, WAIVED)
 
 
 def failures_of(case: CaseResult, level: Level) -> Iterator[CaseFailure]:
-    """Yield the failures of a case of a run gated at `level`, groups of one cause as one."""
+    """Yield the failures of a case in a run gated at `level`, one per cause."""
     found: dict[tuple[FailureKey, Excuse | None], list[Group]] = {}
     for group in case.groups:
         if group.verdict in FAILURES:
             cause = failure_key_of_cause(group, case.case)
             found.setdefault((cause, group.excuse), []).append(group)
-    message = "" if case.verdict == "error" else clean(case.message)  # it has its own finding
+    message = "" if case.verdict == "error" else clean(case.message)  # an error has its own finding
     for (cause, excuse), groups in found.items():
         first = groups[0]
         yield CaseFailure(
@@ -151,7 +150,7 @@ def failures_of(case: CaseResult, level: Level) -> Iterator[CaseFailure]:
 
 
 def _only_there(case: CaseResult, group: Group) -> bool:
-    """Return whether a group's inputs were asked in another placement, and are right in each."""
+    """Return whether the group's inputs are right in all other tested placements."""
     others = [
         other
         for other in case.groups
@@ -168,34 +167,34 @@ def _only_there(case: CaseResult, group: Group) -> bool:
 class Finding:
     """The same failure in one or more cases, in words."""
 
-    #: The failures that are one; the first stands for all.
+    #: Equal failures. The first represents all.
     members: tuple[CaseFailure, ...]
-    #: The address of the backend, '' where not known.
+    #: The backend's address, '' if unknown.
     address: str
 
     @property
     def id(self) -> str:
-        """What names it in this run and in others, and in every format."""
+        """Return the id, equal in all runs and formats."""
         return finding_id(self.members[0].cause)
 
     @property
     def verdict(self) -> Verdict:
-        """What became of the values."""
+        """Return the verdict on the values."""
         return self.members[0].verdict
 
     @property
     def gated(self) -> bool:
-        """Whether it fails the run."""
+        """Return whether it fails the run."""
         return self.members[0].gated
 
     @property
     def excuse(self) -> Excuse | None:
-        """Why it does not fail the run, where a list says so."""
+        """Return why it does not fail the run, if a list says so."""
         return self.members[0].excuse
 
     @property
     def label(self) -> str:
-        """The verdict in capitals; in small letters, with the reason, if it fails no run."""
+        """Return the verdict in capitals, or in small letters with a reason if it fails no run."""
         word = _LABELS[self.verdict]
         if self.gated:
             return word
@@ -203,7 +202,7 @@ class Finding:
 
     @property
     def status(self) -> str:
-        """The word of the status: of the verdict only if it fails the run."""
+        """Return the verdict if it fails the run, else the excuse or "below gate"."""
         if self.excuse:
             return self.excuse.kind
         return self.verdict if self.gated else BELOW.word
@@ -214,13 +213,13 @@ class Finding:
 
     @property
     def values(self) -> str:
-        """How many values fail of those that the row decided, '' where there are none."""
+        """Return how many of the row's values fail; '' if it decided none."""
         wrong, of = self._counts
         return f"{number(wrong)} of {number(of)}" if of else ""
 
     @property
     def share(self) -> str:
-        """The same as a sentence, '' where there are none: 5 of 156 inputs under this rule fail."""
+        """Return the same as a sentence: 5 of 156 inputs under this rule fail."""
         wrong, of = self._counts
         asked = plural(of, "call" if self.members[0].case.whole_calls else "input")
         one, several = ("fails", "fail")
@@ -231,24 +230,24 @@ class Finding:
 
     @property
     def count(self) -> str:
-        """How many values fail, and cases if they are several: 12 of 90 in 3 cases."""
+        """Return counts of values and, if several, cases: 12 of 90 in 3 cases."""
         cases = plural(len(self.members), "case") if len(self.members) > 1 else ""
         return " in ".join(filter(None, (self.values, cases)))
 
     @property
     def line(self) -> str:
-        """What is wrong, and by which row where the runtime did answer."""
+        """Return the error, and the rule if the runtime answered."""
         return f"{self.gist}: {self.rule}" if self.rule and self.verdict != "refused" else self.gist
 
     @property
     def labelled_line(self) -> str:
-        """The line, with the verdict where what is wrong does not say it."""
+        """Return the line, with the verdict unless the line implies it."""
         told = self.verdict in ("fail", "inconsistent") or self.gist == self.verdict
         return self.line if told else f"{self.verdict}: {self.line}"
 
     @property
     def few_cases(self) -> list[str]:
-        """The cases on a few lines; the last says how many are not named."""
+        """Return the cases on a few lines; the last counts the rest."""
         every = self.cases
         kept = every if len(every) <= _CASE_LINES else every[: _CASE_LINES - 1]
         left = len(self.members) - sum(_denoted(name) for name in kept)
@@ -261,12 +260,12 @@ class Finding:
 
     @cached_property
     def cases(self) -> tuple[str, ...]:
-        """The cases, those that differ in few places put together: onnx.Cast-{19,21}/…."""
+        """Return compact names of the cases: onnx.Cast-{19,21}/…."""
         return tuple(compact_names(one.case.id for one in self.members))
 
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:
-        """The rows that decided the failing values, of each name the first case's."""
+        """Return the rows that decided the failing values, one per name."""
         found: dict[str, Decision] = {}
         for one in self.members:
             if one.decision:
@@ -275,33 +274,31 @@ class Finding:
 
     @property
     def rule(self) -> str:
-        """Rule and row that decided, the first of several; '' for a case that failed as a whole."""
+        """Return the first deciding rule and row; '' if the case failed as a whole."""
         by = self.members[0].decision
         return by.name if by else ""
 
     @property
     def row(self) -> str:
-        """The same, with how many more rows there are."""
+        """Return the first rule and row, and the number of others."""
         return row_names([by.name for by in self.decisions])
 
     @property
     def places(self) -> str:
-        """Where the row stands, one place a spec file that changed it."""
+        """Return the row's place in each spec file that changed it."""
         every = [one.decision for one in self.members if one.decision]
         each = list(dict.fromkeys(str(by.place) for by in every if by.name == every[0].name))
         return ", ".join([*each[:1], *(_beside(*both) for both in pairwise(each))])
 
     @property
     def cited(self) -> tuple[str, ...]:
-        """The sentence of the standard, or one for each reading, with source and level; and what
-        the row says where the sentence is that of its table.
-        """
+        """Return the standard's sentences, one per reading, with source, level and row text."""
         by = self.members[0].decision
         return cited_lines(by) if by else ()
 
     @cached_property
     def kind(self) -> str:
-        """In which way the values are wrong; of several ways, of what sort they are, or all."""
+        """Return the kind of error; for several kinds, their common kind or all."""
         groups = [group for one in self.members for group in one.groups]
         kinds = list(dict.fromkeys(group.kind for group in groups))
         if len(kinds) < 2:
@@ -311,7 +308,7 @@ class Finding:
 
     @cached_property
     def where(self) -> str:
-        """In which placement it shows, '' where in all; and whether every other was right."""
+        """Return the placement with the failure; '' if it is in all."""
         group = self.members[0].group
         if not group or not group.placement:
             return ""
@@ -322,30 +319,28 @@ class Finding:
 
     @cached_property
     def what(self) -> str:
-        """What is wrong, under which reading, and in which placement if not in all."""
+        """Return the error, its reading, and its placement unless it is in all."""
         group, shown = self.members[0].group, self._shown
         if group is None:
             return ""
         if group.verdict == "inconsistent" and shown.groups:
-            return clean(
-                f"{self.kind}: {shown.examples[0].message}"
-            )  # both ways, and their answers
+            return clean(f"{self.kind}: {shown.examples[0].message}")  # both answers
         said = self.kind
         if group.reading:
             said += f"; closest reading: {group.reading}"
         if self.where:
             said += f", {self.where}"
-        return clean(said.lstrip(",; "))  # a type in it is named by the backend
+        return clean(said.lstrip(",; "))  # it can have a type named by the backend
 
     @cached_property
     def message(self) -> str:
-        """The runtime's own words, where no example says them."""
+        """Return the runtime's message, unless an example has it."""
         said = self.members[0].message
         return "" if any(clean(one.message) == said for one in self._shown.examples) else said
 
     @cached_property
     def gist(self) -> str:
-        """What is wrong in a few words: the runtime's own where it did not answer."""
+        """Return the error in few words: the runtime's message if it did not answer."""
         first = self.members[0]
         said = first.examples[0].message if first.examples else ""
         if first.decision is None:
@@ -358,7 +353,7 @@ class Finding:
 
     @cached_property
     def examples(self) -> tuple[tuple[CodeInWords, ...] | CallInWords, ...]:
-        """The first and, where it is another, the extreme."""
+        """Return the first example and, if it differs, the extreme one, in words."""
         shown = self._shown
         disputed = shown.decision is not None and shown.decision.level == "disputed"
         return tuple(
@@ -370,20 +365,20 @@ class Finding:
 
     @cached_property
     def ranges(self) -> tuple[str, ...]:
-        """The inputs that fail, as ranges."""
+        """Return the failing inputs as ranges."""
         group = self._shown.group
         fmt, spans = self._shown.case.inputs[0].format, group.ranges if group else ()
         return tuple(pair(fmt, span) for span in spans) if self._shown.examples else ()
 
     @property
     def more_ranges(self) -> int:
-        """How many ranges are left out in the middle."""
+        """Return how many ranges in the middle are omitted."""
         group = self._shown.group
         return group.more_ranges if group and group.examples else 0
 
     @cached_property
     def explain(self) -> tuple[str, ...]:
-        """The command that explains the first example, in parts that are not to be broken."""
+        """Return the command that explains the first example, in unbreakable parts."""
         shown = self._shown
         if not shown.examples:
             return ()
@@ -391,8 +386,9 @@ class Finding:
 
 
 def findings_of(failures: Iterable[CaseFailure], address: str) -> list[Finding]:
-    """Return the failures of some cases, those of one cause together, the gravest first. `address`
-    is that of the backend, '' where not known.
+    """Group the failures of cases by cause, the most serious first.
+
+    `address` is the backend's, '' if unknown.
     """
     found: dict[Hashable, list[CaseFailure]] = {}
     for failure in failures:
@@ -409,13 +405,13 @@ def _gravity(members: Sequence[CaseFailure]) -> tuple[bool, bool, int, int, int]
 
 
 def _beside(before: str, place: str) -> str:
-    """Return a place that stands beside another: no folders, of the same file its line only."""
+    """Return a place without folders; within the same file, only its line."""
     file, _, line = place.rpartition(":")
     return line if before.rpartition(":")[0] == file else place.rpartition("/")[2]
 
 
 def _shortened(name: str) -> str:
-    """Return a name with most of a long list in braces left out."""
+    """Shorten long lists in braces."""
 
     def shorten(match: re.Match[str]) -> str:
         words = match[1].split(",")
@@ -435,7 +431,7 @@ def _denoted(name: str) -> int:
 
 @lru_cache(256)
 def cited_lines(by: Decision) -> tuple[str, ...]:
-    """Return what a row rests on: a line a sentence, its translation, what the row says."""
+    """Return the basis of a row: sentences, translations and the row's text."""
     lines: list[str] = []
     for one in by.sentences:
         level = f" (level:{GLUE}{by.level})" if one == by.sentences[-1] else ""
@@ -445,7 +441,6 @@ def cited_lines(by: Decision) -> tuple[str, ...]:
 
 
 def _sentence(one: Quotation) -> str:
-    """Return a sentence with where it stands, after what of the row rests on it."""
     part = f"{one.of}: " if one.of else ""
     document = f" — {one.document}" if one.document else ""
     return part + (cited(one.text) if one.text else "") + document
@@ -454,9 +449,7 @@ def _sentence(one: Quotation) -> str:
 def explain_command(
     case: Case, example: Example | CallExample, address: str
 ) -> tuple[str, str, str]:
-    """Return the command that explains an example and asks the backend again: its beginning, the
-    case, and the values.
-    """
+    """Return the command that explains an example and runs the backend: beginning, case, values."""
     asked = ["--backend", shell_word(address)] if address else []
     if case.is_pair:
         start = " ".join(("convcheck run --chains", *asked, case.spec, "--case"))

@@ -1,4 +1,4 @@
-"""The formats of a run's report. A new one is a file that draws it, and a line here."""
+"""The formats of a run's report. A new one is a module that draws it, and a line here."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ if TYPE_CHECKING:
     from convcheck.judge.result import RunResult
     from convcheck.report.document import Document
 
-#: Returns the text of a report, given its document and the command line that made it.
+#: Returns the text of a report from its document and the command line.
 Drawer = Callable[["Document", str], str]
-#: Returns the text of the run itself, from which a document can be made again.
+#: Returns a run as text that can be read again.
 Writer = Callable[["RunResult"], str]
 
 
 @dataclass(frozen=True)
 class ReportFormat:
-    """A format that a report is written to a file in; - is standard output."""
+    """A file format of reports. The file - is standard output."""
 
     name: str
-    #: The module that has a function `render`, imported when used.
+    #: The module with a function `render`, imported when used.
     module: str
-    #: Whether it has the run itself, and in place of `render` a function `text`.
+    #: Whether it holds the run itself. The module then has `text` instead of `render`.
     whole: bool = False
 
     def draw(self, result: RunResult, document: Document, command: str) -> str:
-        """Return the text of the report of a run, of which `document` was made. `command` is the
-        command line, '' where not known. It may be shown in the log of a CI system.
+        """Return the text of a report.
+
+        `command` is the command line, '' if unknown. CI logs can show the text safely.
         """
         module = import_module(self.module)
         if self.whole:

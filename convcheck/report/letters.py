@@ -1,4 +1,4 @@
-"""The matrices of a run with causes: a letter for what explains a cell, few rows and columns."""
+"""Fold matrices and mark their cells with the letters of causes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ def lettered_matrices(
     letters: Mapping[str, str],
     types: Types | None,
 ) -> dict[str, StatusMatrix]:
-    """Return a matrix for each operator that fails, that of the version with the most failures,
-    with letters in the place of what is explained.
+    """Return a matrix with letters for each failing operator, for its worst version.
 
-    `matrices` are whole ones, and their rows and columns that fail; `letters` by the id of a case.
-    Rows that are equal are one, and so are columns if they have a common name. Matrices of one
-    cell say nothing, and are left out.
+    `matrices` are whole matrices and their failing rows and columns. `letters` maps case ids to
+    letters. Equal rows are merged, and equal columns of a family. Matrices of one cell are omitted.
     """
     whole, failing = matrices
     return {
@@ -36,7 +34,7 @@ def lettered_matrices(
 def _worst(
     cases: Mapping[str, Sequence[CaseReport]], matrices: Mapping[str, StatusMatrix]
 ) -> Iterable[str]:
-    """Return of each operator the version with the most failures, of several the latest."""
+    """Return the version of each operator with the most failures; the latest if equal."""
     worst: dict[str, str] = {}
     for spec in matrices:
         before = worst.get(family(spec), spec)
@@ -47,7 +45,7 @@ def _worst(
 def _lettered(
     whole: StatusMatrix, cases: Sequence[CaseReport], letters: Mapping[str, str]
 ) -> StatusMatrix:
-    """Put letters into the cells all of whose failures are explained: of several the first."""
+    """Put the first letter into each cell whose failures are all explained."""
     found: dict[tuple[str, str], set[str]] = {}
     for case in cases:
         if case.fails:
@@ -66,7 +64,7 @@ def _marked(status: Status, letter: str) -> Status:
 
 
 def _folded(whole: StatusMatrix, kept: StatusMatrix, types: Types | None) -> StatusMatrix:
-    """Return the rows and columns of another matrix, equal rows as one, and equal columns of a
+    """Restrict a matrix to the kept rows and columns. Merge equal rows, and equal columns of a
     family.
     """
     found = {(source, target): status for source, target, status in whole.cells}

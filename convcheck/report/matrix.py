@@ -1,4 +1,4 @@
-"""The summary matrix: sources down, destinations across, a symbol a cell."""
+"""Matrices of statuses: rows are sources, columns are destinations."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from convcheck.rules.model import Case
 
 @dataclass(frozen=True)
 class StatusMatrix:
-    """Statuses by source and destination; those not asked are absent."""
+    """Statuses by source and destination. Untested cells are absent."""
 
     sources: tuple[str, ...]
     targets: tuple[str, ...]
-    #: Row, column and status of each cell.
+    #: Row, column and status.
     cells: tuple[tuple[str, str, Status], ...]
-    #: Whether rows and columns are left out.
+    #: Whether rows or columns are omitted.
     left_out: bool = field(default=False, compare=False)
 
 
 def matrix(cases: Iterable[tuple[Case, Status]]) -> StatusMatrix:
-    """Return the matrix of one spec: of several cases in a cell the worst is shown."""
+    """Return the matrix of a spec, with the worst status of each cell."""
     cells: dict[tuple[str, str], Status] = {}
     for case, status in cases:
         key = cell_of(case)
@@ -35,12 +35,12 @@ def matrix(cases: Iterable[tuple[Case, Status]]) -> StatusMatrix:
 
 
 def part_with(whole: StatusMatrix, cases: Iterable[Case]) -> StatusMatrix:
-    """Return the rows and columns of a matrix in which some cases are."""
+    """Return the rows and columns that contain the cases."""
     return _part(whole, [cell_of(case) for case in cases])
 
 
 def without_unsupported(whole: StatusMatrix) -> StatusMatrix:
-    """Return a matrix without the rows and columns in which everything is unsupported."""
+    """Return a matrix without completely unsupported rows and columns."""
     return _part(whole, [(s, t) for s, t, status in whole.cells if status.word != "unsupported"])
 
 
@@ -56,6 +56,6 @@ def _part(whole: StatusMatrix, kept: Sequence[tuple[str, str]]) -> StatusMatrix:
 
 
 def cell_of(case: Case) -> tuple[str, str]:
-    """Return row and column: the inputs and the output, of a promotion its two inputs."""
+    """Return row and column: the inputs and the output; for a promotion, its two inputs."""
     *most, last = [*case.inputs, *(() if case.bound else case.outputs)]
     return "-".join(dict.fromkeys(t.name for t in most)) or last.name, last.name

@@ -1,4 +1,4 @@
-"""What is known of a model, made once for the terminal and for JSON."""
+"""The facts about a model's conversions, for the terminal and JSON."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from convcheck.models.graph import ModelGraph
 from convcheck.report.causes import said_of
 from convcheck.rules.load import Catalog
 
-_LONGEST = 8  # casts of a chain that is compared
+_LONGEST = 8  # casts in a compared chain
 
 
 @dataclass(frozen=True)
 class ReportedConversion:
-    """A conversion with what reports have of it."""
+    """A conversion with its results in reports."""
 
     one: ModelConversion
     backends: tuple[BackendFacts, ...]
-    #: Two backends, and a row under which they answer otherwise.
+    #: Two backends, and a row for which their answers differ.
     differ: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class ModelChain:
-    """Conversions of which each takes what the one before it gives."""
+    """A chain of conversions."""
 
     links: tuple[ModelConversion, ...]
-    #: What is found of the chain; None where the specs have no such chain.
+    #: None if the specs do not cover the chain.
     judgement: ChainJudgement | None
 
     @property
     def types(self) -> tuple[str, ...]:
-        """From the source to the destination."""
+        """Return the types from source to destination."""
         return (*(str(one.inputs[0]) for one in self.links), str(self.links[-1].outputs[0]))
 
     @property
     def verdict(self) -> str:
-        """Whether it is the direct cast; '' where that cannot be said."""
+        """Return the comparison with the direct cast; '' if unknown."""
         return self.judgement.verdict if self.judgement else ""
 
 
 @dataclass(frozen=True)
 class ModelReport:
-    """What is known of a model."""
+    """The facts about a model."""
 
     file: str
     graph: ModelGraph
@@ -66,7 +66,7 @@ def model_report(
     runs: Sequence[tuple[str, RunResult]],
     catalog: Catalog,
 ) -> ModelReport:
-    """Return what is known of a model, given its conversions and reports with their names."""
+    """Return the facts about a model from its conversions and named reports."""
     causes = [_causes_of(run) for _, run in runs]
     told = tuple(
         ReportedConversion(
@@ -92,7 +92,7 @@ def _causes_of(run: RunResult) -> dict[str, str]:
 
 
 def _judged(links: Sequence[ModelConversion], catalog: Catalog) -> ChainJudgement | None:
-    """Compare a chain with the direct cast, which has the attributes of the last node."""
+    """Compare a chain with the direct cast, which takes the last node's attributes."""
     spec, casts = links[-1].spec, [one.cases[0] for one in links]
     if spec is None or len(links) > _LONGEST or any(one.spec != spec for one in links):
         return None
@@ -102,5 +102,5 @@ def _judged(links: Sequence[ModelConversion], catalog: Catalog) -> ChainJudgemen
         direct = CompiledCasts(catalog, spec, where).direct(types[0].name, types[-1].name)
         hops = tuple(CompiledCast((c.inputs[0], c.outputs[0]), spec, c) for c in casts)
         return judge_chain(TypeChain(spec, types, hops, direct))
-    except ConvcheckError:  # of texts
+    except ConvcheckError:  # a chain of texts
         return None

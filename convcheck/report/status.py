@@ -1,5 +1,6 @@
-"""How a case stands, as a word, a symbol and a colour; a failure that does not fail the run has its
-own: it is known, waived, or below the gate.
+"""The statuses of cases.
+
+Failures that do not fail the run have their own statuses: known, waived, below the gate.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from convcheck.rules.model import Level
 
 @dataclass(frozen=True)
 class Status:
-    """A way for a case to stand. The symbol tells it without colour; `short` is its short word."""
+    """A status of a case. `short` abbreviates the word, `symbol` replaces colour."""
 
     word: str
     short: str
     symbol: str
-    #: How the terminal shows it, as rich names styles.
+    #: A style of rich.
     style: str
 
 
@@ -56,7 +57,7 @@ def status_of(case: CaseResult, level: Level) -> Status:
 
 
 def excuses_of(case: CaseResult) -> frozenset[Tolerance]:
-    """Return the kinds of excuses that a case's failures have, whether or not others have none."""
+    """Return the kinds of excuses among a case's failures."""
     if case.verdict not in FAILURES:
         return frozenset()
     given = (case.excuse, *(group.excuse for group in case.groups))

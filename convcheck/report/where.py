@@ -1,4 +1,4 @@
-"""Some of the judged cases as a few products of versions, types and attributes, in words."""
+"""Describe some of the judged cases as a few products of versions, types and attributes."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from convcheck.rules.model import Case, op_and_version, version_key
 from convcheck.rules.types import Types
 from convcheck.wording import plural
 
-_FEW = 3  # more types are only counted in a short text
-_RANGE = 3  # versions in a row that are a range
-# Factors that are no attributes; the types of the inputs go by their numbers.
+_FEW = 3  # types listed in a short text; more are counted
+_RANGE = 3  # consecutive versions that become a range
+# Factors other than attributes. Input types have numbers.
 _SPEC, _MIDDLES, _OUTPUT, _LAYOUT = "@spec", "@middles", "@output", "@layout"
-Row = Mapping[str, str]  # factor -> the value that a case has
-Box = Mapping[str, list[str]]  # factor -> values: the judged cases that have one of each
-Shape = tuple[int, bool]  # how many inputs tell cases apart, and whether the output does
+Row = Mapping[str, str]  # factor -> value of a case
+Box = Mapping[str, list[str]]  # factor -> values: all judged cases with these values
+Shape = tuple[int, bool]  # how many inputs distinguish cases, and whether the output does
 
 
 @dataclass(frozen=True)
 class Where:
-    """Some cases in words: a text for each product of versions, types and attributes."""
+    """Some cases in words, a text per product of versions, types and attributes."""
 
-    #: From these texts the cases follow.
+    #: They determine the cases.
     lines: tuple[str, ...]
-    #: The same in short: of many types the number.
+    #: The same, with long lists of types counted.
     short: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class JudgedCases:
-    """All cases that were judged, among which some are named."""
+    """All judged cases."""
 
     cases: Sequence[Case]
     types: Types | None = None
 
     def where(self, chosen: Sequence[Case]) -> Where:
-        """Name some of the cases, so that no other one is meant: the largest product first.
+        """Describe some cases unambiguously, the largest product first.
 
-        Versions are always named, and the value of an attribute unless several were judged and all
-        are meant. A family of types stands for its judged members.
+        Versions are always named. An attribute is omitted if several values were judged and all are
+        meant. A family stands for its judged members.
         """
         if len(chosen) == 1:
             return Where((chosen[0].id,), (chosen[0].id,))
@@ -81,7 +81,7 @@ def _inputs(case: Case) -> tuple[str, ...]:
 
 
 def _output(case: Case) -> str:
-    """Return the type of the output, '' if those of the inputs say it."""
+    """Return the output's type, '' if the inputs determine it."""
     said = case.outputs and not (case.bound and case.ranks)
     return case.outputs[0].name if said else ""
 
@@ -98,7 +98,7 @@ def _row(case: Case) -> Row:
 
 
 class _Table:
-    """Cases by their factors. A set of cases is an integer with a bit for each of them."""
+    """Cases by factor. Sets of cases are integers, a bit per case."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
         rows = [_row(case) for case in cases]
@@ -111,7 +111,7 @@ class _Table:
                 self._having[name][value] = self._having[name].get(value, 0) | bit
 
     def boxes(self, ids: Iterable[str]) -> list[Box]:
-        """Return few products that together have all the cases with some ids, and no others."""
+        """Return few products that cover exactly the cases with the given ids."""
         chosen = left = sum(self._bits.get(one, 0) for one in ids)
         found: list[Box] = []
         while left:
@@ -119,21 +119,21 @@ class _Table:
             grown = [self._grown(first, order, chosen) for order in self._orders(chosen)]
             found.append(max(grown, key=lambda box: (self.cases(box) & left).bit_count()))
             left &= ~self.cases(found[-1])
-        for box in found[::-1]:  # an earlier product may be in those that came after it
+        for box in found[::-1]:  # later products can cover an earlier one
             rest = [self.cases(other) for other in found if other is not box]
             if rest and not self.cases(box) & ~reduce(or_, rest):
                 found.remove(box)
         return found
 
     def _orders(self, chosen: int) -> Iterator[list[str]]:
-        """Yield orders in which a product grows: each factor is once the first, once the last."""
+        """Yield orders of growth: each factor is first once and last once."""
         several = [name for name in self.factors if len(self.values(name, chosen)) > 1]
         for i in range(max(len(several), 1)):
             yield several[i:] + several[:i]
             yield (several[i:] + several[:i])[::-1]
 
     def _grown(self, first: Row, order: Sequence[str], chosen: int) -> Box:
-        """Return a product about a case, with one factor after the other as wide as it may be."""
+        """Grow a product from a case, widening one factor after the other."""
         box = {name: [value] for name, value in first.items()}
         for name in order:
             rest = self.cases(box, but=(name,))
@@ -142,14 +142,14 @@ class _Table:
         return box
 
     def cases(self, box: Box, but: Collection[str] = ()) -> int:
-        """Return the cases of a product, whatever their values of some factors."""
+        """Return the cases of a product, ignoring the factors in `but`."""
         return reduce(and_, (
             reduce(or_, map(self._having[name].__getitem__, values))
             for name, values in box.items() if name not in but
         ))  # fmt: skip
 
     def values(self, name: str, cases: int) -> list[str]:
-        """Return the values of a factor that some cases have."""
+        """Return a factor's values in some cases."""
         return [value for value, having in self._having[name].items() if having & cases]
 
 
@@ -158,12 +158,12 @@ class _Words:
     """The products of a table in words."""
 
     table: _Table
-    inputs: int  # how many of them tell cases apart
-    versions: Mapping[str, list[str]]  # judged ones of each operator
+    inputs: int  # distinguishing inputs
+    versions: Mapping[str, list[str]]  # judged versions of each operator
     types: Types | None
 
     def text(self, box: Box, *, short: bool = False) -> str:
-        """Name versions, types and attributes: onnx.Cast-19…25: float64 to bool, saturate=0."""
+        """Describe a product: onnx.Cast-19…25: float64 to bool, saturate=0."""
         names = [self._types(box, str(i), short) for i in range(self.inputs)]
         said = names[0] if self.inputs == 1 else "-".join(map(_braces, names))
         said += f" via {', '.join(box[_MIDDLES])}" if any(box[_MIDDLES]) else ""
@@ -177,9 +177,7 @@ class _Words:
         return plural(len(box[factor]), "type") if short and len(names) > _FEW else ", ".join(names)
 
     def _needed(self, box: Box) -> list[str]:
-        """Return the attributes without which other cases would be meant, and those of which one
-        value was judged.
-        """
+        """Return attributes that are needed to exclude other cases or have one judged value."""
         types = {_SPEC, _MIDDLES, _OUTPUT, *map(str, range(self.inputs))}
         names = [name for name in self.table.factors if name not in types]
         free: set[str] = set()
@@ -209,7 +207,7 @@ def _braces(names: str) -> str:
 
 
 def _ranges(mine: Sequence[str], known: Sequence[str]) -> Iterator[str]:
-    """Yield versions, of several in a row the first and the last: 6, 19…25."""
+    """Yield versions, with runs of several as ranges: 6, 19…25."""
     for here, some in groupby(known, key=mine.__contains__):
         row = list(some) if here else []
         yield from [f"{row[0]}…{row[-1]}"] if len(row) >= _RANGE else row
