@@ -62,6 +62,7 @@ class WrongFormulas:
         self.readings = rule_of(self.formula, case).readings
         self.output = cast(Numeric, case.outputs[0].format)
         self._sequences: dict[Hashable, Sequences | None] = {}
+        self._ways: dict[FormulaWay, FormulaWay] = {}
 
     def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
         """Yield what the calls become, one for each reading that is left."""
@@ -74,7 +75,7 @@ class WrongFormulas:
         ways = dict.fromkeys(self._edited(edits, *ways) for ways in self.readings)
         for (length, element), mode in product(ways, self.formula.to_float):
             wrong = _Sequence(arguments, length, element, mode, hops, rounds)
-            yield WrongCall(wrong, partial(self._answer, wrong))
+            yield WrongCall(wrong, partial(self._answer, wrong), partial(self._shape, wrong))
 
     def _edited(
         self, edits: Sequence[FormulaEdit], length: FormulaWay, element: FormulaWay
@@ -84,13 +85,44 @@ class WrongFormulas:
         names |= {INDEX: INDEX, LAST: LAST}
         for edit in edits:
             if edit.length:
-                length = _changed(length, edit.length, names, self.formula.length)
+                length = self._changed(length, edit.length, names, self.formula.length)
             if edit.element:
                 running = edit.element.running
                 own = self.formula.next if running else self.formula.element
-                element = _changed(element, edit.element, names, own or self.formula.element)
-        cite = self.formula.length_cite  # any: ways that compute the same are one
-        return replace(length, name="", cite=cite), replace(element, name="", cite=cite)
+                own = own or self.formula.element
+                element = self._changed(element, edit.element, names, own)
+        return length, element
+
+    def _changed(
+        self, way: FormulaWay, edit: WayEdit, names: Mapping[str, str], own: Expression
+    ) -> FormulaWay:
+        """Return a way with what an edit says of it; `own` is the formula's expression. Those that
+        compute the same are equal.
+        """
+        expression = way.expression
+        if edit.expression:
+            expression = renamed(edit.expression, names)
+        elif edit.running not in (None, way.running):
+            expression = own
+        made = replace(
+            way,
+            expression=expression,
+            arithmetic=edit.arithmetic or way.arithmetic,
+            running=way.running if edit.running is None else edit.running,
+            converted=way.converted and edit.arithmetic is None,
+            conversions=edit.conversions if edit.expression else way.conversions,
+            name="",
+            cite=self.formula.length_cite,
+        )
+        return self._ways.setdefault(made, made)
+
+    def _shape(self, wrong: _Sequence, i: int) -> tuple[int, ...] | None:
+        """Return the shape of what a call gives; None where it is not said."""
+        try:
+            found = self._of(wrong.arguments, i)
+            return (found.length(wrong.length, wrong.mode),) if found else None
+        except (BeyondError, SpecError, ZeroDivisionError):
+            return None
 
     def _answer(self, wrong: _Sequence, i: int) -> CallReading | None:
         """Return what a call gives; None where it is not said."""
@@ -181,22 +213,3 @@ def _is_of(cause: Cause, case: Case) -> bool:
     if cause.call:
         return all(cause.is_for(*each) for each in ends)
     return all(cause.converts(*each) for each in ends)
-
-
-def _changed(
-    way: FormulaWay, edit: WayEdit, names: Mapping[str, str], own: Expression
-) -> FormulaWay:
-    """Return a way with what an edit says of it; `own` is the formula's expression."""
-    expression = way.expression
-    if edit.expression:
-        expression = renamed(edit.expression, names)
-    elif edit.running not in (None, way.running):
-        expression = own
-    return replace(
-        way,
-        expression=expression,
-        arithmetic=edit.arithmetic or way.arithmetic,
-        running=way.running if edit.running is None else edit.running,
-        converted=way.converted and edit.arithmetic is None,
-        conversions=edit.conversions if edit.expression else way.conversions,
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
@@ -48,6 +48,8 @@ class WrongSteps:
         self.steps, layout = spec.body_as(Steps), layout_of(spec, case)
         self._shapes = dict(layout.shapes)
         self._outside = outside_of(self.steps, layout, case) is not None
+        #: What conversions say -> what the steps give with these, and without edits.
+        self._known: dict[object, list[Outputs]] = {}
         ends = np.cumsum([0, *(call[0].size for call in calls)]).tolist()
         self._parts = [slice(*ends_of) for ends_of in pairwise(ends)]
 
@@ -60,7 +62,10 @@ class WrongSteps:
             if any(self._is_refused(edit) for edit in edits):
                 yield WrongCall(REFUSED, lambda _: _REFUSED)
             return
-        made = self._made(edits, causes)
+        if not (self._has(causes) and all(map(self._fits, edits))):
+            return
+        plain = not any(cause.call or cause.under for cause in causes)
+        made = self._plain if plain else self._made(edits, causes)
         if made is None:
             return
         found = self._run(made, causes)
@@ -68,9 +73,8 @@ class WrongSteps:
             rest = self._made([edit for edit in edits if not edit.unpaired], causes)
             assert rest  # noqa: S101
             found = [*map(self._merged, found, self._run(rest, causes))]
-        same = () if any(cause.call or cause.under for cause in causes) else self._right
         for outputs in found:
-            if (key := _key(outputs)) not in same:
+            if (key := _key(outputs)) not in (self._right if plain else ()):
                 yield WrongCall(key, partial(self._answer, made, outputs))
 
     def _is_refused(self, edit: StepsEdit) -> bool:
@@ -80,10 +84,8 @@ class WrongSteps:
         return len(some) > 1
 
     def _made(self, edits: Sequence[StepsEdit], causes: Sequence[Cause]) -> CompiledSteps | None:
-        """Return the steps with edits, without programs; None where one has no meaning here."""
+        """Return the steps with edits, without programs; None where they cannot be computed."""
         attributes = dict(self.case.attributes)
-        if not (self._has(causes, attributes) and all(map(self._fits, edits))):
-            return None
         for cause in causes:
             attributes |= dict(cause.under)
         inputs = list(self._shapes)
@@ -102,9 +104,9 @@ class WrongSteps:
         )  # fmt: skip
         return made if _is_computable(made) else None
 
-    def _has(self, causes: Sequence[Cause], attributes: Mapping[str, object]) -> bool:
+    def _has(self, causes: Sequence[Cause]) -> bool:
         """Return whether causes are for the case."""
-        ends = self.case.inputs[0], self.case.outputs[0]
+        ends, attributes = (self.case.inputs[0], self.case.outputs[0]), dict(self.case.attributes)
         converts = any(line.be is None for line in self.steps.lines)
         return (
             not self._outside
@@ -135,7 +137,13 @@ class WrongSteps:
                 programs |= _programs(self.spec, made, reading, causes)
                 readings.append(reading)
         steps = replace(made.steps, readings=tuple(readings))
-        return replace(made, steps=steps, programs=programs).due(self.calls)[0]
+        compiled = replace(made, steps=steps, programs=programs)
+        if made is not self._plain:
+            return compiled.due(self.calls)[0]
+        said = tuple((key, program.meaning) for key, program in programs.items())
+        if said not in self._known:  # many causes change nothing here
+            self._known[said] = compiled.due(self.calls)[0]
+        return self._known[said]
 
     @cached_property
     def _plain(self) -> CompiledSteps:
