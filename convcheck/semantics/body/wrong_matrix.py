@@ -102,7 +102,7 @@ class WrongMatrices:
             attributes |= dict(cause.under)
         said = tuple(attributes.items())
         found = find(self.spec, self.case.inputs, self.case.ranks, said)
-        guarded = _guarded(self.spec, said)
+        guarded = found.answer is found.cell.guarded
         for edit in (c.call for c in causes if isinstance(c.call, MatrixEdit)):
             cell = next((cell for cell in edit.cells if _has(cell, self.case)), None)
             if cell:
@@ -160,13 +160,6 @@ def _points_of(source: DType, target: DType, codes: bytes) -> Points:
     """
     bits = np.frombuffer(codes, source.format.storage)
     return Points(source.format, target.format, bits, decode(source.format, bits), _kept={})
-
-
-def _guarded(spec: Spec, attributes: tuple[tuple[str, int | str], ...]) -> bool:
-    """Return whether the attributes do not allow what is unsafe."""
-    said = dict(spec.in_force(attributes))
-    unless = spec.body_as(Matrix).refused_unless
-    return not all(said.get(name) == value for name, value in unless)
 
 
 def _alike(a: FoundCell, b: FoundCell) -> bool:
