@@ -9,8 +9,6 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -178,12 +176,6 @@ def test_shapes_go_in_and_out(pypto: Backend, shape: tuple[int, ...], target: st
         np.testing.assert_array_equal(got, values)
 
 
-def test_nothing_is_left_of_a_call(pypto: Backend) -> None:
-    pypto.answer(case("int32", "int64"), [codes("int32", [1])])
-    assert isinstance(pypto, Pypto)
-    assert not list(pypto._scratch.glob("output_*"))
-
-
 @pytest.mark.parametrize(
     ("question", "words"),
     [
@@ -234,13 +226,6 @@ def test_inputs_that_raise_where_plain_ones_do_not_are_no_answer() -> None:
     assert backend.spoiled
 
 
-def test_plain_inputs_are_asked_once_a_case() -> None:
-    backend = Faulty(lambda bits: False)
-    for question in (case("int8", "int8"), case("int8", "int8"), case("int8", "int16")):
-        backend.answer(question, [codes("int8", [5])])
-    assert backend.calls == 5
-
-
 class Spoils:
     """Of `planted.identity` cases: number 1 raises on any input, and what comes after it too."""
 
@@ -284,15 +269,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def say_nothing(line: str) -> None:
     pass
-
-
-def test_the_cache_folder_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert pypto_build.cache_folder("pypto") == tmp_path / "convcheck" / "pypto"
-    monkeypatch.setenv("HOME", "/home/someone")
-    for unset in ("", "relative/is/ignored"):
-        monkeypatch.setenv("XDG_CACHE_HOME", unset)
-        assert pypto_build.cache_folder("pypto") == Path("/home/someone/.cache/convcheck/pypto")
 
 
 def build_slowly(folder: Path) -> Path:
@@ -390,13 +366,3 @@ def test_what_is_built_needs_no_tools(packages: Path, monkeypatch: pytest.Monkey
     assert Pypto.available().startswith("pypto 1 golden interpreter (torch 2, ")
     assert "built" not in Pypto.available()
     Pypto.prepare(pytest.fail)
-
-
-def test_preparing_imports_no_runtime(packages: Path) -> None:
-    code = (
-        "import sys; from convcheck.backends.pypto.backend import Pypto\n"
-        "try: Pypto.available()\nexcept Exception: pass\n"
-        "print([m for m in ('pypto', 'torch') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

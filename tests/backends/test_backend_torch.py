@@ -12,13 +12,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 
-from convcheck.backends.protocol import (
-    LIMIT_VARIABLE,
-    Declined,
-    Outputs,
-    Oversized,
-    Refused,
-)
+from convcheck.backends.protocol import LIMIT_VARIABLE, Declined, Outputs, Oversized, Refused
 from convcheck.backends.torch import Torch
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Attributes, Calling, Case, FunctionRow

@@ -9,7 +9,6 @@ from catalogue import CATALOG
 
 from convcheck.backends.onnx.reference_evaluator import OnnxReference
 from convcheck.backends.onnx.runtime import OnnxRuntime
-from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Backend, Declined, Outputs, Refused, open_backend
 from convcheck.errors import Place, UnavailableError, UsageError
 from convcheck.numerics.format import Int, Text
@@ -105,18 +104,6 @@ def test_attributes_reach_the_node(ort: Backend, reference: Backend) -> None:
         for saturate, code in ((0, 0x7F), (1, 0x7E)):
             case = cast("float32", "float8e4m3fn", attributes=(("saturate", saturate),))
             assert outputs(backend.answer(case, [big]))[0] == code
-
-
-def test_one_instance_goes_from_case_to_case(ort: Backend) -> None:
-    for target in ("float16", "bfloat16", "float16"):
-        got, name = outputs(ort.answer(cast("float32", target), [ones("float32")]))
-        assert (name, got[0]) == (target, ones(target, ()))
-
-
-def test_inputs_need_not_be_contiguous(ort: Backend) -> None:
-    codes = np.arange(12, dtype=np.uint8)[::3]
-    got, _ = outputs(ort.answer(cast("uint8", "int16"), [codes]))
-    np.testing.assert_array_equal(got, [0, 3, 6, 9])
 
 
 def test_ort_texts_in_and_out(ort: Backend) -> None:
@@ -243,13 +230,6 @@ def test_of_a_second_input_only_the_type_counts(
             )
             assert name == "float8e4m3fn"
             np.testing.assert_array_equal(got, np.full(shape, 0x3C, np.uint8))
-
-
-def test_what_is_too_large() -> None:
-    assert not too_large((1 << 24,), ())
-    assert too_large((2, 1 << 24), ())
-    assert not too_large((1 << 40, 0), ())
-    assert not too_large((1 << 25,), [np.broadcast_to(np.uint8(0), (1 << 25,))])
 
 
 @pytest.mark.parametrize("name", ["pypto", "onnx-reference", "reference"])

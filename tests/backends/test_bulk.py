@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
-from typing import Any
-from unittest.mock import MagicMock
 from weakref import ref
 
 import numpy as np
@@ -17,7 +15,6 @@ from catalogue import CATALOG
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convcheck.backends.onnx import runtime_bound as ort_bulk
 from convcheck.backends.onnx.runtime import OnnxRuntime
 from convcheck.backends.packing import pack, unpack, unpack_into
 from convcheck.backends.protocol import Answer, Bound, Declined, Outputs, Oversized, Refused, bound
@@ -125,18 +122,6 @@ def test_a_bound_case_gives_the_bits_of_an_answer(ort: OnnxRuntime, size: int) -
             np.testing.assert_array_equal(out, codes_of(expected), err_msg=name)
 
 
-@pytest.mark.parametrize("shape", [(), (3, 1, 5)])
-@pytest.mark.parametrize("name", ["float32-to-int8", "float32-to-int4"])
-def test_buffers_of_any_shape(ort: OnnxRuntime, name: str, shape: tuple[int, ...]) -> None:
-    case = asked(name)
-    codes, out = buffers(case, shape)
-    codes[...] = 0x40400000  # 3
-    convert = ort.bind(case, codes, out)
-    assert convert is not None
-    assert convert() is None
-    np.testing.assert_array_equal(out, np.full(shape, 3))
-
-
 def test_binding_survives_other_questions_and_keeps_its_buffers(ort: OnnxRuntime) -> None:
     """Each convert has a session of its own; arrays that nobody else holds are not freed."""
     made = []
@@ -158,55 +143,7 @@ def test_binding_survives_other_questions_and_keeps_its_buffers(ort: OnnxRuntime
         np.testing.assert_array_equal(out, codes_of(ort.answer(case, [codes])))
 
 
-def test_what_a_kernel_leaves_in_a_packed_buffer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted kernel writes nothing but on its first call: nothing looks like that answer."""
-    case = asked("float32-to-uint4")
-    codes, out = buffers(case, 7)
-    left = [0xFF]
-
-    def runner(*bound_to: Any) -> Callable[[], None]:
-        def run() -> None:
-            while left:
-                bound_to[-1].fill(left.pop())
-
-        return run
-
-    monkeypatch.setattr(ort_bulk, "_runner", runner)
-    convert = ort_bulk.bind(None, None, case, codes, out, lambda: None)
-    assert convert() is None
-    np.testing.assert_array_equal(out, np.full(7, 15))
-    assert convert() is None
-    assert not np.any(out == 15)
-
-
 REFUSED = Refused("RUNTIME: no")
-
-
-@pytest.mark.parametrize("name", ["float32-to-uint8", "float32-to-uint4"])
-def test_a_run_that_fails_says_what_an_answer_says(name: str) -> None:
-    """A session that raises stands for a kernel that refuses: none of this version's does."""
-
-    class Session:
-        def run_with_iobinding(self, *_: object) -> None:
-            raise RuntimeError("as it is said to who has buffers")
-
-    case = asked(name)
-    codes, out = buffers(case, 4)
-    poison(out)
-    before = out.copy()
-    convert = ort_bulk.bind(MagicMock(), Session(), case, codes, out, lambda: REFUSED)
-    assert convert() is REFUSED
-    np.testing.assert_array_equal(out, before)
-
-
-def test_a_session_that_cannot_be_made_declines_as_an_answer_does(ort: OnnxRuntime) -> None:
-    case = replace(asked("float32-to-int8"), op="onnx.NoSuch")
-    codes, out = buffers(case, 4)
-    convert = ort.bind(case, codes, out)
-    assert convert is not None
-    said = convert()
-    assert isinstance(said, Declined)
-    assert said == ort.answer(case, [codes])
 
 
 def test_what_is_not_bound(ort: OnnxRuntime) -> None:

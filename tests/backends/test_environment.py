@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import json
 import sys
 import venv
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from catalogue import CATALOG
@@ -19,12 +17,9 @@ from old_environment import RELEASE, old_environment
 from places import TESTS
 from report_json import several
 
-from convcheck.backends.process import standalone, wire
-from convcheck.backends.process.backend import request, template_of
 from convcheck.backends.process.environment import SERVER, Environment
 from convcheck.backends.process.native import RUNTIMES
 from convcheck.backends.protocol import Declined, Outputs, Oversized, Refused, takes
-from convcheck.backends.torch import Torch
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 
@@ -63,7 +58,8 @@ def test_openvino_answers_the_same(variant: str) -> None:
     pytest.importorskip("openvino")
     chosen = [
         *named("openvino.Convert-1", "float32-to-int8", "float16-to-float8e5m2", "int4-to-float32",
-            "uint8-to-int4", "bool-to-bfloat16", "bool-to-uint1", "uint1-to-float32"),
+            "uint8-to-int4", "bool-to-bfloat16", "bool-to-uint1", "uint1-to-float32",
+            "int32-to-float32", "uint32-to-float32"),
         *named("onnx.Cast-13", "float32-to-float16", "float64-to-uint8"),
         *every("openvino.ConvertPromoteTypes-14", 9001), *every("openvino.FakeConvert-13", 200),
         *named("onnx.Cast-21", "float32-to-int4"),
@@ -71,30 +67,6 @@ def test_openvino_answers_the_same(variant: str) -> None:
     if variant == "openvino:const":  # step 0 ends the plugin, which is told as a time-out here
         chosen += named("openvino.Range-4", "int32-int32-int32-to-int32")
     assert report_of(f"env:{sys.executable}:{variant}", chosen) == report_of(variant, chosen)
-
-
-def test_inputs_of_another_type_have_a_model_of_their_own() -> None:
-    """The shape, the operator and its attributes are the same."""
-    pytest.importorskip("openvino")
-    backend = Environment(f"{sys.executable}:openvino", catalog=CATALOG)
-    codes = [np.full(6, 0xFFFFFFFF, np.uint32)]
-    for case, due in zip(named("openvino.Convert-1", "int32-to-float32", "uint32-to-float32"),
-                         (-1.0, 2.0**32), strict=True):  # fmt: skip
-        answer = backend.answer(case, codes)
-        assert isinstance(answer, Outputs)
-        assert answer.arrays[0].view(np.float32).tolist() == [due] * 6
-
-
-def test_openvino_has_codes_of_one_bit_from_the_other_end() -> None:
-    """And an output of them is never let be written, where it would not stay in its memory."""
-    pytest.importorskip("openvino")
-    backend = Environment(f"{sys.executable}:openvino:const", catalog=CATALOG)
-    read, write = named("openvino.Convert-1", "uint1-to-uint8", "uint8-to-uint1")
-    codes = np.array([1, 0, 0, 1, 1, 0, 0, 0, 0, 1], np.uint8)
-    answer = backend.answer(read, [codes])
-    assert isinstance(answer, Outputs)
-    assert answer.arrays[0].tolist() == codes.tolist()
-    assert isinstance(backend.answer(write, [codes]), Declined)
 
 
 def test_torch_answers_the_same() -> None:
@@ -137,33 +109,6 @@ def test_two_releases_side_by_side(old: Path) -> None:
     ]
     assert "[x] = -0" in rows[0]
     assert "[x] = -0" not in rows[1]
-
-
-def test_what_numpy_lacks_is_made_by_onnx_runtime() -> None:
-    """A model that is nothing but an initialiser gives back its tensor, bit by bit."""
-    runtime, lacking = standalone.OrtServer(""), set()
-    for name, entry in question_types().items():
-        own, bits = entry["own"], entry["bits"]
-        codes = np.arange(200, 206).astype(f"u{max(bits // 8, 1)}").reshape(2, 3)
-        codes = codes & (1 << bits) - 1 if bits and name != "bool" else codes & 1
-        if not bits:
-            codes = np.array([["a", ""], ["ü", "-1e3"]], object)
-        given = standalone.Fed(own, bits, codes.shape, codes)
-        try:
-            value, _ = runtime.source(given)
-        except standalone.Told:
-            lacking.add(name)
-            continue
-        assert value.element_type() == own
-        assert (runtime.codes(value, bits, codes.shape) == codes).all(), name
-    assert lacking == {"complex64", "float6e2m3", "float6e3m2"}
-
-
-def question_types() -> dict[str, Any]:
-    """Return what the server is told of types."""
-    (any_case,) = named("onnx.Cast-21", "float32-to-int4")
-    found: dict[str, Any] = dict(RUNTIMES["ort"].question(any_case, CATALOG))
-    return dict(found["types"])
 
 
 def test_a_model_that_does_not_load_is_declined_each_time() -> None:
@@ -225,38 +170,6 @@ def test_an_answer_of_a_type_that_no_spec_has_is_wrong(tmp_path: Path) -> None:
     assert "int16x, not int16" in example["message"]
 
 
-@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
-def test_a_type_of_torch_alone_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(torch, "result_type", lambda *tensors: torch.complex32)
-    chosen = every("openvino.ConvertPromoteTypes-14", 9001)[0]
-    direct = Torch(catalog=CATALOG)
-    codes = [np.ones(2, dtype.format.storage) for dtype in chosen.inputs]
-    answer = direct.answer(chosen, codes)
-    question: dict[str, Any] = dict(RUNTIMES["torch"].question(chosen, CATALOG))
-    given = [
-        standalone.Fed(t.name_in("torch"), 8 * c.itemsize, c.shape, c)
-        for t, c in zip(chosen.inputs, codes, strict=True)
-    ]
-    made = standalone.TorchServer("").answer(question, given)
-    assert isinstance(answer, Outputs)
-    assert answer.types == tuple(name for name, _, _ in made) == ("torch.complex32",) * 2
-    for mine, (_, _, theirs) in zip(answer.arrays, made, strict=True):
-        assert mine.tobytes() == theirs.tobytes()
-
-
-def test_a_request_has_what_the_schema_says() -> None:
-    schema = json.loads((Path(wire.__file__).parent / "schema.json").read_text())
-    (chosen,) = named("onnx.Cast-21", "float32-to-int4")
-    known = template_of(chosen, CATALOG, RUNTIMES["ort"])
-    sent = b"".join(request(known, 1, [np.zeros(2, np.uint32)]))
-    header = json.loads(sent.partition(b"\n")[0])
-    jsonschema.validate(header, schema)
-    assert header["native"]["types"]["int4"] == {"own": 22, "bits": 4}
-    for welcome in ({"name": "x", "version": "1", "native": "ort"}, {"unavailable": "why"}):
-        jsonschema.validate({"hello": 1, **welcome}, schema)
-
-
 def test_a_run_asks_the_specs_of_what_it_stands_for() -> None:
     found = {
         spec.op.partition(".")[0] for spec in CATALOG.specs.values() if takes(f"env:{HERE}", spec)
@@ -273,16 +186,6 @@ def test_the_server_is_one_file_for_old_pythons() -> None:
     names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     tops = {name.partition(".")[0] for name in names}
     assert tops - sys.stdlib_module_names == {"numpy", "onnxruntime", "torch"}
-
-
-def test_without_its_own_words_the_server_declines() -> None:
-    (chosen,) = named("onnx.Cast-21", "float32-to-int4")
-    backend = Environment(HERE, catalog=CATALOG)
-    backend._native = None
-    answer = backend.answer(chosen, [np.zeros(2, np.uint32)])
-    assert isinstance(answer, Declined)
-    assert answer.missing
-    assert "needs `native`" in answer.message
 
 
 @pytest.mark.parametrize(

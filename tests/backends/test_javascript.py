@@ -11,13 +11,7 @@ from catalogue import CATALOG
 from library_cases import codes_of
 from places import ROOT
 
-from convcheck.backends.protocol import (
-    LIMIT_VARIABLE,
-    Declined,
-    Oversized,
-    open_backend,
-    takes,
-)
+from convcheck.backends.protocol import LIMIT_VARIABLE, Declined, Oversized, open_backend, takes
 from convcheck.errors import UnavailableError
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection

@@ -7,8 +7,6 @@ command. tinygrad's device PYTHON answers where clang may be too old for a type.
 from __future__ import annotations
 
 import shutil
-import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
@@ -216,29 +214,6 @@ def test_pairs_without_a_kernel_are_declined_when_they_are_asked(
     assert answer.missing
 
 
-def test_numpy_s_warnings_are_no_noise() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for target, given in (
-            ("float16", 0x7F7FFFFF),
-            ("int8", 0x7FC00000),
-            ("bfloat16", 2**31 - 1),
-        ):
-            codes_of(opened("ml_dtypes"), cast_case("float32", target), [given])
-
-
-@each("jax")
-def test_a_fault_of_the_adapter_accuses_nobody(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def mistaken(*arguments: object) -> None:
-        raise TypeError("an argument too many")
-
-    monkeypatch.setattr(type(opened(address)), "cast", mistaken)
-    with pytest.raises(TypeError, match="too many"):
-        codes_of(opened(address), cast_case("int8", "int4"), [1])
-
-
 # Chains, options, variants -----------------------------------------------------------------------
 
 BOTH, MIDDLES = ("fed", "constant"), ("hidden", "exposed")
@@ -261,32 +236,6 @@ def test_a_chain_is_one_graph(address: str) -> None:
         assert found == [0x3F820000, 0x3F810000], values
     constant = chain_case("int8", "int16", "int8", input="constant")
     assert (backend.support(constant) is None) == ("constant" in options["input"])
-
-
-@each("jax")
-def test_constants_are_constants_and_arguments_are_arguments(address: str) -> None:
-    """What the adapter compiles has the array in the code, or it has not."""
-    import jax
-
-    code, jit = {}, jax.jit
-    for variant in (address, f"{address}:const"):
-        seen: list[str] = []
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(jax, "jit", lambda f, seen=seen: _seen(jit(f), seen))
-            backend = open_backend(variant, CATALOG)
-            codes_of(backend, cast_case("float32", "bfloat16"), [0x3F800000, 0x40000000])
-        code[variant] = seen[0]
-    assert "stablehlo.constant" in code["jax:const"]
-    assert "@main()" in code["jax:const"]
-    assert "stablehlo.constant" not in code["jax"]
-
-
-def _seen(compiled: Any, seen: list[str]) -> Callable[..., Any]:
-    def call(*arrays: Any) -> Any:
-        seen.append(compiled.lower(*arrays).as_text())
-        return compiled(*arrays)
-
-    return call
 
 
 SAYS = {

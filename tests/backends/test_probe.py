@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
-from command import check_golden, convcheck
-from places import KERNELS, TESTS
+from command import convcheck
+from places import KERNELS
 
 from convcheck.backends.process.probe import STEPS, Probe, ProbeStep, questions
 from convcheck.rules.cases import cases
 
-HERE = TESTS / "process"
 PYTHON = f"{sys.executable} -S"
 CAST = questions(cases(CATALOG.specs["onnx.Cast-21"]))
 
@@ -114,33 +111,6 @@ def test_what_it_wrote_to_stderr_is_kept() -> None:
     *_, last = probe.steps()
     assert (last.name, last.wrong) == ("answers hello", f"{sys.executable} exited with status 1")
     assert probe.printed == ["no device"]
-
-
-def test_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As its user sees them, with times and rates left out."""
-    for program in (KERNELS / "cast.py", HERE / "bad.py"):
-        shutil.copy(program, tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
-    page = ""
-    for command, code in (
-        ("python cast.py", 0),
-        ("python bad.py text", 1),
-        ("python bad.py good", 1),
-        ("./nowhere", 4),
-    ):
-        done = convcheck("backend", "probe", "--backend", f"process:{command}", "onnx.Cast-21")
-        assert (done.returncode, done.stderr) == (code, "")
-        lines = [_timeless(line) for line in done.stdout.splitlines()]
-        page += f"$ convcheck backend probe --backend {shlex.quote('process:' + command)}\n"
-        page += "\n".join([*lines, "", ""])
-    check_golden("probe.txt", page)
-
-
-def _timeless(line: str) -> str:
-    if "MB/s" in line or " ms" in line:
-        return line[:44].rstrip() + "   (figures)"
-    return line
 
 
 def test_what_is_no_program() -> None:

@@ -19,13 +19,12 @@ from c_compiler import CC, needs_cc
 from catalogue import CATALOG
 from command import convcheck
 from living import eventually, is_alive
-from places import KERNELS, TESTS
+from places import TESTS
 from planted.identity import Corpus, case, judge
 from process import bad
 
 from convcheck.backends.process.backend import Process, headers, request, template_of, wire
 from convcheck.backends.protocol import (
-    Declined,
     DiedError,
     Outputs,
     Oversized,
@@ -157,19 +156,6 @@ def test_a_program_with_another_default_is_caught(tmp_path: Path) -> None:
     assert failed == ["float32-to-float8e4m3fn/saturate=default"]
 
 
-@needs_cc
-def test_a_broken_example_fails(tmp_path: Path) -> None:
-    source = (KERNELS / "cast.c").read_text()
-    truncates = ("0x7ffff + (bits >> 20 & 1)", "0")
-    clamps = ("(int8_t)(uint8_t)x[i]", "(int8_t)(x[i] > 127 ? 127 : x[i])")
-    drops = ("(bits[i] + 0x7fff + (bits[i] >> 16 & 1))", "bits[i]")
-    for right, broken in (truncates, clamps, drops):
-        assert source.count(right) == 1
-        source = source.replace(right, broken)
-    due = {name: "fail" if verdict == "pass" else verdict for name, verdict in RIGHT.items()}
-    assert verdicts(judged(compiled(tmp_path, source))) == due
-
-
 # What goes wrong, and what is right
 
 
@@ -294,17 +280,6 @@ def test_of_several_requests_the_deadly_one_is_known(
         next(answers)
 
 
-def test_an_answer_that_is_too_short_is_told_by_the_next(opened: Callable[..., Process]) -> None:
-    """Its last byte is taken from the next header: that is not the fault of a `printf`."""
-    hundred = np.array([100], np.uint8)
-    answers = opened("few_on_100").answers(case(1), [[CODES[:3]], [hundred], [CODES[:3]]])
-    assert isinstance(next(answers), Outputs)
-    next(answers)
-    with pytest.raises(ProtocolError) as caught:
-        next(answers)
-    assert caught.value.hint.endswith("or the answer to run 2 is not as long as its `bytes`")
-
-
 def test_a_program_may_write_while_it_is_written_to(opened: Callable[..., Process]) -> None:
     process = opened("eager")
     process._timeout = 20.0
@@ -355,12 +330,6 @@ def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Mon
     for command in ("", "  ", "./mine 'unfinished"):
         with pytest.raises(UsageError):
             open_backend(f"process:{command}")
-
-
-def test_the_command_line_says_so() -> None:
-    done = convcheck("run", "--backend", "process:./nowhere --flag", "onnx.Cast-21")
-    assert (done.returncode, done.stdout) == (4, "")
-    assert "cannot start ./nowhere: no such program" in done.stderr
 
 
 # In a run
@@ -512,14 +481,6 @@ def test_schema_and_reader_agree(answer: dict[str, Any], good: bool) -> None:
             headers.read_answer(line, 7, CATALOG.types.types)
 
 
-@pytest.mark.parametrize("run", [None, "7", True, 7.5])
-def test_a_run_is_a_number(run: object) -> None:
-    header = {"run": run, "refused": "no"}
-    assert not fits("answer", header)
-    with pytest.raises(ProtocolError):
-        headers.read_answer(json.dumps(header).encode(), 7, CATALOG.types.types)
-
-
 def test_high_bits_are_cleared_and_shapes_kept() -> None:
     types = CATALOG.types.types
     for name, shape, due in (("int4", (), [0xF]), ("float6e2m3", (1, 2), [0x3F, 0x3F])):
@@ -530,20 +491,3 @@ def test_high_bits_are_cleared_and_shapes_kept() -> None:
         assert (bits.shape, bits.reshape(-1).tolist()) == (shape, due)
     tensor = headers.read_tensor(headers.TensorEntry("bool", (2,), 2), types, "output 1")
     assert tensor.bits(np.array([1, 2], np.uint8)).tolist() == [1, 2]  # not hidden: it is wrong
-
-
-def test_numbers_are_little_endian() -> None:
-    it = next(c for c in cases(CATALOG.specs["onnx.Cast-21"]) if c.name == "int32-to-int8")
-    (message,) = request(template_of(it, CATALOG), 1, [np.array([0x01020304], np.uint32)])
-    assert bytes(message).endswith(b"\n\x04\x03\x02\x01")
-    answer = headers.write_answer(
-        1, Outputs((np.array([0x0102], np.uint16),), ("int16",)), CATALOG.types.types, restart=False
-    )
-    assert b"".join(map(bytes, answer)).endswith(b"\n\x02\x01")
-
-
-def test_declined_keeps_whether_it_is_missing() -> None:
-    types = CATALOG.types.types
-    for answer in (Declined("no", missing=True), Declined("no")):
-        (line,) = headers.write_answer(3, answer, types, restart=False)
-        assert headers.read_answer(bytes(line), 3, types) == (answer, False)

@@ -35,23 +35,3 @@ def test_what_was_asked_before_changes_no_answer() -> None:
     huge[:] = 0x4000_0000
     assert answer(reference, case(NARROW + "0"), huge).tolist() == [0x40, 0x40]
     assert answer(reference, case(NARROW + "0"), huge.reshape(2, 1)).shape == (2, 1)
-
-
-def test_what_is_known_of_inputs_is_said_of_these_alone() -> None:
-    """In another order, in parts, beside others; texts, too."""
-    reference, bits = (
-        Reference(CATALOG),
-        np.array([0x3F80_0000, 0x4000_0000, 0xBF80_0000], np.uint32),
-    )
-    given = answer(reference, case(NARROW + "1"), bits)
-    assert given.tolist() == [0x38, 0x40, 0xB8]
-    for few in (bits[::-1], bits[1:], bits[[0, 0, 2]]):
-        expected = [given.tolist()[bits.tolist().index(code)] for code in few.tolist()]
-        assert answer(reference, case(NARROW + "1"), few).tolist() == expected
-    more = np.array([0x4000_0000, 0x4080_0000], np.uint32)
-    assert answer(reference, case(NARROW + "1"), more).tolist() == [0x40, 0x48]
-    assert not len(answer(reference, case(NARROW + "1"), bits[:0]))
-    to_number, texts = case("onnx.Cast-21/string-to-int8"), np.array(["7", "-3"], object)
-    for few in (texts, texts[::-1], texts[:1]):
-        numbers = [int(text) % 256 for text in few]
-        assert answer(reference, to_number, few).tolist() == numbers

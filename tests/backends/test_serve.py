@@ -99,11 +99,7 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-VERDICTS = {
-    "Noisy": "pass",
-    "Raises": "error",
-    "RefusesOne": "refused",
-}
+VERDICTS = {"Noisy": "pass", "Raises": "error", "RefusesOne": "refused"}
 
 
 @pytest.mark.parametrize("name", VERDICTS)
