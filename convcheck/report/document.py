@@ -1,4 +1,4 @@
-"""The report of a run: what every format says, each made when it is asked for."""
+"""The report of a run: the data of every format, computed when used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from convcheck.rules.types import Types
 from convcheck.vectors.model import Coverage
 from convcheck.wording import number, plural
 
-# Those that say most first.
+# The most complete first.
 _WORDS: dict[Coverage, str] = {
     "exhaustive": "exhaustively",
     "boundary-complete": "on every boundary",
@@ -41,16 +41,16 @@ _OWN = "by inputs of your own"
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """The report of a run. Without `types`, no families of types are named."""
+    """The report of a run. Without `types`, types are not folded into families."""
 
     result: RunResult
     types: Types | None = None
-    #: The file that has the report as JSON, '' for none.
+    #: The JSON file of the report, '' for none.
     file: str = ""
 
     @cached_property
     def cases(self) -> dict[str, tuple[CaseReport, ...]]:
-        """The cases with their failures, by spec, in plan order."""
+        """Return the cases with their failures, by spec, in plan order."""
         return {spec: tuple(map(self._case, found)) for spec, found in by_spec(self.result).items()}
 
     def _case(self, found: CaseResult) -> CaseReport:
@@ -61,7 +61,7 @@ class Document:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """The findings, the gravest first."""
+        """Return the findings, the most serious first."""
         failures = (one for some in self.cases.values() for case in some for one in case.failures)
         return findings_of(failures, self.result.backend.address)
 
@@ -69,12 +69,12 @@ class Document:
 
     @property
     def backend(self) -> str:
-        """The backend's name and version."""
+        """Return the backend's name and version."""
         return clean(f"{self.result.backend.name} {self.result.backend.version}")
 
     @property
     def setting(self) -> tuple[str, ...]:
-        """What was asked: the tier and the gate, which shard, and how completely."""
+        """Return the tier, gate, shard and coverage."""
         shard = self.result.shard
         of = f", shard {shard.index} of {shard.of}" if shard else ""
         first = f"{self.result.tier} tier, gate: {self.result.level}{of}"
@@ -82,12 +82,12 @@ class Document:
 
     @cached_property
     def coverage(self) -> list[tuple[str, Sequence[str]]]:
-        """How completely cases were asked, with their ids, the most complete first."""
+        """Return the kinds of coverage with their case ids, the most complete first."""
         return list(_covered_cases(self.result))
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What there is to say of the run as a whole."""
+        """Return remarks on the whole run."""
         return tuple(map(clean, self.result.remarks))
 
     @cached_property
@@ -96,36 +96,36 @@ class Document:
 
     @property
     def verdict(self) -> str:
-        """PASS, FAIL, INTERRUPTED or NOTHING JUDGED."""
+        """Return PASS, FAIL, INTERRUPTED or NOTHING JUDGED."""
         return self._summary[0]
 
     @property
     def reasons(self) -> list[str]:
-        """What the verdict rests on, why first, and what else there was."""
+        """Return the reasons for the verdict, then other counts."""
         return self._summary[1]
 
     # Counts and matrices -------------------------------------------------------------------------
 
     @property
     def counted(self) -> str:
-        """What is counted as asked: values, calls, or both."""
+        """Return the counted unit: values or calls, or "asked" for both."""
         asked = {c.case.whole_calls for c in self.result.cases}
         return "asked" if len(asked) > 1 else "calls" if True in asked else "values"
 
     @cached_property
     def statuses(self) -> tuple[Status, ...]:
-        """The statuses that some case has, the worst first."""
+        """Return the statuses with cases, the worst first."""
         found = {case.status for some in self.cases.values() for case in some}
         return tuple(status for status in STATUSES if status in found)
 
     @cached_property
     def matrices(self) -> dict[str, StatusMatrix]:
-        """The matrix of each spec."""
+        """Return the matrix of each spec."""
         return {s: matrix((c.case, c.status) for c in some) for s, some in self.cases.items()}
 
     @cached_property
     def failing(self) -> dict[str, StatusMatrix]:
-        """Of the matrices of specs with failures that no list excuses, their rows and columns."""
+        """Return the rows and columns with unexcused failures, for each spec that has some."""
         some = {s: [c.case for c in found if c.fails] for s, found in self.cases.items()}
         return {s: part_with(self.matrices[s], found) for s, found in some.items() if found}
 
@@ -133,23 +133,23 @@ class Document:
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """The causes of the run, and what they explain."""
+        """Return the causes of the run and their explained cases."""
         return gathered(self.result.cases, self.result.causes)
 
     @cached_property
     def causes(self) -> tuple[ToldCause, ...]:
-        """The causes of what fails and is not excused, that of most cases first."""
+        """Return the causes of unexcused failures, the most cases first."""
         run = self.result
         return told_causes(self.diagnosis, run.backend.address, run.level, self.types, run.whole)
 
     @cached_property
     def explained_by(self) -> Mapping[str, ToldCause]:
-        """The cause of each case that is explained, by the id of the case."""
+        """Return the cause of each explained case, by case id."""
         return {case.id: one for one in self.causes for case in one.cases}
 
     @cached_property
     def unexplained(self) -> list[Finding]:
-        """The findings, not excused, of cases that no cause explains."""
+        """Return the unexcused findings of unexplained cases."""
         explained = letters_of(self.causes)
         failures = (one for some in self.cases.values() for case in some for one in case.failures)
         left = [one for one in failures if one.case.id not in explained and not one.excuse]
@@ -157,17 +157,15 @@ class Document:
 
     @cached_property
     def letters(self) -> dict[str, StatusMatrix]:
-        """The matrices of operators with failures, with the letters of causes; none without
-        causes.
-        """
+        """Return the matrices of failing operators with letters of causes; empty without causes."""
         matrices = (self.matrices, self.failing if self.causes else {})
         return lettered_matrices(self.cases, matrices, letters_of(self.causes), self.types)
 
-    # Lists of known failures, and rules that are open --------------------------------------------
+    # Known failures ------------------------------------------------------------------------------
 
     @cached_property
     def problems(self) -> list[Problem]:
-        """What is wrong with the list of known failures."""
+        """Return the problems of the known-failures list."""
         return [
             replace(one, message=clean(one.message), repair=_printable(one.repair.strip("\n")))
             for one in self.result.problems
@@ -175,7 +173,7 @@ class Document:
 
 
 def _covered_cases(result: RunResult) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the ways in which cases were asked, each with its cases, those that say most first."""
+    """Yield the kinds of coverage with their cases, the most complete first."""
     for coverage, words in _WORDS.items():
         asked = (case for case in result.cases if case.checked and case.coverage == coverage)
         if ids := tuple(case.case.id for case in asked):
@@ -183,7 +181,7 @@ def _covered_cases(result: RunResult) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _coverage_line(covered: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """Return how cases were asked: asked: 130 cases exhaustively, 5 by samples."""
+    """Return the coverage in words: asked: 130 cases exhaustively, 5 by samples."""
     (words, ids), *others = covered
     counts = [f"{plural(len(ids), 'case')} {words}"]
     counts += (f"{number(len(ids))} {words}" for words, ids in others)
@@ -195,7 +193,7 @@ def _printable(text: str) -> str:
 
 
 def _to_repair(result: RunResult) -> str:
-    """Return how many entries are wrong: 3 entries of known.toml to repair (2 stale, 1 changed)."""
+    """Count the wrong entries: 3 entries of known.toml to repair (2 stale, 1 changed)."""
     counts = Counter(problem.kind for problem in result.problems)
     each = ", ".join(f"{number(n)} {kind}" for kind, n in counts.items())
     entry = plural(len(result.problems), "entry", "entries")
@@ -204,7 +202,7 @@ def _to_repair(result: RunResult) -> str:
 
 
 def groups_of(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult, Group]]:
-    """Yield the groups that have a verdict, with their cases."""
+    """Yield the groups with a verdict, and their cases."""
     for case in result.cases:
         for group in case.groups:
             if group.verdict == verdict:
@@ -212,7 +210,7 @@ def groups_of(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult,
 
 
 def _summary(result: RunResult) -> tuple[str, list[str]]:
-    """Return the verdict as a word, then what it rests on, why first, and what else there was."""
+    """Return the verdict in a word, its reasons, and other counts."""
     asked = _counts_by_noun(result)
     counts = sum(asked.values(), counts_of((), result.level))
     word, said = _outcome(result, counts, asked)
@@ -249,8 +247,9 @@ def _outcome(
 
 
 def _asked(by_noun: Mapping[str, CaseCounts], wrong: bool) -> Iterator[str]:
-    """Yield what was judged, values and calls apart, and what was asked where that is more; with
-    `wrong`, how many of them are wrong.
+    """Yield counts of judged values and calls, with tested ones if they differ.
+
+    `wrong` adds how many are wrong.
     """
     for noun, counts in by_noun.items():
         said = plural(counts.values_judged, noun)

@@ -1,8 +1,8 @@
-"""The report of a run as Markdown, for the summary page of a job: GitHub's, and others'.
+"""Draw a run as Markdown, for job summary pages such as GitHub's.
 
-What the terminal shows stands in code blocks, each under a title that opens it. It stays under
-64 KB, of which the findings have what the rest leaves; whole findings are left out from the end,
-and the report says how many. Causes come first, a line each.
+Parts of the terminal's page are code blocks that unfold under a title. The page stays under 64 KB:
+other parts have fixed limits, and findings share the rest. The report counts findings that do not
+fit. Causes come first, a line each.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from convcheck.report.findings import Finding
 from convcheck.wording import GLUE, plural
 
 LIMIT = 64_000  # bytes
-_WIDTH = 90  # of what stands in code blocks
-_OPEN = 3  # findings that are not folded
+_WIDTH = 90  # of code blocks
+_OPEN = 3  # unfolded findings
 _LONG = 300
 _ROWS = 30  # causes with a line
-_SHARES = {  # at most, in bytes
+_SHARES = {  # limits in bytes
     "problems": 20_000, "causes": 16_000, "counts": 6_000, "matrices": 12_000, "known": 6_000,
 }  # fmt: skip
 _MARKS = re.compile(r"([\\`*_\[\]<>#~$&])")
@@ -41,7 +41,7 @@ _REFERENCE = re.compile(r"([@#])(?=\w)")
 
 
 def render(document: Document, command: str = "") -> str:
-    """Return the report: the verdict, what is wrong, then the counts."""
+    """Return the report: verdict, errors, counts."""
     problems = [_problem(one) for one in document.problems]
     before = [
         _head(document),
@@ -63,11 +63,11 @@ def render(document: Document, command: str = "") -> str:
     findings = list(_findings(document.unexplained, opened=0 if document.causes else _OPEN))
     shown = _fit(findings, left, "more finding", "more findings")
     page = "\n\n".join([*before, *shown, *after]) + "\n"
-    return page.encode(errors="backslashreplace").decode()  # a path need not be of Unicode
+    return page.encode(errors="backslashreplace").decode()  # paths need not be Unicode
 
 
 def _fit(pieces: Sequence[str], room: int, one: str, many: str) -> list[str]:
-    """Keep as many of the first pieces as there is room for, in bytes, and count the others."""
+    """Keep the first pieces that fit into `room` bytes, and count the others."""
     kept = list(pieces)
     while kept and _size(kept) > room - _LONG * (len(kept) < len(pieces)):
         kept.pop()
@@ -91,7 +91,7 @@ def _head(document: Document) -> str:
     ])  # fmt: skip
 
 
-# The parts -----------------------------------------------------------------------------------
+# Parts ---------------------------------------------------------------------------------------
 
 
 def _problem(one: Problem) -> str:
@@ -101,7 +101,7 @@ def _problem(one: Problem) -> str:
 
 
 def _causes(document: Document) -> Iterator[str]:
-    """Yield a line a cause, then folded what there is to say of each."""
+    """Yield a line per cause, then each cause in full, folded."""
     causes = document.causes
     yield f"**{escaped(causes_summary(document))}**"
     yield _block(cause_per_line(causes[:_ROWS]))
@@ -118,7 +118,7 @@ def _causes(document: Document) -> Iterator[str]:
 
 
 def _findings(found: Sequence[Finding], opened: int) -> Iterator[str]:
-    """Yield the findings, the first in full and the others folded; below the gate all are."""
+    """Yield findings, folded except the first gated ones."""
     for i, finding in enumerate(found):
         title = f"{finding.label} {finding.id}: {cut(finding.line, _LONG)}"
         count, shown = finding.count or "1 case", _block(finding_blocks(finding))
@@ -136,18 +136,18 @@ def _block(page: Iterable[Block]) -> str:
 
 
 def escaped(words: str) -> str:
-    """Return words with escapes for what Markdown, HTML or GitHub would obey."""
+    """Escape the markup of Markdown, HTML and GitHub."""
     plain = " ".join(words.replace(GLUE, " ").split())
     return _unmentioned(_MARKS.sub(r"\\\1", plain).replace("\\&", "&amp;").replace("\\<", "&lt;"))
 
 
 def _unmentioned(said: str) -> str:
-    """Keep a name from being mentioned: a comment within it is not seen."""
+    """Break mentions and references with an invisible comment."""
     return _REFERENCE.sub(r"\1<!-- -->", said)
 
 
 def code(words: str) -> str:
-    """Return words as code, which nothing in them ends."""
+    """Return words as inline code, with enough backticks."""
     runs = [len(run) for run in re.findall("`+", words)]
     ticks = "`" * (max(runs, default=0) + 1)
     pad = " " if words[:1] == "`" or words[-1:] == "`" else ""
@@ -155,13 +155,13 @@ def code(words: str) -> str:
 
 
 def fence(lines: Sequence[str], language: str = "") -> str:
-    """Return lines as a code block, which nothing in them ends."""
+    """Return lines as a code block, with enough backticks."""
     runs = [len(run) for line in lines for run in re.findall("`+", line)]
     ticks = "`" * max(3, max(runs, default=0) + 1)
     return "\n".join([ticks + language, *lines, ticks])
 
 
 def folded(title: str, pieces: Iterable[str]) -> str:
-    """Return pieces that are shown when their title is clicked."""
+    """Return pieces that unfold under a title."""
     head = f"<details><summary>{_unmentioned(escape(title.replace(GLUE, ' ')))}</summary>"
     return "\n\n".join([head, *pieces, "</details>"])

@@ -1,4 +1,4 @@
-"""The report of several backends side by side: a column each, and what they share once."""
+"""Draw several backends side by side, a column each, with shared parts once."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from convcheck.report.status import STATUSES
 from convcheck.rules.case_names import compact_names
 from convcheck.wording import number, plural
 
-_FEW = 3  # so many findings are a digest of themselves
+_FEW = 3  # findings need no digest
 _LINES = 16
-_HEADS = 40  # columns of names of backends above counts
+_HEADS = 40  # columns of backend names above counts
 
 
 @dataclass(frozen=True)
 class Side:
-    """A backend's part."""
+    """A backend's run."""
 
     name: str
-    #: The report of its run; None where it could not be started.
+    #: None if the backend did not start.
     document: Document | None
-    #: Why it could not be started.
+    #: Why it did not start.
     error: str = ""
 
 
 def side_by_side_page(sides: Sequence[Side], verbose: bool, whole: bool = False) -> Iterator[Block]:
-    """Yield the report; `whole`, as in a file, has all findings in the digest."""
+    """Yield the report. If `whole`, as in a file, the digest has all findings."""
     ran = [(side.name, side.document) for side in sides if side.document is not None]
     yield from _title(sides)
     if ran:
@@ -75,11 +75,11 @@ def _title(sides: Sequence[Side]) -> Iterator[Block]:
         yield Text(f"note: {names}: {note}", "yellow", hang=6)
 
 
-# The table: a line a spec with what fails there, then a line a status and the values.
+# The table: a line per spec with its failures, then a line per status and the values.
 
 
 def _table(ran: Sequence[tuple[str, Document]]) -> Table:
-    """Return a column a backend; a status that no case has is left out."""
+    """Return a column per backend. Statuses without cases are skipped."""
     each = [[case for some in one.cases.values() for case in some] for _, one in ran]
     rows: list[list[Said]] = []
     for spec in dict.fromkeys(spec for _, document in ran for spec in document.cases):
@@ -113,7 +113,7 @@ def _cell(word: str) -> Said:
     return [(word, "green" if word == "pass" else style)]
 
 
-# The causes.
+# Causes
 
 
 def _causes(found: Mapping[str, Diagnosis]) -> Iterator[Block]:
@@ -124,13 +124,15 @@ def _causes(found: Mapping[str, Diagnosis]) -> Iterator[Block]:
         yield from (*_counted(list(found), rows), BLANK)
 
 
-# The findings.
+# Findings
 
 Shared = Sequence[tuple[str, Finding]]  # the same failure of several backends
 
 
 def shared_findings(ran: Sequence[tuple[str, Document]]) -> list[Shared]:
-    """Return the findings of several runs: those that fail the run first, then of most cases."""
+    """Return the findings of several runs: failures of the run first, then the most backends and
+    cases.
+    """
     found: dict[Hashable, list[tuple[str, Finding]]] = {}
     for name, document in ran:
         for finding in document.findings:
@@ -146,12 +148,12 @@ def _gravity(sides: Shared) -> tuple[bool, int, int, int]:
 
 
 def _shown(sides: Shared) -> Finding:
-    """Return the finding that stands for all: that of most cases."""
+    """Return the finding with the most cases."""
     return max((one for _, one in sides), key=lambda one: len(one.members))
 
 
 def _finding(sides: Shared, backends: int, verbose: bool) -> Iterator[Block]:
-    """Yield a finding with the names of those that have it, and where theirs is another extent."""
+    """Yield a finding with its backends and, if they differ, their cases and counts."""
     shown = _shown(sides)
     if backends > 1:
         yield Text(", ".join(name for name, _ in sides), "bold cyan")
@@ -167,7 +169,7 @@ def _finding(sides: Shared, backends: int, verbose: bool) -> Iterator[Block]:
 
 
 def _digest(found: Sequence[Shared], names: Sequence[str], every: bool) -> Iterator[Block]:
-    """Yield each finding a line, with the cases in which each backend has it."""
+    """Yield a line per finding, with the number of cases in each backend."""
     if len(found) <= _FEW:
         return
     said = f"{plural(len(found), 'finding')}, and the cases in which each backend has them:"
@@ -185,7 +187,7 @@ def _digest(found: Sequence[Shared], names: Sequence[str], every: bool) -> Itera
 
 
 def _counted(names: Sequence[str], rows: Sequence[tuple[Sequence[int], str]]) -> Iterator[Block]:
-    """Yield lines with a count for each backend, in columns, then what is counted."""
+    """Yield lines with a column of counts per backend."""
     heads = list(names)
     if sum(2 + max(len(name), 4) for name in names) > _HEADS:
         heads = [f"({i})" for i in range(1, len(names) + 1)]
@@ -197,7 +199,7 @@ def _counted(names: Sequence[str], rows: Sequence[tuple[Sequence[int], str]]) ->
 
 
 def _tolerated(ran: Sequence[tuple[str, Document]]) -> Iterator[Block]:
-    """Yield a line a disputed rule: how each backend reads it."""
+    """Yield a line per disputed rule: the reading of each backend."""
     rules: dict[str, dict[str, list[str]]] = {}
     for name, document in ran:
         for case, group in groups_of(document.result, "tolerated"):

@@ -1,4 +1,4 @@
-"""The page of a run: quiet when all is well."""
+"""Draw a run on a terminal."""
 
 from __future__ import annotations
 
@@ -49,19 +49,21 @@ _VERDICTS = {
 _RULES: tuple[Verdict, ...] = ("tolerated", "undefined")
 _STYLES = {status.word: status.style for status in STATUSES}
 _LISTED = {"known": KNOWN.style, "waived": WAIVED.style}
-_READINGS = 2  # of a rule, that are named
-_FEW = 3  # so many findings are a digest of themselves
+_READINGS = 2  # readings listed per rule
+_FEW = 3  # findings need no digest
 _LINES = 16
-_ENTRIES = 6  # of a list, of each kind
-_NAMES = 30  # columns of the names of cases in a line of a finding
+_ENTRIES = 6  # entries of each kind in a list
+_NAMES = 30  # columns of case names in a finding's line
 
 
 def report_page(
     document: Document, verbose: bool, quiet: bool = False, whole: bool = False
 ) -> Iterator[Block]:
-    """Yield the report; `verbose` shows every matrix, case and message, `quiet` what is wrong with
-    a list of known failures, a line a cause, one a finding that none explains, and the verdict.
-    `whole`, as in a file, has all findings in the digest.
+    """Yield the report.
+
+    `verbose` shows every matrix, case and message. `quiet` shows only problems of the
+    known-failures list, a line per cause and unexplained finding, and the verdict. If `whole`, as
+    in a file, the digest has all findings.
     """
     return _brief(document, whole) if quiet else _full(document, verbose, whole)
 
@@ -112,9 +114,7 @@ def _matrices(document: Document, verbose: bool) -> Iterator[Block]:
 
 
 def _a_line_each(found: Sequence[Finding], every: bool, named: bool = False) -> Iterator[Block]:
-    """Yield a line a finding, and one for those that are left out if it is not to be `every` one;
-    `named` has operator and types, too.
-    """
+    """Yield a line per finding, and a count of the rest unless `every`. `named` adds the cases."""
     shown = found if every else found[:_LINES]
     if shown:
         yield Table([], [_finding_row(finding, named, every) for finding in shown], prose=True)
@@ -131,7 +131,7 @@ def _finding_row(finding: Finding, named: bool, every: bool) -> list[Said]:
 
 
 def verdict_line(document: Document) -> Text:
-    """Return the last line: the verdict, the counts behind it, and what else there was."""
+    """Return the last line: verdict and counts."""
     glued = (one.replace(" ", GLUE).replace(f",{GLUE}", ", ") for one in document.reasons)
     return item(document.verdict, _VERDICTS[document.verdict], "; ".join(glued))
 
@@ -140,12 +140,12 @@ def verdict_line(document: Document) -> Text:
 
 
 def counts_table(document: Document) -> Block:
-    """Return a line a spec, with short headings and numbers where the width asks for it."""
+    """Return a line per spec, with short headings and numbers if the width needs it."""
     return Fitting([[counts(document, short)] for short in (False, True)])
 
 
 def counts(document: Document, short: bool) -> Table:
-    """Return a line a spec, with short or long headings and numbers."""
+    """Return a line per spec, with short or long headings and numbers."""
     present, spell = document.statuses, _short if short else number
     heads = ["spec", "cases", document.counted, "judged"]
     heads += [status.short if short else status.word for status in present]
@@ -168,11 +168,11 @@ def _short(count: int) -> str:
     return number(count)
 
 
-# Lists of known failures ---------------------------------------------------------------------
+# Known failures ------------------------------------------------------------------------------
 
 
 def _problems(problems: Sequence[Problem]) -> Iterator[Block]:
-    """Yield each problem, and under it the exact text to have there, which is not broken."""
+    """Yield each problem and the exact text to write, unbroken."""
     for one in problems:
         yield item(one.kind.upper(), "bold red", str(one.place))
         yield under(one.message)
@@ -181,9 +181,7 @@ def _problems(problems: Sequence[Problem]) -> Iterator[Block]:
 
 
 def excused_blocks(found: Sequence[Finding]) -> Iterator[Block]:
-    """Yield two lines an entry, those of most cases first: what it excuses, then where it stands
-    and its issue or reason.
-    """
+    """Yield two lines per entry, the most cases first: excused failures, then place and reason."""
     for kind in _LISTED:
         entries: dict[Excuse, list[Finding]] = {}
         for finding in found:
@@ -210,7 +208,7 @@ def _entry(excuse: Excuse, found: Sequence[Finding], cases: Mapping[str, Case]) 
     said = f"{_families(cases)} {what} {_of(cases)}"
     yield item(excuse.kind, _LISTED[excuse.kind], [(said, "dim")])
     why = f"{excuse.place}  {clean(excuse.issue or excuse.reason)}".rstrip()
-    yield Text(why, "dim", len(excuse.kind) + 2, whole=bool(excuse.issue))  # it is to be copied
+    yield Text(why, "dim", len(excuse.kind) + 2, whole=bool(excuse.issue))  # issues can be copied
 
 
 def _way(finding: Finding) -> str:
@@ -232,7 +230,7 @@ def _of(cases: Mapping[str, Case]) -> str:
 
 
 def _asked_otherwise(coverage: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Block]:
-    """Yield the cases that were asked in another way than most."""
+    """Yield the cases with another coverage than most."""
     most = max((len(cases) for _, cases in coverage), default=0)
     for words, cases in coverage:
         if len(cases) < most:
@@ -240,7 +238,7 @@ def _asked_otherwise(coverage: Sequence[tuple[str, Sequence[str]]]) -> Iterator[
             yield from (Text(name, "dim", 7, 2) for name in compact_names(cases))
 
 
-# What is not judged --------------------------------------------------------------------------
+# Unjudged cases ------------------------------------------------------------------------------
 
 
 def _rest(document: Document, verbose: bool, brief: bool) -> Iterator[Block]:
@@ -264,7 +262,7 @@ def _rule(
 ) -> Iterator[Block]:
     """Yield `tolerated  onnx.Cast-* some-rule: reads it as … (12 cases)`.
 
-    Of a rule with many readings only that of most cases is named, unless `verbose`.
+    If there are many readings, only the most frequent one is listed unless `verbose`.
     """
     few = verbose or len(ways) <= _READINGS
     others = "" if few else f"; {len(ways) - 1}{GLUE}other{GLUE}ways (-v)"
@@ -274,10 +272,10 @@ def _rule(
 
 
 def _unsupported(cases: Sequence[CaseResult], verbose: bool) -> Iterator[Block]:
-    """Yield the runtime's own words for what it does not take, if they are few or asked for."""
+    """Yield the runtime's messages for unsupported cases, if they are few or `verbose`."""
     reasons: dict[str, list[tuple[str, str]]] = {}
     lacking = [case for case in cases if case.verdict == "unsupported"]
-    for case in lacking:  # messages of one reason differ in version and line numbers
+    for case in lacking:  # versions and line numbers vary in the same message
         message = clean(case.message)
         alike = message if verbose else re.sub(r"\b[0-9]+\b", "0", message)
         reasons.setdefault(alike, []).append((case.case.id, message))
