@@ -1,4 +1,4 @@
-"""The command line: commands are declared, and the module of each is imported when it is called."""
+"""The command line. A command's module is imported when the command is called."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMMANDS = {str(one.name): one for some in GROUPS.values() for one in some}
 
 class _Group(click.Group):
     def invoke(self, context: click.Context) -> object:
-        """Run a command. Raises ClosedError where what it prints has nowhere to go."""
+        """Run a command. Raises ClosedError if its output has no reader."""
         try:
             os.getcwd()
         except OSError as error:
@@ -26,9 +26,9 @@ class _Group(click.Group):
             raise UsageError("the working folder is gone", hint=hint) from error
         try:
             return super().invoke(context)
-        except BrokenPipeError as error:  # of click's own pages of help
+        except BrokenPipeError as error:  # from click's own help pages
             raise ClosedError from error
-        except SystemExit as error:  # something that a command called; it has not done its work
+        except SystemExit as error:  # raised inside the command, which has not finished
             raise RuntimeError(
                 f"something inside the command ended it, with {error.code!r}"
             ) from error
@@ -36,7 +36,7 @@ class _Group(click.Group):
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; for one that is not there, suggest what to use."""
+        """Find a command, or suggest another one."""
         if args[0] not in self.commands and not args[0].startswith("-"):
             gone = REMOVED.get(args[0])
             hint = f"use {gone}" if gone else meant(args[0], self.commands)
@@ -44,7 +44,7 @@ class _Group(click.Group):
         return super().resolve_command(context, args)
 
     def format_help(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by what they are for, a line each: a screen in all."""
+        """Write a line per command, grouped by purpose."""
         self.format_usage(context, formatter)
         formatter.write(f"\n{self.help}\n\n")
         for title, some in GROUPS.items():

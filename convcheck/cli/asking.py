@@ -1,4 +1,4 @@
-"""Cases put to backends: units are asked, results gathered, and kept for a killed run to resume."""
+"""Run cases on backends: run units, gather results, and keep them for a resumed run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from convcheck.vectors.model import Tier
 from convcheck.vectors.span import SWEPT, is_sampled
 from convcheck.wording import plural
 
-# parameters of a command on which it depends what is asked, and how it is judged
+# parameters that affect tested cases and their judgement
 _SHARED = (
     "patterns", "sources", "targets", "where", "globs", "tier", "level", "seed", "samples",
     "consistency", "no_causes", "chains",
@@ -52,25 +52,27 @@ _SHARED = (
 
 @dataclass(frozen=True)
 class Asking:
-    """What is asked of a backend, and how."""
+    """The tested cases, and how they are run."""
 
     cases: Sequence[Case]
-    #: The vectors that are asked.
+    #: The vectors.
     corpus: Corpus
     options: RunOptions
-    #: It ends at so many failing cases.
+    #: The number of failing cases that ends the run.
     most: int | None = None
-    #: K and N of a shard, which asks its own units.
+    #: K and N of a shard.
     part: tuple[int, int] | None = None
-    #: Whether nothing is judged, and it is said what the backend does where nothing is due.
+    #: Whether to survey undefined and disputed behaviour instead of judging.
     survey: bool = False
 
     @property
     def plan(self) -> tuple[list[Unit], Shard | None]:
-        """The units that are asked, of a shard its own: every N-th of what is alike, so that the
-        long specs are shared out. Raises UsageError for a shard that has none.
+        """Return the units to run, and the shard if there is one.
+
+        Units are dealt evenly, so that long specs are spread over shards. Raises UsageError for an
+        empty shard.
         """
-        # a survey makes no large calls, nor many
+        # surveys have no spans
         found = (
             [Unit(case) for case in self.cases]
             if self.survey
@@ -88,7 +90,7 @@ class Asking:
         return hands[index - 1], Shard(index, of, digest, _shared_options())
 
     def of(self, backend: str) -> tuple[list[Unit], RunResult]:
-        """Return the units that are asked, and the run of a backend before anything is found."""
+        """Return the units to run, and a backend's run without results."""
         plan, shard = self.plan
         return plan, RunResult(
             BackendInfo(backend, "", backend), self.corpus.tier, self.options.level,
@@ -98,7 +100,7 @@ class Asking:
         )  # fmt: skip
 
     def journal(self, backend: str, path: str) -> Journal:
-        """Open the log of a run, or begin it, and say what it has."""
+        """Open or create the log of a run, and print its state."""
         plan, asked = self.of(backend)
         journal = open_journal(path, asked, self.corpus.catalog.types.types, plan)
         click.get_current_context().call_on_close(journal.file.close)
@@ -108,10 +110,10 @@ class Asking:
         return journal
 
     def ask(self, backend: str, journal: Journal | None = None) -> RunResult:
-        """Ask a backend, with progress, what the journal has not.
+        """Run a backend with progress, without the units in the journal.
 
-        Raises UnavailableError or UsageError where it cannot be opened, and VectorError for vectors
-        that are damaged.
+        Raises UnavailableError or UsageError if it cannot be opened, VectorError for damaged
+        vectors.
         """
         plan, asked = self.of(backend)
         corpus = self.corpus.only(unit.case for unit in plan)
@@ -160,7 +162,6 @@ class Asking:
         )
 
     def _setup(self, backend: str, sent: Corpus) -> Setup:
-        """Return what workers begin with."""
         options, loaded = self.options, sent.catalog
         files = () if options.no_causes else cause_files(loaded)
         setup = Setup(backend, sent, None, options.timeout, options.consistency, loaded, files)
@@ -172,15 +173,17 @@ class Asking:
     def _checked(
         self, events: Iterator[Event], plan: Sequence[Unit], notes: list[str]
     ) -> Iterator[Event]:
-        """Yield the events of a run. When the first has come the workers are busy, and the files of
-        vectors are held against their hashes, with notes for the report. Raises VectorError.
+        """Yield the events of a run.
+
+        After the first event, while workers are busy, check vector files against their hashes.
+        Raises VectorError.
         """
         first = next(events, None)
         notes += self.corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
         return chain([first] if first else [], events)
 
     def _notes(self) -> Iterator[str]:
-        """Say what was asked beyond, or not in, the tier."""
+        """Yield notes on inputs outside the tier, and on inputs not rechecked."""
         if self.options.samples:
             number = sum(map(is_sampled, self.cases))
             samples = plural(self.options.samples, "sample")
@@ -192,8 +195,9 @@ class Asking:
 
 
 def _shared_options() -> tuple[tuple[str, str], ...]:
-    """Return the options of the command at hand that all shards of a run have to share, as they
-    would be written; one without a value has ''.
+    """Return the current command's options that shards must share, as written.
+
+    Flags have the value ''.
     """
     context, found = click.get_current_context(), []
     for parameter in context.command.params:
@@ -206,9 +210,7 @@ def _shared_options() -> tuple[tuple[str, str], ...]:
 
 
 def kept_until_done(journals: Sequence[Journal], code: int, keeps: Sequence[int]) -> int:
-    """Remove the results so far, unless the same command has to go on from them: where it ends with
-    one of the codes that keep them.
-    """
+    """Remove the journals, unless the exit code is one of `keeps`. Return the code."""
     for journal in journals:
         if code in keeps:
             say(f"the same command continues from {journal.path}", err=True)
@@ -220,13 +222,13 @@ def kept_until_done(journals: Sequence[Journal], code: int, keeps: Sequence[int]
 def each(
     addresses: Sequence[str], ask: Callable[[str], RunResult], ends: Callable[[RunResult], bool]
 ) -> list[Turn]:
-    """Ask one backend after the other, until one `ends` it.
+    """Run backends one after the other, until `ends` is true of a run.
 
-    Raises UsageError for a name that no backend has, before any is asked.
+    Raises UsageError for an unknown backend before the first run.
     """
     for address in addresses:
         if address.partition(":")[0] not in backend_names() and not is_class(address):
-            open_backend(address)  # says what names there are
+            open_backend(address)  # raises an error with all names
     turns: list[Turn] = []
     for address in dict.fromkeys(addresses):
         try:
@@ -243,8 +245,10 @@ def each(
 def selected(
     loaded: Catalog, selection: Selection, backends: Sequence[str], tier: Tier = "edge"
 ) -> list[Case]:
-    """Select cases of a tier; without a choice of specs, of those that any of the backends has to
-    do with, unless the choice of cases is among the others.
+    """Select cases of a tier.
+
+    Without specs, select from the specs of the backends, or from all specs if they have no such
+    case.
     """
     if not selection.specs:
         own = tuple(s.id for s in loaded.specs.values() if any(takes(b, s) for b in backends))
@@ -254,9 +258,7 @@ def selected(
 
 
 def corpus_of_run(loaded: Catalog, options: RunOptions, cases: Sequence[Case]) -> Corpus:
-    """Open the vectors of a run. Raises UsageError for inputs of one's own that do not go with the
-    cases.
-    """
+    """Open the vectors of a run. Raises UsageError if --inputs or --samples do not fit."""
     if options.samples and (options.inputs is not None or options.tier != "boundary"):
         given = "--inputs" if options.inputs is not None else f"--tier {options.tier}"
         hint = "--tier boundary --samples 1000000"
@@ -279,7 +281,7 @@ def corpus_of_run(loaded: Catalog, options: RunOptions, cases: Sequence[Case]) -
 
 
 def _refuse_wide(cases: Sequence[Case]) -> None:
-    """Refuse to ask every bit pattern of 64 bits."""
+    """Raise UsageError for 64-bit sources."""
     sources = {case.inputs[0].name: case.inputs[0].format for case in cases if not case.whole_calls}
     numbers = {name: fmt for name, fmt in sources.items() if not isinstance(fmt, Text)}
     wide = sorted(name for name, fmt in numbers.items() if fmt.bits > SWEPT)

@@ -1,4 +1,4 @@
-"""`convcheck backend`: serve a backend, probe a program, or print one to start from."""
+"""`convcheck backend`: serve a backend, probe a program, or print an example."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def example(which: str) -> int:
 
 
 def serve_backend(backend: str | None, standalone: bool) -> int:
-    """Serve any BACKEND over the process protocol, on stdin and stdout.
+    """Serve a backend over the process protocol, on stdin and stdout.
 
-    Raises UnavailableError where it cannot start, whatever it raised.
+    Raises UnavailableError if it cannot start.
     """
     if standalone and backend is not None:
         hint = f"convcheck backend serve --standalone > server.py, then python3 server.py {backend}"
@@ -46,7 +46,7 @@ def serve_backend(backend: str | None, standalone: bool) -> int:
         hint = "convcheck backend serve ort, or --standalone for a file"
         raise UsageError("which backend?", hint=hint)
     answers = os.dup(1)
-    os.dup2(2, 1)  # what a runtime prints is no answer
+    os.dup2(2, 1)  # send the runtime's prints to stderr
     loaded = catalog()
     try:
         opened = open_backend(backend, loaded)
@@ -70,7 +70,7 @@ def probe(selection: Selection, address: str) -> int:
     asked = questions(select(loaded, selection))
     probe = Probe(command, loaded, asked)
     put([Text(address, "bold"), BLANK])
-    wrong = ""  # the step that went wrong
+    wrong = ""  # the failed step
     with progress(len(asked), "probing", "question") as advance:
         probe.advance = advance
         for step in probe.steps():

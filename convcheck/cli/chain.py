@@ -1,4 +1,4 @@
-"""`convcheck chain`: whether casts one after the other are the direct cast."""
+"""`convcheck chain`: compare chains of casts with the direct cast."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def main(
     timeout: float,
     outputs: tuple[str, ...],
 ) -> int:
-    """Judge a chain or a table of them, or ask a backend for them."""
+    """Judge a chain or a table of chains, or run them on a backend."""
     _check_usage(types, table, outputs, backend)
     check_outputs({f"-o {path}": path for path in outputs})
     loaded = catalog()
@@ -72,12 +72,12 @@ def _check_usage(
 
 
 def _form(path: str) -> str:
-    """Return the ending that says in which format a file is written."""
+    """Return the file ending, which selects the format."""
     return JSON if path == "-" else Path(path).suffix
 
 
 def _spec(loaded: Catalog, name: str | None) -> Spec:
-    """Return the spec of a name, which converts one input to one output. Raises UsageError."""
+    """Return a spec that converts one input to one output. Raises UsageError."""
     if name is None:
         return latest(loaded)
     found = find_spec(loaded, name)
@@ -88,7 +88,7 @@ def _spec(loaded: Catalog, name: str | None) -> Spec:
 
 
 def _chain(conversions: CompiledCasts, types: tuple[str, ...], outputs: Sequence[str]) -> int:
-    """Answer one chain; 1 where the chain is different."""
+    """Judge a chain. Return 1 if it differs from the direct cast."""
     conversions.check_where(types[1:])
     found = judge_chain(conversions.chain(types))
     attributes = conversions.attributes(types[1:])
@@ -101,7 +101,7 @@ def _ask(
     conversions: CompiledCasts, types: tuple[str, ...], backend: str, timeout: float,
     outputs: Sequence[str],
 ) -> int:  # fmt: skip
-    """Put one chain to a backend, or all of the table; 1 where it leaves out a cast."""
+    """Run a chain, or all of a table, on a backend. Return 1 if casts are removed."""
     asked, spec = _asked(conversions, types), conversions.spec
     if not asked:
         show([UNTOLD])
@@ -117,7 +117,7 @@ def _ask(
 
 
 def _asked(conversions: CompiledCasts, types: tuple[str, ...]) -> list[AskedChain]:
-    """Return what to ask of a chain, or of each of the table of which some input tells."""
+    """Return the chains for which some input shows removed casts."""
     targets = types[1:] or [dtype.name for dtype in numeric_types(conversions.spec)]
     conversions.check_where(targets)
     chosen = [types] if types else triples(conversions.spec)
@@ -126,7 +126,7 @@ def _asked(conversions: CompiledCasts, types: tuple[str, ...]) -> list[AskedChai
 
 
 def _table(conversions: CompiledCasts, outputs: Sequence[str]) -> int:
-    """Judge every chain of a spec, and write the table in the formats that are asked for."""
+    """Judge every chain of a spec, and write the table."""
     chosen = triples(conversions.spec)
     conversions.check_where([dtype.name for dtype in numeric_types(conversions.spec)])
     with progress(len(chosen), "chain", "chain") as advance:

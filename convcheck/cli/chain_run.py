@@ -1,4 +1,4 @@
-"""The chains of casts that a run asks."""
+"""The chains of casts in a run."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from convcheck.vectors.corpus import Corpus
 def chains_of_run(
     loaded: Catalog, selection: Selection, backends: Sequence[str], options: RunOptions
 ) -> tuple[list[Case], Corpus]:
-    """Return the chains that are asked, in every setting of the backend, and their inputs. Without
-    a choice of specs, they are those of the newest version of each operator that it answers.
+    """Return the chains with all backend settings, and their inputs.
 
-    Raises UsageError for options that chains do not have, and UnavailableError.
+    Without specs, use the newest supported version of each operator. Raises UsageError for options
+    that chains lack, and UnavailableError.
     """
     if len(set(backends)) != 1:
         raise UsageError("--chains works with one --backend", hint="--chains --backend ort")
@@ -66,7 +66,7 @@ def chains_of_run(
 def _specs(
     loaded: Catalog, selection: Selection, backend: str, corpus: Corpus, timeout: float
 ) -> list[Spec]:
-    """Return the specs of which chains are asked."""
+    """Return the specs whose chains are tested."""
     known = select_specs(loaded, selection.specs)
     specs = [spec for spec in known if takes_chains(spec) or takes_pairs(spec)]
     if not specs:
@@ -84,7 +84,7 @@ def _casts(
     every: bool,
     settings: Sequence[Setting],
 ) -> list[AskedChain]:
-    """Return the chains of casts of which some input tells a cast, of those that are selected."""
+    """Return the selected chains of casts for which some input shows removed casts."""
     globs = selection.globs
     sources, targets = (type_names(loaded, w) for w in (selection.sources, selection.targets))
     todo = [
@@ -107,8 +107,9 @@ def _pairs(
     every_version: bool,
     settings: Sequence[Setting],
 ) -> list[AskedChain]:
-    """Return the pairs of a node and the one that turns it back, of those that are selected: in
-    every version, or each in the first of some specs that has it.
+    """Return the selected pairs of a node and its inverse.
+
+    With `every_version`, all versions are used, else the first spec that has the pair.
     """
     globs, seen = selection.globs, set[tuple[str, str]]()
 

@@ -1,4 +1,4 @@
-"""What `convcheck run` does before it imports anything heavy: its workers start meanwhile."""
+"""Start workers of `convcheck run` before heavy imports."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import click
 from convcheck.cli.options import RunOptions
 from convcheck.pool.forkserver import start_server
 
-ANSWERS = "answers:"  # such a backend is a file
+ANSWERS = "answers:"  # prefix of backends that are files
 
 
 def start_worker(
     backends: tuple[str, ...], options: RunOptions, is_open: bool, dry_run: bool, **_: object
 ) -> None:
-    """Have the fork server import what workers need, and the first worker what its backend does."""
+    """Start the fork server and the first worker."""
     started = [] if dry_run or is_open else [b for b in backends if not b.startswith(ANSWERS)]
     if started and not options.executor:
-        with contextlib.suppress(OSError):  # the first worker will tell
+        with contextlib.suppress(OSError):  # the first worker will report it
             start_server()
         from convcheck.pool.process import end_ahead, start_ahead
 

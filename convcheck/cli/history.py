@@ -1,4 +1,4 @@
-"""`convcheck history`: what became of each cause, release by release."""
+"""`convcheck history`: the history of each cause over releases."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOTHING, INTERRUPTED = 3, 130
 
 
 class _StoppedError(Exception):
-    """Somebody pressed Ctrl-C while a release was asked."""
+    """Ctrl-C was pressed during a release."""
 
 
 def main(
@@ -43,7 +43,7 @@ def main(
     jobs: int | None,
     timeout: float,
 ) -> int:
-    """Ask every release, or bisect them."""
+    """Run every release, or bisect them."""
     wanted, loaded = parse_wanted(releases), catalog()
     if cause is not None:
         _check_cause(cause, loaded)
@@ -68,18 +68,17 @@ def _check_cause(name: str, loaded: Catalog) -> None:
 
 @dataclass(frozen=True)
 class HistoryWork:
-    """What each release is asked, and where its environment and its report are kept."""
+    """The tested releases, and the folder of environments and reports."""
 
     wanted: Wanted
-    #: The specs and types.
     loaded: Catalog
     asking: Asking
-    #: The folder of the environments.
+    #: The folder of environments.
     folder: Path
 
     @property
     def reports(self) -> Path:
-        """The folder of the reports of just these questions, asked and judged in just this way."""
+        """Return the folder of reports with the same cases, vectors, causes and code."""
         cases, corpus = self.asking.cases, self.asking.corpus
         asked = [*map(str, corpus.digests(cases)), *(case.id for case in cases)]
         causes = [file.text for file in cause_files(self.loaded)]
@@ -88,7 +87,7 @@ class HistoryWork:
 
 
 def _ask(work: HistoryWork, release: Release) -> AskedRelease:
-    """Return what a release answers: its report if that is kept, else a run that is then kept."""
+    """Return a release's results, from its stored report or from a new run."""
     path = work.reports / f"{work.wanted.package}-{release.version}.json"
     if path.is_file():
         return AskedRelease(release, read(str(path), work.loaded.types.types))

@@ -1,4 +1,4 @@
-"""`convcheck run`: ask, judge, report."""
+"""`convcheck run`: run backends, judge answers, report."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def main(
     update: bool,
     reports: Reports,
 ) -> int:
-    """Put vectors to backends, and report."""
+    """Run vectors on backends, and report."""
     if is_open:
         others = {"-x": fail_fast, "--maxfail": max_failures, "--chains": chains,
                   "--dry-run": dry_run, "--update": update}  # fmt: skip
@@ -108,7 +108,7 @@ def main(
 
 
 def _is_new(path: str | None, part: Part) -> bool:
-    """Return whether --update begins a list. Raises UsageError if it has no file to write to."""
+    """Return whether --update creates the list. Raises UsageError if it cannot be updated."""
     if path is None or path == "-":
         raise UsageError("--update needs --known FILE", hint="--known known.toml --update")
     if part:
@@ -119,7 +119,7 @@ def _is_new(path: str | None, part: Part) -> bool:
 
 
 def _start_others(backends: Sequence[str], options: RunOptions, cases: int) -> None:
-    """Start the other workers that so many cases are worth, while a plan is made of them."""
+    """Start further workers in advance, as many as `cases` are worth."""
     if backends and not options.executor:
         for _ in range(1, min(options.jobs or os.cpu_count() or 1, worth_workers(cases))):
             start_ahead(backends[0])
@@ -144,7 +144,7 @@ def _known(
 
 
 def _dry_run(asking: Asking) -> int:
-    """Print what would be asked of each spec: cases, and their values, or calls."""
+    """Print the number of cases, values and calls of each spec."""
     plan, _ = asking.plan
     values = Counter[Case]()
     for unit in plan:
@@ -168,7 +168,7 @@ def _dry_run(asking: Asking) -> int:
 def answered_run(
     address: str, cases: Sequence[Case], corpus: Corpus, options: RunOptions
 ) -> RunResult:
-    """Judge the answers in a file. Raises UsageError if they are not those to one case."""
+    """Judge the answers in a file. Raises UsageError unless they belong to one case."""
     path = address.removeprefix(ANSWERS)
     if not path:
         raise UsageError("which file of answers?", hint="answers:FILE, or answers:- for stdin")
@@ -205,7 +205,7 @@ def _read(path: str, file: str) -> bytes:
     try:
         if path != "-":
             return read_file(Path(path), MOST_OF_LIST)
-        if sys.stdin is None:  # it was closed by whoever started this
+        if sys.stdin is None:  # closed by the parent process
             raise OSError("it is closed")
         return read_within(sys.stdin.buffer, MOST_OF_LIST)
     except OSError as error:
@@ -213,14 +213,14 @@ def _read(path: str, file: str) -> bytes:
         raise UsageError(said, hint="answers:FILE, or answers:- for stdin") from None
 
 
-# What is open --------------------------------------------------------------------------------
+# Surveys -------------------------------------------------------------------------------------
 
 
 def _survey(
     selection: Selection, backends: tuple[str, ...], options: RunOptions, part: Part,
     resume: str | None, reports: Reports, others: Mapping[str, object],
 ) -> int:  # fmt: skip
-    """Show what backends do where nothing is due. Raises UsageError for options of runs alone."""
+    """Survey undefined and disputed behaviour. Raises UsageError for options of other runs."""
     given = {**others, **reports.outputs, "--known": reports.known, "--github": reports.github,
              "--inputs": options.inputs, "--samples": options.samples,
              "--consistency": options.consistency}  # fmt: skip
@@ -250,8 +250,8 @@ def _survey(
 
 
 def _may_be_open(loaded: Catalog, case: Case) -> bool:
-    """Return whether a case has an undefined or a disputed row, or may have one."""
+    """Return whether a case has undefined or disputed rows, or may have some."""
     spec = loaded.specs[case.spec]
-    if spec.body.whole_calls:  # its rows are known when its calls are
+    if spec.body.whole_calls:  # its rows depend on its calls
         return True
     return any(d.level in OPEN for d in compile_case(spec, case).decisions)

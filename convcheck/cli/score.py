@@ -1,4 +1,4 @@
-"""`convcheck score`: whether the vectors catch every wrong conversion of the catalogue."""
+"""`convcheck score`: count the wrong conversions that vectors catch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MISSED, NOTHING = 1, 3
 
 
 def main(selection: Selection, tier: Tier, verbose: bool, json_path: str | None) -> int:
-    """Plant every cause of the catalogue in the rules, and tell which ones the vectors catch."""
+    """Plant every cause of the catalogue in the rules, and count the causes caught."""
     check_outputs({"--json": json_path})
     loaded = catalog()
     causes, cases = causes_of(loaded), select(loaded, selection)
