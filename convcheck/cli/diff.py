@@ -1,4 +1,4 @@
-"""`convcheck diff`: what changed between two runs."""
+"""`convcheck diff`: the changes between two runs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ WORSE = 1
 
 
 def main(old: str, new: str, fail: bool, json_path: str | None, verbose: bool) -> int:
-    """Show what changed between two runs, given the JSON reports of both."""
+    """Show the changes between two runs, from their JSON reports."""
     check_outputs({"--json": json_path}, {"OLD": old, "NEW": new})
     types = catalog().types.types
     found = diff_runs(read(old, types), read(new, types))
-    # of what is in a file nothing is cut
+    # nothing is cut in files
     show(lambda whole: diff_page(found, verbose or whole), (json_path, partial(json_text, found)))
     return WORSE if fail and found.worse else 0

@@ -1,4 +1,4 @@
-"""`convcheck explain`: what the standard wants of an input, and whether answers are right."""
+"""`convcheck explain`: the expected value of an input, and the judgement of answers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def main(
     timeout: float,
     verbose: bool,
 ) -> int:
-    """Explain an input, and judge what a backend or somebody answers."""
+    """Explain an input, and judge the answers of backends or of --got."""
     loaded = catalog()
     if got and (backends or report or finding):
         raise UsageError("--got has the answers", hint="leave --backend and --finding out")
@@ -92,7 +92,7 @@ def main(
 def _of_finding(
     loaded: Catalog, report: str | None, finding: str | None
 ) -> tuple[str, tuple[str, ...]]:
-    """Return case and values of the first example of a finding of a report. Raises UsageError."""
+    """Return case and values of a finding's first example. Raises UsageError."""
     if report is None or finding is None:
         hint = "name one, or give both --report FILE and --finding ID"
         raise UsageError("which CASE?", hint=hint)
@@ -101,7 +101,7 @@ def _of_finding(
 
 
 def _explain(loaded: Catalog, case: Case, values: tuple[str, ...], verbose: bool) -> Vectors:
-    """Explain one input or call, and return it with its expected value."""
+    """Explain an input or call, and return it with its expected value."""
     spec = loaded.specs[case.spec]
     if case.whole_calls:
         call = given_call(spec, case, values)
@@ -114,13 +114,13 @@ def _explain(loaded: Catalog, case: Case, values: tuple[str, ...], verbose: bool
     return vectors_of(spec, case, values)
 
 
-# Answers that somebody reports ---------------------------------------------------------------
+# Answers on the command line -----------------------------------------------------------------
 
 
 def _show_elements(
     loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...], verbose: bool
 ) -> Given:
-    """Show what is due of each input, and what became of it. Return all, and each verdict."""
+    """Show the explanation and judgement of each input. Return vectors, answers and verdicts."""
     inputs, outputs = elements_in(case.inputs[0], values), elements_in(case.outputs[0], got)
     if not inputs:
         raise UsageError("no VALUE", hint="give an input of the case, and what came back of it")
@@ -145,7 +145,7 @@ def _show_elements(
 
 
 def _answers(case: Case, got: Sequence[str]) -> tuple[Answers, list[str]]:
-    """Return answers, and notes on values that their type does not have."""
+    """Return answers, and notes on values that their type cannot represent."""
     target = case.outputs[0]
     refused = np.array([word == REFUSAL for word in got])
     blank = "" if target.format.storage.hasobject else "0x0"
@@ -157,7 +157,7 @@ def _answers(case: Case, got: Sequence[str]) -> tuple[Answers, list[str]]:
 def _show_call(
     loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...], verbose: bool
 ) -> Given:
-    """Show what is due of a call, and what became of it. Return both."""
+    """Show the explanation and judgement of a call. Return the call and its answers."""
     spec = loaded.specs[case.spec]
     given, notes = given_call(spec, case, values), list[str]()
     calls = given.calls
@@ -178,7 +178,10 @@ def _show_call(
 
 
 def _tensors(spec: Spec, calls: CallSet, got: tuple[str, ...]) -> tuple[Outputs, list[str]]:
-    """Return the outputs: of one all elements, of several a word each, which may be a list."""
+    """Return the outputs and notes.
+
+    A single output takes all words, several outputs take a word or list each.
+    """
     names, targets, [call] = [name for name, _ in spec.outputs], calls.case.outputs, calls.calls
     words = [()] if got == (EMPTY,) else [got] if len(targets) == 1 else [(w,) for w in got]
     if len(words) != len(targets):
@@ -197,7 +200,7 @@ def _tensors(spec: Spec, calls: CallSet, got: tuple[str, ...]) -> tuple[Outputs,
 def _of_common_type(
     loaded: Catalog, calls: CallSet, got: tuple[str, ...], with_values: bool
 ) -> tuple[Outputs, list[str]]:
-    """Return outputs of one type: a TYPE, and a value for each where values were asked."""
+    """Return outputs of one type: a TYPE, and a value for each input value."""
     [call] = calls.calls
     name, *words = got
     due = len(call) if with_values else 0
@@ -214,8 +217,10 @@ def _of_common_type(
 
 
 def _judge(loaded: Catalog, given: Given, named: frozenset[str], verbose: bool) -> int:
-    """Say whether answers are right, which attribute value or version would judge otherwise, and
-    which wrong conversions give all of them. Return 1 where one is wrong.
+    """Print whether answers are right, and which causes give them all.
+
+    Also print attribute values and versions that would change the verdict. Return 1 for a wrong
+    answer.
     """
     vectors, answers, each = given
     verdict = judged_as(loaded.specs[vectors.case.spec], vectors.case, vectors, answers).verdict
@@ -233,8 +238,9 @@ def _judge(loaded: Catalog, given: Given, named: frozenset[str], verbose: bool) 
 
 
 def _summed_up(each: Sequence[Verdict], whole: Verdict) -> Text:
-    """Say how many answers are wrong, given the verdict on each and on all. All may be wrong since
-    no reading of a disputed rule holds for all of them.
+    """Count wrong answers, given the verdict on each and on all.
+
+    All can be wrong together if no reading of a disputed rule fits all of them.
     """
     wrong = sum(verdict in FAILURES for verdict in each)
     if wrong:
@@ -249,8 +255,9 @@ def _summed_up(each: Sequence[Verdict], whole: Verdict) -> Text:
 
 
 def _causes(loaded: Catalog, vectors: Vectors, answers: Answers | CallAnswers) -> list[Cause]:
-    """Return the wrong conversions that give all answers: first what takes another value of an
-    attribute or another version, then what is common.
+    """Return the wrong conversions that give all answers.
+
+    Other attribute values and versions come first, then common causes.
     """
     causes = causes_of(loaded)
     if isinstance(vectors, VectorSet) and isinstance(answers, Answers):
@@ -268,7 +275,7 @@ def _causes(loaded: Catalog, vectors: Vectors, answers: Answers | CallAnswers) -
 
 
 def _apart(spec: Spec, case: Case, causes: Sequence[Cause]) -> list[str]:
-    """Return inputs, or calls, that tell causes apart, in words."""
+    """Return inputs or calls that distinguish causes, in words."""
     if case.whole_calls:
         telling = telling_calls(spec, case, [(cause,) for cause in causes])
         return [call_in_short(case, call) for call in telling]

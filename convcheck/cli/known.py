@@ -1,4 +1,4 @@
-"""`convcheck known`: the list of what a run fails, written or brought up to date."""
+"""`convcheck known`: write or update the list of known failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING_JUDGED = 3
 
 
 def main(out: str, report: str, update: bool, prune: bool) -> int:
-    """Write the list of what a run fails, given its report, or bring it up to date."""
+    """Write or update the list of known failures from a report."""
     loaded = catalog()
     if update and prune:
         raise UsageError("--update and --prune", hint="--update includes what --prune does")
@@ -45,14 +45,14 @@ def main(out: str, report: str, update: bool, prune: bool) -> int:
 
 
 def is_judged(result: RunResult) -> bool:
-    """Return whether a run has a case that a list may be about."""
+    """Return whether a run judged any case."""
     return any(case.verdict not in ("unsupported", "undefined") for case in result.cases)
 
 
 def write_list(
     result: RunResult, loaded: Catalog, out: str, update: bool, prune: bool = False
 ) -> None:
-    """Write a list, or bring the one in a file up to date, and say what was done."""
+    """Write or update a list, and print the changes."""
     if update or prune:
         known = read_known(out, loaded)
         written = updated(result, known, every_id(loaded), date.today(), prune)
@@ -64,7 +64,6 @@ def write_list(
 
 
 def _said(written: Written) -> list[str]:
-    """Say what was done."""
     kinds = {"new": written.new, "changed": written.changed, "narrowed": written.narrowed,
              "removed": written.removed}  # fmt: skip
     done = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)

@@ -1,4 +1,4 @@
-"""`convcheck lint`: hold spec files to their own rules."""
+"""`convcheck lint`: check spec files."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ BAD_SPEC = 2
 
 
 def main(patterns: tuple[str, ...]) -> int:
-    """Check spec files: complete, unambiguous, reachable, cited, true to their examples."""
-    loaded = catalog(decided=False)  # all errors, not the first
+    """Check that specs are complete, unambiguous, reachable, cited and true to their examples."""
+    loaded = catalog(decided=False)  # report all errors, not only the first
     chosen = select_specs(loaded, patterns)
     if not patterns:
-        observations_of(loaded)  # refuses what cannot be read, of causes as well
+        observations_of(loaded)  # raises if observations or causes cannot be read
     proofs = [_proof(loaded, spec) for spec in tracked(chosen, "lint", "spec")]
     found = faults(proofs)
     with progress(1, "lint", "catalogue of causes") as advance:
         corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
-        blind = [] if patterns else list(unseen(corpus))  # causes that no input shows
+        blind = [] if patterns else list(unseen(corpus))  # causes that no input exposes
         advance()
     for error in blind:
         say(str(error), err=True)
@@ -48,7 +48,7 @@ def main(patterns: tuple[str, ...]) -> int:
 
 
 def _proof(catalog: Catalog, spec: Spec) -> Proof:
-    """Return what linting a spec found, other specs that it names included."""
+    """Lint a spec, including the specs that it names."""
     proof = lint_spec(spec)
     proof.diagnostics += turned_back_by_nothing(catalog, spec)
     return proof

@@ -1,4 +1,4 @@
-"""`convcheck model`: the conversions of a model, with what is known of each."""
+"""`convcheck model`: the conversions of a model, with facts from specs and reports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def main(
     data: str | None,
     json_path: str | None,
 ) -> int:
-    """List the conversions of an ONNX model, and what is known of each."""
+    """List the conversions of an ONNX model, with facts from specs and reports."""
     check_outputs({"--json": json_path}, {"the model": file, "--data": data})
     loaded = catalog()
     runs = _runs(loaded, reports, backends)
@@ -48,7 +48,7 @@ def main(
 def _runs(
     loaded: Catalog, reports: tuple[str, ...], backends: tuple[str, ...]
 ) -> list[tuple[str, RunResult]]:
-    """Return the runs in reports with their names, those of some backends where these are named."""
+    """Return the runs in reports with their names, filtered by `backends` if given."""
     if backends and not reports:
         hint = "--report FILE, as `convcheck run --backend ort --json FILE` writes it"
         raise UsageError("--to chooses among reports, and there is none", hint=hint)

@@ -1,4 +1,4 @@
-"""Answers under another value of one attribute, and by other versions of the same operator."""
+"""Judge answers under another attribute value, and by other versions of an operator."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ RIGHT = ("pass", "tolerated")
 
 
 def named_in(name: str, where: tuple[str, ...]) -> frozenset[str]:
-    """Return the attributes that a person gave, in the id of a case or beside it."""
+    """Return the attributes given in a case id or by --where."""
     return frozenset(word.partition("=")[0] for word in (*name.split("/")[2:], *where))
 
 
 def reversals(
     catalog: Catalog, vectors: Vectors, answers: Answers | CallAnswers, named: frozenset[str]
 ) -> Iterator[str]:
-    """Yield a sentence for each attribute of which another value makes wrong answers right, or,
-    where it was not given, right ones wrong.
+    """Yield a sentence for each attribute that can change the verdict by another value.
+
+    Right answers are only reported if the attribute was not given.
     """
     spec = catalog.specs[vectors.case.spec]
     now = judged_as(spec, vectors.case, vectors, answers).verdict
@@ -48,7 +49,7 @@ def reversals(
 
 
 def expected_answers(vectors: Vectors) -> Answers | CallAnswers | None:
-    """Return the answers that are expected by the first reading, None where no code is."""
+    """Return the answers expected by the first reading; None if they are not codes."""
     if isinstance(vectors, CallSet):
         [call] = vectors.expected
         if call.readings[0].pattern != EXACT:
@@ -63,7 +64,7 @@ def expected_answers(vectors: Vectors) -> Answers | CallAnswers | None:
 def right_versions(
     catalog: Catalog, vectors: Vectors, answers: Answers | CallAnswers
 ) -> Iterator[str]:
-    """Yield the specs of other versions under which all answers are right."""
+    """Yield other versions of the operator under which all answers are right."""
     for spec in catalog.specs.values():
         if spec.op == vectors.case.op and spec.id != vectors.case.spec:
             with suppress(SpecError, UsageError):
@@ -84,7 +85,7 @@ def judged_as(
 
 
 def _siblings(spec: Spec, case: Case, attribute: Attribute) -> Iterator[Case]:
-    """Yield the cases that differ in the value of an attribute that is in force."""
+    """Yield the cases with other values of an attribute that applies."""
     now = dict(spec.in_force(case.attributes)).get(attribute.name)
     for other in attribute.values if now is not None else ():
         if other != now:
@@ -93,14 +94,14 @@ def _siblings(spec: Spec, case: Case, attribute: Attribute) -> Iterator[Case]:
 
 
 def _left_out(attribute: Attribute, case: Case, named: frozenset[str]) -> str:
-    """Say that an attribute was not given, if it was not."""
+    """Return a sentence on the default, '' if the attribute was given."""
     if attribute.name in named and case.attribute(attribute.name) != DEFAULT:
         return ""
     return f"`{attribute.name}` was not given: its default {attribute.default}. "
 
 
 def _reversed(now: str, found: CaseResult, attribute: str, left_out: bool) -> str:
-    """Say what another value of an attribute makes of a verdict, '' if it is no other."""
+    """Return how another attribute value changes the verdict, '' if it does not."""
     chosen = f"{attribute}={found.case.attribute(attribute)}"
     if now in FAILURES and found.verdict in RIGHT:
         return f"Right under {chosen}."
@@ -114,9 +115,7 @@ def _reversed(now: str, found: CaseResult, attribute: str, left_out: bool) -> st
 
 
 def _in_words(group: Group, case: Case) -> tuple[str, str] | None:
-    """Return what was expected and what came back, of the first element that is wrong; None where
-    that is no element.
-    """
+    """Return the expected value and the answer of the first wrong element; None if none."""
     example = group.examples[0]
     if not isinstance(example, CallExample):
         fmt = case.outputs[0].format

@@ -1,4 +1,4 @@
-"""`convcheck report`: a run's report again, from its JSON."""
+"""`convcheck report`: render a run's report from its JSON."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def main(
     cause: str | None,
     reports: Reports,
 ) -> int:
-    """Render the report of a run again, from the JSON that `run --json` wrote."""
+    """Render the report of a run from its JSON."""
     check_outputs(reports.outputs, {f"the report {name}": name for name in files})
-    gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
+    gc.disable()  # reports have no cycles, and the search for them costs a fifth of the time
 
     if "json" in reports.files and (finding or cause or level or any(astuple(selection))):
         hint = "leave out what selects: --json is the whole run, for `diff`"
@@ -64,15 +64,15 @@ def main(
 
 
 def _read(loaded: Catalog, files: Sequence[str]) -> list[tuple[str, RunResult]]:
-    """Return the runs in files, each with the name of its file."""
     types = loaded.types.types
     each = tracked(files, "read", "report")
     return [(path, run) for path in each for run in read_each(path, types, surveys=True)]
 
 
 def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[str, RunResult]]:
-    """Put shards of a run together, of each backend. Raises UsageError where that cannot be, and
-    where runs asked other vectors than the first.
+    """Merge the shards of each backend's run.
+
+    Raises UsageError if shards do not fit together, or runs used other vectors than the first.
     """
     of = {run.shard.of for _, run in runs if run.shard}
     if of and (len(runs) > 1 or of == {1}):
@@ -97,7 +97,7 @@ def _show_survey(runs: list[tuple[str, RunResult]], reports: Reports, loaded: Ca
 
 
 def _named(runs: Sequence[tuple[str, RunResult]]) -> list[Turn]:
-    """Return runs by their backends; where several are of one, by their files as well."""
+    """Return runs by backend, with file names if several have the same backend."""
     addresses = [run.backend.address for _, run in runs]
     alike = len(set(addresses)) < len(runs)
     named = [
@@ -112,7 +112,7 @@ def _part(
     result: RunResult, loaded: Catalog, selection: Selection, finding: str | None,
     cause: str | None,
 ) -> RunResult:  # fmt: skip
-    """Return what of a run is selected. Raises UsageError where that is nothing."""
+    """Return the selected part of a run. Raises UsageError if it is empty."""
     if any(astuple(selection)):
         result = excerpt_of(result, loaded, selection)
     if cause is not None:

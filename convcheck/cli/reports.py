@@ -1,4 +1,4 @@
-"""The reports of runs: of one, of several side by side, of what is open; printed and written."""
+"""Print and write reports: of a run, of several side by side, and of surveys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FAILED, NOTHING, NOT_STARTED, INTERRUPTED = 1, 3, 4, 130  # exit codes
 
 
 def hold_to_known(result: RunResult, loaded: Catalog, known: str | KnownList | None) -> RunResult:
-    """Hold a run against a list of known failures, or the file of one, if there is one.
+    """Compare a run with a list of known failures, or with the file of one, if given.
 
     Raises UsageError.
     """
@@ -43,7 +43,7 @@ def hold_to_known(result: RunResult, loaded: Catalog, known: str | KnownList | N
 
 
 def every_id(loaded: Catalog) -> Callable[[tuple[str, ...]], Iterable[str]]:
-    """Return the ids of all cases of specs whose names begin with one of some texts."""
+    """Return a function from prefixes to the ids of all cases of matching specs."""
 
     def every(starts: tuple[str, ...]) -> Iterator[str]:
         specs = (spec for name, spec in loaded.specs.items() if name.startswith(starts))
@@ -55,8 +55,9 @@ def every_id(loaded: Catalog) -> Callable[[tuple[str, ...]], Iterable[str]]:
 def write_reports(
     result: RunResult, reports: Reports, types: Types, command: str = "", source: str = ""
 ) -> int:
-    """Print the report, write the files, and return the run's exit code. `source` is the file of
-    the report that is rendered again.
+    """Print the report, write the files, and return the exit code.
+
+    `source` is the file of a report that is rendered again.
     """
     result = replace(result, environment=result.environment or environment())
     file = source or reports.files.get("json", "-")
@@ -78,15 +79,16 @@ def write_reports(
 
 
 def exit_code(result: RunResult) -> int:
-    """Return the exit code of a run: 0, 1, 3, or 130 if it was interrupted."""
+    """Return the exit code of a run: 0, 1, 3, or 130 if interrupted."""
     if result.interrupted:
         return INTERRUPTED
     return {"fail": FAILED, "nothing": NOTHING}.get(result.outcome, 0)
 
 
 def refuse_what_is_of_one(reports: Reports, others: Mapping[str, object], of: str) -> None:
-    """Refuse options that only go with one run. `others` are options beside the reports'; `of`
-    says of what there has to be one. Raises UsageError.
+    """Raise UsageError for options that work with one run only.
+
+    `others` are more such options. `of` names the repeated argument.
     """
     given = {"--known": reports.known, **others, **reports.outputs, "--github": reports.github}
     given.pop("--json", None)
@@ -96,9 +98,7 @@ def refuse_what_is_of_one(reports: Reports, others: Mapping[str, object], of: st
 
 
 def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
-    """Show the runs, and write them as JSON where that is asked for. Return the gravest of their
-    exit codes.
-    """
+    """Show runs side by side, and write JSON if asked. Return the most serious exit code."""
     names = short_names([turn.address for turn in turns])
     sides = [
         Side(name, Document(turn.run) if turn.run else None, turn.error)
@@ -115,9 +115,7 @@ def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
 
 
 def show_survey(turns: Sequence[Turn], reports: Reports, types: Types) -> int:
-    """Show what backends do where nothing is due, and write it as JSON where that is asked for.
-    Return the exit code.
-    """
+    """Show a survey, and write JSON if asked. Return the exit code."""
     survey = Survey(tuple(turns))
     show(survey_page(survey, types), (reports.files.get("json"), partial(text_of_several, turns)))
     if survey.interrupted:

@@ -1,4 +1,4 @@
-"""`convcheck repro`: make a finding something to run without convcheck."""
+"""`convcheck repro`: turn a finding into code that runs without convcheck."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from convcheck.vectors.export import folder
 from convcheck.vectors.model import CallSet, Vectors
 from convcheck.wording import plural
 
-ONNX = "onnx"  # the form, as `convcheck export` names it
-_LISTED = 12  # other findings named on stderr
+ONNX = "onnx"  # the form's name in `convcheck export`
+_LISTED = 12  # other findings listed on stderr
 
 
 def main(
@@ -74,9 +74,7 @@ def main(
 def _named(
     words: tuple[str, ...], report: str | None, cause: str | None
 ) -> tuple[str | None, str | None]:
-    """Return the case and the finding that words name. Raises UsageError where they name none, or
-    more than one of each.
-    """
+    """Return the case and the finding named by words. Raises UsageError for none, or too many."""
     names = [word for word in words if "." in word or "/" in word]
     findings = [word for word in words if word not in names]
     if len(names) > 1 or len(findings) > 1:
@@ -91,7 +89,7 @@ def _named(
 
 
 def _check_written(form: str, out: str | None, backend: str | None, report: str | None) -> None:
-    """Refuse what cannot be written."""
+    """Raise UsageError if the output cannot be written."""
     if form == ONNX and out in (None, "-"):
         raise UsageError("an ONNX test is a folder", hint="--out DIR")
     if backend is not None and form == "python":
@@ -111,13 +109,14 @@ def _asked(
     chosen = _chosen(found.groups, case, finding)
     with progress(1, "cut it down", "finding"):
         witness = smallest(found, chosen)
-    named = replace(witness.backend, name=backend)  # by it the form of a script is chosen
+    named = replace(witness.backend, name=backend)  # the name selects the script's form
     return replace(witness, backend=named)
 
 
 def _chosen(groups: Sequence[Group], case: Case, finding: str | None) -> Group:
-    """Return the first group of a finding, if one is named, and name other findings on stderr.
-    Raises UsageError.
+    """Return the first group of the named finding, or of the first one.
+
+    Other findings are listed on stderr. Raises UsageError.
     """
     ids = [finding_of(group, case) for group in groups]
     found = [i for i, one in enumerate(ids) if one.startswith((finding or "").lower())]
@@ -140,7 +139,7 @@ def _line(name: str, group: Group) -> str:
 
 
 def _explained(loaded: Catalog, path: str, cause: str) -> Witness:
-    """Return the wrong answer by which a report tells a cause."""
+    """Return the wrong answer that a report shows for a cause."""
     result = read(path, loaded.types.types)
     found = explanations_of(result, cause)[0]
     every = gathered(result.cases, result.causes).explanations
@@ -170,7 +169,7 @@ def _reported(loaded: Catalog, name: str | None, path: str, finding: str | None)
 
 
 def _witness(loaded: Catalog, result: RunResult, case: Case, group: Group) -> Witness:
-    """Return the witness of a report's finding, with the whole call where the edge tier has it."""
+    """Return the witness of a reported finding, with the whole call if the edge tier has it."""
     vectors = _vectors(loaded, case) if case.whole_calls else None
     calls = vectors.calls if isinstance(vectors, CallSet) else ()
     return reported(loaded.specs[case.spec], result.backend, case, group, calls)
@@ -183,14 +182,14 @@ def _vectors(loaded: Catalog, case: Case) -> Vectors:
 
 
 def _own_case(loaded: Catalog, case: Case) -> Case:
-    """Return a case that a report has, as its spec has it. Raises UsageError where it has none."""
+    """Return the spec's case for a reported one. Raises UsageError if there is none."""
     if case.is_pair:
         return own_pair(loaded, case)
     return own_chain(loaded, case) if case.hops else find_case(loaded, case.id, None, None, ())
 
 
 def _url(loaded: Catalog, witness: Witness) -> str:
-    """Return the address of the document that is quoted, '' where no spec has it."""
+    """Return the URL of the quoted document, '' if unknown."""
     own = loaded.specs[witness.case.spec]
     for spec in (own, *loaded.specs.values()):
         for source in spec.sources.values():

@@ -1,4 +1,4 @@
-"""`convcheck show`: specs, types, backends and cases, a line each; the rule tables of a spec."""
+"""`convcheck show`: specs, types, backends and cases, and the rule tables of specs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from convcheck.wording import plural
 
 
 def main(what: str, selection: Selection, count: bool, tier: str, diff: bool) -> int:
-    """Print a list, the tables of specs, or what changed between two."""
+    """Print a list, the tables of specs, or the changes between two specs."""
     if what == "backends":
         return _say(columns([[name, _state(name)] for name in backend_names()]))
     loaded = catalog()
@@ -44,7 +44,6 @@ def _types(loaded: Catalog) -> int:
 
 
 def _count(loaded: Catalog, cases: Sequence[Case], tier: str) -> int:
-    """Count the inputs of each case."""
     from convcheck.vectors.corpus import open_corpus
 
     corpus = open_corpus(loaded, tier, 0, data_dir("vectors"))  # type: ignore[arg-type]
@@ -54,7 +53,7 @@ def _count(loaded: Catalog, cases: Sequence[Case], tier: str) -> int:
 
 
 def _pages(loaded: Catalog, names: Sequence[str], diff: bool) -> int:
-    """Print the rule tables of specs, or what changed from one to another."""
+    """Print the rule tables of specs, or the changes between two."""
     from convcheck.report.draw.console import put
     from convcheck.report.spec_page import page
     from convcheck.rules.diff import diff as changes_between
@@ -73,22 +72,22 @@ def _pages(loaded: Catalog, names: Sequence[str], diff: bool) -> int:
 
 
 def _state(name: str) -> str:
-    """Say which version of a backend there is, or why there is none."""
+    """Return a backend's version, or why it is unavailable."""
     try:
         return clean(_version(name))
     except ConvcheckError as error:
         why = clean(error.message.removeprefix(f"backend {name!r} is not available: "))
         return f"not available: {why}" + (f"; {error.hint}" if error.hint else "")
-    except Exception as error:  # of another package: whatever its runtime raises
+    except Exception as error:  # other packages raise anything
         return f"not available: {type(error).__name__}: {clean(str(error))}"
 
 
 def _version(name: str) -> str:
-    """Have a backend opened for its version, unless it can say what there is without that."""
+    """Return a backend's version. Open it only if it has no `available`."""
     from convcheck.pool.local import introduced
 
     available = None
-    with contextlib.suppress(ImportError):  # opening it tells it better
+    with contextlib.suppress(ImportError):  # opening it gives a better message
         available = getattr(entry_points(group=GROUP)[name].load(), "available", None)
     return str(available() if available else introduced(name).version)
 

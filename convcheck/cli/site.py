@@ -1,4 +1,4 @@
-"""`convcheck site`: static pages from the reports of runtimes and releases."""
+"""`convcheck site`: build static pages from reports of runtimes and releases."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from convcheck.wording import plural
 
 
 def main(folder: str, reports: Sequence[str]) -> int:
-    """Write static pages of what runtimes do, from JSON reports of any number of releases."""
+    """Write static pages from JSON reports of runtimes and releases."""
     if not reports:
         hint = "make one with: convcheck run --backend ort --json ort.json"
         raise UsageError("no report is named", hint=hint)
-    gc.disable()  # a report has no cycles, and to look for them takes half of the time
+    gc.disable()  # reports have no cycles, and the search for them costs half of the time
     target = Path(folder)
     check_folder(target)
     types, runs = catalog().types.types, dict[RunName, SiteRun]()

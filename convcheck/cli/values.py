@@ -1,4 +1,4 @@
-"""Values on a command line, and the codes that they are; whole calls, a value or list an input."""
+"""Parse values and whole calls on a command line."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ from convcheck.wording import plural
 
 
 def code_of_word(source: DType, word: str) -> tuple[int | str, bool]:
-    """Return the code of a value of a type, and whether the type has just this value. Raises
-    UsageError for one that it does not have.
+    """Return the code of a value, and whether it is exact.
+
+    Raises UsageError if the value is outside the type.
     """
     fmt = source.format
     if isinstance(fmt, Text):
@@ -42,15 +43,16 @@ def code_of_word(source: DType, word: str) -> tuple[int | str, bool]:
 
 
 def elements_in(dtype: DType, words: Iterable[str]) -> list[str]:
-    """Return the values in words, each of which may be a list: 1,2 or [1, 2]. A text is one."""
+    """Return the values in words, which can be lists: 1,2 or [1, 2]. Texts are not split."""
     if isinstance(dtype.format, Text):
         return list(words)
     return [each.strip() for word in words for each in word.strip("[]").split(",")]
 
 
 def read_values(dtype: DType, words: Iterable[str]) -> tuple[Bits, list[str]]:
-    """Return the codes of values, and a note for each that the type does not have. Raises
-    UsageError as `code_of_word` does.
+    """Return the codes of values, and a note for each inexact one.
+
+    Raises UsageError like `code_of_word`.
     """
     words = list(words)
     read = [code_of_word(dtype, word) for word in words]
@@ -60,7 +62,7 @@ def read_values(dtype: DType, words: Iterable[str]) -> tuple[Bits, list[str]]:
 
 
 def _has(source: DType) -> str:
-    """Say what numbers a type has, for a hint."""
+    """Return a type's range and special values, for a hint."""
     fmt = source.format
     assert not isinstance(fmt, Text)  # noqa: S101
     digits = 9 if isinstance(fmt, Float) else 20
@@ -80,7 +82,7 @@ def bits_of(dtype: DType, codes: Sequence[int | str]) -> Bits:
 
 
 def explained(spec: Spec, case: Case, word: str) -> Explained:
-    """Return one input of a case with what decides it."""
+    """Return an input of a case with its decision."""
     code, exact = code_of_word(case.inputs[0], word)
     found = trace(compile_case(spec, case), case, bits_of(case.inputs[0], [code]))
     return Explained(spec, case, word, code, exact, found)
@@ -96,11 +98,12 @@ def vectors_of(spec: Spec, case: Case, values: Sequence[str]) -> VectorSet:
 
 
 def given_call(spec: Spec, case: Case, values: tuple[str, ...]) -> ExplainedCall:
-    """Return the call that values make. Raises UsageError where they are not those of the inputs,
-    or make too long an answer.
+    """Return the call given by values.
+
+    Raises UsageError if they do not fit the inputs, or the answer is too long.
     """
     layout = next(one for one in spec.layouts if case.layout in ("", one.name))
-    shapes = dict(layout.shapes)  # of each input its dimensions, numbers or letters
+    shapes = dict(layout.shapes)  # the dimensions of each input, numbers or letters
     words = zip(case.inputs, _one_each(case, tuple(shapes), values), strict=True)
     read = [read_values(dtype, elements_in(dtype, [word])) for dtype, word in words]
     calls = _expecting(spec, case, [codes for codes, _ in read], shapes)
@@ -109,7 +112,7 @@ def given_call(spec: Spec, case: Case, values: tuple[str, ...]) -> ExplainedCall
 
 
 def _one_each(case: Case, names: tuple[str, ...], values: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a word an input. Where the question is the type, the values may be left out."""
+    """Return a word per input. If only types matter, values can be omitted."""
     if not values and not case.outputs:
         return ("0",) * len(names)
     if len(values) != len(names):
@@ -122,9 +125,9 @@ def _one_each(case: Case, names: tuple[str, ...], values: tuple[str, ...]) -> tu
 def _expecting(
     spec: Spec, case: Case, codes: list[Bits], shapes: Mapping[str, tuple[str, ...]]
 ) -> CallSet:
-    """Make the call, one element an input where neither the layout nor a list gives a size.
+    """Return the call. Sizes default to 1 if neither layout nor list determines them.
 
-    A layout that has to be refused is refused for its sizes: each letter gets one of its own.
+    For a layout that has to be refused, the sizes must differ: each letter gets another one.
     """
     letters = dict.fromkeys(d for dims in shapes.values() for d in dims if not d.isdigit())
     listed = _sizes(shapes, codes)
@@ -143,7 +146,7 @@ def _expecting(
 
 
 def _sizes(shapes: Mapping[str, tuple[str, ...]], codes: list[Bits]) -> dict[str, int]:
-    """Return the letters whose sizes lists tell, those of the fewest dimensions first."""
+    """Return the sizes of letters that lists determine, inputs of few dimensions first."""
     sizes: dict[str, int] = {}
     for dims, some in sorted(zip(shapes.values(), codes, strict=True), key=lambda one: len(one[0])):
         letters = [d for d in dict.fromkeys(dims) if not d.isdigit() and d not in sizes]
@@ -154,7 +157,7 @@ def _sizes(shapes: Mapping[str, tuple[str, ...]], codes: list[Bits]) -> dict[str
 
 
 def tensor_of(name: str, shape: tuple[int, ...], codes: Bits) -> Bits:
-    """Return a tensor of one code or of as many as it has elements. Raises UsageError."""
+    """Return a tensor of one repeated code, or of a code per element. Raises UsageError."""
     if len(codes) not in (1, prod(shape)):
         given = f"{name}: {plural(len(codes), 'value')} instead of {prod(shape)}"
         raise UsageError(given, hint="give one for all elements, or a list such as 1,2,3")
