@@ -1,4 +1,4 @@
-"""How a command is declared: what `--help` prints, its options, and the module that runs it."""
+"""Declare commands: help, options, and the module that runs them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from convcheck.cli.options import GLOBAL_OPTIONS, Call, Option
 from convcheck.errors import UsageError
 
 _NEGATIVE = re.compile(r"-(\.?[0-9].*|(inf|nan)(,.*)?)", re.IGNORECASE)
-_MARK = "\0"  # no argument of a program has one
+_MARK = "\0"  # cannot occur in program arguments
 _GOT = "--got"
 
 
@@ -48,9 +48,7 @@ def declare(
 
 
 def _not_empty(context: click.Context, option: click.Parameter, given: Any) -> Any:
-    """Return what an option was given. Raises UsageError for an empty text: a variable of a script
-    that was not set.
-    """
+    """Raise UsageError for an empty text, such as an unset variable in a script."""
     if "" in (given if isinstance(given, tuple) else (given,)):
         raise UsageError(f"{option.opts[0]} is empty", hint="leave it out, or say what it is")
     return given
@@ -78,7 +76,7 @@ class TakesValues(Command):
     """
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Repeat the option for each of its values, and mark negative numbers."""
+        """Repeat --got for each of its values, and mark negative numbers."""
         if _GOT in args:
             at = args.index(_GOT)
             given = list(takewhile(_is_value, args[at + 1 :]))
@@ -97,5 +95,5 @@ def _is_value(word: str) -> bool:
 def unmarked(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return arguments as they were given."""
+    """Remove the marks of negative numbers."""
     return tuple(value.removeprefix(_MARK) for value in values)

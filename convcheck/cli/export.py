@@ -1,4 +1,4 @@
-"""`convcheck export`: the vectors of cases for other tools, or as suites in a language."""
+"""`convcheck export`: write the vectors of cases for other tools, or as suites in a language."""
 
 from __future__ import annotations
 
@@ -55,21 +55,19 @@ def main(selection: Selection, form: str, out: str | None, tier: Tier, seed: int
 
 @dataclass(frozen=True)
 class _Export:
-    """How cases are written."""
-
     catalog: Catalog
     form: str
     tier: Tier
     seed: int
 
     def corpus(self, cases: Sequence[Case]) -> Corpus:
-        """Open the vectors of some cases."""
+        """Open the vectors of cases."""
         found = open_corpus(self.catalog, self.tier, self.seed, data_dir("vectors"))
         found.check(cases)
         return found
 
     def why_not(self, case: Case) -> str:
-        """Return why a case has no such form, '' if it has."""
+        """Return why a case has no such form, '' if it has one."""
         if self.form in MAKERS:
             return why_left_out(case)
         if self.form == TEXT and case.whole_calls:
@@ -80,7 +78,7 @@ class _Export:
         return declined.message if declined else ""
 
     def content(self, vectors: Vectors) -> bytes:
-        """Return the file of a case in a form that has one a case."""
+        """Return the file of a case, for forms with a file per case."""
         spec = self.catalog.specs[vectors.case.spec]
         if self.form == SAFETENSORS:
             return safetensors.content(spec, vectors, self.tier, self.seed)
@@ -92,7 +90,7 @@ class _Export:
 
 
 def _is_one_file(export: _Export, cases: Sequence[Case], out: str | None) -> bool:
-    """Return whether one file is wanted: of one case, in a form that is one file, to no folder."""
+    """Return whether to write one file instead of a folder."""
     if len(cases) > 1 or export.form not in (TEXT, JSON, SAFETENSORS):
         return False
     if out in (None, "-"):
@@ -136,7 +134,7 @@ def _write_folder(export: _Export, cases: Sequence[Case], path: Path) -> None:
 
 
 def _files(export: _Export, corpus: Corpus, cases: Iterator[Case], counts: Counter[str]) -> FilesOf:
-    """Yield a file a case."""
+    """Yield a file per case."""
     for case in cases:
         vectors = corpus.vectors(case)
         counts.update(case=1, vector=len(vectors))
@@ -146,7 +144,7 @@ def _files(export: _Export, corpus: Corpus, cases: Iterator[Case], counts: Count
 def _vector_files(
     export: _Export, corpus: Corpus, cases: Iterator[Case], counts: Counter[str]
 ) -> FilesOf:
-    """Yield the files of a vectors folder: what versions have in common is there once."""
+    """Yield the files of a vectors folder. Versions share common parts."""
 
     def of(case: Case) -> Vectors:
         counts["case"] += 1
@@ -160,9 +158,7 @@ def _vector_files(
 
 
 def _tests(export: _Export, corpus: Corpus, cases: Iterator[Case], counts: Counter[str]) -> FilesOf:
-    """Yield the files of ONNX tests, of each case of which something is settled, and which no
-    runtime may refuse.
-    """
+    """Yield the files of ONNX tests, for cases with settled values that no runtime may refuse."""
     for case in cases:
         vectors = corpus.vectors(case)
         sets, settled = data_sets(vectors)
@@ -174,7 +170,7 @@ def _tests(export: _Export, corpus: Corpus, cases: Iterator[Case], counts: Count
 def _suites(
     export: _Export, corpus: Corpus, cases: Iterator[Case], counts: Counter[str]
 ) -> FilesOf:
-    """Return the files of suites in a language, of each case of which something is defined."""
+    """Yield the files of suites in a language, for cases with defined values."""
     found = [suite for case in cases if (suite := suite_of(corpus, case))]
     if not found:
         said = "none of the cases has a suite: nothing is defined"

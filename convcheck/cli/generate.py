@@ -1,4 +1,4 @@
-"""`convcheck generate`: make the test vectors from the specs."""
+"""`convcheck generate`: generate the test vectors from the specs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def main(
 
 
 def _folder(out: str | None, tier: str, partial: bool, check: bool) -> Path:
-    """Return the folder that is meant. Raises UsageError for one that is not to be written to."""
+    """Return the output folder. Raises UsageError if it must not be written."""
     hint = "--out DIR"
     if out is None and (tier != "edge" or (partial and not check)):
         said = "which folder? the default one is only for the edge tier of all specs"

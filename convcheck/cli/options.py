@@ -1,4 +1,4 @@
-"""Options that commands share, what completes them, and the specs that they load."""
+"""Shared options, their completion, and loading of specs."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _MOST_SAMPLES = 10**12
 
 
 def catalog(*, decided: bool = True) -> Catalog:
-    """Return the built-in specs, those of --specs, and those of a pyproject.toml here or above.
+    """Return the built-in specs, those of --specs, and those configured in pyproject.toml.
 
-    Raises UsageError, or SpecError: where `decided`, also for a case of a user's own spec that no
-    rule decides, and for the user's own causes, so that no command stumbles over them later.
+    Raises UsageError or SpecError. If `decided`, incomplete user specs and wrong user causes also
+    raise, so that commands need not check them.
     """
     from convcheck.rules.cause_files import has_own_causes
     from convcheck.rules.load import SPECS_VARIABLE, load, user_folders
@@ -61,7 +61,7 @@ def catalog(*, decided: bool = True) -> Catalog:
 
 
 def _configured() -> list[Path]:
-    """Read `specs` of [tool.convcheck] in the nearest pyproject.toml."""
+    """Return `specs` of [tool.convcheck] in the nearest pyproject.toml."""
     here = Path.cwd()
     found = (p / "pyproject.toml" for p in (here, *here.parents))
     path = next((p for p in found if p.is_file()), None)
@@ -81,12 +81,12 @@ def _configured() -> list[Path]:
 
 
 class _Seconds(click.FloatRange):
-    """Seconds: neither nothing, nor more than a day, nor no number at all."""
+    """Seconds from 0.1 to a day."""
 
     def convert(
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> float:
-        """Read them. A number that is none is in any range for click."""
+        """Convert a text, and reject NaN, which click accepts in any range."""
         found = float(super().convert(value, parameter, context))
         if found != found:
             self.fail(f"{value} is not a number of seconds.", parameter, context)
@@ -122,7 +122,7 @@ complete_types = _completer(lambda c: [*c.types.types, *c.types.sets])
 
 
 def _keep(context: click.Context, option: click.Parameter, folders: tuple[str, ...]) -> None:
-    """Keep the folders of --specs, given before a command or after it, for `catalog`."""
+    """Store the folders of --specs, given before or after a command, for `catalog`."""
     context.meta[_SPECS] = (*context.meta.get(_SPECS, ()), *folders)
 
 
@@ -132,7 +132,7 @@ def _given(name: str) -> tuple[str, ...]:
 
 
 def _colour(context: click.Context, option: click.Parameter, when: str | None) -> None:
-    """Have consoles draw with colours, or without; they and runtimes obey these variables."""
+    """Set the colour variables that consoles and runtimes obey."""
     if when in ("always", "never"):
         name, other = (
             ("FORCE_COLOR", "NO_COLOR") if when == "always" else ("NO_COLOR", "FORCE_COLOR")
@@ -165,7 +165,7 @@ spec_arguments = click.argument(
 
 
 def backend_option(text: str) -> Option:
-    """Return the option of a command that takes one backend."""
+    """Return the option of a command for one backend."""
     return click.option("--backend", metavar="NAME", shell_complete=complete_backends, help=text)
 
 
@@ -225,7 +225,7 @@ EDGE_OR_BOUNDARY = _tier("edge", "boundary")
 
 
 def packed(name: str, make: Call, *options: Option) -> Option:
-    """Return what adds options to a command, which gets what is made of them under a name."""
+    """Return a decorator that adds options and passes them as one object called `name`."""
 
     def add(function: Call) -> Call:
         @functools.wraps(function)
@@ -250,8 +250,9 @@ def _selection(
     where: tuple[str, ...],
     globs: tuple[str, ...],
 ) -> Selection:
-    """Return a selection in which the patterns with a slash are of cases. With one of them, the
-    others stand for all cases of their specs.
+    """Return a selection. Patterns with a slash select cases.
+
+    If there is one, patterns without a slash select all cases of their specs.
     """
     if any("/" in one for one in patterns):
         globs = (*globs, *(one if "/" in one else f"{one}/*" for one in patterns))
@@ -276,8 +277,9 @@ selection_options = packed(
 
 
 def report_files(function: Call) -> Call:
-    """Add the files of runs: the first word, and each further one that ends in .json; the others
-    are patterns.
+    """Add the report files: the first argument, and further ones ending in .json.
+
+    The rest are patterns.
     """
 
     @functools.wraps(function)
@@ -291,28 +293,28 @@ def report_files(function: Call) -> Call:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a backend is asked. `timeout` is in seconds; `jobs` is None for one worker a core."""
+    """How a backend is run. `timeout` is in seconds. `jobs` is None for a worker per core."""
 
     jobs: int | None
     timeout: float
     tier: Tier = "edge"
     level: Level = "disputed"
-    #: Of the random part of the inputs.
+    #: Seeds random inputs.
     seed: int = 0
-    #: A file with the user's own inputs, None for the tier's.
+    #: A file with the user's inputs, None for the tier's.
     inputs: str | None = None
-    #: How many samples are asked of sources too wide to be asked whole.
+    #: The number of samples of sources too wide for all codes.
     samples: int = 0
-    #: The address of a cluster, None for processes on this machine.
+    #: The address of a cluster, None for local processes.
     executor: str | None = None
-    #: Whether answers are held against those in other calls and with other options.
+    #: Whether answers are rechecked in other calls and with other options.
     consistency: bool = False
-    #: Whether no causes are tried on what fails.
+    #: Whether causes of failures are not searched.
     no_causes: bool = False
 
 
 def _samples(context: click.Context, parameter: click.Parameter, text: str) -> int:
-    """Read a count: 268435456, 2^28 or 1e9. Raises UsageError."""
+    """Return a count: 268435456, 2^28 or 1e9. Raises UsageError."""
     match = re.fullmatch(r"([0-9]{1,15})(?:([e^])([0-9]{1,2}))?", text)
     number, sign, power = match.group(1, 2, 3) if match else ("0", "", "")
     base, exponent = int(number), int(power or 0)
@@ -362,7 +364,7 @@ run_options = packed(
 def _part(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[int, int] | None:
-    """Read K/N. Raises UsageError."""
+    """Return K and N of K/N. Raises UsageError."""
     if value is None:
         return None
     match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", value)
@@ -383,27 +385,27 @@ shard_option = click.option(
 
 @dataclass(frozen=True)
 class Reports:
-    """Which reports of a run are printed and written."""
+    """The printed and written reports of a run."""
 
-    #: Files by the name of their format; '-' is stdout.
+    #: Files by format; '-' is stdout.
     files: Mapping[str, str]
-    #: Whether annotations for GitHub are printed.
+    #: Whether to print annotations for GitHub.
     github: bool
-    #: The file of the list of known failures, None for none.
+    #: The file of known failures, None for none.
     known: str | None
-    #: Whether each case has a line.
+    #: Whether to show every matrix, case and message.
     verbose: bool
-    #: Whether only what fails and the last line are printed.
+    #: Whether to show only errors and the verdict.
     quiet: bool
 
     @property
     def outputs(self) -> Mapping[str, str]:
-        """The files by their option."""
+        """Return the files by option."""
         return {f"--{name}": path for name, path in self.files.items()}
 
 
 def _reports(github: bool, known: str | None, verbose: bool, quiet: bool, **files: Any) -> Reports:
-    """Return what the options say. Raises UsageError for what cannot be written after the run."""
+    """Return the chosen reports. Raises UsageError if files cannot be written."""
     named = {name: path for name, path in files.items() if path is not None}
     reports = Reports(named, github, known, verbose, quiet)
     check_outputs(reports.outputs, {"--known": known})
@@ -414,8 +416,9 @@ def _reports(github: bool, known: str | None, verbose: bool, quiet: bool, **file
 
 
 def source_date() -> datetime | None:
-    """Return the moment in SOURCE_DATE_EPOCH, which builds set whose bytes are to be equal; None
-    where it is not set. Raises UsageError for anything but seconds.
+    """Return the time in SOURCE_DATE_EPOCH, used for reproducible output; None if unset.
+
+    Raises UsageError unless it is in seconds.
     """
     said = os.environ.get("SOURCE_DATE_EPOCH", "")
     if not said:

@@ -1,4 +1,4 @@
-"""Where a command writes to: what cannot be is refused before anything is asked, not after it."""
+"""Check output paths before a run, and write to them after it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 def check_outputs(
     outputs: Mapping[str, str | None], inputs: Mapping[str, str | None] | None = None
 ) -> None:
-    """Refuse outputs that cannot be written, two that are one file, and those over an input.
+    """Raise UsageError for unwritable outputs, equal outputs, and outputs that overwrite inputs.
 
-    Both are given as the path by its option, None for none. What is one file is told by the file,
-    not by its name, so that links count.
+    Both arguments map options to paths, None if not given. Links are resolved.
     """
     written = {name: path for name, path in outputs.items() if path is not None}
     for path in written.values():
@@ -47,8 +46,8 @@ def _check_writable(path: str) -> None:
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        pass  # it is made; what its folder has to be is said below
-    except OSError as error:  # links that go in a circle, a name that is too long
+        pass  # created later in its folder, which is checked below
+    except OSError as error:  # circular links, a name that is too long
         raise UsageError(f"cannot write {path}: {error.strerror}", hint="name a file") from None
     folder = Path(path).absolute().parent
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
@@ -56,12 +55,12 @@ def _check_writable(path: str) -> None:
 
 
 def _is_one(one: str, other: str) -> bool:
-    """Return whether two paths are of one file. A terminal and /dev/null may be written twice."""
+    """Return whether two paths are the same file. Devices may be written twice."""
     if "-" in (one, other):
         return one == other
     try:
         return os.path.samefile(one, other) and not stat.S_ISCHR(os.stat(one).st_mode)
-    except OSError:  # one is not there yet
+    except OSError:  # one does not exist yet
         return os.path.realpath(one) == os.path.realpath(other)
 
 
@@ -70,10 +69,10 @@ def show(
     *texts: tuple[str | None, Callable[[], str]],
     commands: Callable[[], str] = str,
 ) -> None:
-    """Write texts to the files that are named, and print a page, on stderr where stdout has one of
-    the texts. A page may want to be told whether nothing is to be cut, since nobody looks on.
+    """Write texts to files, and print a page, on stderr if stdout gets a text.
 
-    After it come `commands` that a CI system is meant to obey.
+    A callable page is given whether to show everything, as outside terminals. `commands` for a CI
+    system are printed last.
     """
     from rich.console import Console
 

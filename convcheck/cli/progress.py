@@ -1,4 +1,4 @@
-"""How much of a command's work is done: a bar on a terminal, else a line on stderr now and then."""
+"""Show progress: a bar on a terminal, else lines on stderr."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from convcheck.wording import plural
 if TYPE_CHECKING:
     from rich.console import Console
 
-FIRST, EVERY = 10.0, 30.0  # seconds until a log has a line, and until it has another
+FIRST, EVERY = 10.0, 30.0  # seconds until the first line in a log, and between lines
 _HIDDEN = "convcheck.no_progress"
 T = TypeVar("T")
-#: Is called when one more is done, with the values that were asked and the cases failing now.
+#: Called after each item, with the values tested and the cases failing so far.
 Advance = Callable[..., None]
 
 
@@ -38,27 +38,27 @@ progress_option = click.option(
 
 @dataclass
 class Work:
-    """What there is to do, and what of it is done."""
+    """The total work, and its progress."""
 
-    #: Who does it, or what is done.
+    #: The backend or activity.
     what: str
-    #: How many there are to do.
+    #: The number of items.
     total: int
-    #: Of what, in the singular.
+    #: The name of an item, in the singular.
     noun: str
-    #: Whether values are streamed, of which the rate is of interest.
+    #: Whether values are streamed at a rate of interest.
     streamed: bool = False
-    #: By the clock.
+    #: In seconds of the monotonic clock.
     begun: float = field(default_factory=time.monotonic)
-    #: How many of all.
+    #: Finished items.
     done: int = 0
-    #: How many values were streamed.
+    #: Streamed values.
     asked: int = 0
-    #: How many cases.
+    #: Failing cases.
     failing: int = 0
 
     def line(self, now: float) -> str:
-        """Return how far it is: ort: 120 of 1,300 cases after 40 s, about 6 min left."""
+        """Return progress in words: ort: 120 of 1,300 cases after 40 s, about 6 min left."""
         seconds = now - self.begun
         said = f"{self.what}: {self.done:,} of {plural(self.total, self.noun)}"
         said += f" after {duration(seconds)}"
@@ -69,7 +69,7 @@ class Work:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words: 40 s, 12 min, 3 h 20 min."""
+    """Return a duration in words: 40 s, 12 min, 3 h 20 min."""
     minutes = round(seconds / 60)
     if seconds < 100:
         return f"{seconds:.0f} s"
@@ -78,7 +78,7 @@ def duration(seconds: float) -> str:
 
 
 def announce(work: Work, ended: threading.Event, now: Callable[[], float] = time.monotonic) -> None:
-    """Print a line on stderr after a while, and then again and again, until the work has ended."""
+    """Print progress lines on stderr until the work has `ended`."""
     pause = FIRST
     while not ended.wait(pause):
         say(work.line(now()), err=True)
@@ -89,9 +89,7 @@ def announce(work: Work, ended: threading.Event, now: Callable[[], float] = time
 def progress(
     total: int, what: str, noun: str = "case", streamed: bool = False
 ) -> Iterator[Advance]:
-    """Show on stderr how much of `total` is done, unless --no-progress says not to; told of each as
-    it is done.
-    """
+    """Show progress towards `total` on stderr, unless --no-progress is given."""
     from rich.console import Console
 
     work, console = Work(what, total, noun, streamed), Console(stderr=True)
@@ -109,7 +107,7 @@ def progress(
 def tracked(
     items: Iterable[T], what: str, noun: str = "case", total: int | None = None
 ) -> Iterator[T]:
-    """Yield items, and show how many of `total` are done; without it, of all."""
+    """Yield items and show progress towards `total`, by default the number of items."""
     if total is None:
         items = list(items)
         total = len(items)
@@ -135,7 +133,7 @@ def _log(work: Work, shown: bool) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _bar(work: Work, console: Console) -> Iterator[Callable[[], None]]:
-    """Show a bar; where values are streamed, with the rate and the time that is left."""
+    """Show a bar. With streamed values, it shows the rate and the remaining time."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
