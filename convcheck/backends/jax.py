@@ -1,8 +1,7 @@
-"""JAX as a backend: its functions, compiled by XLA for the CPU, as the specs' `calls` say.
+"""JAX: the functions in the specs' `calls`, compiled by XLA for the CPU.
 
-There are three ways to a function, and they are more than one implementation: `jax` compiles the
-call with the array as an argument, `jax:eager` leaves out the compiling of a call as a whole
-(option `jit`), `jax:const` compiles the array as a constant, which XLA folds.
+`jax` compiles calls with the array as an argument. `jax:eager` does not compile calls (option
+`jit`). `jax:const` compiles the array as a constant, which XLA folds.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from convcheck.rules.model import Case
 
 
 class Jax(NumpyTypes):
-    """JAX on the CPU, with types of 64 bits."""
+    """JAX on the CPU, with 64-bit types enabled."""
 
     runtime = "jax"
     functions = ("convert_element_type", ARANGE)
-    refusals = (RuntimeError,)  # JaxRuntimeError is one
+    refusals = (RuntimeError,)  # base class of JaxRuntimeError
     says: Mapping[str, str] = {
         "": "XLA on the CPU, jit, arrays as arguments",
         "eager": "XLA on the CPU, no jit, one primitive after the other",
         "const": "XLA on the CPU, jit, arrays as constants",
     }
-    #: What may be asked of it, and with which values.
+    #: Its options, with their values.
     options: Mapping[str, tuple[str, ...]] = {"jit": ("on", "off")}
-    #: The options that tell what becomes of a graph.
+    #: The options that affect graphs.
     graphs = ("jit",)
 
     def start(self) -> str:
@@ -45,12 +44,12 @@ class Jax(NumpyTypes):
         return str(jax.__version__)
 
     def configured(self, choice: Mapping[str, str]) -> Jax:
-        """Return the same backend with jit on or off. Raises UsageError for another option."""
+        """Return the same backend with jit on or off. Raises UsageError for an unknown option."""
         jit = checked_choice(self.runtime, self.options, choice)["jit"]
         return Jax("eager" if jit == "off" else "", catalog=self._catalog)
 
     def support(self, case: Case) -> Declined | None:
-        """Decline types that XLA has not, and what its function cannot be asked."""
+        """Decline types that XLA lacks, and calls that its function lacks."""
         if declined := super().support(case):
             return declined
         for dtype in (t for cast in case.hops or (case,) for t in (*cast.inputs, *cast.outputs)):
@@ -61,7 +60,7 @@ class Jax(NumpyTypes):
         return None
 
     def cast(self, case: Case, array: Array) -> Array:
-        """Call a case's casts, compiled once for each shape; the last case's are kept."""
+        """Run a case's casts, compiled once per shape and cached for the last case."""
         if self._kept is None or self._kept[0] != case:
             self._kept = (case, self._compiled(case))
         try:
@@ -89,7 +88,7 @@ class Jax(NumpyTypes):
         return lax.convert_element_type(array, self.type_of(hop.outputs[0]))
 
     def arange(self, case: Case, start: float, stop: float, step: float) -> Array:
-        """Call jnp.arange with Python's numbers: it takes no others where it is compiled."""
+        """Call jnp.arange with Python numbers, since compiled calls take no others."""
         import jax
         from jax import numpy as jnp
 
@@ -102,7 +101,7 @@ class Jax(NumpyTypes):
 
 @cache
 def _unknown(dtype: np.dtype[Any]) -> str:
-    """Return why XLA takes no array of a type of numpy's; '' for one that it takes."""
+    """Return why XLA takes no array of a numpy type; '' if it does."""
     import jax
 
     try:

@@ -1,6 +1,6 @@
-"""Libraries of tensors: they have functions in the place of operators, as the specs' `calls` say.
+"""Tensor libraries with functions instead of operators, as in the specs' `calls`.
 
-Bits go in and come out by views of memory; no value is converted here.
+Bits are passed as views of memory, so no value is converted here.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from convcheck.rules.model import Case, DType, Spec
 
 ARANGE = "arange"
 _OF_SEQUENCES = (RuntimeError, ValueError, TypeError, ArithmeticError)
-Array = Any  # of the library's own class
+Array = Any  # the library's class
 
 
 def checked_choice(
     name: str, options: Mapping[str, Sequence[str]], choice: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return a value of every option, its first unless chosen. Raises UsageError for others."""
+    """Return a value for every option, by default its first. Raises UsageError if unknown."""
     for option, value in choice.items():
         if option not in options:
             raise UsageError(
@@ -40,27 +40,27 @@ def checked_choice(
 
 
 class TensorLibrary:
-    """A library that casts arrays, and may make sequences."""
+    """A library that casts arrays and can make sequences."""
 
-    #: Its name, its extra, and its key in `calls`.
+    #: Its name, extra, and key in `calls`.
     runtime: ClassVar[str]
-    #: The column of specs/dtypes.yaml with its types' names, if it is another's.
+    #: The column of specs/dtypes.yaml with its type names, if not its own.
     types: ClassVar[str] = ""
     #: The functions that the adapter calls, by their names in `calls`.
     functions: ClassVar[tuple[str, ...]]
-    #: Its variants, and what the version says of each.
+    #: Its variants, with their description in the version.
     says: Mapping[str, str]
-    #: What it raises for values that it does not cast. Anything else is a fault of the adapter.
+    #: Its exceptions for values. All others are errors of the adapter.
     refusals: ClassVar[tuple[type[Exception], ...]] = (RuntimeError, ValueError, OverflowError)
-    #: Its module and its package, if they have other names.
+    #: Its module and package, if their names differ.
     module: ClassVar[str] = ""
     package: ClassVar[str] = ""
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
-        """Take the specs' `calls` from a catalogue; without one, read the built-in and the user's.
+        """Use the specs' `calls` of a catalogue, by default of the built-in and user specs.
 
-        Raises UsageError for an unknown variant, ImportError or UnavailableError where the library
-        cannot be used.
+        Raises UsageError for an unknown variant, ImportError or UnavailableError if the library is
+        unusable.
         """
         self._variant, self.name = variant, variant_name(self.runtime, variant, self.says)
         self.version = f"{self.runtime} {self.start()}, {self.says[variant]}"
@@ -68,16 +68,16 @@ class TensorLibrary:
 
     @classmethod
     def takes(cls, spec: Spec) -> bool:
-        """Return whether a run without a choice of specs asks this one."""
+        """Return whether the backend runs a spec by default."""
         return cls.runtime in spec.calls
 
     @classmethod
     def available(cls) -> str:
-        """Say which release there is. Raises UnavailableError where there is none."""
+        """Return the installed release. Raises UnavailableError."""
         return release_of(cls.runtime, module=cls.module, package=cls.package)
 
     def support(self, case: Case) -> Declined | None:
-        """Decline types that the library has not, and what its function cannot be asked."""
+        """Decline types that the library lacks, and calls that its function lacks."""
         for cast in case.hops or (case,):
             reason = why_not(self._catalog.specs.get(cast.spec), self.runtime, cast, self.types)
             if not reason and (name := self.function_of(cast)) not in self.functions:
@@ -87,14 +87,14 @@ class TensorLibrary:
         return None
 
     def function_of(self, case: Case) -> str:
-        """Return the name of the function that the library has in the place of an operator."""
+        """Return the library's function for an operator."""
         return self._catalog.specs[case.spec].calls[self.runtime].function
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Convert the first input, its shape kept; a second one would only name the type. Or make a
-        sequence, from three numbers.
+        """Convert the first input, or make a sequence from three numbers.
 
-        NotImplementedError is Declined, what the library raises on values is Refused.
+        A second input of a conversion only gives the type. NotImplementedError is Declined, the
+        library's exceptions for values are Refused.
         """
         is_range = self.function_of(case) == ARANGE
         raised = _OF_SEQUENCES if is_range else self.refusals
@@ -114,10 +114,10 @@ class TensorLibrary:
             return Oversized((shape,), (name,))
         return Outputs((self.codes(due, made),), (name,))
 
-    # What a library says
+    # Overridden by libraries
 
     def start(self) -> str:
-        """Import the library, and return its release."""
+        """Import the library and return its release."""
         raise NotImplementedError
 
     def type_of(self, dtype: DType) -> Any:
@@ -133,39 +133,39 @@ class TensorLibrary:
         raise NotImplementedError
 
     def cast(self, case: Case, array: Array) -> Array:
-        """Make a case's cast, or the casts of its chain."""
+        """Run a case's cast, or the casts of its chain."""
         raise NotImplementedError
 
     def arange(self, case: Case, start: float, stop: float, step: float) -> Array:
-        """Make a sequence. One that is too large has a shape and no values."""
+        """Make a sequence. An oversized one has a shape but no values."""
         raise NotImplementedError
 
     def name_of(self, dtype: DType) -> str:
-        """Return the name of a type in the library's column, '' for none."""
+        """Return a type's name in the library's column, '' for none."""
         return dtype.name_in(self.types or self.runtime)
 
 
 class NumpyTypes(TensorLibrary):
-    """A library whose arrays go in and come out as numpy's, with the types of ml_dtypes."""
+    """A library that takes and returns numpy arrays, with ml_dtypes' types."""
 
     types = "ml_dtypes"
 
     def type_of(self, dtype: DType) -> np.dtype[Any]:
-        """Return numpy's type."""
+        """Return the numpy type."""
         return np.dtype(dtype.name_in(self.types))
 
     def array(self, dtype: DType, bits: Bits) -> Array:
-        """View codes as an array of numpy."""
+        """View codes as a numpy array."""
         return np.asarray(bits, dtype.format.storage, order="C").view(self.type_of(dtype))
 
     def codes(self, dtype: DType, array: Array) -> Bits:
-        """View an array of numpy as codes."""
+        """View a numpy array as codes."""
         codes: Bits = array.view(f"u{array.dtype.itemsize}")
         return codes
 
 
 def seen(case: Case, array: Array, cast: Callable[[Case, Array], Array]) -> list[Array]:
-    """Make the casts of a chain: the last result first, then the middles that are exposed."""
+    """Run the casts of a chain. Return the result, then exposed intermediate results."""
     made: list[Array] = []
     for hop in case.hops or (case,):
         array = cast(hop, array)
@@ -174,12 +174,12 @@ def seen(case: Case, array: Array, cast: Callable[[Case, Array], Array]) -> list
 
 
 def words(error: BaseException) -> str:
-    """Return the words of an exception on one line."""
+    """Return an exception's message on one line."""
     return " ".join(str(error).split())
 
 
 def _numbers(case: Case, inputs: Sequence[Bits]) -> list[int | float]:
-    """Return tensors of one element as Python's numbers, which are those of numpy's types exactly.
+    """Return one-element tensors as Python numbers, exactly.
 
     Raises ValueError for a tensor of another size.
     """

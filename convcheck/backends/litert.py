@@ -1,8 +1,8 @@
-"""LiteRT (TensorFlow Lite) as a backend: models of its operators, as the specs' `calls` say.
+"""LiteRT (TensorFlow Lite): models of the operators in the specs' `calls`.
 
-A model is made for the types and the shape of a call. `litert` has its optimised kernels,
-`litert:xnnpack` the delegate that is on by default besides, `litert:reference` the reference
-kernels. Arrays go in and come out as numpy's, those below eight bits a byte an element.
+A model is built for the types and shape of a call. `litert` uses optimised kernels,
+`litert:xnnpack` the default delegate in addition, `litert:reference` reference kernels. Inputs and
+outputs are numpy arrays, sub-byte types with one element per byte.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _IDENTIFIER = b"TFL3"
 
 
 class Litert(NumpyTypes):
-    """LiteRT's interpreter on the CPU, one thread; its types are numpy's, in capitals."""
+    """LiteRT's interpreter on the CPU, one thread. Its types are numpy's names in capitals."""
 
     runtime, module, package = "litert", "ai_edge_litert", "ai-edge-litert"
-    functions = ("CAST",)  # operators by their names in the schema
+    functions = ("CAST",)  # the schema's operator names
     says: Mapping[str, str] = {
         "": "CPU, optimised kernels, 1 thread",
         "xnnpack": "CPU, XNNPACK, 1 thread",
         "reference": "CPU, reference kernels, 1 thread",
     }
-    #: It takes graphs, and no option tells what becomes of one.
+    #: It takes graphs and has no options for them.
     graphs = ()
 
     def start(self) -> str:
-        """Import LiteRT, and the types of numpy without which it dies."""
+        """Import LiteRT, and ml_dtypes, without which it crashes."""
         import ml_dtypes  # noqa: F401
         from ai_edge_litert.interpreter import OpResolverType
 
@@ -53,7 +53,7 @@ class Litert(NumpyTypes):
         return version(self.package)
 
     def support(self, case: Case) -> Declined | None:
-        """Decline types that LiteRT has not, and what its operator cannot be asked."""
+        """Decline types that LiteRT lacks, and calls that its operator lacks."""
         if ("input", "constant") in case.setting:
             return Declined("litert folds no constants", missing=True)
         if declined := super().support(case):
@@ -64,18 +64,18 @@ class Litert(NumpyTypes):
         return None
 
     def cast(self, case: Case, array: Array) -> Array:
-        """Run the model of a case. Raises NotImplementedError for what has no kernel or array."""
+        """Run the model of a case. Raises NotImplementedError without a kernel or array type."""
         try:
             interpreter = self._interpreter(case, array.shape)
             interpreter.set_tensor(0, array)
             interpreter.invoke()
             index, target = len(case.hops or (case,)), case.outputs[0]
             fmt = target.format
-            if isinstance(fmt, Int) and is_packed(fmt):  # an element has its value in a byte
+            if isinstance(fmt, Int) and is_packed(fmt):  # one element per byte
                 values = np.asarray(interpreter.get_tensor(index)).view(np.uint8)
                 return (values & (1 << fmt.bits) - 1).view(self.type_of(target))
-            return np.array(interpreter.tensor(index)())  # get_tensor has no bfloat16
-        except ValueError as error:  # of its interface to Python: no such array
+            return np.array(interpreter.tensor(index)())  # get_tensor lacks bfloat16
+        except ValueError as error:  # the Python interface lacks the type
             raise NotImplementedError(str(error)) from None
         except RuntimeError as error:
             if "unsupported" in words(error):
@@ -83,7 +83,7 @@ class Litert(NumpyTypes):
             raise
 
     def _interpreter(self, case: Case, shape: tuple[int, ...]) -> Any:
-        """Make an interpreter for a case and a shape; the last one is kept."""
+        """Return an interpreter for a case and shape, cached for the last pair."""
         if self._kept is None or self._kept[:2] != (case, shape):
             from ai_edge_litert.interpreter import Interpreter
 
@@ -97,7 +97,7 @@ class Litert(NumpyTypes):
         return self._kept[2]
 
     def array(self, dtype: DType, bits: Bits) -> Array:
-        """View codes as numpy's type; below eight bits, an element has its value in a byte."""
+        """View codes as a numpy array. Sub-byte types have one element per byte."""
         array = super().array(dtype, bits)
         if isinstance(dtype.format, Int) and is_packed(dtype.format):
             return array.astype(np.int8 if self.name_of(dtype).startswith("i") else np.uint8)
@@ -105,8 +105,9 @@ class Litert(NumpyTypes):
 
 
 def _model(catalog: Catalog, case: Case, shape: tuple[int, ...]) -> bytes:
-    """Return a model of a case's operator, or of a chain of them: tensor 0 is its input, and the
-    output of operator k is tensor k + 1.
+    """Return the model of a case's operator, or of a chain.
+
+    Tensor 0 is the input, tensor k + 1 the output of operator k.
     """
     import flatbuffers
     from ai_edge_litert import schema_py_generated as schema
@@ -144,7 +145,7 @@ def _tensor(dtype: DType, shape: tuple[int, ...]) -> Any:
 
 
 def _number(dtype: DType) -> int | None:
-    """Return a type's number in LiteRT's schema, None for a type that it has not."""
+    """Return a type's number in LiteRT's schema; None if it lacks the type."""
     from ai_edge_litert import schema_py_generated as schema
 
     return getattr(schema.TensorType, dtype.name_in(Litert.types).upper(), None)

@@ -1,7 +1,6 @@
-"""numpy with ml_dtypes as a backend: `astype`, as the specs' `calls` say.
+"""numpy with ml_dtypes: `astype`, as in the specs' `calls`.
 
-Sub-byte types have a byte an element. numpy raises no exception on a value: what it warns of is in
-what comes out.
+Sub-byte types have one element per byte. numpy raises no exceptions for values, only warnings.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from convcheck.rules.model import Case
 
 
 class MlDtypes(NumpyTypes):
-    """numpy's arrays of its own types and of those that ml_dtypes adds."""
+    """numpy arrays, with the types that ml_dtypes adds."""
 
     runtime = "ml_dtypes"
     functions = ("astype",)
@@ -28,9 +27,9 @@ class MlDtypes(NumpyTypes):
         return str(ml_dtypes.__version__)
 
     def cast(self, case: Case, array: Array) -> Array:
-        """Call astype. Raises NotImplementedError for a pair without a loop."""
+        """Call astype. Raises NotImplementedError for an unsupported pair of types."""
         try:
-            with np.errstate(all="ignore"):  # overflow, NaN to integer: what comes out is judged
+            with np.errstate(all="ignore"):  # overflow, NaN to integer: the result is judged
                 return array.astype(self.type_of(case.outputs[0]))
         except TypeError as error:
             raise NotImplementedError(str(error)) from None

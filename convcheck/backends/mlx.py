@@ -1,7 +1,7 @@
-"""MLX on the CPU as a backend: its functions, as the specs' `calls` say.
+"""MLX on the CPU: the functions in the specs' `calls`.
 
-Its eight-bit float is no type: it has functions from and to it, on arrays of bytes; here they stand
-for a conversion from and to that type.
+MLX has no 8-bit float type, but functions from and to 8-bit floats in byte arrays. They are tested
+as conversions of that type.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Bool
 from convcheck.rules.model import Case, DType
 
-_BYTES = "fp8"  # no type of MLX, but what its functions of that name are about
+_BYTES = "fp8"  # the suffix of MLX's functions for 8-bit floats
 
 
 class Mlx(TensorLibrary):
-    """MLX on the CPU, eager, or compiled where it is configured so."""
+    """MLX on the CPU, eager or compiled."""
 
     runtime = "mlx"
     functions = ("astype", ARANGE)
     says: Mapping[str, str] = {"": "CPU, eager", "compile": "CPU, mx.compile"}
-    #: What may be asked of it, and with which values.
+    #: Its options, with their values.
     options: Mapping[str, tuple[str, ...]] = {"compile": ("off", "on")}
-    #: The options that tell what becomes of a graph.
+    #: The options that affect graphs.
     graphs = ("compile",)
 
     def start(self) -> str:
@@ -41,12 +41,15 @@ class Mlx(TensorLibrary):
         return str(mx.__version__)
 
     def configured(self, choice: Mapping[str, str]) -> Mlx:
-        """Return the same backend, compiling or not. Raises UsageError for another option."""
+        """Return the same backend with or without compilation. Raises UsageError if unknown."""
         compiles = checked_choice(self.runtime, self.options, choice)["compile"]
         return Mlx("compile" if compiles == "on" else "", catalog=self._catalog)
 
     def cast(self, case: Case, array: Array) -> Array:
-        """Make the graph of a case's casts, whose errors are not of values, and compute it."""
+        """Build the graph of a case's casts and evaluate it.
+
+        Errors while building are NotImplementedError, since they do not depend on values.
+        """
         import mlx.core as mx
 
         try:
@@ -80,7 +83,7 @@ class Mlx(TensorLibrary):
         return array.astype(self.type_of(target))
 
     def arange(self, case: Case, start: float, stop: float, step: float) -> Array:
-        """Call mx.arange with Python's numbers."""
+        """Call mx.arange with Python numbers."""
         import mlx.core as mx
 
         made = mx.arange(start, stop, step, dtype=self.type_of(case.outputs[0]))

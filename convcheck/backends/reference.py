@@ -1,7 +1,7 @@
-"""The reference: convcheck's own evaluator as a backend.
+"""convcheck's own evaluator as a backend.
 
-It passes by construction; what it is for is to try a pipeline, to be asked what is right, and to
-be planted with bugs. The proof that it is right is in the tests, against an independent oracle.
+It passes by construction. It serves to test pipelines, to give expected values, and as the base of
+planted bugs. The tests compare it with an independent oracle.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from convcheck.semantics.expected import ANY_NAN, EXACT, REFUSED, Reading
 from convcheck.semantics.expected_calls import CompiledCalls, ExpectedOutput
 from convcheck.semantics.program import Program
 
-KEPT = 1 << 12  # inputs of a case, of which it is kept what is expected
+KEPT = 1 << 12  # inputs of a case whose expected values are cached
 
 
 class Reference:
-    """Answers every case with what is expected; under the first reading where there are several."""
+    """Answers every case with the expected values of its first reading."""
 
     name = "reference"
     version = f"convcheck {__version__}"
 
     def __init__(self, catalog: Catalog | None = None) -> None:
         self._catalog = catalog or load(user_folders())
-        self._compiled = lru_cache(maxsize=1)(self._compile)  # a case is asked many times in a row
+        self._compiled = lru_cache(maxsize=1)(self._compile)  # calls for a case follow each other
         self._compiled_calls = lru_cache(maxsize=1)(self._compile_calls)
         self._known: _Known | None = None
 
     def support(self, case: Case) -> Declined | None:
-        """Decline what no spec file describes: a user's spec that this process did not load."""
+        """Decline cases of specs that this process did not load."""
         if case.spec in self._catalog.specs:
             return None
         return Declined(f"no spec {case.spec} among the built-in ones", missing=True)
@@ -59,7 +59,6 @@ class Reference:
         return self._call(case, inputs) if case.whole_calls else self._elements(case, inputs[0])
 
     def _elements(self, case: Case, bits: Bits) -> Answer:
-        """Answer element by element."""
         reading = self._reading(case, bits.reshape(-1))
         if bits.size and (reading.patterns == REFUSED).all():
             return Refused("the spec expects a refusal")
@@ -67,8 +66,8 @@ class Reference:
         return Outputs((codes,), tuple(t.name for t in case.outputs))
 
     def _reading(self, case: Case, bits: Bits) -> Reading:
-        """Return what is expected; that of a few inputs, which come a hundred times in another
-        order and in parts, is worked out once.
+        """Return the expected values, cached for few inputs, which are repeated in other orders and
+        parts.
         """
         if self._known is not None and self._known.case == case:
             found = self._known.reading(bits)
@@ -80,7 +79,6 @@ class Reference:
         return reading
 
     def _call(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Answer a whole call."""
         calls = self._compiled_calls(case)
         if (size := calls.size(inputs)) > max_elements():
             return Oversized(((size,),), tuple(t.name for t in case.outputs))
@@ -98,7 +96,7 @@ class Reference:
 
 
 def _answer_to(due: ExpectedOutput) -> Bits:
-    """Return codes that match an output: where any NaN does, the format's own."""
+    """Return codes that match an output. If any NaN matches, use the format's own."""
     if not isinstance(due.dtype.format, Float):
         return due.codes.reshape(due.shape)
     nan, codes = due.dtype.format.nan_code, cast(Codes, due.codes)
@@ -108,23 +106,23 @@ def _answer_to(due: ExpectedOutput) -> Bits:
 
 @dataclass(frozen=True)
 class _Known:
-    """What is expected of some inputs of a case."""
+    """The expected values of some inputs of a case."""
 
     case: Case
-    #: The inputs in their order, each once.
+    #: The inputs, sorted and unique.
     codes: Bits
-    #: What is expected of each.
+    #: The expected value of each.
     due: Reading
 
     @staticmethod
     def of(case: Case, bits: Bits, reading: Reading) -> _Known:
-        """Keep what is expected of inputs of shape (n,), of which there is one at least."""
+        """Cache the expected values of inputs of shape (n,), n > 0."""
         codes, first = np.unique(bits, return_index=True)
         due = Reading(reading.codes[first], reading.patterns[first])
         return _Known(case, cast(Bits, codes), due)
 
     def reading(self, bits: Bits) -> Reading | None:
-        """Return what is expected of inputs of shape (n,); None where that is not known of each."""
+        """Return the expected values of inputs of shape (n,); None unless all are known."""
         place = np.searchsorted(self.codes[:-1], bits)
         if not (self.codes[place] == bits).all():
             return None

@@ -1,8 +1,8 @@
-"""tinygrad as a backend: its functions, compiled for a device, as the specs' `calls` say.
+"""tinygrad: the functions in the specs' `calls`, compiled for a device.
 
-`tinygrad` has a kernel for the device CPU compiled by clang; `tinygrad:python` interprets it in
-Python. The types that a device lacks are made of others there, so that these are two
-implementations. Kernels that an earlier process kept on disk are not used.
+`tinygrad` compiles kernels for device CPU with clang. `tinygrad:python` interprets them in Python.
+Devices emulate types that they lack, so these are two implementations. Kernels cached on disk by
+earlier processes are not used.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ class Tinygrad(TensorLibrary):
         "": "device CPU, kernels compiled",
         "python": "device PYTHON, kernels interpreted",
     }
-    #: It takes graphs, and no option tells what becomes of one.
+    #: It takes graphs and has no options for them.
     graphs = ()
 
     def start(self) -> str:
-        """Import tinygrad. Raises UnavailableError where its compiler is not there."""
+        """Import tinygrad. Raises UnavailableError if its compiler is missing."""
         from tinygrad.helpers import CACHELEVEL
 
-        CACHELEVEL.value = 0  # what it keeps on disk another compiler may have made
+        CACHELEVEL.value = 0  # another compiler could have made cached kernels
         self._device, release = "PYTHON" if self._variant else "CPU", version("tinygrad")
         return release if self._variant else f"{release}, {_compiler()}"
 
     def support(self, case: Case) -> Declined | None:
-        """Decline types that tinygrad has not, and what its function cannot be asked."""
+        """Decline types that tinygrad lacks, and calls that its function lacks."""
         if ("input", "constant") in case.setting:
             return Declined("an array is no constant of a kernel of tinygrad", missing=True)
         return super().support(case)
 
     def cast(self, case: Case, array: Array) -> Array:
-        """Make a case's casts, in one kernel unless the middles are exposed."""
+        """Run a case's casts, in one kernel unless intermediate results are exposed."""
         from tinygrad import Tensor
 
         made = seen(case, array, lambda hop, it: it.cast(self.type_of(hop.outputs[0])))
@@ -62,7 +62,7 @@ class Tinygrad(TensorLibrary):
         return _computed(made[0])
 
     def arange(self, case: Case, start: float, stop: float, step: float) -> Array:
-        """Call Tensor.arange with Python's numbers, on the device."""
+        """Call Tensor.arange with Python numbers, on the device."""
         from tinygrad import Context, Tensor
 
         with Context(DEV=self._device):
@@ -77,7 +77,7 @@ class Tinygrad(TensorLibrary):
         return getattr(dtypes, self.name_of(dtype))
 
     def array(self, dtype: DType, bits: Bits) -> Array:
-        """Make a tensor of codes in memory of its own, as a kernel reads it."""
+        """Copy codes into a tensor."""
         from tinygrad import Tensor
 
         made = {"dtype": self.type_of(dtype), "device": self._device}
@@ -87,13 +87,13 @@ class Tinygrad(TensorLibrary):
         return Tensor(memory, **made).reshape(bits.shape).realize()
 
     def codes(self, dtype: DType, array: Array) -> Bits:
-        """Copy a tensor's memory, of which an empty one has none."""
+        """Copy a tensor's memory. Empty tensors have none."""
         memory = bytes(array._buffer().as_memoryview()) if array.numel() else b""
         return np.frombuffer(memory, dtype.format.storage).reshape(array.shape)
 
 
 def _computed(tensor: Array) -> Array:
-    """Run what makes a tensor. Raises NotImplementedError for a kernel that does not compile."""
+    """Compute a tensor. Raises NotImplementedError for a kernel that does not compile."""
     try:
         return tensor.realize() if tensor.numel() else tensor
     except subprocess.CalledProcessError as error:
@@ -101,9 +101,9 @@ def _computed(tensor: Array) -> Array:
 
 
 def _compiler() -> str:
-    """Return the compiler of the CPU device, as tinygrad finds it.
+    """Return the compiler of the CPU device.
 
-    Raises UnavailableError where it is not there, or does not compile the plainest kernel.
+    Raises UnavailableError if it is missing, or cannot compile the simplest kernel.
     """
     from tinygrad import Tensor, dtypes
 

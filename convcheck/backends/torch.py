@@ -1,7 +1,6 @@
-"""PyTorch as a backend: its functions in the place of operators, as the specs' `calls` say.
+"""PyTorch: the functions in the specs' `calls`.
 
-PyTorch has no operators with attributes: a question that its function cannot be asked is declined.
-It is asked as in another environment, by the server in `standalone.py`.
+It uses the server of `standalone.py`, as another environment does.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from convcheck.rules.model import Case
 from convcheck.wording import plural
 
 _NO_KERNEL = re.compile(r'"\w+" not implemented for ')
-RUNTIME = "torch"  # its column in specs/dtypes.yaml and its key in `calls`
+RUNTIME = "torch"  # its column in specs/dtypes.yaml, and its key in `calls`
 
 
 class Torch(TensorLibrary):
-    """PyTorch on the CPU, eager, one thread unless it is configured otherwise."""
+    """PyTorch on the CPU, eager, by default with one thread."""
 
     runtime = RUNTIME
     functions = ("to", "result_type", ARANGE)
     says: Mapping[str, str] = {"": "CPU, 1 thread"}
-    #: What may be asked of it, and with which values.
+    #: Its options, with their values.
     options: Mapping[str, tuple[str, ...]] = {"threads": ("1", "2", "4")}
     imports = ("torch",)
 
@@ -41,7 +40,7 @@ class Torch(TensorLibrary):
         return str(self._server.torch.__version__)
 
     def configured(self, choice: Mapping[str, str]) -> Torch:
-        """Return the same backend with other threads. Raises UsageError for another option."""
+        """Return the same backend with other threads. Raises UsageError for an unknown option."""
         other = copy.copy(self)
         other._threads = int(checked_choice(self.runtime, self.options, choice)["threads"])
         threads = plural(other._threads, "thread")
@@ -49,11 +48,11 @@ class Torch(TensorLibrary):
         return other
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Call the function on tensors of the inputs' bits, shapes kept.
+        """Call the function on tensors with the inputs' bits and shapes.
 
-        What torch does not implement is Declined, whatever else it raises is Refused.
+        Unimplemented kernels are Declined, other exceptions are Refused.
         """
-        self._server.torch.set_num_threads(self._threads)  # one number for the whole process
+        self._server.torch.set_num_threads(self._threads)  # the number is global to the process
         return self._direct.answer(case, inputs)
 
     @cached_property
@@ -76,8 +75,9 @@ def _question(case: Case, catalog: Catalog) -> Question:
 
 
 def _heard(answer: Answer) -> Answer:
-    """Tell a kernel that is missing from a refusal. Old releases (2.7.1 is one) raise the same
-    error for either.
+    """Distinguish a missing kernel from a refusal.
+
+    Old releases (such as 2.7.1) raise the same error for both.
     """
     if not isinstance(answer, Declined | Refused):
         return answer

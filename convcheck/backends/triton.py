@@ -1,7 +1,7 @@
-"""Triton's interpreter as a backend: a kernel that casts, as the specs' `calls` say.
+"""Triton's interpreter: a kernel that casts, as in the specs' `calls`.
 
-The interpreter runs kernels in numpy, on tensors of torch on the CPU: what it answers is not what
-compiled kernels answer on a GPU. Its types are torch's, which a kernel's pointers have.
+The interpreter runs kernels in numpy, on torch tensors on the CPU. Compiled kernels on a GPU can
+answer differently. Its types are torch's.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case, DType
 
 _INTERPRET = "TRITON_INTERPRET"  # has to be set before triton is imported
-_BLOCK = 1024  # elements that one program of the kernel converts: stands in the kernel as well
+_BLOCK = 1024  # elements per program, repeated in the kernel
 
-tl: Any = None  # triton.language, once it is imported: a kernel finds it beside itself
+tl: Any = None  # triton.language once imported, a global that the kernel uses
 
 
 def _cast_kernel(source, target, count):  # type: ignore[no-untyped-def]
-    """Convert the elements of one tensor into another; a kernel in Triton's language."""
+    """Convert the elements of one tensor into another, in Triton's language."""
     index = tl.program_id(0) * 1024 + tl.arange(0, 1024)
     values = tl.load(source + index, mask=index < count)
     tl.store(target + index, values.to(target.dtype.element_ty), mask=index < count)
 
 
 class Triton(TensorLibrary):
-    """Triton's interpreter, on the CPU, with torch's tensors."""
+    """Triton's interpreter on the CPU, with torch tensors."""
 
     runtime, types = "triton", "torch"
     functions = ("cast",)
     says: Mapping[str, str] = {"": "interpreter on the CPU"}
 
     def start(self) -> str:
-        """Import Triton. Raises UnavailableError where it was imported to compile."""
+        """Import Triton. Raises UnavailableError if it was imported for compilation."""
         os.environ[_INTERPRET] = "1"
         import triton
 
@@ -51,18 +51,20 @@ class Triton(TensorLibrary):
         return str(triton.__version__)
 
     def cast(self, case: Case, array: Array) -> Array:
-        """Run the kernel. Raises NotImplementedError for one that Triton does not take: the
-        interpreter raises whatever numpy and Python raise.
+        """Run the kernel.
+
+        Raises NotImplementedError if Triton rejects it, since the interpreter raises any exception
+        of numpy and Python.
         """
         import torch
         import triton
 
         target = torch.empty(array.shape, dtype=self.type_of(case.outputs[0]))
         count = array.numel()
-        if not count:  # an empty grid is none
+        if not count:  # an empty grid is invalid
             return target
         try:
-            with np.errstate(all="ignore"):  # numpy's warnings are no noise: the bits are judged
+            with np.errstate(all="ignore"):  # the result is judged
                 _kernel()[(triton.cdiv(count, _BLOCK),)](array, target, count)
         except (OverflowError, FloatingPointError):
             raise
