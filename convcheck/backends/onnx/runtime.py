@@ -32,7 +32,7 @@ from convcheck.rules.types import Types
 from convcheck.wording import plural
 
 CPU = "CPUExecutionProvider"
-# what may be asked of it, each first as it is by default
+# Options with their values, the default first.
 THREADS, OPTIMISATION = "threads", "optimisation"
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     THREADS: ("1", "2", "4"),

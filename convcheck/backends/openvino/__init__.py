@@ -1,1 +1,1 @@
-"""OpenVINO, in four variants: three implementations, and one that is given some constants."""
+"""OpenVINO in four variants."""

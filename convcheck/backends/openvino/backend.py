@@ -1,7 +1,7 @@
-"""OpenVINO on the CPU as a backend: its own operators, and ONNX models.
+"""OpenVINO on the CPU: its own operators, and ONNX models.
 
-It is asked as in another environment, by the server in `standalone.py`. No operator is known here:
-a node is made by the name and attributes that the case has.
+It uses the server of `standalone.py`, as another environment does. Nodes are built from names and
+attributes, for any operator.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _BOOLS = {"true": True, "false": False}
 
 
 class OpenVino:
-    """OpenVINO's CPU plugin, or what it has besides: `variant` is one of OPENVINO_WAYS."""
+    """OpenVINO's CPU plugin or core. `variant` is a key of OPENVINO_WAYS."""
 
-    #: It takes graphs, and no option tells what becomes of one.
+    #: It takes graphs and has no options for them.
     graphs = ()
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
-        """Raise UsageError for an unknown variant, ImportError where OpenVINO is not installed."""
+        """Raises UsageError for an unknown variant, ImportError if OpenVINO is not installed."""
         self.name = variant_name(WORLD, variant, OPENVINO_WAYS)
         self._server = OpenVinoServer(variant)
         self._direct = Direct(OPENVINO, self._server, catalog or load(user_folders()))
@@ -42,11 +42,11 @@ class OpenVino:
 
     @staticmethod
     def takes(spec: Spec) -> bool:
-        """Return whether a run without a choice of specs asks this one: those of ONNX are not."""
+        """Return whether the backend runs a spec by default. ONNX specs are not run."""
         return spec.op.partition(".")[0] == WORLD
 
     def support(self, case: Case) -> Declined | None:
-        """Decline what is neither OpenVINO's nor ONNX's, and types that OpenVINO does not have."""
+        """Decline operators other than OpenVINO's and ONNX's, and types that OpenVINO lacks."""
         if ("input", "fed") in case.setting and self._server.variant in ("const", "eval"):
             return Declined(f"{self.name} has constants as inputs")
         if declined := _supports(case):
@@ -57,15 +57,16 @@ class OpenVino:
         return None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Infer the types first: a graph that cannot be made is Declined. Then ask for values.
+        """Infer the types first, then run.
 
-        What is raised on values is Refused, unless it says that something is missing.
+        A graph that cannot be built is Declined, an exception on values Refused, unless it reports
+        missing support.
         """
         return self._direct.answer(case, inputs)
 
 
 def _supports(case: Case) -> Declined | None:
-    """Decline what is neither OpenVINO's nor ONNX's, and types that no release has a name for."""
+    """Decline operators other than OpenVINO's and ONNX's, and types without a name."""
     world = case.op.partition(".")[0]
     if world not in (WORLD, ONNX):
         return Declined(f"{case.op} is neither OpenVINO's operator nor ONNX's", missing=True)
@@ -96,13 +97,13 @@ def _question(case: Case, catalog: Catalog) -> Question:
 
 @lru_cache(maxsize=256)
 def _types(own: tuple[DType, ...], types: Types) -> dict[str, object]:
-    """Return what the server has to know of types: a case's own before others of the same name."""
+    """Return types for the server, the case's own types before others of the same name."""
     known = [*own, *(t for t in types.types.values() if t not in own)]
     return known_types(lambda dtype: dtype.name_in(WORLD), known)
 
 
 def _model(case: Case) -> bytes:
-    # an importer of some operators wants to know how many dimensions there are
+    # some importers of operators need the ranks
     ranks = case.hops[0].ranks[:1] if case.hops else case.ranks
     return bytes((build_ranked(case, ranks) if ranks else build(case)).SerializeToString())
 
@@ -116,7 +117,7 @@ def _node(case: Case) -> dict[str, object]:
 
 
 def attributes_of(case: Case) -> list[tuple[str, Any]]:
-    """Return the attributes of a case's node, as OpenVINO has their values."""
+    """Return the attributes of a case's node, with OpenVINO's values."""
     carried = [(name, case.outputs[0].name_in(WORLD)) for name, _ in case.carried]
     return [*((name, _value(value)) for name, value in case.given), *carried]
 
@@ -130,9 +131,9 @@ _NOISE = re.compile(
     r"|Exception from src/\S+:\d+:"
     r"|While validating node '.*?' with friendly_name '[^']*':?"
 )
-_NUMBERED = re.compile(r"\b([A-Za-z]\w*?)_\d+\b(?= ?[\[('\"(]| \()")  # Clamp_3711 [0]: by count
+_NUMBERED = re.compile(r"\b([A-Za-z]\w*?)_\d+\b(?= ?[\[('\"(]| \()")  # Clamp_3711 [0]
 _MISSING = (
-    "is_type_supported",  # an element type that the operator does not take
+    "is_type_supported",  # an element type that the operator lacks
     "Couldn't create operation",
     "Unsupported opset version",
     "Unsupported data type",
@@ -143,18 +144,18 @@ _MISSING = (
     "unsupported",
     "oesn't support",
     "oes not support",
-    "can't convert from",  # of old releases: the plugin has no kernel for a graph that it took
+    "can't convert from",  # old releases: the plugin lacks a kernel for a compiled graph
 )
 
 
 def trimmed(message: str) -> str:
-    """Trim a message: C++ source lines, node listings, line breaks and running numbers are cut."""
+    """Remove C++ source lines, node listings, line breaks and running numbers from a message."""
     text = _NOISE.sub("", " ".join(message.split()))
     return _NUMBERED.sub(r"\1", " ".join(text.split())).strip(": ")
 
 
 def _heard(answer: Answer) -> Answer:
-    """Tell what is missing from a question that is turned down, or values that are refused."""
+    """Distinguish missing support from refused values."""
     if not isinstance(answer, Declined | Refused):
         return answer
     text = trimmed(answer.message)

@@ -1,11 +1,10 @@
-"""pypto as a backend, through the golden interpreter of its tensor graph, on the CPU.
+"""pypto, through the golden interpreter of its tensor graph, on the CPU.
 
-There is no device here: what answers is the interpreter that pypto checks its own compiler with,
-built on libtorch (see pypto_build.py). It runs where a function is traced, and writes the tensors
-that the function saves into files, which are the answer. Every question is a function of its own,
-with one operation in it.
+No device is used: pypto checks its compiler with this interpreter, which is built on libtorch (see
+calculator.py). It runs when a function is traced, and writes the tensors that the function saves
+into files. Each call traces a function with one operation.
 
-After an exception the process is of no use: the next call of anything may fail, or die.
+After an exception the process is unusable: the next call may fail or crash.
 """
 
 from __future__ import annotations
@@ -32,45 +31,45 @@ from convcheck.rules.model import Case, DType, Spec, op_and_version
 from convcheck.streams import say
 
 WORLD = "pypto"
-SCRATCH = "convcheck-pypto-"  # folders of this name have the process in theirs
+SCRATCH = "convcheck-pypto-"  # prefix of scratch folders
 MEMORY = "/dev/shm"  # noqa: S108 a folder in it is made as safely as any other temporary one
 SAVED = "answer"
-RELEASE = "0.2"  # whose specs are asked where nobody chose
+RELEASE = "0.2"  # the release whose specs are run by default
 
 
 class SpoiledError(Exception):
-    """The runtime raised on these inputs although it answers plain ones, and is unusable since.
+    """The runtime raised on these inputs although it answers plain ones.
 
-    It says nothing about any one input, and the adapter cannot ask on.
+    The process is unusable, and the exception does not identify an input.
     """
 
 
 class Pypto:
-    """The golden interpreter, with a scratch folder of its own. One to a process."""
+    """The golden interpreter with a scratch folder. A process has one instance."""
 
     name = WORLD
-    imports = ("torch", "sympy")  # most of what starting pypto anew would cost
+    imports = ("torch", "sympy")  # the slowest part of starting pypto
 
     def __init__(self) -> None:
-        """Load pypto, and build its calculator where that was not done.
+        """Load pypto, and build its calculator if needed.
 
-        Raises UnavailableError where pypto, torch, CMake or a compiler is missing.
+        Raises UnavailableError if pypto, torch, CMake or a compiler is missing.
         """
         self.version = pypto_build.installed().label
         library = pypto_build.calculator(_to_stderr)
         self._scratch = _scratch()
         self._pypto, self._impl = _load(library, self._scratch)
         self.spoiled = False
-        self._plain: Case | None = None  # the case that plain inputs were answered of
+        self._plain: Case | None = None  # the last case that answered plain inputs
 
     @staticmethod
     def prepare(say: pypto_build.Say) -> None:
-        """Build the calculator where it is not there yet, telling `say`. Imports no runtime."""
+        """Build the calculator if needed, with progress through `say`. Imports no runtime."""
         pypto_build.calculator(say)
 
     @staticmethod
     def available() -> str:
-        """Say what there is, without starting it. Raises UnavailableError for what is missing."""
+        """Return the installed release without loading it. Raises UnavailableError."""
         found = pypto_build.installed()
         if found.library.is_file():
             return found.label
@@ -79,12 +78,12 @@ class Pypto:
 
     @staticmethod
     def takes(spec: Spec) -> bool:
-        """Return whether a run without a choice of specs asks this one: of its release's only."""
+        """Return whether the backend runs a spec by default: specs of its release."""
         op, version = op_and_version(spec.id)
         return op.partition(".")[0] == WORLD and version == RELEASE
 
     def support(self, case: Case) -> Declined | None:
-        """Decline other standards' operators, and types that do not go through unchanged."""
+        """Decline other standards' operators, and types that are not kept unchanged."""
         world, _, function = case.op.partition(".")
         if world != WORLD or not hasattr(self._pypto, function):
             return Declined(f"pypto has no {case.op}", missing=True)
@@ -96,10 +95,10 @@ class Pypto:
         return Declined(f"pypto has no {', '.join(unknown)}", missing=True) if unknown else None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Trace the case's function on inputs, each of rank 1 to 4, whose shapes it keeps.
+        """Trace the case's function on inputs of rank 1 to 4.
 
-        A case that raises on plain inputs is Declined, and the adapter `spoiled`. Raises
-        SpoiledError where it raises on these only, and where the adapter was spoiled before.
+        A case that raises on plain inputs is Declined, and the adapter is `spoiled`. Raises
+        SpoiledError if only these inputs raise, or if the adapter is already spoiled.
         """
         if self.spoiled:
             raise SpoiledError("pypto raised in this process before")
@@ -132,14 +131,15 @@ class Pypto:
         return Outputs((codes,), (case.outputs[0].name,))
 
     def _reset(self) -> None:
-        """Forget the last function, and stop after the graph that the interpreter runs."""
+        """Reset the last function, and stop after the graph that the interpreter runs."""
         self._impl.Reset()
         self._pypto.set_verify_options(enable_pass_verify=True, pass_verify_pass_filter=[])
         self._pypto.set_host_options(compile_stage=self._pypto.CompStage.TENSOR_GRAPH)
 
     def _trace(self, case: Case, tensors: Sequence[Any]) -> None:
-        """Trace a function that saves its result. It has no output: to move an input, which is
-        what an operation without effect gives back, into an output kills the process.
+        """Trace a function that saves its result.
+
+        It has no output, since moving an input to an output, as a no-op does, kills the process.
         """
         pypto = self._pypto
         operands = [
@@ -153,7 +153,7 @@ class Pypto:
                 pypto.pass_verify_save(self._operation(case, operands), SAVED)
 
     def _operation(self, case: Case, operands: Sequence[Any]) -> Any:
-        """Apply the operator: operands, the destination's type, then the attributes by name."""
+        """Apply the operator to operands, the destination type, and named attributes."""
         function = getattr(self._pypto, case.op.partition(".")[2])
         target = getattr(self._pypto, case.outputs[0].name_in(WORLD))
         known = _values(function)
@@ -161,10 +161,10 @@ class Pypto:
         return function(*operands, target, **attributes)
 
     def _saved(self, dtype: DType, shape: tuple[int, ...]) -> Codes:
-        """Read the one file that the function wrote: raw codes, little-endian."""
+        """Read the file that the function wrote: raw codes, little-endian."""
         (path,) = self._scratch.glob(f"output_*/tensor/{SAVED}_*.data")
         codes = np.fromfile(path, dtype.format.storage)
-        # Another number of elements than was asked is the runtime's answer, and is judged.
+        # a wrong number of elements is judged
         return codes.reshape(shape) if codes.size == np.prod(shape, dtype=int) else codes
 
     def _empty(self) -> None:
@@ -174,7 +174,7 @@ class Pypto:
 
 @cache
 def _values(function: Callable[..., object]) -> dict[str, Mapping[str, Any]]:
-    """Return the values of a function's parameters, by name, of those that are enumerations."""
+    """Return the values of a function's enumeration parameters, by name."""
     defaults = {p.name: p.default for p in inspect.signature(function).parameters.values()}
     return {
         name: type(default).__members__
@@ -184,7 +184,7 @@ def _values(function: Callable[..., object]) -> dict[str, Mapping[str, Any]]:
 
 
 def _goes_through(dtype: DType) -> bool:
-    """Tell types that are stored as they are: the calculator re-encodes float8 at every copy."""
+    """Return whether a type is stored unchanged. The calculator re-encodes float8 at every copy."""
     fmt = dtype.format
     plain = isinstance(fmt, Float | Int) and fmt.bits == 8 * fmt.storage.itemsize
     narrow = isinstance(fmt, Float) and fmt.bits == 8
@@ -192,7 +192,7 @@ def _goes_through(dtype: DType) -> bool:
 
 
 def _tensor(bits: Bits) -> Any:
-    """Return a torch tensor of the same bits: pypto is told the type, and sees only the memory."""
+    """Return a torch tensor of the same bits. pypto gets the type separately."""
     import torch
 
     codes = np.array(bits, order="C")
@@ -200,7 +200,7 @@ def _tensor(bits: Bits) -> Any:
 
 
 def _load(library: Path, scratch: Path) -> tuple[Any, Any]:
-    """Import pypto and load the calculator into it; what pypto writes, it writes to scratch."""
+    """Import pypto and load the calculator into it. pypto's files go to scratch."""
     os.environ["TILE_FWK_OUTPUT_DIR"] = str(scratch)
     os.environ["PYPTO_HOME"] = str(scratch)
     os.environ["ASCEND_PROCESS_LOG_PATH"] = str(scratch)
@@ -217,9 +217,9 @@ def _load(library: Path, scratch: Path) -> tuple[Any, Any]:
 
 
 def _scratch() -> Path:
-    """Make a folder that goes with the process. One that was killed leaves its own to the next.
+    """Make a folder that is removed at exit, and remove those of killed processes.
 
-    In memory where the system has room there: a call writes and removes dozens of small files.
+    It is in memory if possible, since a call writes and removes dozens of small files.
     """
     root = MEMORY if os.access(MEMORY, os.W_OK) else tempfile.gettempdir()
     for old in Path(root).glob(f"{SCRATCH}*"):
@@ -232,7 +232,7 @@ def _scratch() -> Path:
 
 
 def _alive(pid: int) -> bool:
-    with contextlib.suppress(PermissionError):  # another user's
+    with contextlib.suppress(PermissionError):  # another user's process
         try:
             os.kill(pid, 0)
         except ProcessLookupError:

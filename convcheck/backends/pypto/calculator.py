@@ -1,8 +1,8 @@
-"""pypto's calculator: the library that computes its golden values, built once on this machine.
+"""pypto's calculator: the library that computes its golden values, built once per machine.
 
-The pypto package carries it as a CMake project, to be linked with the torch that is installed. It
-is built in the user's cache folder, one library per versions of both and C++ ABI. Neither package
-is imported here: the command line builds before it starts the workers, in which they live.
+The pypto package has it as a CMake project, linked with the installed torch. It is built in the
+user's cache folder, one library per versions of both and C++ ABI. Neither package is imported,
+since this runs before workers start.
 """
 
 from __future__ import annotations
@@ -36,20 +36,16 @@ _ABI = re.compile(r"_GLIBCXX_USE_CXX11_ABI=([01])")
 
 @dataclass(frozen=True)
 class Installed:
-    """The packages that the calculator is made of: their folders, and their versions."""
+    """The packages for the calculator: folders and versions."""
 
-    #: The pypto package's folder.
     pypto: Path
-    #: The torch package's folder.
     torch: Path
-    #: As its metadata has it.
     pypto_version: str
-    #: As its metadata has it.
     torch_version: str
 
     @property
     def project(self) -> Path:
-        """The folder of the CMake project."""
+        """Return the folder of the CMake project."""
         return self.pypto / "lib" / "calculator"
 
     @property
@@ -60,24 +56,24 @@ class Installed:
             found = _ABI.search(config.read_text())
         except OSError:
             found = None
-        return found[1] if found else "1"  # every wheel since torch 2.6 has it
+        return found[1] if found else "1"  # all wheels since torch 2.6
 
     @property
     def label(self) -> str:
-        """Say what answers: the golden interpreter on this machine, not the device."""
+        """Return the version: the golden interpreter on this machine."""
         torch = self.torch_version.partition("+")[0]
         machine = platform.machine().replace("_", "-")
         return f"pypto {self.pypto_version} golden interpreter (torch {torch}, {machine})"
 
     @property
     def library(self) -> Path:
-        """Where the built calculator is, or is going to be."""
+        """Return the path of the built calculator."""
         versions = f"pypto-{self.pypto_version}-torch-{self.torch_version}"
         return cache_folder("pypto") / f"{versions}-abi{self.abi}-{platform.machine()}" / LIBRARY
 
 
 def installed() -> Installed:
-    """Find pypto and torch without importing them. Raises UnavailableError for what is missing."""
+    """Find pypto and torch without importing them. Raises UnavailableError."""
     folders = {name: _folder(name) for name in PACKAGES}
     missing = [name for name, folder in folders.items() if folder is None]
     if missing:
@@ -93,7 +89,7 @@ def installed() -> Installed:
 
 
 def check_tools() -> None:
-    """Raise UnavailableError where CMake, a compiler or a build program is not there."""
+    """Raise UnavailableError without CMake, compilers or a build program."""
     missing = [
         what
         for what, found in (
@@ -110,10 +106,10 @@ def check_tools() -> None:
 
 
 def calculator(say: Say) -> Path:
-    """Return the path of the calculator for the installed packages; build it where there is none.
+    """Return the path of the calculator, and build it if needed.
 
-    `say` is told before a build starts, or is waited for. Raises UnavailableError where something
-    that is needed is missing, or the build fails.
+    `say` prints before a build or a wait for one. Raises UnavailableError if requirements are
+    missing, or the build fails.
     """
     found = installed()
     library = found.library
@@ -124,9 +120,9 @@ def calculator(say: Say) -> Path:
 
 
 def once(library: Path, make: Callable[[Path], Path], say: Say) -> None:
-    """Have `make` build a file in an empty folder and move it into place, whole or not at all.
+    """Have `make` build a file in an empty folder, and move it into place atomically.
 
-    Of several processes one builds, and the others wait for it.
+    If several processes call this, one builds and the others wait.
     """
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +136,7 @@ def once(library: Path, make: Callable[[Path], Path], say: Say) -> None:
 
 
 def _build(library: Path, make: Callable[[Path], Path]) -> None:
-    for old in library.parent.glob("build-*"):  # of a build that was killed: the lock is ours
+    for old in library.parent.glob("build-*"):  # of a killed build, since the lock is ours
         shutil.rmtree(old, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="build-", dir=library.parent) as folder:
         os.replace(make(Path(folder)), library)
@@ -148,7 +144,7 @@ def _build(library: Path, make: Callable[[Path], Path]) -> None:
 
 @contextmanager
 def _locked(path: Path, say: Say) -> Iterator[None]:
-    """Hold a file's lock, which the system takes back from a process that dies."""
+    """Hold a file's lock. The system releases it if the process dies."""
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -159,10 +155,10 @@ def _locked(path: Path, say: Say) -> Iterator[None]:
 
 
 def _make(found: Installed, folder: Path) -> Path:
-    """Build the calculator in a folder, Release: a Debug build aborts on some types."""
+    """Build the calculator in a folder. Release, since a Debug build aborts on some types."""
     options = {
         "CMAKE_BUILD_TYPE": "Release",
-        "CMAKE_SKIP_RPATH": "ON",  # what it links to is loaded before it, from wherever it is then
+        "CMAKE_SKIP_RPATH": "ON",  # its dependencies are loaded before it
         "PY3_MOD_TORCH_VERSION": found.torch_version,
         "PY3_MOD_TORCH_ROOT_PATH": str(found.torch),
         "PY3_MOD_TORCH_C_GLIBCXX_USE_CXX11_ABI": found.abi,
@@ -176,7 +172,7 @@ def _make(found: Installed, folder: Path) -> Path:
 
 
 def _run(*command: str) -> None:
-    """Run a command. Raises UnavailableError with the end of what it printed where it fails."""
+    """Run a command. Raises UnavailableError with the end of its output if it fails."""
     done = subprocess.run(  # noqa: S603 the command is ours
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace", check=False,
@@ -188,10 +184,10 @@ def _run(*command: str) -> None:
 
 
 def _folder(name: str) -> str | None:
-    """Return a package's folder; what is imported already is what there is."""
+    """Return a package's folder, of the imported one if there is one."""
     module = sys.modules.get(name)
     spec = module.__spec__ if module else find_spec(name)
-    # A folder of that name without an __init__.py, which has no origin, is not the package.
+    # a folder without __init__.py has no origin and is not the package
     places = spec.submodule_search_locations if spec and spec.origin else None
     return next(iter(places), None) if places else None
 
