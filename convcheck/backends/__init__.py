@@ -1,1 +1,1 @@
-"""Who answers: one runtime, one file. Runtimes are imported when used."""
+"""Backends, a file per runtime. Runtimes are imported when used."""

@@ -1,8 +1,7 @@
-"""Whether what an adapter gave is an answer at all: what is none is its own fault.
+"""Check that adapters return well-formed answers.
 
-Whatever a kernel answered, right or wrong, comes as one of the four answers of the protocol. An
-adapter that gives something else has not said what the kernel did, and nothing can be held against
-that. Texts from outside are cut here, too.
+A malformed answer is an error of the adapter and says nothing about the kernel. Texts from outside
+are cut to a maximum length.
 """
 
 from __future__ import annotations
@@ -18,22 +17,23 @@ from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Re
 from convcheck.rules.model import Case
 from convcheck.wording import plural
 
-LONGEST = 4_000  # characters of what is said
+LONGEST = 4_000  # characters of a message
 LONGEST_NAME = 200
-LONGEST_TEXT = 2_000  # a float64 written out has 1,079
+LONGEST_TEXT = 2_000  # a float64 in decimal has up to 1,079
 
 _MARK = re.compile(r" … \(cut, of [0-9,]{1,20} characters\)")
 
 
 class AnswerError(Exception):
-    """The adapter gave what is no answer. The message has the line to write instead."""
+    """The adapter returned a malformed answer. The message has the line to write instead."""
 
 
 def bounded(text: str, most: int = LONGEST) -> str:
-    """Return a text from outside, cut where it is too long, and marked as cut: that once. Half of a
-    surrogate pair, which no JSON may hold, becomes its escape.
+    """Cut a text from outside that is too long, and mark it as cut.
+
+    Lone surrogates, which JSON cannot hold, become escapes.
     """
-    text = str.__getitem__(text, slice(None))  # of a class of one's own, the characters
+    text = str.__getitem__(text, slice(None))  # the characters of a subclass of str
     text = text.encode("utf-8", "backslashreplace").decode()
     if len(text) <= most or _MARK.fullmatch(text[most:]):
         return text
@@ -41,7 +41,7 @@ def bounded(text: str, most: int = LONGEST) -> str:
 
 
 def checked_answer(answer: object, case: Case) -> Answer:
-    """Return what an adapter gave as an answer. Raises AnswerError where it is none."""
+    """Return an adapter's answer. Raises AnswerError if it is malformed."""
     if isinstance(answer, Outputs):
         return _outputs(answer, case)
     if isinstance(answer, Refused):
@@ -54,7 +54,7 @@ def checked_answer(answer: object, case: Case) -> Answer:
 
 
 def checked_support(found: object) -> Declined | None:
-    """Return what an adapter says of its support for a case. Raises AnswerError for no answer."""
+    """Return the result of an adapter's `support`. Raises AnswerError if it is malformed."""
     if isinstance(found, Declined):
         return _declined(found)
     if found is not None:
@@ -77,7 +77,7 @@ def _outputs(answer: Outputs, case: Case) -> Outputs:
 
 
 def _array(array: object, n: int, case: Case) -> Any:
-    """Return an output as an array; a numpy scalar of the right type is one of no dimensions."""
+    """Return an output as an array. Numpy scalars of the right type become 0-D arrays."""
     if isinstance(array, np.ndarray):
         return array
     due = case.outputs[n].format.storage if n < len(case.outputs) else None
@@ -131,7 +131,7 @@ def _written(case: Case, codes: str = "result") -> str:
 
 
 def _kind(thing: object) -> str:
-    """Name the class of something: a numpy.ndarray, a float, None."""
+    """Return a thing's class with an article: a numpy.ndarray, a float, None."""
     if thing is None:
         return "None"
     kind = type(thing)

@@ -1,6 +1,4 @@
-"""What is on this machine: runtimes, found without importing them, and the user's cache; and the
-names of a runtime's variants.
-"""
+"""Find installed runtimes without importing them; variant names; the user's cache."""
 
 from __future__ import annotations
 
@@ -14,9 +12,9 @@ from convcheck.errors import UnavailableError, UsageError, install_hint
 
 
 def release_of(extra: str, *, module: str = "", package: str = "") -> str:
-    """Return a runtime's package and its release; the three names are alike unless given.
+    """Return a runtime's package and release. The names equal `extra` unless given.
 
-    Raises UnavailableError where it is not installed, and says which extra of convcheck has it.
+    Raises UnavailableError if it is not installed, with the extra of convcheck that has it.
     """
     if find_spec(module or extra) is None:
         said = f"No module named {module or extra!r}"
@@ -25,9 +23,7 @@ def release_of(extra: str, *, module: str = "", package: str = "") -> str:
 
 
 def variant_name(runtime: str, variant: str, variants: Iterable[str]) -> str:
-    """Return the name of a backend in a variant, '' for the usual one. Raises UsageError for one
-    that is none of `variants`.
-    """
+    """Return the name of a backend's variant, '' for the default. Raises UsageError if unknown."""
     names = {known: f"{runtime}:{known}" if known else runtime for known in variants}
     if variant not in names:
         hint = f"one of {', '.join(names.values())}"

@@ -1,8 +1,7 @@
-"""Runtimes that are asked in their own words, by the servers of `standalone.py`.
+"""Run runtimes through the servers of `standalone.py`.
 
-Such a server knows nothing of specs and types. A question brings all that its runtime has to be
-given, the server passes on what that says, and this side tells what the answer means. It is the
-same in this process, and in another Python at the end of a pipe.
+A server knows no specs and types. A request has all inputs of its runtime, and this module
+interprets the answer. Servers run in this process or in another Python behind a pipe.
 """
 
 from __future__ import annotations
@@ -28,29 +27,29 @@ Question = dict[str, Any]
 
 @dataclass(frozen=True)
 class Native:
-    """How one runtime is asked in its own words."""
+    """The requests and answers of a runtime's server."""
 
-    #: Says why a case cannot be asked, None where it can; without the runtime.
+    #: Returns why a case cannot be run, None if it can. Needs no runtime.
     support: Callable[[Case, Catalog], Declined | None]
-    #: Returns what a request has under `native`, but for the limit of an output's elements.
+    #: Returns the `native` part of a request, except the limit of output elements.
     ask: Callable[[Case, Catalog], Question]
-    #: Returns what an answer means that has the runtime's own words.
+    #: Interprets an answer with the runtime's message.
     heard: Callable[[Answer], Answer]
 
     def question(self, case: Case, catalog: Catalog) -> Question:
-        """Return what a request has under `native`."""
+        """Return the `native` part of a request."""
         return {**self.ask(case, catalog), "limit": max_elements()}
 
 
 class Direct:
-    """A runtime's server in this process. It keeps the last case's question."""
+    """A runtime's server in this process. It caches the last case's request."""
 
     def __init__(self, native: Native, server: Any, catalog: Catalog) -> None:
         self._native, self._server, self._catalog = native, server, catalog
         self._last: tuple[Case, Question] | None = None
 
     def question(self, case: Case) -> Question:
-        """Return what the server is asked of a case."""
+        """Return the request of a case."""
         if self._last is None or self._last[0] is not case:
             self._last = (case, self._native.question(case, self._catalog))
         return self._last[1]
@@ -58,7 +57,7 @@ class Direct:
     def answer(
         self, case: Case, inputs: Sequence[Bits], question: Question | None = None
     ) -> Answer:
-        """Put a question to the server, that of the case unless another is given."""
+        """Run a request on the server, by default the case's."""
         asked = question or self.question(case)
         given = [fed(t, bits, asked) for t, bits in zip(case.inputs, inputs, strict=True)]
         try:
@@ -68,21 +67,22 @@ class Direct:
         return Outputs(tuple([codes for _, _, codes in made]), tuple([name for name, _, _ in made]))
 
     def told(self, told: Told) -> Answer:
-        """Return the answer of a server that has no outputs."""
+        """Return an answer without outputs."""
         header = msgspec.convert({"run": 0, **told.answer}, headers.AnswerHeader)
         return self._native.heard(headers.without_tensors(header))
 
 
 def fed(dtype: DType, bits: Bits, question: Question) -> Fed:
-    """Return an input as a server takes it: a copy, since a runtime may write to it."""
+    """Return an input for a server: a copy, since a runtime may write to it."""
     known = question["types"][dtype.name]
     codes = np.array(bits, dtype.format.storage, order="C")
     return Fed(known["own"], known["bits"], bits.shape, codes)
 
 
 def known_types(own: Callable[[DType], object], types: Iterable[DType]) -> dict[str, object]:
-    """Return what a server has to know of types: what the runtime calls each, and its bits, 0 for
-    texts; the first of those that it calls alike.
+    """Return types for a server: the runtime's name and the number of bits, 0 for texts.
+
+    If several types share a name, the first is used.
     """
     found: dict[str, object] = {}
     taken = set()

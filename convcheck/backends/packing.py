@@ -1,4 +1,7 @@
-"""Tensors' memory: sub-byte codes low bits first, n of w bits in ⌈n·w/8⌉ bytes; its size."""
+"""The memory layout and size of tensors.
+
+Sub-byte codes are packed low bits first: n codes of w bits take ⌈n·w/8⌉ bytes.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ from convcheck.wording import plural
 
 
 def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
-    """Lay codes of any shape out as a runtime's tensor memory, in C order: a 1-D array of bytes.
+    """Pack codes of any shape into tensor memory: a 1-D byte array in C order.
 
-    Bits above the format's width are dropped; unused bits of the last byte are 0.
+    Bits above the format's width are dropped. Unused bits of the last byte are 0.
     """
     flat = np.ascontiguousarray(codes, fmt.storage).reshape(-1)
     if not is_packed(fmt):
@@ -26,7 +29,7 @@ def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
     if 8 % fmt.bits:
         bits = np.unpackbits(flat[:, None], axis=1, count=fmt.bits, bitorder="little")
         return np.packbits(bits, bitorder="little")
-    each = 8 // fmt.bits  # codes of a byte
+    each = 8 // fmt.bits  # codes per byte
     padded = np.zeros(-(-flat.size // each) * each, np.uint8)
     np.bitwise_and(flat, (1 << fmt.bits) - 1, out=padded[: flat.size])
     memory = padded[::each].copy()
@@ -36,9 +39,9 @@ def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
 
 
 def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Read codes of a shape out of a tensor's memory; a copy. Unused bits are ignored.
+    """Unpack codes of a shape from tensor memory, as a copy. Unused bits are ignored.
 
-    Raises ValueError where the memory does not hold as many codes as the shape says.
+    Raises ValueError if the memory has the wrong size for the shape.
     """
     if not is_packed(fmt):
         return memory.view(fmt.storage).reshape(shape).copy()
@@ -56,7 +59,7 @@ def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> N
 
 
 def unpack_into(fmt: Numeric, memory: NDArray[np.uint8], out: Codes) -> None:
-    """Read codes that share bytes into a contiguous array, as `unpack` does for its shape."""
+    """Unpack sub-byte codes into a contiguous array, like `unpack`."""
     if 8 % fmt.bits == 0 and out.size * fmt.bits == memory.size * 8:
         _spread(memory, fmt.bits, out.reshape(-1))
     else:
@@ -64,14 +67,14 @@ def unpack_into(fmt: Numeric, memory: NDArray[np.uint8], out: Codes) -> None:
 
 
 def is_packed(fmt: Numeric) -> bool:
-    """Return whether codes of a format share bytes: a bool has a byte of its own."""
+    """Return whether codes share bytes. Bools take a byte each."""
     return fmt.bits < 8 and not isinstance(fmt, Bool)
 
 
 def too_large(shape: Sequence[int], inputs: Sequence[Bits]) -> bool:
-    """Return whether an output has more elements than convcheck fetches or has a runtime make.
+    """Return whether an output exceeds the limit of elements.
 
-    One that is no larger than an input is as large as it was asked to be.
+    Outputs no larger than an input are never too large.
     """
     size = math.prod(shape)
     for bits in inputs:

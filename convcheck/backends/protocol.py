@@ -1,41 +1,38 @@
-"""What a backend is, what it answers, and how a name becomes one.
+"""Backends: their interface, their answers, and their addresses.
 
-The life of a backend, and who calls what when:
+The life of a backend:
 
-1. *Found.* The command looks up the address (`open_backend`): the name of an entry point, with a
-   variant after a colon, `process:COMMAND`, or a class. `takes` says which specs a run asks if the
-   user chose none.
-2. *Prepared.* `prepare_backend` calls `prepare`, if there is one, in the parent, once a run and
-   before any worker starts. Work that takes long is done here, where users see why they wait.
+1. *Found.* The command looks up the address (`open_backend`): an entry point with a variant after a
+   colon, `process:COMMAND`, or a class. `takes` gives the specs that a run uses by default.
+2. *Prepared.* `prepare_backend` calls `prepare`, if there is one, in the parent, once per run and
+   before any worker starts. Slow work belongs here, since users see its progress.
 3. *Started.* A fork server, which has loaded no runtime, forks the worker process. The worker makes
-   its one instance (`open_backend`, with the catalogue of the specs that are asked) and tells the
-   parent its `name` and `version`. If the constructor raises, the run ends with exit code 4: no
-   other worker would do better.
-4. *Asked what it supports.* The worker calls `support(case)` before the first question of a case.
-   It is quick and builds no model. If it returns `Declined`, the case is unsupported, and no
-   question of it is put.
-5. *Asked.* The worker calls `answer(case, inputs)` for each call, one after the other: vectors in
-   every placement, then spans. It uses `answers` and `bind` if the backend has them. Of a case with
-   `hops`, one graph makes all of these casts; only a class with `graphs` is asked such. Before each
-   call it notes in shared memory what it asks. For `--consistency`, `configured` makes a second
-   instance with other options.
-6. *Answers.* `Outputs` are judged by `judge`; `Refused` is wrong where an answer is due; `Declined`
-   is possible here, since some runtimes know only now that they have no kernel; `Oversized` is
-   judged by its shapes. An exception is the adapter's own fault: the verdict is `error`, and the
-   instance is not used again.
-7. *Dies or hangs.* There is a signal, an exit, `DiedError`, or no finished call within `--timeout`.
-   The parent ends the worker and whatever it has started, and starts another worker (3). This one
-   repeats the noted call in halves, until the inputs to blame are known. They are `crashed`;
-   everything else is asked as before.
-8. *Restarted.* This happens after a death, after an exception, if limits of the process were
-   lowered, if `spoiled` is true at the end of a case, or if the answers to a case are those to one
-   with other attribute values, which came before and is not to be taken for it. A server that has
-   imported the modules in `imports`, if the class has them, forks such a worker. After 64 deaths,
-   the case is given up and the next one begins; likewise if the calls of a case, deadly or not,
-   have taken 8 times `--timeout`. (The calls of a sweep have no such limit.)
-9. *Closed.* The parent closes its pipe, and the worker process ends; there is no method for it.
-   Register cleanup with `atexit`, but do not depend on it, since a process may be killed. Processes
-   that the worker started end with it, whatever session they are in.
+   its one instance (`open_backend`, with the catalogue of the run's specs) and sends its `name` and
+   `version` to the parent. If the constructor raises, the run ends with exit code 4.
+4. *Supported cases.* The worker calls `support(case)` before the first call of a case. It is quick
+   and builds no model. If it returns `Declined`, the case is unsupported and not run.
+5. *Calls.* The worker calls `answer(case, inputs)` once per call, one after the other: vectors in
+   every placement, then spans. It uses `answers` and `bind` if the backend has them. A case with
+   `hops` is a chain of casts in one graph, only for classes with `graphs`. Before each call, the
+   worker records it in shared memory. For `--consistency`, `configured` makes a second instance
+   with other options.
+6. *Answers.* `judge` compares `Outputs` with expected values. `Refused` is wrong if a value is
+   expected. `Declined` is allowed here, since some runtimes only now find that a kernel is missing.
+   `Oversized` is judged by its shapes. An exception is an error of the adapter: the verdict is
+   `error`, and the instance is not used again.
+7. *Crashes and hangs.* The worker ends by a signal or exit, raises `DiedError`, or exceeds
+   `--timeout` in a call. The parent ends the worker with its child processes and starts another one
+   (3). This one bisects the recorded call to find the inputs that crash. These are `crashed`, and
+   all others are run as before.
+8. *Restarts.* A worker is restarted after a crash, after an exception, if limits of the process
+   were lowered, if `spoiled` is true at the end of a case, or if a case's answers equal those of an
+   earlier case with other attribute values, which could have leaked. The server that forks such a
+   worker has imported the modules in `imports`, if the class has them. A case is given up after 64
+   crashes, or if its calls have taken 8 times `--timeout` in total. Calls of a sweep have no such
+   limit.
+9. *Closed.* The parent closes its pipe, and the worker process ends. No method is called. Cleanup
+   can be registered with `atexit`, but a killed process skips it. The worker's child processes end
+   with it, in any session.
 """
 
 from __future__ import annotations
@@ -68,10 +65,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outputs:
-    """An answer: the codes (or texts) of each output, in the shape that came back, and its type.
+    """An answer: the codes (or texts), shape and type of each output.
 
-    The codes are raw bit patterns in the format's storage type. Sub-byte types have one element
-    per entry, in the low bits. Types are convcheck's names.
+    Codes are raw bit patterns in the format's storage type. Sub-byte types have one element per
+    entry, in the low bits. Types are convcheck's names.
     """
 
     #: One array per output, of any shape.
@@ -83,24 +80,24 @@ class Outputs:
 class Refused:
     """The runtime raised an error on these values."""
 
-    #: The runtime's own words.
+    #: The runtime's message.
     message: str
 
 
 @dataclass(frozen=True)
 class Raised(Refused):
-    """The adapter raised an error: the runtime did not answer. convcheck makes these itself."""
+    """The adapter raised an error. Only convcheck makes these answers."""
 
 
 @dataclass(frozen=True)
 class Declined:
-    """The question could not be put: there is no kernel, or the model would not load or build.
+    """The case cannot be run: a kernel is missing, or the model was rejected.
 
-    `missing` is true if the kernel does not exist, and false if the runtime turned the model down:
-    only the latter counts as a refusal where one is expected.
+    `missing` is true if the kernel does not exist, false if the runtime rejected the model. Only
+    the latter counts as a refusal if one is expected.
     """
 
-    #: The runtime's own words, or the adapter's if it did not ask the runtime.
+    #: The runtime's message, or the adapter's if it did not call the runtime.
     message: str
     missing: bool = False
 
@@ -109,7 +106,7 @@ class Declined:
 class Oversized:
     """An answer with an output of more than `max_elements` elements, which was not fetched.
 
-    Shapes and types are those of all outputs.
+    Shapes and types cover all outputs.
     """
 
     #: One shape per output.
@@ -124,10 +121,10 @@ DEFAULT_LIMIT = 1 << 24
 
 
 def max_elements() -> int:
-    """Return how many elements an output may have for an adapter to fetch it.
+    """Return the largest number of output elements that adapters fetch.
 
-    A variable of the environment says so, where workers see it. Raises UsageError if it has
-    anything else.
+    It comes from an environment variable, which workers inherit. Raises UsageError if it is not a
+    number.
     """
     said = os.environ.get(LIMIT_VARIABLE, str(DEFAULT_LIMIT))
     if not re.fullmatch(r"[0-9]{1,18}", said) or not int(said):
@@ -141,20 +138,20 @@ DEFAULT_TIMEOUT = 30.0
 
 
 def call_timeout() -> float:
-    """Return the seconds that one call may take, as the run told this worker process."""
+    """Return the time limit of a call in seconds, from the worker's environment."""
     return float(os.environ.get(TIMEOUT_VARIABLE, DEFAULT_TIMEOUT))
 
 
 def time_of_call(seconds: float) -> str:
-    """Return the time that a call may take, in the words of a message about a time-out."""
+    """Return the time limit of a call in words."""
     return f"{seconds:g} s (--timeout SECONDS allows more)"
 
 
 class DiedError(Exception):
-    """The adapter's own process died of a call, or hangs in it.
+    """The adapter's own process died in a call, or hangs.
 
-    The runner treats this as if the worker had. `printed` says that the last lines which the
-    process wrote to stderr belong to `how`.
+    The run treats this like a death of the worker. If `printed`, the end of the process's stderr
+    explains `how`.
     """
 
     def __init__(self, how: str, *, timed_out: bool = False, printed: bool = False) -> None:
@@ -163,11 +160,11 @@ class DiedError(Exception):
 
 
 class ProtocolError(ConvcheckError):
-    """The other end of a pipe does not follow the process protocol."""
+    """The other end of a pipe violates the process protocol."""
 
 
 def last_words(error: BaseException) -> str:
-    """Return what an adapter raised, and where: the last lines of a traceback."""
+    """Return the exception of an adapter with the last lines of its traceback."""
     if isinstance(error, ProtocolError):
         return "; ".join(filter(None, (error.message, error.hint)))
     lines = traceback.TracebackException.from_exception(error, limit=-1).format()
@@ -175,20 +172,20 @@ def last_words(error: BaseException) -> str:
 
 
 class Backend(Protocol):
-    """A runtime that converts. One instance lives in one worker process."""
+    """A runtime that converts. A worker process has one instance."""
 
     name: str
     version: str
 
     def support(self, case: Case) -> Declined | None:
-        """Return why this adapter cannot ask the case, None if it can. Builds no model."""
+        """Return why this adapter cannot run the case, None if it can. Builds no model."""
         ...
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Put a case's inputs, in the shapes given, to the runtime, and return its answer.
+        """Run a case on inputs of the given shapes.
 
-        This is called several times in a row for one case, with different inputs and shapes, so an
-        adapter should keep what it built for the last case.
+        Calls for a case follow each other, with varying inputs and shapes. Adapters should cache
+        what they built for the last case.
         """
         ...
 
@@ -196,13 +193,12 @@ class Backend(Protocol):
 def answers_of(
     backend: Backend, case: Case, questions: Iterable[Sequence[Bits]]
 ) -> Iterator[Answer]:
-    """Put several inputs of a case, one after the other, and yield each answer when it is wanted.
+    """Run several inputs of a case, and yield each answer when requested.
 
-    A backend may have `answers(case, questions)`, which can take the next question before it has
-    answered the last.
+    A backend's `answers(case, questions)` can read the next inputs before it answers the last.
     """
     ahead = getattr(backend, "answers", None)
-    if callable(ahead):  # of an adapter it may be a table of its own
+    if callable(ahead):  # a user's class can use the name for data
         return cast(Iterator[Answer], ahead(case, questions))
     return (backend.answer(case, inputs) for inputs in questions)
 
@@ -211,13 +207,13 @@ Bound = Callable[[], Answer | None]
 
 
 def bound(backend: Backend, case: Case, codes: Codes, out: Codes) -> Bound:
-    """Return a function that converts the codes in one buffer into another, again and again.
+    """Return a function that converts codes from one buffer into another repeatedly.
 
-    The case has one input that is not fixed, and `out` has the shape of `codes` and the output's
-    storage type. The function returns None if a well-formed answer is in `out`, and any other
-    answer as it is. A backend may have `bind(case, codes, out)`, which returns such a function, or
-    None if it has none for the case or the buffers. In that case, without `bind`, and where inputs
-    are fixed, `answer` is called each time.
+    The case has one input that is not fixed. `out` has the shape of `codes` and the output's
+    storage type. The function returns None if `out` has a well-formed answer, and any other answer
+    as it is. A backend may have `bind(case, codes, out)`, which returns such a function, or None if
+    it cannot bind the case or buffers. Without one, and for cases with fixed inputs, `answer` is
+    called each time.
     """
     bind = None if case.fixed else getattr(backend, "bind", None)
     made = cast(Bound | None, bind(case, codes, out)) if callable(bind) else None
@@ -228,9 +224,9 @@ def bound(backend: Backend, case: Case, codes: Codes, out: Codes) -> Bound:
 def _answered_into(
     backend: Backend, case: Case, inputs: Sequence[Bits], out: Codes
 ) -> Answer | None:
-    """Copy an answer that is fine at first sight; what else comes back is for others to judge."""
+    """Copy a well-formed answer into `out`, and return any other answer."""
     answer = backend.answer(case, inputs)
-    if answer is None:  # which here would say that it is in `out`
+    if answer is None:  # None would mean that `out` has the answer
         raise TypeError("answer() returned None")
     if not isinstance(answer, Outputs) or answer.types != (case.outputs[0].name,):
         return answer
@@ -247,7 +243,7 @@ GROUP = "convcheck.backends"
 
 
 def backend_names() -> list[str]:
-    """Return the names of the installed backends, of any package, in alphabetical order."""
+    """Return the sorted names of the installed backends of all packages."""
     return sorted(_installed())
 
 
@@ -257,16 +253,16 @@ def _installed() -> Mapping[str, EntryPoint]:
 
 @cache
 def _found_on(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
-    """Return the backends by name. This reads a file of every installed package."""
+    """Return the backends by name. Reads a file of every installed package."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
 def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
     """Open the backend at an address: NAME, NAME:VARIANT, process:COMMAND or MODULE:Class.
 
-    If its constructor has a parameter `catalog`, it is given the specs and types; without a
-    catalogue it reads them itself. Raises UsageError for an unknown name, and UnavailableError for
-    a runtime that is not installed.
+    A constructor with a parameter `catalog` gets the specs and types; without a catalogue it loads
+    them itself. Raises UsageError for an unknown name, UnavailableError for a runtime that is not
+    installed.
     """
     name, _, variant = address.partition(":")
     points = _installed()
@@ -305,11 +301,11 @@ def is_class(address: str) -> bool:
 
 
 def prepare_backend(address: str, say: Callable[[str], None]) -> None:
-    """Let a backend do work that takes long and is done once per machine, if it has a `prepare`.
+    """Call a backend's `prepare`, for slow work needed once per machine.
 
-    This is called in the parent, before workers open the backend, because nobody sees what they
-    print. It imports no runtime. `say` is told what is going on. Raises UnavailableError if the
-    work cannot be done. If the backend is not installed at all, `open_backend` says so later.
+    It runs in the parent before workers start, since their prints are not shown. It imports no
+    runtime. `say` prints its progress. Raises UnavailableError if the work fails. A missing backend
+    is reported later by `open_backend`.
     """
     prepare = _of_class(address, "prepare")
     if prepare is not None:
@@ -317,19 +313,19 @@ def prepare_backend(address: str, say: Callable[[str], None]) -> None:
 
 
 def modules_of(address: str) -> tuple[str, ...]:
-    """Return the modules that an installed backend says that it imports when it is opened.
+    """Return the modules to import before a backend is opened.
 
-    Its class may have them as `loads`; without that, `imports` has some.
+    They are its class's `loads`, or else `imports`.
     """
     found = _of_class(address, "loads") or _of_class(address, "imports")
     return tuple(map(str, found)) if isinstance(found, tuple) else ()
 
 
 def takes(address: str, spec: Spec) -> bool:
-    """Return whether a run without SPEC asks a backend this spec.
+    """Return whether a run without SPEC runs this spec on a backend.
 
-    A backend's class may have `takes`, a static method; without it, every spec is asked. One that
-    only says where another runs has `stands_for`, which returns the other's address.
+    The static method `takes` of its class decides; without it, every spec is run. A class that runs
+    another backend elsewhere has `stands_for`, which returns its address.
     """
     if stands_for := _of_class(address, "stands_for"):
         return takes(str(stands_for(address.partition(":")[2])), spec)
@@ -338,12 +334,11 @@ def takes(address: str, spec: Spec) -> bool:
 
 
 def graph_options(address: str) -> Mapping[str, tuple[str, ...]] | None:
-    """Return the options of a backend that tell what becomes of a graph, with their values; None
-    for one that takes no graphs.
+    """Return the options of a backend that affect graphs, with their values.
 
-    A backend's class may have `graphs`, the names of these among its `options`. It then answers a
-    chain (`hops` of a case) with one graph, built as the case's `setting` says. Raises UsageError
-    for a class that is not there.
+    None if it takes no graphs. `graphs` of a backend's class names these options. The backend then
+    runs a chain (`hops` of a case) as one graph, built by the case's `setting`. Raises UsageError
+    for a missing class.
     """
     name, _, variant = address.partition(":")
     made = _class(name, variant) if is_class(address) else None
@@ -358,7 +353,7 @@ def graph_options(address: str) -> Mapping[str, tuple[str, ...]] | None:
 
 
 def _of_class(address: str, name: str) -> Callable[..., object] | None:
-    """Return what an installed backend's class has under a name, None if there is nothing."""
+    """Return an attribute of an installed backend's class; None if missing."""
     point = _installed().get(address.partition(":")[0])
     with contextlib.suppress(ImportError):
         return getattr(point.load(), name, None) if point else None
@@ -366,8 +361,8 @@ def _of_class(address: str, name: str) -> Callable[..., object] | None:
 
 
 def see_working_folder() -> None:
-    """Have Python look for modules in the working folder, too."""
-    if os.getcwd() not in sys.path:  # a backend under development lies in the working folder
+    """Add the working folder to Python's module path."""
+    if os.getcwd() not in sys.path:  # backends under development are there
         sys.path.insert(0, os.getcwd())
 
 
@@ -375,7 +370,7 @@ def _class(module: str, attribute: str) -> Callable[..., Backend]:
     see_working_folder()
     try:
         found = importlib.import_module(module)
-    except Exception as error:  # whatever a module raises that is somebody else's
+    except Exception as error:  # modules of users raise anything
         telling = isinstance(error, ImportError | SyntaxError)
         why = str(error) if telling else last_words(error)
         said = f"module {module!r} cannot be imported: {why}"
