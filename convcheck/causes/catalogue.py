@@ -53,5 +53,5 @@ def _strange(causes: Sequence[Cause], catalog: Catalog) -> Iterator[SpecError]:
             said = f"no spec has the version {cause.version!r}"
             yield SpecError(said, place=cause.place, hint=hint)
         if cause.of not in operators:
-            said = f"no spec is of {cause.of!r}"
-            yield SpecError(said, place=cause.place, hint=meant(cause.of, operators))
+            said, known = f"no spec is of {cause.of!r}", meant(cause.of, operators)
+            yield SpecError(said, place=cause.place, hint=known)

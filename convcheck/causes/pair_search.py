@@ -28,8 +28,8 @@ class PairSearch:
     """Searches for causes of pairs. Caches results, because settings mostly agree."""
 
     def __init__(self, causes: Sequence[Cause], catalog: Catalog) -> None:
-        self._causes, self._catalog = causes, catalog
-        self._hops: tuple[Case, ...] = ()
+        self._causes = [cause for cause in causes if cause.call]
+        self._catalog, self._hops = catalog, tuple[Case, ...]()
         self._known: dict[tuple[bytes, bytes], tuple[Names, ...]] = {}
 
     def diagnose(self, vectors: VectorSet, answers: Answers) -> CaseDiagnosis | None:
@@ -70,11 +70,10 @@ def _made(
 ) -> Iterator[tuple[str, Bits]]:
     edited = wrong_calls(catalog.specs[case.spec], case.call, [call])
     for cause in causes:
-        if cause.call and cause.is_for(case.inputs[0], case.outputs[0]):
-            for made in edited((cause,)):
-                given = made.answer(0)
-                if given and given.outputs and (given.outputs[0].patterns == EXACT).all():
-                    yield cause.name, given.outputs[0].codes
+        for made in edited((cause,)):
+            given = made.answer(0)
+            if given and given.outputs and (given.outputs[0].patterns == EXACT).all():
+                yield cause.name, given.outputs[0].codes
 
 
 def _both(
