@@ -84,7 +84,7 @@ BUDGET = {
     "": 961,
     "ask": 2649,
     "backends": 5847,
-    "causes": 2655,
+    "causes": 2654,
     "chains": 1534,
     "cli": 4055,
     "emit": 503,
