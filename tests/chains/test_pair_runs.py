@@ -189,7 +189,7 @@ def test_what_becomes_of_both_nodes_is_named(how: str, fits: tuple[str, ...] | N
 def test_the_example_program_answers_pairs(tmp_path: Path) -> None:
     program = tmp_path / "cast.py"
     program.write_text(convcheck("backend", "example", "python").stdout)
-    done = convcheck("run", "--chains", "--no-progress", "onnx.QuantizeLinear-13", "--case", SMALL,
+    done = convcheck("run", "--chains", "--no-progress", "onnx.QuantizeLinear-13",
                      "--backend", f"process:{sys.executable} {program}")  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr  # 3 if nothing is judged
 
