@@ -24,7 +24,9 @@ from specs import GOOD, write_spec
 @pytest.mark.parametrize("selected", [
     ("onnx.Cast-1", "onnx.Cast-28", "onnx.Range-*", "pypto.cast-0.2"),
     ("openvino.ConvertPromoteTypes-*", "--from", "int32"),
-    pytest.param(("*",), marks=pytest.mark.slow),
+    pytest.param(("onnx.Cast-21", "onnx.CastLike-25", "*.Range-*", "pypto.*",
+                  "openvino.FakeConvert-*"), marks=pytest.mark.slow),
+    pytest.param(("openvino.ConvertPromoteTypes-*", "--from", "bfloat16"), marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Path) -> None:
     done = convcheck("run", "--backend", "reference", *selected, "--json", tmp_path / "r.json")
