@@ -281,7 +281,6 @@ def corpus_of_run(loaded: Catalog, options: RunOptions, cases: Sequence[Case]) -
 
 
 def _refuse_wide(cases: Sequence[Case]) -> None:
-    """Raise UsageError for 64-bit sources."""
     sources = {case.inputs[0].name: case.inputs[0].format for case in cases if not case.whole_calls}
     numbers = {name: fmt for name, fmt in sources.items() if not isinstance(fmt, Text)}
     wide = sorted(name for name, fmt in numbers.items() if fmt.bits > SWEPT)

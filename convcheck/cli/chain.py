@@ -126,7 +126,6 @@ def _asked(conversions: CompiledCasts, types: tuple[str, ...]) -> list[AskedChai
 
 
 def _table(conversions: CompiledCasts, outputs: Sequence[str]) -> int:
-    """Judge every chain of a spec, and write the table."""
     chosen = triples(conversions.spec)
     conversions.check_where([dtype.name for dtype in numeric_types(conversions.spec)])
     with progress(len(chosen), "chain", "chain") as advance:

@@ -66,7 +66,6 @@ def chains_of_run(
 def _specs(
     loaded: Catalog, selection: Selection, backend: str, corpus: Corpus, timeout: float
 ) -> list[Spec]:
-    """Return the specs whose chains are tested."""
     known = select_specs(loaded, selection.specs)
     specs = [spec for spec in known if takes_chains(spec) or takes_pairs(spec)]
     if not specs:

@@ -101,7 +101,6 @@ def _of_finding(
 
 
 def _explain(loaded: Catalog, case: Case, values: tuple[str, ...], verbose: bool) -> Vectors:
-    """Explain an input or call, and return it with its expected value."""
     spec = loaded.specs[case.spec]
     if case.whole_calls:
         call = given_call(spec, case, values)

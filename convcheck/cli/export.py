@@ -90,7 +90,6 @@ class _Export:
 
 
 def _is_one_file(export: _Export, cases: Sequence[Case], out: str | None) -> bool:
-    """Return whether to write one file instead of a folder."""
     if len(cases) > 1 or export.form not in (TEXT, JSON, SAFETENSORS):
         return False
     if out in (None, "-"):
@@ -134,7 +133,6 @@ def _write_folder(export: _Export, cases: Sequence[Case], path: Path) -> None:
 
 
 def _files(export: _Export, corpus: Corpus, cases: Iterator[Case], counts: Counter[str]) -> FilesOf:
-    """Yield a file per case."""
     for case in cases:
         vectors = corpus.vectors(case)
         counts.update(case=1, vector=len(vectors))

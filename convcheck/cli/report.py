@@ -112,7 +112,6 @@ def _part(
     result: RunResult, loaded: Catalog, selection: Selection, finding: str | None,
     cause: str | None,
 ) -> RunResult:  # fmt: skip
-    """Return the selected part of a run. Raises UsageError if it is empty."""
     if any(astuple(selection)):
         result = excerpt_of(result, loaded, selection)
     if cause is not None:

@@ -89,7 +89,6 @@ def _named(
 
 
 def _check_written(form: str, out: str | None, backend: str | None, report: str | None) -> None:
-    """Raise UsageError if the output cannot be written."""
     if form == ONNX and out in (None, "-"):
         raise UsageError("an ONNX test is a folder", hint="--out DIR")
     if backend is not None and form == "python":

@@ -144,7 +144,6 @@ def _known(
 
 
 def _dry_run(asking: Asking) -> int:
-    """Print the number of cases, values and calls of each spec."""
     plan, _ = asking.plan
     values = Counter[Case]()
     for unit in plan:
@@ -250,7 +249,6 @@ def _survey(
 
 
 def _may_be_open(loaded: Catalog, case: Case) -> bool:
-    """Return whether a case has undefined or disputed rows, or may have some."""
     spec = loaded.specs[case.spec]
     if spec.body.whole_calls:  # its rows depend on its calls
         return True

@@ -53,7 +53,6 @@ def _count(loaded: Catalog, cases: Sequence[Case], tier: str) -> int:
 
 
 def _pages(loaded: Catalog, names: Sequence[str], diff: bool) -> int:
-    """Print the rule tables of specs, or the changes between two."""
     from convcheck.report.draw.console import put
     from convcheck.report.spec_page import page
     from convcheck.rules.diff import diff as changes_between
@@ -72,7 +71,6 @@ def _pages(loaded: Catalog, names: Sequence[str], diff: bool) -> int:
 
 
 def _state(name: str) -> str:
-    """Return a backend's version, or why it is unavailable."""
     try:
         return clean(_version(name))
     except ConvcheckError as error:

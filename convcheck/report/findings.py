@@ -411,8 +411,6 @@ def _beside(before: str, place: str) -> str:
 
 
 def _shortened(name: str) -> str:
-    """Shorten long lists in braces."""
-
     def shorten(match: re.Match[str]) -> str:
         words = match[1].split(",")
         if len(words) <= _LISTED:

@@ -155,8 +155,6 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Words:
-    """The products of a table in words."""
-
     table: _Table
     inputs: int  # distinguishing inputs
     versions: Mapping[str, list[str]]  # judged versions of each operator

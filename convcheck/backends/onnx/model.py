@@ -179,7 +179,6 @@ def _number(name: str) -> int:
 
 @cache
 def _ir_version(opset: int) -> int:
-    """Return the oldest IR version for an opset."""
     from onnx import helper
 
     ids = [helper.make_opsetid("", opset)]

@@ -92,7 +92,6 @@ def _failure(evaluator: ReferenceEvaluator, case: Case, error: Exception) -> Dec
 
 
 def _answers_plain(evaluator: ReferenceEvaluator, case: Case) -> bool:
-    """Return whether the evaluator answers plain values, scalar or not."""
     for shape in _PLAIN_SHAPES:
         feeds = _feeds(case, [plain_bits(dtype, shape) for dtype in case.inputs])
         try:

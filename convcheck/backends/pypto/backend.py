@@ -153,7 +153,6 @@ class Pypto:
                 pypto.pass_verify_save(self._operation(case, operands), SAVED)
 
     def _operation(self, case: Case, operands: Sequence[Any]) -> Any:
-        """Apply the operator to operands, the destination type, and named attributes."""
         function = getattr(self._pypto, case.op.partition(".")[2])
         target = getattr(self._pypto, case.outputs[0].name_in(WORLD))
         known = _values(function)

@@ -25,7 +25,7 @@ from convcheck.wording import GLUE, number, plural
 
 _FEW = 3  # causes shown bit by bit
 _LINES = 4  # lines of case names
-_MINOR = 10  # a cause with a tenth of the first one's cases has no command
+_MINOR = 10  # causes with less than 1/10 of the first cause's cases have no command
 _VALUES = re.compile(r" \([^()]*\)")  # after the codes of an answer
 NOT_TRIED = "Causes found in a runtime are tried first; where one fits, others are not."
 

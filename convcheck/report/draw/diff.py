@@ -239,7 +239,6 @@ def _mark(finding: FailureChange) -> str:
 
 
 def _others(found: RunDifference) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Yield labels, texts and their cases."""
     turned: dict[str, list[str]] = {}
     for one in found.verdicts:
         turned.setdefault(f"{one.before} → {one.after}", []).append(one.case)

@@ -64,7 +64,6 @@ def evidence_blocks(finding: Finding, verbose: bool) -> Iterator[Block]:
 
 
 def _ranges(finding: Finding, verbose: bool) -> Iterator[Block]:
-    """Yield ranges of inputs, the lowest and the highest."""
     spans = list(finding.ranges)
     half, hidden = len(spans) // 2, finding.more_ranges
     if len(spans) > _RANGES and not verbose:

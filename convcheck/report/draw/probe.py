@@ -1,4 +1,4 @@
-"""What `convcheck backend probe` prints: a line a step, what is wrong, and what is supported."""
+"""Draw `convcheck backend probe`: a line per step, errors, and supported cases."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 
 _NAME = max(map(len, STEPS))
-_MOST = 60  # lines of what is supported
+_MOST = 60  # lines of supported cases
 
 
 def step(it: ProbeStep) -> Iterator[Block]:
-    """Show a step: a line where it is well, what came and what is due where not."""
+    """Yield a step: a line if it is right, else the received line, the rule and a hint."""
     if not it.wrong:
         name = [("✓ ", "green"), (f"{it.name:<{_NAME}}   ", "")]
         yield Text(clean(it.note), "dim", label=name, cut=True)
@@ -29,12 +29,12 @@ def step(it: ProbeStep) -> Iterator[Block]:
 
 
 def printed(lines: Sequence[str]) -> Iterator[Block]:
-    """Show the last of what the program wrote to stderr."""
+    """Yield the end of the program's stderr."""
     yield from (Text(clean(line), label="    stderr    ") for line in lines)
 
 
 def supported(cases: Sequence[Case], types: Types) -> Iterator[Block]:
-    """Say what gave outputs: which versions do which pairs of types."""
+    """Yield the supported versions and pairs of types."""
     yield BLANK
     yield Text("gave outputs for", "bold")
     found = JudgedCases(cases, types).where(cases).lines

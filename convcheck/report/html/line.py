@@ -74,8 +74,6 @@ def index_below(fmt: Numeric, value: Fraction) -> int:
 
 @dataclass(frozen=True)
 class _Window:
-    """A stretch of the line."""
-
     low: Fraction
     high: Fraction
 
@@ -204,7 +202,6 @@ def axis(source: Format, target: Format) -> dict[str, Any] | None:
 
 
 def _short(fmt: Numeric, index: int) -> str:
-    """Spell a value in few letters."""
     said = spell(fmt, code_at_index(fmt, index))
     return said if len(said) <= _ROOM else f"{float(value_at(fmt, index)):.4g}"
 

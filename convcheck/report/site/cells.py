@@ -61,7 +61,6 @@ def _heat_cell(one: SiteRuntime, run: SiteRun, rule: RuleKey) -> Drawn:
 
 
 def _cell(sign: str, key: str, title: str, url: str = "") -> Drawn:
-    """Return a cell: sign, colour, tooltip and link."""
     return {"sign": sign, "key": key, "title": title, "url": url}
 
 
