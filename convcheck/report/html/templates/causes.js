@@ -1,4 +1,4 @@
-// The causes of what fails: a card each. Choosing one opens it, and filters by it.
+// The causes of failures, a card each. Choosing a cause opens it and filters by it.
 
 const causeCards = new Map();
 
@@ -35,7 +35,7 @@ function causeCard(cause) {
   return card;
 }
 
-// What each cause explains of that which the other filters leave.
+// The cases of each cause that the other filters leave.
 function countCauses() {
   for (const cause of causes) {
     cause.left = cause.cases.filter((one) => one.entries.some((entry) => entry.matched && causeOf(entry, one))).length;
@@ -81,7 +81,7 @@ function causeExample(entry, example, width) {
     commands([explainCommand(example)])];
 }
 
-// Buttons that choose a cause; `where` is what they are made anew with.
+// Buttons that choose a cause. `where` identifies them after a redraw.
 function causeButtons(some, where) {
   return some.map((cause) => {
     const key = `${where} ${cause.letter}`;

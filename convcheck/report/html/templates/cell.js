@@ -1,4 +1,4 @@
-// The panel of a cell: its cases by attributes and version, its findings, and what else there is.
+// The panel of a cell: its cases by attributes and version, its findings, and other entries.
 
 let opener = null;
 
@@ -52,7 +52,7 @@ function showCell() {
 
 const FEW = 12; // settings that are shown at once
 
-// The settings down, versions across; of many settings first a line for each value of an attribute.
+// Rows are settings, columns are versions. Many settings begin with a row per attribute value.
 function splitOf(found) {
   const settings = new Set(found.map((one) => one.setting));
   if (settings.size <= FEW) return crossOf(found);
@@ -74,7 +74,7 @@ function varying(found) {
   return [...values].filter(([, some]) => some.size > 1);
 }
 
-// How the cases of each value of an attribute stand together.
+// The combined status of the cases of each attribute value.
 function marginsOf(found) {
   const rows = varying(found).flatMap(([name, values]) => [...values].map(([value, some], i) => {
     const left = some.filter((one) => one.shown);
@@ -133,14 +133,14 @@ function cellNotes(shown) {
   return rows.length > 0 && [h("h3", {}, "Also"), notesTable(rows)];
 }
 
-// What is tolerated, undefined or unsupported, put together by rule and words.
+// Tolerated, undefined and unsupported entries, grouped by rule and words.
 function notes(some) {
   const found = new Map();
   for (const one of some) {
     for (const entry of one.entries) {
       if (!entry.matched || entry.status.failing || entry.status === statusOf.pass) continue;
       const rule = entry.by ? entry.by.rule : "";
-      // of one reason, messages differ in version and line numbers
+      // versions and line numbers vary in the same message
       const key = [entry.status.word, rule, entry.kind.replace(/\b\d+\b/g, "0")].join("\n");
       if (!found.has(key)) found.set(key, { status: entry.status, rule, kind: entry.kind, cases: new Set() });
       found.get(key).cases.add(one);

@@ -1,4 +1,4 @@
-// Making elements. Text is always set as text: nothing from the data is ever parsed as markup.
+// Make elements. Data is always set as text and never parsed as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -23,7 +23,7 @@ const s = (tag, attributes = {}, ...children) =>
 
 const byId = (id) => document.getElementById(id);
 
-// 1,204,331, as the command line writes it: not by the reader's locale.
+// 1,204,331 in any locale, as on the command line.
 const number = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 
 const plural = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
@@ -35,7 +35,7 @@ function percent(part, whole) {
   return share > 99 && part < whole ? "99%" : `${Math.round(share)}%`;
 }
 
-// Quotes an argument for a shell, as shlex.quote does.
+// Quote an argument for a shell, like shlex.quote.
 const shell = (text) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
 

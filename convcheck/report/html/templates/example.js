@@ -1,4 +1,4 @@
-// One example of a failure: bits and number line, or the tensors of a call.
+// An example of a failure: bits and number line, or the tensors of a call.
 
 function exampleOf(shown, title, width, verdict) {
   const below = width < 720 && (shown.rows || []).some((row) => row.bits.flat().map((piece) => piece.text).join("").length > 40);
@@ -15,7 +15,7 @@ function exampleOf(shown, title, width, verdict) {
 
 const wordTable = (rows) => h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, rows)));
 
-// What stands on a number line: a pattern, and a text that spells no number, do not.
+// The labels of a number line. Patterns and texts without a number have none.
 function labelsOf({ rows, line }) {
   const [due, got] = rows.slice(-2);
   return [rows.length > 2 ? rows[0] : { label: "input", value: "", words: "" }, due, got].map((row, i) =>
@@ -25,7 +25,7 @@ function labelsOf({ rows, line }) {
 const rowOf = (label, type, ...cells) => h("tr", { class: label.split(" ")[0] },
   h("th", { scope: "row" }, label, type && h("small", {}, type)), cells);
 
-// A word with its bits; its value beside them, or below where they leave no room.
+// A word with its bits, and its value beside or below them.
 function bitRow(row, type, below) {
   if (!row.bits.length) return wordRow(row.label, row.words, type);
   const value = [h("span", { class: "value" }, row.value), h("span", { class: "code" }, row.code)];

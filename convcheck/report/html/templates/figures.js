@@ -1,8 +1,8 @@
-// Number lines and bits. Every place was computed before, from exact values; here it is drawn.
+// Draw number lines and bits. Places are computed exactly in line.py.
 
 const ACROSS = 1000;
 
-// The fields of a code; what is not as expected is marked.
+// The fields of a code, with wrong bits marked.
 function bits(line) {
   const fields = [];
   for (const piece of line) {
@@ -18,7 +18,7 @@ function bits(line) {
   }));
 }
 
-// The destination's values about an input, with what was due and what came.
+// The destination's values around an input, with the expected value and the answer.
 function nearLine(line, labels, type, width) {
   const { ticks, marks, failing: stretches } = line;
   const middles = ticks.slice(1).map(([place], i) => (place + ticks[i][0]) / 2);
@@ -43,7 +43,7 @@ function nearLine(line, labels, type, width) {
 
 const key = (name, said) => h("span", { class: "key" }, h("i", { class: `key-${name.replace(" ", "-")}` }), said);
 
-// As many labels as fit, on two rows where neighbours would touch.
+// As many labels as fit, on two rows if neighbours would touch.
 function tickLabels(ticks, x, y, width) {
   const free = [-99, -99];
   return ticks.map(([place, said]) => {
@@ -57,8 +57,8 @@ function tickLabels(ticks, x, y, width) {
   });
 }
 
-// Puts the marks on rows so that no stick goes through a label: from the left downwards with labels
-// to the right, and above these what has no room there, from the right downwards.
+// Put marks on rows so that no stick crosses a label: from the left downwards with labels to the
+// right, and marks without room above these, from the right downwards.
 function apart(marks, x, width) {
   const sized = marks.map((one) => {
     const label = one.place < 0 ? `← ${one.name} ${one.said}` : one.place > ACROSS ? `${one.name} ${one.said} →` : `${one.name} ${one.said}`;
@@ -82,7 +82,7 @@ function lollipop({ name, label, place, at, turned }, y, axis, width) {
     s("text", { x: out ? edge : at + (turned ? -9 : 9), y: y + 4, "text-anchor": turned ? "end" : "start" }, label));
 }
 
-// The failing ranges on the line of all values of the source.
+// The failing ranges on the line of all source values.
 function wideLine({ spans, nan }, { ticks, reach }, source, target, width) {
   const left = 8, nans = nan ? 44 : 0;
   const room = width - 2 * left - nans, y = 18;

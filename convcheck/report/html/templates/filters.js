@@ -1,4 +1,4 @@
-// The row of filters. It is made once; counts and what is chosen are set again at each change.
+// The row of filters. It is made once. Counts and choices are updated at each change.
 
 const chips = { status: new Map(), level: new Map() };
 const choices = new Map();

@@ -1,5 +1,4 @@
-// Findings: failures that are the same across cases. A list of headings; what is in one is made
-// when it is opened.
+// Findings: equal failures of several cases. Their content is made when they are opened.
 
 const PAGE = 50;
 let upto = PAGE;
@@ -139,7 +138,7 @@ function ruleOf(one, row) {
 
 const widthOf = (body) => Math.max(Math.min(body.clientWidth - 4, 760), 280);
 
-// One case of the finding at a time; all of them can be chosen.
+// One case of the finding at a time, chosen from all.
 function chooser(one, members, place, body) {
   const show = (at) => place.replaceChildren(...memberOf(one, members[at], widthOf(body)));
   requestAnimationFrame(() => show(0));

@@ -1,4 +1,4 @@
-// The heat maps: a table a family of specs (or of the one that is chosen), a button a cell.
+// The heat maps: a table per family of specs (or for the chosen spec), a button per cell.
 
 function showMatrices() {
   const place = byId("matrices");
@@ -69,7 +69,7 @@ function tableCell(name, row, column, cell) {
   return h("td", { role: "gridcell", class: state.cell === key ? "open" : "" }, button);
 }
 
-// Five shades: up to 1%, 5%, 20%, 50% wrong, and more; a failure without counts is the last.
+// Five shades: up to 1%, 5%, 20%, 50% wrong, and more. Failures without counts have the last.
 function heat(cell) {
   const share = cell.wrong ? cell.wrong / cell.judged : 1;
   return 1 + [0.01, 0.05, 0.2, 0.5].filter((bound) => share > bound).length;

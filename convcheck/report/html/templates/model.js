@@ -1,4 +1,4 @@
-// The data unpacked, and what of it a filter leaves. `data.py` says what it has.
+// Unpack the data, which `data.py` makes, and filter it.
 
 async function unpacked() {
   const bytes = Uint8Array.from(atob(byId("data").textContent), (char) => char.charCodeAt(0));
@@ -52,19 +52,19 @@ const causes = data.causes.map((one) => {
   return cause;
 });
 
-// A cause explains what fails of its cases, but for what a list excuses.
+// A cause explains the unexcused failures of its cases.
 const excused = (entry) => entry.status === statusOf.known || entry.status === statusOf.waived;
 const causeOf = (entry, one) => (entry.finding && !excused(entry) ? one.cause : null);
 
 const failsNow = (one) => one.shown.failing && !excused({ status: one.shown });
 
-// What explains the failures of some cases.
+// The causes of the failures of some cases.
 function causesOf(some) {
   const found = new Set(some.filter(failsNow).map((one) => one.cause));
   return causes.filter((cause) => found.has(cause));
 }
 
-// The letter of some cases: the first of those that explain what fails; '' if not all is explained.
+// The first letter of the causes of some cases; '' unless all failures are explained.
 function markOf(some) {
   return some.some((one) => failsNow(one) && !one.cause) ? "" : (causesOf(some)[0] || { mark: "" }).mark;
 }
@@ -89,8 +89,8 @@ const caseText = (one) => haystack(one, () => one.id);
 const kindText = (entry) =>
   haystack(entry, () => `${entry.by ? entry.by.name : ""} ${entry.kind}`);
 
-// Filters: `state` has sets of words `status` and `level`, words `spec`, `cause`, `from`, `to` and `q`, and
-// a map `attributes`; empty where everything is let through.
+// Filters: `state` has sets of words `status` and `level`, words `spec`, `cause`, `from`, `to` and
+// `q`, and a map `attributes`. Empty ones let everything through.
 
 function caseFits(one, state) {
   const { inputs, outputs, row, column, attributes } = one;
@@ -110,7 +110,7 @@ function levelFits(entry, state) {
   return state.level.has(entry.level);
 }
 
-// A case passes, or is undefined or unsupported, as a whole only.
+// Only whole cases pass, or are undefined or unsupported.
 function statusFits(entry, one, state) {
   if (!state.status.size) return true;
   if (!state.status.has(entry.status.word)) return false;
@@ -122,8 +122,8 @@ function textFits(entry, one, terms) {
     causeOf(entry, one)?.text.includes(term));
 }
 
-// Says of every case what is shown of it (`shown`, its worst status, or null), how many of its
-// values are wrong, and of every finding which members are left. Returns the counts.
+// Set the shown status of every case (`shown`, the worst, or null), its number of wrong values, and
+// the remaining members of every finding. Return the counts.
 function applyFilters(state) {
   const terms = state.q.toLowerCase().split(/\s+/).filter(Boolean);
   const counts = { cases: 0, findings: 0, byStatus: statuses.map(() => 0), inPart: statuses.map(() => 0), byLevel: data.levels.map(() => 0) };
@@ -151,7 +151,7 @@ function applyFilters(state) {
   return counts;
 }
 
-// A case counts under its own status, and apart from that under each that some of its values have.
+// A case counts under its status, and under each status of its values.
 function countFacets(one, counts) {
   const ranks = new Set();
   const levels = new Set();
@@ -164,7 +164,7 @@ function countFacets(one, counts) {
   for (const level of levels) counts.byLevel[level] += 1;
 }
 
-// A value asked in several places counts once.
+// A value tested in several placements counts once.
 function wrongOf(entries) {
   const places = {};
   for (const entry of entries) {

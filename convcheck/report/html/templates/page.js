@@ -1,4 +1,4 @@
-// What happens when: at the start, at a change of the filters, and at the keys of the whole page.
+// Handle the start, changes of filters, and the keys of the page.
 
 function change(what, all = true) {
   if (what === null) clearFilters();
@@ -11,7 +11,7 @@ function change(what, all = true) {
 }
 
 function show() {
-  // the pictures of the specs, and their counts, are of every spec
+  // the specs' pictures and counts cover every spec
   applyFilters({ ...state, spec: "" });
   for (const one of cases) one.unscoped = one.shown;
   let counts = applyFilters({ ...state, cause: "" });

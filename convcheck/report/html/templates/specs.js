@@ -1,4 +1,4 @@
-// The specs side by side: a small picture of each one's matrix, a pixel a cell.
+// The specs side by side: a small picture of each matrix, a pixel per cell.
 
 const cards = new Map();
 let allCard;

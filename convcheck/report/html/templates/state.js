@@ -1,4 +1,4 @@
-// What is looked at: kept in the address after '#', so that a view can be linked.
+// The current view, kept in the address after '#', so that it can be linked.
 
 const state = {
   status: new Set(), level: new Set(), attributes: new Map(),
@@ -58,7 +58,7 @@ function startTheme() {
   try {
     chosen = localStorage.getItem(KEY) || "";
   } catch {
-    // a page from disk may have no storage
+    // pages from disk can lack storage
   }
   const show = (name) => {
     if (name) document.documentElement.dataset.theme = name;
@@ -77,7 +77,7 @@ function startTheme() {
     try {
       localStorage.setItem(KEY, next);
     } catch {
-      // then it is for now only
+      // the choice is not kept
     }
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawThumbnails);

@@ -1,5 +1,5 @@
 "use strict";
-// The colours of a choice, filters, and the keys of a heat map. Every page reads without it.
+// The choice of colours, filters, and the keys of a heat map. Pages work without it.
 (() => {
 const root = document.documentElement;
 const themes = ["system", "light", "dark"];
@@ -32,7 +32,7 @@ function startTheme() {
   button.hidden = false;
 }
 
-// Filters of long tables, by the words of a row.
+// Filter long tables by the words of a row.
 
 function startFilters() {
   for (const input of document.querySelectorAll("[data-filter]")) {
@@ -52,7 +52,7 @@ function startFilters() {
   }
 }
 
-// A heat map is one stop of the Tab key; arrows go from cell to cell. It shows the newest release.
+// A heat map is one Tab stop. Arrow keys move between cells. It shows the newest release.
 
 function startHeat() {
   for (const table of document.querySelectorAll("table.heat")) {
