@@ -55,7 +55,6 @@ class Asking:
     """The tested cases, and how they are run."""
 
     cases: Sequence[Case]
-    #: The vectors.
     corpus: Corpus
     options: RunOptions
     #: The number of failing cases that ends the run.

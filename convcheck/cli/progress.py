@@ -42,7 +42,6 @@ class Work:
 
     #: The backend or activity.
     what: str
-    #: The number of items.
     total: int
     #: The name of an item, in the singular.
     noun: str
@@ -50,11 +49,9 @@ class Work:
     streamed: bool = False
     #: In seconds of the monotonic clock.
     begun: float = field(default_factory=time.monotonic)
-    #: Finished items.
     done: int = 0
     #: Streamed values.
     asked: int = 0
-    #: Failing cases.
     failing: int = 0
 
     def line(self, now: float) -> str:

@@ -30,7 +30,6 @@ class CaseCounts(Record, frozen=True, kw_only=True):
     wrong: Count
     known: Count
     waived: Count
-    #: Cases by verdict.
     verdicts: dict[Verdict, int]
 
     def __add__(self, more: CaseCounts) -> CaseCounts:

@@ -55,7 +55,6 @@ class Elements:
     first: int
     #: The index of the first differing element; -1 for none.
     at: int
-    #: The differing rows.
     wrong: tuple[int, ...]
     #: How many elements differ, or the shown range; '' if all are shown.
     rest: str

@@ -23,7 +23,6 @@ TABLE_FORMAT: Final = "convcheck-chains/1"
 class ResultJson(Shape, frozen=True, kw_only=True):
     """The result of an input."""
 
-    #: The type's name.
     type: str
     #: The code in hexadecimal, or a pattern: <nan>, <undefined>.
     result: str
@@ -39,7 +38,6 @@ class ShownJson(Shape, frozen=True, kw_only=True):
     least: bool
     #: The result of each cast of the chain.
     hops: tuple[ResultJson, ...]
-    #: The result of the direct cast.
     direct: ResultJson
 
 
@@ -50,7 +48,6 @@ class WayJson(Shape, frozen=True, kw_only=True):
     readings: dict[str, str]
     #: Whether the chain equals the direct cast.
     verdict: ChainVerdict
-    #: The kind of proof.
     proof: Proof
     #: How many inputs were compared: all, unless `proof` is vectors.
     inputs: Count
@@ -72,7 +69,6 @@ class ByRulesJson(Shape, frozen=True, kw_only=True):
     """The rules of a comparison."""
 
     format: str
-    #: The version of convcheck.
     convcheck: str
     #: The spec with the rules.
     spec: str
@@ -105,7 +101,6 @@ class TripleJson(Shape, frozen=True, kw_only=True):
     types: tuple[str, str, str]
     #: Whether the chain equals the direct cast.
     verdict: ChainVerdict
-    #: The kind of proof.
     proof: Proof
     #: Whether the direct cast may replace the chain.
     fuse: bool

@@ -47,13 +47,10 @@ class GraphsJson(Shape, frozen=True, kw_only=True):
     """How a backend runs chains."""
 
     format: Literal["convcheck-graphs/1"]
-    #: The version of convcheck.
     convcheck: str
     #: The spec with the rules.
     spec: str
-    #: The backend's name.
     backend: str
-    #: The backend's version.
     version: str
     #: Chains with an input that shows removed casts.
     chains: tuple[ChainGraphsJson, ...]

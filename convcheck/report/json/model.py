@@ -93,7 +93,6 @@ class ModelBackendJson(Shape, frozen=True, kw_only=True):
     verdict: Verdict | None
     #: Whether it is known to fail on possible inputs.
     fails: bool
-    #: The broken rows.
     rows: tuple[BackendRowJson, ...]
     #: The causes that explain all answers of a failing case, in words.
     causes: tuple[str, ...]
@@ -113,13 +112,11 @@ class ConversionJson(Shape, frozen=True, kw_only=True):
 
     #: Its path and name: LOOP/body/NAME.
     node: str
-    #: Its operator.
     operator: str
     #: The spec; empty if none is as old as the model's operator set.
     spec: str
     #: The input types; null for an unknown type.
     inputs: tuple[str | None, ...]
-    #: The output types.
     outputs: tuple[str | None, ...]
     #: The cases with the same conversion.
     cases: tuple[str, ...]
@@ -142,7 +139,6 @@ class ConversionJson(Shape, frozen=True, kw_only=True):
 class ModelChainJson(Shape, frozen=True, kw_only=True):
     """A chain of conversions."""
 
-    #: The nodes, in order.
     nodes: tuple[str, ...]
     #: From source to destination.
     types: tuple[str, ...]
@@ -157,7 +153,6 @@ class ModelJson(Shape, frozen=True, kw_only=True):
     """The conversions of a model."""
 
     format: Literal["convcheck-model/1"]
-    #: The version of convcheck.
     convcheck: str
     #: The path as given.
     file: str
@@ -171,7 +166,6 @@ class ModelJson(Shape, frozen=True, kw_only=True):
     backends: tuple[str, ...]
     #: The longest chains of casts.
     chains: tuple[ModelChainJson, ...]
-    #: In node order.
     conversions: tuple[ConversionJson, ...]
 
 

@@ -46,7 +46,6 @@ class ExplainedCause(Record, frozen=True, kw_only=True):
     explained: Count
     #: A wrong answer that it explains.
     example: Example | CallExample
-    #: The example's case.
     example_case: str
     cases: tuple[ExplainedCase, ...]
 
@@ -55,7 +54,6 @@ class Head(Record, frozen=True, kw_only=True):
     """The facts known before a run: the first line of its log."""
 
     format: Literal["convcheck-run/3"]
-    #: The version of convcheck.
     convcheck: str
     backend: BackendInfo
     #: The tier of the vectors.
@@ -109,7 +107,6 @@ class Line(Record, frozen=True, kw_only=True):
 
     #: A row. Groups refer to it by its place among the rows of the log, from 0.
     rule: Decision | None = None
-    #: The result of a case.
     case: CaseResult | None = None
     #: The results so far of an unfinished case, such as a shard's tallies.
     part: Part | None = None

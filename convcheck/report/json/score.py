@@ -18,7 +18,6 @@ FORMAT: Final = "convcheck-score/1"
 class MutantJson(Shape, frozen=True, kw_only=True):
     """A wrong conversion planted in a case."""
 
-    #: The cause's name.
     cause: Named
     #: Its effect in words.
     says: str
@@ -49,13 +48,9 @@ class ScoreJson(Shape, frozen=True, kw_only=True):
     """How many wrong conversions the vectors catch."""
 
     format: Literal["convcheck-score/1"]
-    #: The version of convcheck.
     convcheck: str
-    #: The vectors' tier.
     tier: Tier
-    #: The number of causes.
     causes: Count
-    #: In catalogue order.
     specs: tuple[SpecScoreJson, ...]
 
 
