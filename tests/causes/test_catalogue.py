@@ -98,7 +98,7 @@ BAD = {
     "version": ("    table: {-inf: +inf}", "    version: 77", "2: no spec has the version '77'",
                 "known: 0.1, 0.2, 1, 4, "),
     "operator": ("    table: {-inf: +inf}", "    of: onnx.Caste\n    steps: {in: float32}",
-                 "2: no spec is of 'onnx.Caste'", "did you mean onnx.Cast?"),
+                 "2: no spec is of 'onnx.Caste'", "did you mean onnx.Cast"),
 }  # fmt: skip
 COMMANDS = {
     "run": ("run", "--backend", "reference", "onnx.Cast-21", "--resume", "left.json"),

@@ -25,6 +25,7 @@ from convcheck.records import replace
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.causes import Cause
 from convcheck.semantics.answers_at import points_of
+from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.vocabulary import CASES
@@ -230,8 +231,9 @@ def test_what_any_text_is_explains_no_wrong_text() -> None:
 
 def test_what_is_right_is_not_searched() -> None:
     vectors = vectors_of(WIDE)
-    reading = vectors.expected.readings[0]
-    answers = Answers(reading.codes.copy(), np.full(len(vectors), ANSWERED, np.uint8), {})
+    spec = CATALOG.specs[vectors.case.spec]
+    right = evaluate(spec, vectors.case, vectors.inputs[0]).readings[0].codes
+    answers = Answers(right, np.full(len(vectors), ANSWERED, np.uint8), {})
     assert diagnose(Search(tuple(CAUSES.values()), CATALOG), vectors, answers) is None
 
 

@@ -89,8 +89,8 @@ def laws(name: str, of: str, selection: Selection = INTEGERS) -> dict[str, set[s
 
 
 AS_X86 = (
-    "goes through int32 (toward-zero), where what does not fit is the least int32 (x86), and keeps "
-    "the low bits or extends the sign"
+    "goes through int32 (toward-zero), where overflow gives the least int32 (x86), and keeps the "
+    "low bits or extends the sign"
 )
 PLANTS = {
     "Clamping": {"x > max": "clamps", "x < min": "clamps", "nan": "gives +0 for NaN"},

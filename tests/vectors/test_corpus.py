@@ -12,9 +12,9 @@ import pytest
 from catalogue import CATALOG
 from command import convcheck
 
+from convcheck.cli import asking
 from convcheck.errors import UsageError, VectorError
 from convcheck.files import write_whole
-from convcheck.rules import load
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case, Rounding, Spec
@@ -165,7 +165,7 @@ def test_the_command_line_ends_with_2_and_writes_nothing(
 ) -> None:
     [manifest] = corpus(folder).manifests
     damage(folder / manifest.specs[SPEC.id]["cases"]["float32-to-float16"], "truncated")
-    monkeypatch.setattr(load, "data_dir", {"vectors": folder, "specs": data_dir("specs")}.get)
+    monkeypatch.setattr(asking, "data_dir", lambda name: folder)
     done = convcheck("run", "--backend", "reference", SPEC.id, "--from", "float32", "--to",
                      "float16", "--json", tmp_path / "r.json")  # fmt: skip
     assert done.returncode == 2

@@ -12,11 +12,11 @@ import pytest
 from catalogue import CATALOG
 from command import convcheck, report_at
 
+from convcheck.cli import asking
 from convcheck.errors import VectorError
 from convcheck.files import write_whole
-from convcheck.rules import load
 from convcheck.rules.cases import cases
-from convcheck.rules.load import Catalog, data_dir
+from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.corpus import Corpus, open_corpus
@@ -240,7 +240,7 @@ def test_nonsense_with_a_right_hash_accuses_nobody(
     data = json.loads((folder / RANGE).read_text(encoding="utf-8"))
     EDITS["no hexadecimal"](data)
     rewrite(folder, json.dumps(data))
-    monkeypatch.setattr(load, "data_dir", {"vectors": folder, "specs": data_dir("specs")}.get)
+    monkeypatch.setattr(asking, "data_dir", lambda name: folder)
     name, report = RANGE.rpartition("/")[2].removesuffix(".json"), tmp_path / "r.json"
     done = convcheck("run", "--backend", "reference", "openvino.Range-4", "--case", name,
                      "--json", report)  # fmt: skip

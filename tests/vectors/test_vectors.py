@@ -27,6 +27,7 @@ from convcheck.vectors.model import VectorSet
 from convcheck.vectors.store.manifest import MANIFEST, read_manifest
 from convcheck.vectors.store.read import read_vectors
 from convcheck.vectors.store.write import Files, body, differing, write_folder
+from convcheck.vectors.store.write_calls import file_key
 
 FOLDER = data_dir("vectors")
 MOST = 900  # vectors of a case
@@ -79,7 +80,7 @@ def read_back(spec: Spec, read_already: set[str]) -> Iterator[VectorSet]:
     """Make the vectors of a spec, and hold what is read of each file to them."""
     manifest = read_manifest(FOLDER)
     for made in vector_sets(spec, "edge"):
-        path = manifest.specs[spec.id]["cases"][made.case.name]
+        path = manifest.specs[spec.id]["cases"][file_key(made.case)]
         if path in read_already:
             yield made
             continue
