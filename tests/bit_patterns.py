@@ -1,4 +1,4 @@
-"""Bit patterns that matter, drawn one by one; of the same seed the same ones in every run."""
+"""Draw interesting bit patterns, the same ones for the same seed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from random import Random
 
 
 def field(draw: Random, bits: int) -> int:
-    """Few bits, all but few, a run of ones, anything."""
+    """Draw few bits, all but few, a run of ones, anything."""
     top = (1 << bits) - 1
     if draw.random() < 0.5:
         return draw.randint(0, top)

@@ -21,7 +21,7 @@ ARGUMENTS = (
 
 @contextmanager
 def started() -> Iterator[Browser]:
-    """Start a browser; a test that needs one is skipped where there is none."""
+    """Start a browser, or skip the test."""
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         pytest.skip(f"none of {', '.join(NAMES)} is on the path")
@@ -39,10 +39,11 @@ def started() -> Iterator[Browser]:
 def opened(
     browser: Browser, path: Path, view: str = "", beside: Path | None = None, **context: Any
 ) -> Iterator[Page]:
-    """Open a page from disk, at `view` (what is after '#'), and wait until it is drawn.
+    """Open a page from disk at `view` (the fragment after '#'), and wait until it is drawn.
 
-    In the end, nothing may have been written to its console, and nothing asked of a network: only
-    the page itself, and files in the folder `beside` where there is one.
+
+    At the end, its console must be empty, and it must have requested nothing but itself and files
+    in `beside`.
     """
     said: list[str] = []
     asked: list[str] = []
@@ -72,9 +73,7 @@ _free: dict[tuple[Browser, str], Page] = {}
 
 @contextmanager
 def tab(browser: Browser, context: dict[str, Any]) -> Iterator[Page]:
-    """Give an empty tab of its own. One in which nothing failed, and nothing was stored, is used
-    again: what is new in it is the page alone, and no process.
-    """
+    """Return an empty tab. Reuse one without failures and stored data, which saves a process."""
     key = browser, repr(sorted(context.items()))
     page = _free.pop(key, None) or browser.new_context(**context).new_page()
     page.set_default_timeout(60_000)
@@ -93,10 +92,10 @@ def tab(browser: Browser, context: dict[str, Any]) -> Iterator[Page]:
 
 
 def reloaded(page: Page, script: str, value: str) -> None:
-    """Load a page anew until a script gives `value` there.
+    """Reload a page until a script returns `value`.
 
-    Another process of the browser keeps what a page stores, and a page that is loaded at once may
-    be handed what was kept before.
+
+    Another process of the browser keeps the storage, and an immediate reload may get old data.
     """
     for _ in range(20):
         page.reload()

@@ -1,4 +1,4 @@
-"""The C compiler of this machine; a test that needs one is skipped where there is none."""
+"""The C compiler of this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
 
 
 def c_compiler() -> str:
-    """Return its path; skip the test where there is none."""
+    """Return its path, or skip the test."""
     if CC is None:
         pytest.skip("no C compiler")
     return CC

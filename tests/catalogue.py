@@ -1,4 +1,4 @@
-"""The built-in specs, loaded once a process, and each of their cases compiled and read once."""
+"""The built-in specs, loaded once per process, with cached programs and calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ CATALOG = load()
 
 @cache
 def compiled(case: Case) -> Program:
-    """Return the program of a case."""
     return compile_case(CATALOG.specs[case.spec], case)
 
 
@@ -25,9 +24,7 @@ CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 
 @cache
 def calls_asked(case: Case) -> CallSet:
-    """Return the edge calls of a case, as they are checked in: test_vectors holds them to what is
-    made.
-    """
+    """Return the checked-in edge calls of a case. test_vectors compares them with new ones."""
     assert CORPUS.stored(case)
     found = CORPUS.vectors(case)
     assert isinstance(found, CallSet)

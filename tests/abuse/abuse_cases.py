@@ -1,4 +1,4 @@
-"""What a case of abuse is: a line of a table, and how it is put to the command line."""
+"""Abuse cases: command lines and how they have to end."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ RUN = f"run --backend reference {ONE}"
 
 @dataclass(frozen=True)
 class Abuse:
-    """A command line, put where there are the files of `FILES`, and what has to come of it."""
+    """A command line, run in a folder with the files of `FILES`, and its expected end."""
 
-    #: Its words, as for a shell.
+    #: Shell words.
     command: str
-    #: The exit code that is due.
+    #: Expected exit code.
     code: int
-    #: What has to be in what is said.
+    #: Text that the output must contain.
     said: str
-    #: Files that have to be there when it has ended, and none else that were not before.
+    #: The only files that the command may create.
     written: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -33,9 +33,7 @@ class Abuse:
 
 
 def check_abuse(case: Abuse, folder: Path, stdout: IO[str] | None = None) -> Done:
-    """Hold a command line to how it has to end: no file that was there is touched, and nothing is
-    half-written.
-    """
+    """Run a command line and check its end. No existing file changes, and none is half-written."""
     before = contents(folder)
     done = convcheck(*shlex.split(case.command), cwd=folder, stdout=stdout)
     said = done.stdout + done.stderr
@@ -49,7 +47,7 @@ def check_abuse(case: Abuse, folder: Path, stdout: IO[str] | None = None) -> Don
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return what the files of a folder hold; a link holds where it leads to."""
+    """Return the contents of a folder's files. Links give their target."""
     return {
         str(path.relative_to(folder)): os.fsencode(path.readlink())
         if path.is_symlink()
@@ -60,6 +58,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def copied(prepared: Path, folder: Path) -> Path:
-    """Return a folder of a case's own, with the files that there are."""
+    """Return a fresh copy of the prepared folder."""
     shutil.copytree(prepared, folder, dirs_exist_ok=True, symlinks=True)
     return folder

@@ -1,4 +1,4 @@
-"""The files that cases of abuse find: a report, its shards, lists, links to them."""
+"""Files for the abuse cases: a report, its shards, lists, links to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ WRONG = "planted.rounding_backends:Truncating"
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a file of each sort."""
     folder = tmp_path_factory.mktemp("prepared")
     failing = ("--backend", WRONG, "onnx.Cast-21", "--from", "float16", "--to", "bfloat16")
     for words in (
@@ -36,7 +35,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(prepared: Path, tmp_path: Path) -> Path:
-    """A copy of it, for one case."""
+    """A fresh copy of the prepared folder."""
     found = copied(prepared, tmp_path)
     (found / "hard.json").unlink()
     (found / "hard.json").hardlink_to(found / "r.json")

@@ -1,4 +1,4 @@
-"""What a backend may do to a run: nothing. A line of the table is a fault of a backend."""
+"""A faulty backend harms nothing but its own case."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST = 100_000  # bytes of a report of one case
 
 @dataclass(frozen=True)
 class Fault:
-    """A backend, the exit code and verdict of its only case, and what the report has to say."""
+    """A backend, the exit code and verdict of its only case, and the report's expected text."""
 
     backend: str
     code: int
@@ -122,7 +122,7 @@ def test_a_long_greeting_is_cut(command: str, what: str, code: int) -> None:
     assert len(done.stdout) + len(done.stderr) < MOST
 
 
-# what each does to its own case, bool to float32; the others are to be asked as ever
+# each one's outcome in its own case, bool to float32; the other cases are asked as usual
 BEYOND = {"Honest": "fail", "LowersLimits": "fail", "LowersRecursion": "fail",
           "RemovesTemporaryFolder": "crashed"}  # fmt: skip
 
@@ -131,7 +131,7 @@ BEYOND = {"Honest": "fail", "LowersLimits": "fail", "LowersRecursion": "fail",
 def test_a_backend_does_not_reach_beyond_its_case(
     backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Answers to the other cases are zeros, of which some are wrong."""
+    """Answers to the other cases are zeros, and some are wrong."""
     folder, report = tmp_path / "temporary", tmp_path / "r.json"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))

@@ -1,4 +1,4 @@
-"""Option values and addresses that are none: one error, the right exit code, nothing written."""
+"""Bad option values and addresses: one error, the right exit code, nothing written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from command import convcheck
 from places import ROOT
 
 PLANTED = "tests.planted.untyped_backends"
-# command line, exit code, what is said
+# command line, exit code, message
 LINES = (
     ("run --backend reference onnx.Cast-21 --timeout nan", 2, "nan is not a number of seconds"),
     ("run --backend reference onnx.Cast-21 --timeout inf", 2, "0.1<=x<=86400"),

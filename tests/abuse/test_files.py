@@ -1,4 +1,4 @@
-"""Files that are none, too large, or nested too deep: one error each, and nobody is waited for."""
+"""Files that are malformed, too large, or nested too deep: one error each, and no hang."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from places import KERNELS, ROOT
 
 CASE = "onnx.Cast-21/bool-to-float32"
 
-# What reads a file, and the most MiB that it reads ------------------------------------------------
+# Readers of files, and the most MiB that each reads -----------------------------------------------
 
 READING = (
     (f"{RUN} --known {{}}", 256),
@@ -58,20 +58,20 @@ OTHERS = [
 
 @pytest.fixture
 def odd(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that there are, and some that are none."""
+    """A folder with good and odd files."""
     (folder / "odd" / "export").mkdir(parents=True)
     for name in ("fifo", "odd/MANIFEST.json", "odd/export/convcheck-export.json"):
         os.mkfifo(folder / name)
     large = tmp_path_factory.mktemp("large") / "large"
     with large.open("wb") as file:
-        file.truncate(1 << 31)  # of which nothing is on the disk
+        file.truncate(1 << 31)  # sparse: nothing on the disk
     (folder / "large").symlink_to(large)
     return folder
 
 
 @pytest.fixture(autouse=True)
 def _no_waiting() -> Iterator[None]:
-    """Whoever waits is woken up."""
+    """Let no read wait."""
     before = signal.signal(signal.SIGALRM, _woken)
     signal.alarm(180)
     try:
@@ -100,7 +100,7 @@ def test_stdin_without_an_end() -> None:
     assert "cannot read stdin: it is larger than the limit of 256 MiB" in done.stderr
 
 
-# Specs of one's own -------------------------------------------------------------------------------
+# User specs ---------------------------------------------------------------------------------------
 
 SPECS = ROOT / "docs" / "examples" / "specs"
 HEAD = "op: acme.Odd\nversion: 1\n"
@@ -123,7 +123,7 @@ TEXTS = [
 
 
 def check_specs(folder: Path, said: str) -> None:
-    """Hold a run with a folder of specs to ending with one error."""
+    """Check that a run with a folder of specs ends with one error."""
     done = convcheck("show", "specs", "--specs", folder)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr[-2000:]
     assert re.search(f"{re.escape(folder.name)}/{said}", done.stderr), done.stderr
@@ -210,7 +210,7 @@ def test_a_pipe_in_the_place_of_vectors(name: str, tmp_path: Path) -> None:
 
 
 def chain(folder: Path, length: int) -> None:
-    """Write so many specs, each of which extends the one before."""
+    """Write a chain of specs, each extending the one before."""
     first = (SPECS / "convert-1.yaml").read_text().partition("examples:")[0]
     (folder / "convert-1.yaml").write_text(first)
     (folder / "dtypes.yaml").write_text((SPECS / "dtypes.yaml").read_text())
@@ -248,7 +248,7 @@ def test_the_longest_chain_there_may_be(tmp_path: Path) -> None:
 def test_no_temporary_folder_is_needed(
     command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither a folder that is missing, nor one that nothing can be written to, matters."""
+    """Missing and read-only temporary folders do not matter."""
     monkeypatch.setattr(tempfile, "tempdir", "/proc/no-such-folder")
     check_abuse(Abuse(command, 0, ""), folder)
 

@@ -1,4 +1,4 @@
-"""What comes from outside is obeyed by nobody: no terminal, no CI system, in no output."""
+"""Text from outside never acts as a command, in a terminal or a CI system."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from convcheck.streams import no_commands, visible
 
 BACKEND = "planted.shouting:Shouting"
 FORMATS = ("json", "junit", "markdown", "html")
-# what a CI system takes for a command, and what a terminal obeys
+# commands of CI systems, and control characters of terminals
 OBEYED = re.compile(r"^\s*::(?!error |warning )|##\[|##vso\[|[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]",
                     re.MULTILINE)  # fmt: skip
 ONE = ("onnx.Cast-21", "--from", "bool", "--to", "float32")
@@ -59,7 +59,7 @@ def test_files_have_nothing_that_is_obeyed_when_they_are_shown(tmp_path: Path) -
 
 
 def test_a_spec_of_ones_own(tmp_path: Path) -> None:
-    """Names of files, of types and of keys that nobody has to trust."""
+    """File names, type names and keys of a user's spec are escaped."""
     (tmp_path / "a\x1b[31m-1.yaml").write_text('op: "::error::x"\nversion: 1\n"##[x]\\e[0m": 1\n')
     done = convcheck("show", "specs", "--specs", tmp_path)
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""A report that was edited is refused: verdicts and sums are derived from its groups."""
+"""Edited reports are rejected: verdicts and sums are derived from groups."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Report = dict[str, Any]
 
 
 def passed(report: Report) -> None:
-    """Let a case whose groups fail pass."""
+    """Mark a failing case as passed."""
     report["cases"][0]["verdict"] = "pass"
 
 
 def emptied(report: Report) -> None:
-    """Take the groups away from a case that was asked."""
+    """Remove the groups of a case that was asked."""
     report["cases"][0] |= {"groups": [], "verdict": "unsupported"}
 
 
@@ -32,17 +32,17 @@ def without_a_spec(report: Report) -> None:
 
 
 def counted_too_high(report: Report) -> None:
-    """Let a group have more than its row decided."""
+    """Count more in a group than its row decided."""
     report["cases"][0]["groups"][0]["of"] = 1
 
 
 def twice(report: Report) -> None:
-    """Let a case stand a second time."""
+    """Duplicate a case."""
     report["cases"].append(report["cases"][0])
 
 
 def without_its_failures(report: Report) -> None:
-    """Take the failing groups of a case away; the verdict is that of the others."""
+    """Remove the failing groups of a case and adjust its verdict."""
     case = report["cases"][0]
     case["groups"] = [group for group in case["groups"] if group.get("verdict") != "fail"]
     case["verdict"] = "pass"
@@ -50,7 +50,7 @@ def without_its_failures(report: Report) -> None:
 
 
 def without_examples(report: Report) -> None:
-    """Leave nothing of a case by which its cause can be told."""
+    """Remove all examples of a case, so that its cause cannot be found."""
     assert report["cases"][0]["diagnosis"]["fits"]
     for group in report["cases"][0]["groups"]:
         group["examples"] = []
@@ -82,7 +82,7 @@ COMMANDS = (
 
 
 def tampered(folder: Path, change: Callable[[Report], None]) -> None:
-    """Write t.json: the report of a wrong backend, changed."""
+    """Write t.json, an edited report of a wrong backend."""
     report = parsed((folder / "failing.json").read_text())
     change(report)
     (folder / "t.json").write_text(render(report))

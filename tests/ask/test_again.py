@@ -24,7 +24,7 @@ from convcheck.vectors.model import VectorSet
 
 
 def vectors(count: int = 120, undefined: int = 100, dtype: Any = INT8) -> VectorSet:
-    """Codes from 0 on; what the standard says of those from `undefined` on is nothing."""
+    """Codes from 0 on. Those from `undefined` on have no expected value."""
     patterns = [EXACT if i < undefined else UNDEFINED for i in range(count)]
     case = case_of(dtype, dtype)
     return vectors_of(case, range(count), patterns, np.arange(count).astype(dtype.format.storage))
@@ -49,7 +49,7 @@ def test_small_sets_can_be_asked_in_other_ways(count: int) -> None:
 
 
 def test_what_is_random_is_hardly_laid_to_a_way() -> None:
-    """One that is right by chance, twice, can be."""
+    """A random answer may be right twice by chance."""
     groups = found(inconsistent.ByChance())
     counts = {group.kind: group.count for group in groups}
     assert counts.pop("differs from call to call") > 3 * sum(counts.values())
@@ -66,13 +66,13 @@ LENGTH, POSITION, LUCK = "length-dependent", "position-dependent", "differs from
         ("ByThreads", {"threads-dependent"}),
         ("ByOptimisation", {"optimisation-dependent"}),
         ("ByAlignment", {"alignment-dependent"}),
-        ("ByLuck", {LUCK}),  # what is not the same twice is not laid to the place
+        ("ByLuck", {LUCK}),  # a difference on repetition is not attributed to the placement
         ("LuckInPieces", {LUCK}),
         ("RefusesPieces", {f"{LENGTH}: refused"}),
     ],
 )
 def test_what_depends_on_something_fails_at_every_level(name: str, kinds: set[str]) -> None:
-    """Both answers that are shown were given; of a refusal, there is one."""
+    """Both answers shown were observed. A refusal has one."""
     groups = found(getattr(inconsistent, name)())
     assert {group.kind for group in groups} == kinds
     assert all(gates(group, "normative") for group in groups)
@@ -113,7 +113,7 @@ def test_in_a_large_set_each_row_has_its_share() -> None:
     assert len(asked) <= CHUNK
     assert set(range(2 * CHUNK - 10, 2 * CHUNK)) <= set(asked.tolist())
     assert (np.diff(asked) > 0).all()
-    assert all(index.size <= CHUNK for _, index in log.calls)  # as many as a note holds
+    assert all(index.size <= CHUNK for _, index in log.calls)  # the most that a note holds
 
 
 def test_what_killed_a_worker_is_avoided() -> None:

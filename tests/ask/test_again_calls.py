@@ -1,4 +1,4 @@
-"""Whole calls that are asked again, in reversed order and under other options."""
+"""Whole calls are repeated in reversed order and under other options."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LUCK = "differs from call to call"
 
 
 def calls(shape: tuple[int, ...] = ()) -> CallSet:
-    """The numbers 0 to 11, to each of which as many elements are due."""
+    """The lengths 0 to 11. Each expects as many elements."""
     found = Corpus().vectors(case(1))
     return replace(found, calls=tuple((call[0].reshape(shape),) for call in found.calls))
 
@@ -147,7 +147,7 @@ def test_only_what_was_answered_is_asked_again(monkeypatch: pytest.MonkeyPatch) 
 def test_what_killed_a_worker_is_avoided() -> None:
     log, died = Log(), Fault("crashed", "again", "died", 7)
     assert found(inconsistent.SteadyCaller(), None, Avoid(faults=(died,)), log) == ()
-    assert [7] not in [index.tolist() for _, index in log.calls]  # whether it is steady: unknown
+    assert [7] not in [index.tolist() for _, index in log.calls]  # unknown whether it is steady
     assert len(log.of("again")) == LONG - 1
     log, died = Log(), Fault("crashed", "other options", "died", 7)
     assert found(inconsistent.SteadyCaller(), None, Avoid(faults=(died,)), log) == ()

@@ -49,12 +49,12 @@ def test_a_refusing_element_is_found() -> None:
     assert answers.messages == {BAD: "not this one"}
     assert (np.delete(answers.got, BAD) == np.delete(np.arange(128), BAD)).all()
     assert not answers.faults
-    # what is refused of a call whose first half is answered is in the second, which is not asked
+    # refusals are in the second half, which is not asked if the first half is answered
     assert [len(i) for i in log.of("bulk")] == [128, 64, 32, 16, 8, *[1] * 8, 8, 16]
 
 
 def test_what_was_refused_before_is_asked_alone_at_once() -> None:
-    """Of two that are suspected one is refused here, and one that is not suspected, too."""
+    """One of two suspects is refused here, and one element that is not a suspect."""
 
     def refuse(case: Case, inputs: Sequence[Bits]) -> Answer:
         return Refused("no") if np.isin(inputs[0], [5, 77]).any() else echo(case, inputs)
@@ -138,7 +138,7 @@ def test_malformed_answers(name: str, kind: str) -> None:
 def test_wrong_shapes() -> None:
     answers, _ = asked("WrongShape")
     assert Fault("wrong shape", "bulk", "(127,), not (128,)", 0) in answers.faults
-    assert (answers.state == ANSWERED).sum() >= 6  # those asked alone
+    assert (answers.state == ANSWERED).sum() >= 6  # asked alone
     answers, _ = asked("Flattened")
     assert {f.placement for f in answers.faults} == {"alone", "2-D", "3-D", "4-D"}
     assert (answers.state == ANSWERED).all()
@@ -188,7 +188,7 @@ def test_a_backend_that_was_not_asked_in_bulk_is_known_from_elsewhere() -> None:
 
 
 def test_when_a_case_is_declined_no_other_answer_is_on_its_way() -> None:
-    """It would come when the next case is asked, and be taken for a wrong one."""
+    """Otherwise a late answer is taken for the next case's."""
     at_once: list[int] = []
 
     class Ahead(Scripted):
@@ -203,7 +203,7 @@ def test_when_a_case_is_declined_no_other_answer_is_on_its_way() -> None:
 
 
 def test_a_placement_may_refuse_what_is_undefined() -> None:
-    """Only a refusal of a value that an answer is due for is a fault."""
+    """A refusal fails only if the value has an expected result."""
     from convcheck.ask.elements import ask as ask_backend
     from convcheck.backends.protocol import Outputs, Refused
     from convcheck.rules.cases import cases

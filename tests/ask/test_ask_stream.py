@@ -1,4 +1,4 @@
-"""A sweep finds what asking and judging every element finds, and counts it exactly."""
+"""A sweep finds and counts exactly the same as asking and judging each element."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import Span
 
 BULK = Avoid(placements=EVERYWHERE - {"bulk"})
-NARROW = ("bool", "int4", "uint4", "int2", "uint2")  # not every answer is a code
+NARROW = ("bool", "int4", "uint4", "int2", "uint2")  # not every byte is a code
 
 
-# The same as the direct way -------------------------------------------------------------------
+# Same as direct asking ------------------------------------------------------------------------
 
 
 def direct(backend: Backend, case: Case) -> CaseResult:
@@ -44,7 +44,7 @@ def direct(backend: Backend, case: Case) -> CaseResult:
 
 
 def positions_of(case: Case, codes: Codes) -> Codes:
-    """In the order of values, by arithmetic of its own: floats of 16 bits only."""
+    """Return positions in the order of values, computed independently. 16-bit floats only."""
     wide = codes.astype(np.int64)
     return cast(Codes, np.where(wide >= 1 << 15, (1 << 15) - 1 - wide, wide))
 
@@ -79,7 +79,7 @@ WHOLE = [case for case in HALF if case.outputs[0].name not in NARROW]
 
 
 def noisy(codes: Codes, out: Codes) -> None:
-    """Another answer here and there, whatever is due."""
+    """Change some answers at random."""
     hit = codes * np.array(40503, codes.dtype) % 7 < 3
     out[hit] = (out[hit] + codes[hit] % 3).astype(out.dtype)
 
@@ -126,7 +126,7 @@ def test_as_many_as_are_wrong_are_counted(count: int) -> None:
 
 
 def test_a_run_of_wrong_answers_is_one_range_wherever_it_lies() -> None:
-    """Within a piece, over pieces, over chunks: some judged at once, some one by one."""
+    """Within a piece, across pieces, across chunks; judged in bulk or one by one."""
     low, high = 0x3F80C123, 0x3F82D456
 
     def change(codes: Codes, out: Codes) -> None:
@@ -149,7 +149,7 @@ def test_an_answer_that_is_no_code() -> None:
 
 
 class Idle(Swept):
-    """Writes no output, of some chunks or of all."""
+    """Writes no output, for some chunks or all."""
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
         return lambda: None
@@ -163,7 +163,7 @@ def test_a_kernel_that_does_not_write_its_output(target: str) -> None:
 
 
 class Spoiler(Swept):
-    """Gives right answers, and writes into its input."""
+    """Answers right, and overwrites its input."""
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
         def call() -> None:

@@ -1,6 +1,7 @@
-"""Of what is judged a chunk at once, nothing hides that is wrong, or was not written.
+"""Judging a chunk at once misses no wrong or unwritten element.
 
-What is noted of a run that goes on over chunks is what is noted of the chunks.
+
+Runs of failures across chunks are noted the same as within chunks.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from convcheck.vectors.span import Span
 
 COUNT = 6 * CHUNK
 PLACES = [0, 1, 31234, CHUNK // 2, CHUNK - 1]
-# one code is due of a chunk and more, of a part of it, of each another; of either sign; disputed
+# one expected code for a chunk and more, for a part of it, changing each element; both signs;
+# disputed
 DEFINED = [
     ("float8e4m3fn", 0x10000000), ("float8e4m3fn", 0xD2000000), ("bool", 0xC1080000),
     ("float16", 0x3F800000), ("bfloat16", 0xBF800000), ("uint16", 0x10000000),
@@ -57,7 +59,7 @@ def test_one_wrong_answer(target: str, first: int) -> None:
 
 
 class Skips(Swept):
-    """Leaves elements of the third chunk as they were."""
+    """Leaves elements of the third chunk unwritten."""
 
     skipped: slice | int
 
@@ -80,14 +82,14 @@ def test_what_is_not_written_is_not_what_was_there_before(target: str, first: in
         backend.skipped = skipped
         number = np.arange(CHUNK)[skipped].size
         result = result_of(case, backend, first)
-        strange = COUNT - result.checked  # of answers that are no codes, the group counts a call
+        strange = COUNT - result.checked  # answers that are not codes are counted by calls
         assert (strange or sum(g.count for g in failing(result))) == number
         assert failing(result)
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_wrong_runs_with_right_answers_between(place: int) -> None:
-    """The third and fourth chunk are wrong alike, the last but for one element."""
+    """The third and fourth chunk are wrong alike, except their last element."""
     first = 0x10000000
     wrong = [first + 2 * CHUNK, first + 4 * CHUNK, first + 5 * CHUNK, first + COUNT]
     exception = first + 5 * CHUNK + place
@@ -107,7 +109,7 @@ def test_wrong_runs_with_right_answers_between(place: int) -> None:
 
 
 def test_a_wrong_run_that_ends_within_a_chunk() -> None:
-    """Up to half of the least number 0 is due, and then the answer is right."""
+    """Up to half of the least number the expected value is 0. The answer is right above."""
     tie = 0x33000000
 
     def change(codes: Codes, out: Codes) -> None:

@@ -32,7 +32,7 @@ from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 from convcheck.vectors.model import VectorSet
 
-# what is no placement, not of every case, or of no vectors
+# malformed, not for every case, or without vectors
 RARE = (
     "", "support", ANOTHER, TELLING, *LARGE_CALLS, MANY_CALLS, OTHERS, "sweep",
     BETWEEN,
@@ -68,7 +68,7 @@ def test_no_call_is_larger_than_an_output_may_be(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_backend_that_is_slow_is_asked_one_large_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its pace, the next one would take 3 s of the 4 s that a call may take."""
+    """At its pace, the next call would take 3 s of the limit of 4 s."""
     monkeypatch.setenv(TIMEOUT_VARIABLE, "4")
 
     def slow(case: Case, inputs: Sequence[Bits]) -> Answer:

@@ -1,4 +1,4 @@
-"""An adapter that raises in one call loses that call, and the case is judged by the others."""
+"""An adapter that raises in one call loses that call. The other calls are judged."""
 
 from __future__ import annotations
 

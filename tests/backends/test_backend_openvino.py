@@ -1,7 +1,7 @@
-"""The adapter of OpenVINO in its four variants: what goes in and out, declining and refusing.
+"""The OpenVINO adapter in its four variants: inputs, outputs, declined and refused cases.
 
-Expected bits are worked out by hand, on values that no rule disputes: how OpenVINO converts is
-not tested here.
+
+Expected bits are by hand, on undisputed values. OpenVINO's own conversions are not tested here.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def outputs(answer: Answer) -> tuple[list[Bits], list[str]]:
 
 
 def only(answer: Answer, name: str, shape: tuple[int, ...]) -> list[int]:
-    """Give the codes of the one output, whose type and shape are as named."""
+    """Return the codes of the only output, of this type and shape."""
     (array,), (kind,) = outputs(answer)
     assert (kind, array.shape, array.dtype) == (name, shape, TYPES[name].format.storage)
     return [int(code) for code in array.reshape(-1)]
@@ -159,7 +159,7 @@ def case_id(value: object) -> str:
 
 HALF, BRAIN = codes("float16", 0x3C00, 0x3C00).reshape(2, 1), codes("bfloat16", 0x4010)
 DEQUANTIZE = case("onnx.DequantizeLinear", 13, ["int8", "float32", "int8"], ["float32"])
-# a question, its inputs; the type and the codes of the output
+# a case, its inputs; type and codes of the output
 ANSWERS = [
     (cast("float32", "float8e4m3fn"), [f32(1, 2.5, 448, -0.0, 2**-9)],
      "float8e4m3fn", [0x38, 0x42, 0x7E, 0x80, 0x01]),
@@ -167,7 +167,7 @@ ANSWERS = [
     (cast("float32", "bool"), [f32(0, 1, -0.0)], "bool", [0, 1, 0]),
     (cast("bool", "bfloat16"), [codes("bool", 0, 1)], "bfloat16", [0, 0x3F80]),
     (cast("uint8", "int16"), [np.arange(12, dtype=np.uint8)[::3]], "int16", [0, 3, 6, 9]),
-    # x·2−1 is 1; 2.125, which goes to 2; 2.25, which e4m3 has and e5m2 has a tie at, to 2
+    # x·2−1 is 1; 2.125, rounded to 2; 2.25, exact in e4m3 and a tie in e5m2 that rounds to 2
     *((fake_convert("float32", kind), [f32(1.0, 1.5625, 1.625), f32(2), f32(1)],
        "float32", f32(1.0, 1.5, due).tolist())
       for kind, due in (("f8e4m3", 1.625), ("f8e5m2", 1.5))),
@@ -181,7 +181,7 @@ ANSWERS = [
     (span("float32", "float16"), scalars(1, 2.5, 0.5), "float16", [0x3C00, 0x3E00, 0x4000]),
     (case("onnx.Range", 11, ["float32"] * 3, ["float32"]), scalars(3, 1, -1),
      "float32", f32(3, 2).tolist()),
-    # its importer turns a model down that does not state the rank of x: (x - 10) * 0.5
+    # the importer rejects models without the rank of x: (x - 10) * 0.5
     (replace(DEQUANTIZE, ranks=(1, 0, 0)), [codes("int8", 10, 20, 30), f32(0.5).reshape(()),
      codes("int8", 10).reshape(())], "float32", f32(0, 5, 10).tolist()),
 ]  # fmt: skip
@@ -269,7 +269,7 @@ def test_promotions_of_other_attributes_share_a_model_but_no_type(kernel: OpenVi
 
 
 WIDE = [f32(1, 2, 3), f32(1, 2, 3).reshape(3, 1), f32(1, 2, 3).reshape(3, 1)]
-# a question, its inputs; what is said, and whether that is missing
+# a case, its inputs; the message, and whether something is missing
 DECLINED = [
     *((promote(left, right, unsafe="false"), [codes(left, 1), codes(right, 1)], says, False)
       for left, right, says in (
@@ -304,7 +304,7 @@ def test_what_is_declined(
     assert answer.missing == missing
 
 
-BITS = [1, 0, 1, 1, 0, 0, 1, 0, 0, 1, 1]  # more than a byte, and no palindrome
+BITS = [1, 0, 1, 1, 0, 0, 1, 0, 0, 1, 1]  # more than a byte, not a palindrome
 
 
 @pytest.mark.parametrize("variant", ["const", "eval"])
@@ -357,7 +357,7 @@ def test_messages_have_no_source_lines_and_no_running_numbers(kernel: OpenVino) 
 
 
 def test_outputs_that_are_an_input_unchanged_follow_the_input(kernel: OpenVino) -> None:
-    """With set_input_tensor, such an output of dynamic dimensions is memory freed long ago."""
+    """With set_input_tensor, such an output of dynamic dimensions is freed memory."""
     question = promote("int16", "int8", pytorch="true")
     for code in range(50):
         asked = [codes("int16", code).reshape(()), codes("int8", *range(code, code + 5))]
@@ -366,7 +366,7 @@ def test_outputs_that_are_an_input_unchanged_follow_the_input(kernel: OpenVino) 
         assert [a.tolist() for a in arrays] == [code, list(range(code, code + 5))]
 
 
-@pytest.mark.parametrize("variant", ["", "const"])  # the core evaluates no such node
+@pytest.mark.parametrize("variant", ["", "const"])  # the core cannot evaluate such a node
 def test_an_input_of_which_only_the_type_counts(variant: str) -> None:
     one = OpenVino(variant)
     like = case("onnx.CastLike", 21, ["int32", "uint8"], ["uint8"])

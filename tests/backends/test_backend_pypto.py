@@ -1,7 +1,7 @@
-"""The adapter of pypto: bits in and out of the real thing, its build, and what is missing for it.
+"""The pypto adapter: inputs and outputs on the real package, its build, missing parts.
 
-How the interpreter departs from the standard is not tested here; what it gets right is asked with
-bits that were written down from the text.
+
+Expected bits are by hand. Where the interpreter departs from the standard is not tested here.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def pypto() -> Backend:
         pytest.skip(f"pypto cannot be used here: {error.message}; {error.hint}")
 
 
-# float32 -> float16 keeps 10 of 23 mantissa bits. What is exact, no mode may change. Whole numbers:
-# of others, the interpreter of pypto 0.2.0 rounds to a whole number in four of the modes.
+# float32 -> float16 keeps 10 of 23 mantissa bits. No mode may change exact values. Only integers:
+# the interpreter of pypto 0.2.0 rounds others to an integer in four modes.
 WHOLE = {
     "3": (0x40400000, 0x4200),
     "-2": (0xC0000000, 0xC000),
@@ -74,7 +74,7 @@ WHOLE = {
     "+inf": (0x7F800000, 0x7C00),
     "-inf": (0xFF800000, 0xFC00),
 }
-NEAREST = {  # CAST_RINT, and CAST_NONE by its default for the pair: the tie goes to the even M
+NEAREST = {  # CAST_RINT, and CAST_NONE by the pair's default: ties go to even M
     "tie, M even": (0x3F801000, 0x3C00),
     "tie, M odd": (0x3F803000, 0x3C02),
     "tie, negative": (0xBF803000, 0xBC02),
@@ -141,7 +141,7 @@ def test_bits_go_in_and_out_of_every_type(
 
 
 def test_the_saturation_mode_goes_in(pypto: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the function is called with: whether the interpreter heeds it is not tested here."""
+    """The function gets the argument. Whether the interpreter obeys it is not tested here."""
     assert isinstance(pypto, Pypto)
     called: list[dict[str, object]] = []
     function = pypto._pypto.cast
@@ -165,8 +165,8 @@ HUNDRED = codes("float16", [0x5640])
 @pytest.mark.parametrize("target", ["int64", "int32"])
 @pytest.mark.parametrize("shape", [(6,), (1, 6), (2, 3), (3, 1, 2), (1, 2, 3, 1)])
 def test_shapes_go_in_and_out(pypto: Backend, shape: tuple[int, ...], target: str) -> None:
-    """Also where the operation has no effect: pypto gives the input itself back, and dies where
-    that is moved into an output. A strided and read-only input is as good as others.
+    """Also if the operation has no effect: pypto then returns the input itself, and crashes if that
+    is moved into an output. Strided and read-only inputs work.
     """
     plain = codes("int32", range(6)).reshape(shape)
     strided = np.repeat(plain, 2, 0)[::2]
@@ -197,7 +197,7 @@ def test_what_it_cannot_be_asked(pypto: Backend, question: Case, words: str) -> 
 
 
 class Faulty(Pypto):
-    """The adapter over a runtime that raises where the function says so."""
+    """The adapter over a runtime that raises if a function says so."""
 
     def __init__(self, raises: Callable[[Bits], bool]) -> None:
         self.spoiled, self._plain, self.raises, self.calls = False, None, raises, 0
@@ -227,7 +227,7 @@ def test_inputs_that_raise_where_plain_ones_do_not_are_no_answer() -> None:
 
 
 class Spoils:
-    """Of `planted.identity` cases: number 1 raises on any input, and what comes after it too."""
+    """Raises in case number 1 of `planted.identity`, and in all later ones."""
 
     name, version = "spoils", "1"
     spoiled = False
@@ -258,7 +258,7 @@ def test_a_spoiled_backend_gets_a_new_worker_and_poisons_no_other_case(
     assert "no such pair" in results[1].message
 
 
-# The build, with another command in the place of CMake
+# The build, with another command instead of CMake
 
 
 @pytest.fixture
@@ -324,12 +324,12 @@ def test_a_cache_that_cannot_be_written_is_unavailable(tmp_path: Path) -> None:
     assert "XDG_CACHE_HOME" in error.value.hint
 
 
-# What is missing
+# Missing parts
 
 
 @pytest.fixture
 def packages(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand-ins for both packages, of which nothing is built yet."""
+    """Stand-ins for both packages, nothing built yet."""
     (tmp_path / "lib" / "calculator").mkdir(parents=True)
     (tmp_path / "lib" / "calculator" / "CMakeLists.txt").write_text("")
     monkeypatch.setattr(pypto_build, "_folder", lambda name: str(tmp_path))

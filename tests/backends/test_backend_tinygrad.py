@@ -1,4 +1,4 @@
-"""The tinygrad adapter: what it refuses, and its compiler. Casts are in test_libraries."""
+"""The tinygrad adapter: refusals, and its compiler. Casts are in test_libraries."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_compiler_that_compiles_nothing_makes_it_unavailable() -> None:
 
 @needs_clang
 def test_no_kernel_of_another_compiler_answers(tmp_path: Path) -> None:
-    """A process that asked the same before, with another compiler, leaves its kernels on disk."""
+    """An earlier process with another compiler leaves its kernels on disk."""
     older = tmp_path / "older"
     older.write_text(
         '#!/bin/sh\ntext=$(cat)\ncase $text in *short*) exit 1;; esac\n'

@@ -1,6 +1,7 @@
 """The torch adapter's promotions and sequences, under specs that have nothing but `calls`.
 
-Bits are written by hand. Casts are in test_libraries.
+
+Expected bits are by hand. Casts are in test_libraries.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from convcheck.backends.torch import Torch
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Attributes, Calling, Case, FunctionRow
 
-# torch is found, not imported: collecting the tests would take as long again.
+# Find torch without importing it, which doubles the time of collection.
 pytestmark = pytest.mark.skipif(
     find_spec("torch") is None, reason="needs torch: pip install '.[torch]'"
 )
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
-    """The built-in specs, and two that are nothing but a function of torch."""
+    """The built-in specs, and two that are only a function of torch."""
     base = CATALOG.specs["onnx.Cast-28"]
     promoting = FunctionRow(attributes=(("unsafe", ("true",)), ("u64", None)))
     extra = {
@@ -44,8 +45,6 @@ def torch_(catalog: Catalog) -> Torch:
 
 @pytest.fixture
 def make(catalog: Catalog):
-    """Make a case of a spec; types by name."""
-
     def case(spec: str, inputs: list[str], outputs: list[str], attributes: Attributes = ()) -> Case:
         op, _, version = spec.rpartition("-")
         known = catalog.types.types
@@ -150,5 +149,5 @@ def test_the_limit_is_the_runs(torch_: Torch, make, monkeypatch: pytest.MonkeyPa
     case = make("test.Sequence-1", ["int64"] * 3, ["int64"])
     assert got(torch_.answer(case, codes(case, 0, 4, 1))).arrays[0].tolist() == [0, 1, 2, 3]
     assert torch_.answer(case, codes(case, 0, 5, 1)) == Oversized(((5,),), ("int64",))
-    cast = make("onnx.Cast-28", ["int8"], ["int16"])  # no larger than what was given: values
+    cast = make("onnx.Cast-28", ["int8"], ["int16"])  # no larger than the input: values
     assert got(torch_.answer(cast, codes(cast, [1, 2, 3, 4, 5]))).arrays[0].tolist()[4] == 5

@@ -1,6 +1,7 @@
-"""The adapters of ONNX Runtime and the reference evaluator: what goes in and out, and declining.
+"""The adapters of ONNX Runtime and the reference evaluator: inputs, outputs, declined cases.
 
-Values are 1 and the like, which no rule disputes: how the runtimes convert is not tested here.
+
+Values are undisputed. The runtimes' own conversions are not tested here.
 """
 
 import numpy as np
@@ -219,7 +220,7 @@ def test_versions_say_what_ran(ort: Backend, reference: Backend) -> None:
 def test_of_a_second_input_only_the_type_counts(
     ort: Backend, reference: Backend, shape: tuple[int, ...]
 ) -> None:
-    """CastLike: 1.5 to the type of another tensor, of another shape and of any values."""
+    """CastLike: 1.5 to the type of another tensor, of any shape and values."""
     x, like = TYPES["float32"], TYPES["float8e4m3fn"]
     attributes: Attributes = (("saturate", 0),)
     case = Case("onnx.CastLike-19", "onnx.CastLike", 19, (x, like), (like,), attributes)

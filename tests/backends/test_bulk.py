@@ -1,4 +1,4 @@
-"""Converting through bound buffers gives what `answer` gives; codes that share bytes are packed."""
+"""Converting through bound buffers equals `answer`. Codes that share bytes are packed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def codes_of(answer: object) -> Codes:
     return answer.arrays[0]
 
 
-# a session cannot be made of these
+# no session can be made of these
 DECLINED = [
     f"float32-to-{name}/saturate=0"
     for name in ("float16", "bfloat16", "int8", "int32", "uint8", "bool")
@@ -123,7 +123,7 @@ def test_a_bound_case_gives_the_bits_of_an_answer(ort: OnnxRuntime, size: int) -
 
 
 def test_binding_survives_other_questions_and_keeps_its_buffers(ort: OnnxRuntime) -> None:
-    """Each convert has a session of its own; arrays that nobody else holds are not freed."""
+    """Each convert has its own session. Unreferenced arrays are not freed."""
     made = []
     for name in ("float32-to-int8", "float32-to-int4", "float32-to-float8e5m2/saturate=0"):
         codes, out = buffers(asked(name), 4097)
@@ -163,7 +163,7 @@ def test_what_is_not_bound(ort: OnnxRuntime) -> None:
 
 @dataclass
 class Plain:
-    """A backend without a bind: it gives what it is told, and counts its calls."""
+    """A backend without bind: returns a fixed answer, and counts its calls."""
 
     said: object
     calls: int = 0
@@ -207,7 +207,7 @@ def test_a_backend_without_bind_is_asked_each_time() -> None:
         Outputs((), ("int8",)),
         Outputs((GOOD.astype(np.int8),), ("int8",)),
         Outputs((GOOD[:2],), ("int8",)),
-        Outputs((GOOD[:1],), ("int8",)),  # which would be copied to every place
+        Outputs((GOOD[:1],), ("int8",)),  # would be broadcast
         Outputs((GOOD[None],), ("int8",)),
         Outputs(([1, 2, 3],), ("int8",)),
         Outputs(None, ("int8",)),
@@ -253,7 +253,7 @@ PACKED: list[Numeric] = [
 
 
 def bit_by_bit(fmt: Numeric, codes: Codes) -> Codes:
-    """Pack with a stream of bits, which needs no arithmetic."""
+    """Pack with a bit stream, without arithmetic."""
     flat = np.ascontiguousarray(codes, np.uint8).reshape(-1)
     bits = np.unpackbits(flat[:, None], axis=1, count=fmt.bits, bitorder="little")
     return np.packbits(bits, bitorder="little")
@@ -291,5 +291,5 @@ def test_packing_of_shapes_and_of_views(fmt: Numeric) -> None:
         into = np.empty(some.shape, np.uint8)
         unpack_into(fmt, memory, into)
         np.testing.assert_array_equal(into, back)
-        back[...] = 0  # it is a copy
+        back[...] = 0  # a copy
         np.testing.assert_array_equal(memory, bit_by_bit(fmt, some))

@@ -1,4 +1,4 @@
-"""Runtimes in environments of their own: the same answers, other releases, and what goes wrong."""
+"""Runtimes in separate environments: the same answers, other releases, and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_same_release_answers_the_same() -> None:
-    """Texts either way, narrow types either way, promotions, sequences, refusals, missing ones."""
+    """Texts and narrow types both ways, promotions, sequences, refusals, missing kernels."""
     chosen = [
         *named("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "int4-to-float16",
             "float64-to-uint4", "string-to-float32", "float32-to-string", "string-to-string",
@@ -42,7 +42,7 @@ def test_the_same_release_answers_the_same() -> None:
         *named("onnx.Cast-9", "string-to-float32"),
         *list(cases(CATALOG.specs["onnx.CastLike-15"]))[5:6],
         *list(cases(CATALOG.specs["onnx.Range-11"]))[:2],
-        *list(cases(CATALOG.specs["openvino.Range-4"]))[:1],  # which it cannot be asked
+        *list(cases(CATALOG.specs["openvino.Range-4"]))[:1],  # cannot be asked
     ]  # fmt: skip
     direct = report_of("ort", chosen)
     assert {"fail", "pass", "unsupported"} <= {it["verdict"] for it in direct["cases"]}
@@ -64,7 +64,7 @@ def test_openvino_answers_the_same(variant: str) -> None:
         *every("openvino.ConvertPromoteTypes-14", 9001), *every("openvino.FakeConvert-13", 200),
         *named("onnx.Cast-21", "float32-to-int4"),
     ]  # fmt: skip
-    if variant == "openvino:const":  # step 0 ends the plugin, which is told as a time-out here
+    if variant == "openvino:const":  # step 0 ends the plugin, reported as a time-out here
         chosen += named("openvino.Range-4", "int32-int32-int32-to-int32")
     assert report_of(f"env:{sys.executable}:{variant}", chosen) == report_of(variant, chosen)
 
@@ -96,7 +96,7 @@ def test_a_kernel_that_an_old_openvino_lacks_is_no_refusal() -> None:
 
 
 def test_two_releases_side_by_side(old: Path) -> None:
-    """Of old, a negative number that rounds to zero became NaN, since there is no -0."""
+    """The old release turned a negative number that rounds to zero into NaN, having no -0."""
     path = old.parent.parent / "both.json"
     done = convcheck("run", "--backend", f"env:{old}:ort", "--backend", f"env:{HERE}",
                      "onnx.Cast-19", *FLOAT8, "--json", path, "--no-progress")  # fmt: skip
@@ -112,7 +112,7 @@ def test_two_releases_side_by_side(old: Path) -> None:
 
 
 def test_a_model_that_does_not_load_is_declined_each_time() -> None:
-    """In 1.15.1 such were errors when they were asked again, with other shapes."""
+    """In 1.15.1 such models raised errors when they were retried with other shapes."""
     (chosen,) = named("onnx.Cast-21", "float32-to-float4e2m1")
     backend = Environment(HERE, catalog=CATALOG)
     for shape in (2, 2, 3):
@@ -132,7 +132,7 @@ def test_a_large_answer_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def planted_run(how: str, tmp_path: Path) -> list[dict[str, Any]]:
-    """Ask a planted runtime to cast, and give the cases of the report."""
+    """Run a planted runtime on casts. Return the report's cases."""
     program, path = tmp_path / "python", tmp_path / "run.json"
     planted = TESTS / "process" / "planted_runtime.py"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {planted} {how} "$@"\n')
@@ -163,7 +163,7 @@ def test_a_fault_of_the_server_is_no_refusal(tmp_path: Path) -> None:
 
 
 def test_an_answer_of_a_type_that_no_spec_has_is_wrong(tmp_path: Path) -> None:
-    """It is the runtime's fault, and none of ours: complex32 of torch 2.1.2 is one."""
+    """It is the runtime's fault, not convcheck's. An example is complex32 of torch 2.1.2."""
     (found,) = planted_run("strange", tmp_path)
     assert {(g["verdict"], g["kind"]) for g in found["groups"]} == {("fail", "wrong type")}
     (example,) = found["groups"][0]["examples"][:1]

@@ -1,6 +1,7 @@
-"""ONNX Runtime in JavaScript, under Node. Bits are written by hand.
+"""ONNX Runtime in JavaScript, under Node. Expected bits are by hand.
 
-npm installs the packages in the checkout: docs/contributing.md has the command.
+
+npm installs the packages in the checkout (command in docs/contributing.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Libraries of functions as backends: what goes in and out, what they decline, and chains.
+"""Libraries as backends: inputs, outputs, declined cases, and chains.
 
-Bits are written by hand. Triton is large, and its tests are slow ones: docs/contributing.md has the
-command. tinygrad's device PYTHON answers where clang may be too old for a type.
+
+Expected bits are by hand. Triton is large, so its tests are slow ones (command in
+docs/contributing.md). tinygrad's device PYTHON answers if clang may be too old for a type.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MODULES = {"litert": "ai_edge_litert", "ort": "onnxruntime", "onnx-reference": "
 
 
 def library(address: str, *marks: Any) -> Any:
-    """Return a parameter that is left out where the library is not there: it is not imported."""
+    """Return a parameter that is skipped without the library, which is not imported."""
     name = address.partition(":")[0]
     there = find_spec(MODULES.get(name, name)) is not None
     missing = pytest.mark.skipif(not there, reason=f"needs {name}: pip install '.[{name}]'")
@@ -62,14 +63,14 @@ def opened(address: str) -> Backend:
 
 NEVER, ALWAYS = (("saturate", 0),), (("saturate", 1),)
 NEAREST = (*ALWAYS, ("round_mode", "nearest"))
-# which libraries, source, target, attributes, given, due
+# libraries, source, target, attributes, inputs, expected codes
 CASTS: list[tuple[str, str, str, Attributes, list[int], list[int]]] = [
     ("all", "float32", "float16", (), [0x3F800000, 0x477FE000, 0x80000000],
      [0x3C00, 0x7BFF, 0x8000]),
-    # the tie between max and 2^16; the least subnormal, half of it: a tie to 0
+    # the tie between max and 2^16; the least subnormal; half of it, a tie to 0
     ("litert ml_dtypes mlx torch", "float32", "float16", (), [0x477FF000, 0x33800000, 0x33000000],
      [0x7C00, 0x0001, 0x0000]),
-    # 1 + 2^-8 and 1 + 3·2^-8 are ties: both to even
+    # 1 + 2^-8 and 1 + 3·2^-8 are ties, both rounded to even
     ("jax litert ml_dtypes mlx tinygrad:python torch", "float32", "bfloat16", (),
      [0x3F808000, 0x3F818000], [0x3F80, 0x3F82]),
     ("all", "float32", "bool", (), [0, 0x80000000, 0x3F800000], [0, 0, 1]),
@@ -143,7 +144,7 @@ def test_shapes_are_kept(address: str, shape: tuple[int, ...]) -> None:
 
 @EVERY
 def test_inputs_stay_as_they_are_and_answers_outlive_the_call(address: str) -> None:
-    """Also where an input is read-only and not contiguous."""
+    """Also if an input is read-only and not contiguous."""
     backend, case, mine = opened(address), cast_case("int8", "int16"), np.arange(12, dtype=np.uint8)
     mine.flags.writeable = False
     held = backend.answer(case, [mine[::3]])
@@ -161,10 +162,10 @@ def test_an_identity_gives_memory_of_its_own() -> None:
     np.testing.assert_array_equal(mine, np.arange(12))
 
 
-# What is declined --------------------------------------------------------------------------------
+# Declined cases -----------------------------------------------------------------------------------
 
 DECLINED: list[tuple[str, str, str, Attributes, str]] = [
-    # jax.numpy has the type, and XLA aborts where it is a constant
+    # jax.numpy has the type, and XLA aborts if it is a constant
     ("jax", "float32", "float6e2m3", (), "INVALID_ARGUMENT: Unknown NumPy dtype"),
     ("jax", "float32", "float8e4m3fn", ALWAYS, "no saturate=1: what it does is saturate=0"),
     ("litert", "float32", "float6e2m3", (), "litert has no type float6e2m3"),
@@ -279,10 +280,10 @@ def test_options(address: str, choice: dict[str, str], name: str) -> None:
 FLOATS = {0: 0, 1: 0x3F800000, 2: 0x40000000, 3: 0x40400000, 4: 0x40800000, 5: 0x40A00000,
           -1: 0xBF800000, -2: 0xC0000000}  # fmt: skip
 SEQUENCES = [
-    ((0, 5, 2), [0, 2, 4]),  # a part of a step is left over
-    ((0, 4, 2), [0, 2]),  # none is
+    ((0, 5, 2), [0, 2, 4]),  # the last step is incomplete
+    ((0, 4, 2), [0, 2]),  # no step is incomplete
     ((5, 0, -2), [5, 3, 1]),
-    ((5, 0, 1), []),  # the wrong way
+    ((5, 0, 1), []),  # the wrong direction
     ((3, 3, 1), []),
     ((4, 5, 2), [4]),
 ]
@@ -324,7 +325,6 @@ def test_a_sequence_that_is_larger_than_allowed_is_left_where_it_is(
 
 
 def cast_case_21(source: str, target: str) -> Case:
-    """Return a case of a version of Cast that every runtime has."""
     return replace(cast_case(source, target), spec="onnx.Cast-21", version=21,
                    carried=(("to", "int"),))  # fmt: skip
 

@@ -1,6 +1,7 @@
-"""The adapters that have a runtime import ONNX models: tract, IREE and TVM. Bits by hand.
+"""The adapters that import ONNX models: tract, IREE and TVM. Expected bits are by hand.
 
-IREE and TVM are large, and their tests are slow ones: docs/contributing.md has the command.
+
+IREE and TVM are large, so their tests are slow ones (command in docs/contributing.md).
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def test_shapes_are_kept(name: str, variant: str) -> None:
 
 @each
 def test_answers_outlive_the_call(name: str) -> None:
-    """A view of the runtime's memory would show what comes there next."""
+    """A view of the runtime's memory would change with the next call."""
     backend = open_backend(name, CATALOG)
     held = codes_of(backend, cast_21("float32", "int32"), [0x40400000] * 7)
     while isinstance(held.base, np.ndarray):

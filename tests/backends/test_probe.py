@@ -1,4 +1,4 @@
-"""`convcheck backend probe`: what it says of a program, step by step."""
+"""`convcheck backend probe` checks a program step by step."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_selectors_are_those_of_run() -> None:
         assert said in done.stdout
 
 
-# A change to the Python example, the step that it breaks, and what is said.
+# A change to the Python example, the step that it breaks, and the message.
 BROKEN = [
     ('"cast.py", "version": "1.0"', '"cast.py"', "answers hello",
      "answer to hello has no `version`: `{"),

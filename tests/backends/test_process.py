@@ -1,4 +1,4 @@
-"""Programs as backends: the examples, what goes wrong, and that nothing is left behind."""
+"""Programs as backends: the examples, faults, and cleanup."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CODES = np.arange(30, dtype=np.uint8)
 
 
 def compiled(folder: Path, source: str, *compiler: str) -> str:
-    """Compile a C program without a warning, beside what `c-header` prints; gives its path."""
+    """Compile a C program without warnings, beside the output of `c-header`. Return its path."""
     (folder / "mine.c").write_text(source)
     (folder / "convcheck.h").write_text(convcheck("backend", "example", "c-header").stdout)
     options = ("-Wall", "-Wextra", "-Werror", "-O2", "-o", "mine", "mine.c", "-lm")
@@ -65,7 +65,7 @@ TO = ("float8e4m3fn", "bfloat16")
 
 
 def judged(command: str) -> Execution:
-    """Ask a program the edge tier of what the examples do, and one case that they do not."""
+    """Run a program on the edge tier of the examples' cases, and on one unsupported case."""
     chosen = [
         *select(CATALOG, Selection(("onnx.Cast-21",), ("float32",), TO, (), ())),
         *select(CATALOG, Selection(("onnx.Cast-21",), ("int32",), ("int8", "int16"), (), ())),
@@ -76,7 +76,7 @@ def judged(command: str) -> Execution:
 
 
 def of_c(folder: Path, *compiler: str) -> Execution:
-    """Ask what `example c` prints."""
+    """Run the program of `example c`."""
     return judged(compiled(folder, convcheck("backend", "example", "c").stdout, *compiler))
 
 
@@ -156,7 +156,7 @@ def test_a_program_with_another_default_is_caught(tmp_path: Path) -> None:
     assert failed == ["float32-to-float8e4m3fn/saturate=default"]
 
 
-# What goes wrong, and what is right
+# Faults, and correct answers
 
 
 @pytest.fixture
@@ -257,7 +257,7 @@ def test_what_is_right(mode: str, opened: Callable[..., Process]) -> None:
 
 @pytest.mark.parametrize("mode", ["good", "spaces"])
 def test_several_requests_at_a_time(mode: str, opened: Callable[..., Process]) -> None:
-    """More than a pipe takes at once, of every size."""
+    """More requests, of every size, than a pipe holds."""
     sizes = (0, 1, 30, 40_000, 7, 20_000, 20_000, 3)
     questions = [[np.arange(size).astype(np.uint8)] for size in sizes]
     answers = list(opened(mode).answers(case(1), questions))
@@ -374,7 +374,7 @@ def test_a_program_that_dies_while_it_starts() -> None:
                 fail_fast=False, on_result=lambda result: None, judge=judge)  # fmt: skip
 
 
-# Nothing is left behind
+# Cleanup
 
 
 HANGING = """\
@@ -391,7 +391,7 @@ while True: time.sleep(1)
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_hanging_program_ends_with_convcheck(number: int, tmp_path: Path) -> None:
-    """Of SIGINT, what Ctrl-C sends to all of a terminal's foreground, the program hears nothing."""
+    """The program does not get the SIGINT that Ctrl-C sends to the foreground group."""
     (tmp_path / "hanging.py").write_text(HANGING)
     command = [sys.executable, "-m", "convcheck", "run", "onnx.Cast-21", "--from", "int32", "--to",
                "int8", "--backend", f"process:{PYTHON} hanging.py"]  # fmt: skip

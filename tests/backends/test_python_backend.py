@@ -13,7 +13,7 @@ CAST = ("onnx.Cast-21", "--from", "float32", "--to", "int8")
 
 
 def example() -> str:
-    """Return the example of a backend, which docs/backends.md shows."""
+    """Return the example backend of docs/backends.md."""
     return (EXAMPLES / "mybackend.py").read_text(encoding="utf-8")
 
 
@@ -47,7 +47,7 @@ def test_a_bug_in_it_is_found(tmp_path: Path) -> None:
 
 @pytest.fixture
 def distribution(tmp_path: Path) -> Path:
-    """Another package with an entry point, as an installer would lay it out."""
+    """Another package with an entry point, laid out as installed."""
     folder = tmp_path / "site"
     about = folder / "mybackend-1.0.dist-info"
     about.mkdir(parents=True)

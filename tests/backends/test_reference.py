@@ -1,4 +1,4 @@
-"""The reference keeps what is expected of a few inputs, for whoever asks them again."""
+"""The reference backend caches expectations of a few inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def answer(reference: Reference, one: Case, bits: Bits) -> Bits:
 
 
 def test_what_was_asked_before_changes_no_answer() -> None:
-    """Not other inputs in the same array, not another case, not what was done to an answer."""
+    """Other cases, new inputs in the same array and writes into an answer do not matter."""
     reference, huge = Reference(CATALOG), np.array([0x7F00_0000, 0x3F80_0000], np.uint32)
     clamped = answer(reference, case(NARROW + "1"), huge)
     assert clamped.tolist() == [0x7E, 0x38]

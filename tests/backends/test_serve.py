@@ -26,7 +26,7 @@ SERVE = f"{sys.executable} -m convcheck backend serve"
 
 
 def some() -> list[Case]:
-    """Elements, texts either way, sub-byte types, whole calls, promotions and refusals."""
+    """Return elements, texts both ways, sub-byte types, whole calls, promotions and refusals."""
     promotions = list(cases(CATALOG.specs["openvino.ConvertPromoteTypes-14"]))
     return [
         *named("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "int4-to-float16",
@@ -50,9 +50,9 @@ def test_the_reference_is_the_same_served() -> None:
 def test_onnx_runtime_is_the_same_served() -> None:
     pytest.importorskip("onnxruntime")
     chosen = select(CATALOG, Selection(("onnx.Cast-21",), (), ("float8e4m3fn",), (), ()))
-    chosen += named("onnx.Cast-25", "float32-to-int2", "bool-to-int2")  # what it has no kernel for
+    chosen += named("onnx.Cast-25", "float32-to-int2", "bool-to-int2")  # no kernel
     chosen += named("onnx.Cast-9", "string-to-float32", "float32-to-string")
-    chosen += list(cases(CATALOG.specs["openvino.Range-4"]))[:1]  # what its adapter cannot ask
+    chosen += list(cases(CATALOG.specs["openvino.Range-4"]))[:1]  # unsupported by its adapter
     direct = report_of("ort", chosen)
     assert {"fail", "pass", "unsupported"} <= {it["verdict"] for it in direct["cases"]}
     assert report_of(f"process:{SERVE} ort", chosen) == direct
@@ -67,7 +67,7 @@ def planted(address: str, number: int = 1) -> tuple[str, str, int]:
     return result.verdict, result.message, result.checked
 
 
-# A spec whose one case the planted backends of `planted.served` answer.
+# A spec with one case for the backends of `planted.served`.
 IDENTITY = """\
 op: test.Identity
 version: 1
@@ -104,7 +104,7 @@ VERDICTS = {"Noisy": "pass", "Raises": "error", "RefusesOne": "refused"}
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_a_planted_backend_is_the_same_served(name: str, specs: Path) -> None:
-    """Also what an adapter raises, in its own words, and what its runtime prints."""
+    """Including the adapter's exceptions, with their messages, and the runtime's prints."""
     it = f"tests.planted.bad_backends:{name}"
     direct = planted(it)
     found = planted(f"process:{SERVE} --specs {specs} {it}")
@@ -119,7 +119,7 @@ def test_a_backend_that_wants_a_new_process_gets_one(specs: Path) -> None:
         timeout=20.0, fail_fast=False, on_result=lambda result: None, judge=judge,
     )  # fmt: skip
     assert [r.verdict for r in two.results] == ["pass", "pass"]
-    assert two.restarts == 0  # nothing died
+    assert two.restarts == 0  # no crash
 
 
 def serve(
@@ -184,7 +184,7 @@ def test_requests_one_after_the_other() -> None:
 def test_a_bad_request(
     text: bytes, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """In this process: a start of the command line takes a second."""
+    """In this process, since starting the command line takes a second."""
     import io
 
     from convcheck.backends.process.serve import serve as loop

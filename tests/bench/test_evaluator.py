@@ -1,7 +1,7 @@
-"""Speed of the evaluator's direct path, in values/s of one core; and against a witness, as a ratio.
+"""Speed of the evaluator's direct path, in values/s of one core and relative to numpy.
 
-Run with: pytest tests/bench -n 0 --benchmark-enable
-They report, and assert nothing about time: machines differ.
+
+Run with: pytest tests/bench -n 0 --benchmark-enable. No time is asserted: machines differ.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def test_evaluator(benchmark: Any, pair: str) -> None:
 
 
 def test_ratio_to_numpy(benchmark: Any) -> None:
-    """How many times slower than numpy's own float32 to float16 (which says no rule)."""
+    """Report the slowdown to numpy's own float32 to float16."""
     import timeit
 
     spec, types = CATALOG.specs["onnx.Cast-21"], CATALOG.types.types

@@ -1,7 +1,7 @@
-"""What asking and judging costs, as a ratio to what ONNX Runtime's own kernel needs.
+"""Cost of asking and judging, relative to ONNX Runtime's own kernel.
 
-Run with: pytest tests/bench -n 0 --benchmark-enable
-They report, and assert nothing about time: machines differ.
+
+Run with: pytest tests/bench -n 0 --benchmark-enable. No time is asserted: machines differ.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import CHUNK, WHOLE_SPAN, Span
 
 SPEC = CATALOG.specs["onnx.Cast-21"]
-PARTS = [Span(n * WHOLE_SPAN, WHOLE_SPAN) for n in (0, 68, 136, 204)]  # as long as a run's
-ARRAY = 1 << 23  # inputs of an array that is out of cache
+PARTS = [Span(n * WHOLE_SPAN, WHOLE_SPAN) for n in (0, 68, 136, 204)]  # as long as in a run
+ARRAY = 1 << 23  # inputs of an array that exceeds the cache
 CASES = [
     "float8e4m3fn/saturate=1", "float8e5m2/saturate=0", "float16", "bfloat16", "int8", "int4",
     "bool", "int32", "uint64", "float64",
@@ -47,24 +47,24 @@ def one_core() -> Iterator[None]:
 
 
 class Turns:
-    """The measurements of a case, in seconds by what took them."""
+    """The measurements of a case, in seconds."""
 
     def __init__(self, case: Case) -> None:
-        keep_heap()  # as a worker does
+        keep_heap()  # as in a worker
         self.case, self.ort, self.theirs = case, open_backend("ort"), open_backend("ml_dtypes")
         source, target = case.inputs[0].format, case.outputs[0].format
         self.codes, self.out = np.zeros(CHUNK, source.storage), np.zeros(CHUNK, target.storage)
         program, form = compile_case(SPEC, case), form_decision(SPEC)
         self.sweep = partial(sweep, self.ort, case, program, form)
         self.call = bound(self.ort, case, self.codes, self.out)
-        assert self.call() is None  # what is made for the first call is not measured
+        assert self.call() is None  # the first call is a warm-up
         self.turns: list[Callable[[Span], dict[str, float]]] = [self.alone, self.whole]
         named = all(t.name_in("ml_dtypes") for t in (*case.inputs, *case.outputs))
         if named and isinstance(self.theirs.answer(case, [self.codes]), Outputs):
             self.turns += [self.chunks, self.arrays]
 
     def measure(self, spans: Sequence[Span]) -> dict[str, list[float]]:
-        """They take turns, every other time backwards, so that a disturbance hits all alike."""
+        """Alternate the order of measurements, so that noise hits all alike."""
         found = defaultdict(list)
         for number, span in enumerate(spans):
             for turn in self.turns[:: -1 if number % 2 else 1]:
@@ -85,7 +85,7 @@ class Turns:
         return {"whole": timed(partial(self.sweep, span, lambda where, index: False))}
 
     def chunks(self, span: Span) -> dict[str, float]:
-        """What one writes by hand, in cache."""
+        """The hand-written loop, in cache."""
 
         def by_hand() -> None:
             for _ in self.inputs(span):
@@ -95,7 +95,7 @@ class Turns:
         return {"chunks": timed(by_hand)}
 
     def arrays(self, span: Span) -> dict[str, float]:
-        """What one writes by hand, out of cache."""
+        """The hand-written loop, out of cache."""
 
         def by_hand() -> None:
             length = min(ARRAY, span.count)
@@ -109,7 +109,7 @@ class Turns:
         return {"arrays": timed(by_hand)}
 
     def inputs(self, span: Span) -> Iterator[None]:
-        """Put chunk after chunk into the buffer."""
+        """Write chunk after chunk into the buffer."""
         self.codes[:] = np.arange(span.first, span.first + CHUNK)
         yield
         for _ in range(1, span.count // CHUNK):

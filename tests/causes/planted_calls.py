@@ -23,13 +23,13 @@ _KINDS: dict[str, type] = {"float32": np.float32, "bfloat16": bfloat16}
 
 
 def answered(calls: CallSet, given: Sequence[Answer | None]) -> CallAnswers:
-    """Answers to calls; None for a call that is not asked."""
+    """Return answers to calls, None for a call that is not asked."""
     assert len(calls) == len(given)
     return answered_calls(given)
 
 
 def answers_of(kernel: Callable[..., NDArray[Any]], calls: CallSet) -> CallAnswers:
-    """What a kernel gives, codes or numbers of the type of the output, where the text says it."""
+    """Return a kernel's codes, or its numbers of the output type, if the text defines them."""
     [output], given = calls.case.outputs, list[Answer | None]()
     kinds = [_KINDS[dtype.name] for dtype in calls.case.inputs]
     for call, due in zip(calls.calls, calls.expected, strict=True):
@@ -47,7 +47,7 @@ def answers_of(kernel: Callable[..., NDArray[Any]], calls: CallSet) -> CallAnswe
 
 
 def shown(every: int) -> Iterator[tuple[str, CallSet, CallAnswers]]:
-    """Yield one wrong kernel in so many with its answers to the first case that shows it."""
+    """Yield every n-th wrong kernel with its answers to the first case that shows it."""
     for operator in (RANGE, FAKE_CONVERT, PROMOTE):
         for name, kernel in list(operator.wrong.items())[::every]:
             answers = ((calls, given(kernel, calls)) for calls in map(asked, operator.cases))

@@ -1,4 +1,4 @@
-"""Cases with equal keys have equal causes; a kept diagnosis holds only for equal answers."""
+"""Cases with equal keys have equal causes. A cached diagnosis holds only for equal answers."""
 
 from __future__ import annotations
 

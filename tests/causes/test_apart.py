@@ -1,4 +1,4 @@
-"""Causes that fit alike are told apart by further inputs; what these do costs the case nothing."""
+"""Causes that fit alike are separated by further inputs, at no cost to the case."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ MINE = """causes:
 def test_a_run_tells_causes_apart_and_goes_on_where_that_is_deadly(
     backend: str, causes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One's own causes are tried with those that were found somewhere."""
+    """A user's causes are tried with those found before."""
     (tmp_path / "causes").mkdir()
     (tmp_path / "causes" / "mine.yaml").write_text(MINE)
     monkeypatch.chdir(ROOT)
@@ -94,7 +94,7 @@ def test_a_run_tells_causes_apart_and_goes_on_where_that_is_deadly(
     assert ("mine" in told, ALIKE[1] in told) == (causes == 2, True)
 
 
-# Texts, pairs, and what else is said ------------------------------------------------------------
+# Texts, pairs, and messages -----------------------------------------------------------------------
 
 TEXTS = "onnx.Cast-21/string-to-float16"
 PAIR = ("through-float32", "inf-saturates")
@@ -105,7 +105,7 @@ def told(
     vectors: VectorSet, convert: Callable[[Bits], Bits], ask: Callable[[Bits], Bits] | None,
     *names: str,
 ) -> tuple[tuple[str, ...], ...]:  # fmt: skip
-    """What fits, of some causes or of all."""
+    """Return the causes that fit, of some or all."""
     causes = [CAUSES[name] for name in names] or list(CAUSES.values())
     answers = answering(vectors, convert(vectors.inputs[0]))
     found = diagnose(Search(tuple(causes), CATALOG), vectors, answers, ask)
@@ -120,7 +120,7 @@ def few(vectors: VectorSet, *texts: str) -> VectorSet:
 
 
 def test_texts_are_worked_out_on_which_causes_differ() -> None:
-    """The answers to few texts fit two causes; each is left by what it answers itself."""
+    """The answers to few texts fit two causes. Each cause's own answers leave only itself."""
     vectors, names = vectors_of(TEXTS), ("truncates", "rounds-down")
     some = few(vectors, "3.14", "1", "100.5", "0.0")
     assert told(some, converting(some.case, "truncates"), None, *names) == (
@@ -135,7 +135,7 @@ def test_texts_are_worked_out_on_which_causes_differ() -> None:
 
 @pytest.mark.parametrize("name", ["ties-away", "through-bfloat16", "flushes-results"])
 def test_what_is_wrong_of_the_vectors_alone_has_no_cause(name: str) -> None:
-    """A cause that fits is asked more: the backend that is right there does not have it."""
+    """A cause that fits is asked more, and the backend is right there."""
     vectors = vectors_of("onnx.Cast-21/float32-to-float16")
     wrong = converting(vectors.case, name)
     assert (name,) in told(vectors, wrong, None)
@@ -151,7 +151,7 @@ def test_what_is_asked_more_is_no_vector_and_is_decided() -> None:
     [codes] = asked
     values = codes.view(np.float32).astype(np.float64)
     assert not np.isin(codes, vectors.inputs[0]).any()
-    assert (np.abs(values) < 129).all()  # beyond them nothing is due
+    assert (np.abs(values) < 129).all()  # undefined beyond them
     differs = np.rint(values) != np.trunc(values)
     assert 100 < np.count_nonzero(differs) < len(codes) - 100
     assert (np.abs(values % 1 - 0.5) > 1e-3).any()  # some lie at no boundary
@@ -167,8 +167,8 @@ def test_pairs_are_told_apart_and_one_miss_drops_them() -> None:
 
 
 def test_pairs_are_told_apart_between_boundaries() -> None:
-    """Of float64, vectors beyond the largest value lie next to it or next to the midpoint above it:
-    what compares x with it, and what compares the rounded x, both give them through float32.
+    """In float64, vectors beyond the largest value lie next to it or next to the midpoint above it.
+    There, comparing x and comparing the rounded x agree through float32.
     """
     vectors = vectors_of("openvino.Convert-1/float64-to-float8e5m2")
     true = ("through-float32", "overflows-to-infinity")

@@ -1,7 +1,8 @@
-"""Every cause has a border: an input that it answers wrongly, next to one that it answers right.
+"""Every cause has a border: an input that it gets wrong, next to one that it gets right.
 
-`pytest -s tests/causes/test_borders.py` prints both beside the sentence of each cause, for whoever
-reviews whether it is true of the one and not of the other.
+
+`pytest -s tests/causes/test_borders.py` prints both beside the sentence of each cause, for review
+of the sentence.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.generate import inputs_of
 from convcheck.vectors.model import CallSet
 
-_CALLS = 96  # of a case
-_FEW = 4  # elements of a tensor that are printed
-# What these decide, the rules leave open of every input.
+_CALLS = 96  # per case
+_FEW = 4  # printed elements of a tensor
+# The rules leave these open for every input.
 OPEN = {
     "true-unless-zero", "true-unless-empty", "prints-0-and-1", "prints-False-and-True",
     "prints-false-and-true",
@@ -54,10 +55,10 @@ class Planted:
     spec: Spec
     case: Case
     program: Program
-    open: bool = False  # whether it is looked at where the rules leave all open
+    open: bool = False  # whether to look at inputs that the rules leave open
 
     def departs(self, bits: Bits) -> Mask:
-        """Return of which inputs it gives what no reading does, or else what they leave open."""
+        """Return which inputs get an answer of no reading, or else which are left open."""
         asked = AskedInputs.of(self.spec, self.case, bits)
         free = np.logical_and.reduce([r.patterns == UNDEFINED for r in asked.due.readings])
         said = self.given(bits).patterns != UNDEFINED
@@ -67,7 +68,7 @@ class Planted:
         return readings_at(self.program, points_of(self.case, bits))[0]
 
     def border(self) -> tuple[Bits, Bits] | None:
-        """Return an input inside and the next one outside, None where some inputs show neither."""
+        """Return an input inside and the next one outside, or None."""
         source, bits = self.case.inputs[0].format, inputs_of(self.case, "edge")[0]
         if isinstance(source, Text):
             mask = self.departs(bits)
@@ -86,7 +87,7 @@ class Planted:
         return _code(source, inside), _code(source, outside)
 
     def line(self, bits: Bits) -> str:
-        """Say what is due of an input, and what the cause gives."""
+        """Describe an input's expected value and the cause's answer."""
         source, target = self.case.inputs[0].format, self.case.outputs[0].format
         due = AskedInputs.of(self.spec, self.case, bits).due.readings[0]
         words = (due_word(one, 0) for one in (due, self.given(bits)))
@@ -108,7 +109,7 @@ def _code(fmt: Numeric, position: int) -> Bits:
 
 
 def planted(left: list[Cause], *, opened: bool) -> Iterator[tuple[Cause, Planted]]:
-    """Yield the causes that are left, each in cases that it has a meaning for."""
+    """Yield the remaining causes, each in cases that it applies to."""
     specs = [spec for spec in CATALOG.specs.values() if not spec.body.whole_calls]
     for spec, cases in few_first(specs[::-1]):
         known = [c for c in left if is_of(c, spec) and (not c.version or spec.earlier(c.version))]
@@ -159,7 +160,7 @@ def test_what_says_something_where_all_is_open_tells_inputs_apart() -> None:
 
 
 def test_each_cause_of_calls_has_a_call_on_either_side_of_its_border() -> None:
-    """Of attributes, what no conversion of values shows."""
+    """Attributes included, which value conversions do not show."""
     left = [c for c in CAUSES if c.call or (c.under and c not in value_borders())]
     sides: dict[Cause, dict[bool, str]] = {cause: {} for cause in left}
     specs = [spec for spec in CATALOG.specs.values() if spec.body.whole_calls]
@@ -182,8 +183,8 @@ def test_each_cause_of_calls_has_a_call_on_either_side_of_its_border() -> None:
 def _sides(
     spec: Spec, calls: CallSet, causes: Sequence[Cause]
 ) -> Iterator[tuple[Cause, dict[bool, str]]]:
-    """Yield causes with a call that each answers wrongly, and one that it answers right: one of
-    which it says nothing, too.
+    """Yield causes with a call that each gets wrong, and one that it gets right or does not
+    predict.
     """
     some = range(min(len(calls), _CALLS))
     edits = wrong_calls(spec, calls.case, calls.calls[:_CALLS])

@@ -1,6 +1,4 @@
-"""Causes of whole calls: each is found in the answers that it gives, and none is told that misses a
-single one.
-"""
+"""Causes of whole calls are found in their own answers. A cause that misses one is not reported."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ Record = Callable[[str, object], None]
 CAUSES = {
     cause.name: replace(cause, common=False, found_with=()) for cause in causes_of(CATALOG)
 }  # all that fit
-# Cause -> the body that it edits; an attribute is one of a body as well.
+# Cause -> the body that it edits. An attribute counts as a body.
 OF_CALLS = {
     name: cause.call.body if cause.call else "steps" if "destination" in name else "matrix"
     for name, cause in CAUSES.items()
@@ -51,7 +49,7 @@ PLAIN, SAFE, SCALARS, BOTH = (
 PROMOTION = "openvino.ConvertPromoteTypes-14"
 INT64, INT32 = (f"openvino.Range-4/{t}-{t}-{t}-to-{t}" for t in ("int64", "int32"))
 F32 = "float32-float32-float32"
-# Cases of each body, of which one shows a cause.
+# Cases of each body. One of them shows a cause.
 SHOWING = {
     "formula": (
         "onnx.Range-11/float64-float64-float64",
@@ -126,7 +124,7 @@ def told(
 
 
 def given(calls: CallSet, cause: Cause) -> CallAnswers | None:
-    """What a backend answers that has a cause; None where the case says nothing of it."""
+    """Return the answers of a backend with a cause, None if the case leaves them open."""
     spec = CATALOG.specs[calls.case.spec]
     candidate = next(iter(wrong_calls(spec, calls.case, calls.calls)((cause,))), None)
     if candidate is None:
