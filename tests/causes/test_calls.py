@@ -1,4 +1,4 @@
-"""Causes of whole calls are found in their own answers. A cause that misses one is not reported."""
+"""Causes of whole calls are found in their own answers, and none in other answers."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ CALLED = ("moved", "met")
 def test_edits_of_lines_are_for_specs_with_these_lines(
     change: tuple[str, str], tmp_path: Path
 ) -> None:
-    """In a spec whose lines have other names they have no meaning; one may name its operator."""
+    """Edits do not apply to specs whose lines have other names. An edit may name its operator."""
     text = (ROOT / "specs/openvino/fake-convert-13.yaml").read_text().partition("examples:")[0]
     assert change[0] in text
     text = text.replace("op: openvino.FakeConvert", "op: acme.Emulate").replace(*change)
@@ -275,7 +275,7 @@ causes:
 
 
 def test_a_condition_holds_of_the_types_of_a_call_for_all_that_an_entry_edits() -> None:
-    """With `in: float32` it is float32 that is converted, whatever the data are."""
+    """With `in: float32` the cause converts float32, whatever type the data have."""
     calls = asked("openvino.FakeConvert-13/float16-float16/per-tensor/destination_type=f8e5m2")
     edits = wrong_calls(CATALOG.specs[calls.case.spec], calls.case, calls.calls)
     made = {}
@@ -312,7 +312,7 @@ def _is_right(calls: CallSet, i: int, got: object) -> bool:
 
 
 def _with(answers: CallAnswers, i: int, change: Callable[[np.ndarray], np.ndarray]) -> CallAnswers:
-    """Answers of which one is another."""
+    """Return answers with one replaced."""
     one = answers.got[i]
     assert isinstance(one, Outputs)
     other = Outputs((change(one.arrays[0]), *one.arrays[1:]), one.types)
@@ -356,8 +356,8 @@ def test_what_is_no_answer_to_a_call_has_no_cause() -> None:
     assert told(calls, right) is None
 
 
-_EVERY = 6  # of the bugs one is tried: all of them take a minute
-UNKNOWN = {  # faults that no entry of the catalogue says
+_EVERY = 6  # every sixth bug: all take a minute
+UNKNOWN = {  # faults without a catalogue entry
     "wrong direction returns reversed", "an ulp too far from zero", "two readings in one tensor",
     "one code in four one step up", "scales one channel off", "outputs swapped",
     "outputs flattened", "first output not converted", "True as all ones",
@@ -376,7 +376,9 @@ def test_most_planted_bugs_are_explained_and_none_that_the_catalogue_does_not_ha
 
 
 def test_elements_are_unpaired_where_a_byte_is_not_full_of_one_scale() -> None:
-    """Of rows of three with a scale each, the last of one row shares a byte with the next row."""
+    """In rows of three with a scale each, one row's last element shares a byte with the next
+    row.
+    """
     for to, due in (("int4", [0, 0, 1, 1, 0, 0] * 3), ("int8", [0] * 18)):
         case = find_case(
             CATALOG, f"onnx.QuantizeLinear-23/float32-float32-{to}/axis", None, None, ()
@@ -387,7 +389,7 @@ def test_elements_are_unpaired_where_a_byte_is_not_full_of_one_scale() -> None:
 
 
 def test_a_line_of_a_cause_rounds_a_part_of_it() -> None:
-    """OpenVINO 2026.4.1 on a CPU: 1 / 3 becomes 0x3eab in bfloat16, and all else is in float32."""
+    """OpenVINO 2026.4.1 on a CPU: 1 / 3 becomes 0x3eab in bfloat16, and the rest is in float32."""
     name = "bfloat16-bfloat16-bfloat16/per-tensor-shift/destination_type=f8e5m2"
     case = find_case(CATALOG, f"openvino.FakeConvert-13/{name}", None, None, ())
     words = [0xC6A0, 0xC696, 0xC269, 0xC1EB], [0x4040], [0x3E9A]  # data, scale, shift
@@ -408,7 +410,7 @@ def test_a_line_of_a_cause_rounds_a_part_of_it() -> None:
     ],
 )
 def test_a_tensor_with_a_subnormal_number_is_flushed(codes: list[int], flushed: list[int]) -> None:
-    """OpenVINO 2026.4.1 on a CPU, of constants: -0 keeps its sign in the first tensor alone."""
+    """OpenVINO 2026.4.1 on a CPU, for constants: -0 keeps its sign in the first tensor alone."""
     case = find_case(CATALOG, f"{PROMOTION}/float32-float32/tensor-tensor/{SAFE}", None, None, ())
     call = np.array(codes, np.uint32), np.array([0x3F800000], np.uint32)
     [made] = wrong_calls(CATALOG.specs[case.spec], case, [call])((CAUSES["flushes-tensors"],))
@@ -418,7 +420,7 @@ def test_a_tensor_with_a_subnormal_number_is_flushed(codes: list[int], flushed: 
 
 
 def _right(calls: CallSet) -> CallAnswers:
-    """What a backend answers that has no fault."""
+    """Return right answers."""
     return answered(calls, [_answer(due.readings[0]) for due in calls.expected])
 
 
@@ -459,8 +461,8 @@ def test_what_fits_has_to_give_calls_that_are_no_vectors(case: str, name: str) -
 
 
 def test_what_has_the_common_type_already_may_be_left_alone() -> None:
-    """OpenVINO 2026.4.1 on a CPU: of int32 with bfloat16 NaNs keep their payloads, of int64 with
-    bool the int64 goes through int32, too.
+    """OpenVINO 2026.4.1 on a CPU: NaNs keep their payloads in int32 with bfloat16, and in int64
+    with bool the int64 also goes through int32.
     """
     case = find_case(CATALOG, f"{PROMOTION}/int32-bfloat16/tensor-tensor/{PLAIN}", None, None, ())
     call = np.array([515], np.uint32), np.array([0xFFA0, 0x7F81], np.uint16)

@@ -1,4 +1,4 @@
-"""The catalogue of causes: each can be seen, and a bad one is refused with its place."""
+"""Every cause of the catalogue can be observed. A bad one is reported with its place."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ COMMANDS = {
 def test_a_bad_cause_is_bad_input_before_anything_is_asked(
     bad: str, command: str, tmp_path: Path
 ) -> None:
-    """Also where nothing fails, so that no cause is tried."""
+    """Also if nothing fails, so that no cause is tried."""
     old, new, said, hint = BAD[bad]
     assert old in GOOD
     with_causes(tmp_path, GOOD.replace(old, new))

@@ -1,4 +1,4 @@
-"""Causes that were found somewhere go first, and hide no other that fits as well."""
+"""Common causes are tried first, and hide no other cause that fits."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from convcheck.vectors.model import VectorSet
 Fits = tuple[tuple[str, ...], ...]
 CAUSES = {cause.name: cause for cause in causes_of(CATALOG)}
 TO_BOOL = "onnx.Cast-21/int64-to-bool"
-ALIKE = ("through-int32-wrap", "through-int32-least-is-false")  # the vectors do not tell them apart
+ALIKE = ("through-int32-wrap", "through-int32-least-is-false")  # the vectors do not separate them
 TO_FLOAT8 = "onnx.Cast-21/float64-to-float8e5m2/saturate=0"
 
 
 def of(*names: str, common: Sequence[str] = ()) -> tuple[Cause, ...]:
-    """Causes of which some are common, in the order of the catalogue."""
+    """Return causes in catalogue order, some marked common."""
     return tuple(
         replace(CAUSES[name], common=name in common, found_in=(), found_with=()) for name in names
     )
@@ -92,7 +92,7 @@ def test_of_whole_calls_what_was_found_is_tried_first() -> None:
     [candidate, *_] = wrong_calls(spec, calls.case, calls.calls)((CAUSES[alike[0]],))
     answers = answered_calls([as_answer(candidate.answer(i)) for i in range(len(calls))])
     first, other = of(*alike, common=alike[:1])
-    together = (replace(first, found_with=(other.name,)), other)  # one of the two does it alone
+    together = (replace(first, found_with=(other.name,)), other)  # one of the two suffices
     for causes in ((first, other), together):
         found = diagnose(Search(tuple(causes), CATALOG), calls, answers)
         assert found is not None
@@ -113,7 +113,7 @@ def test_what_is_listed_of_a_release_is_what_a_run_of_it_tells(tmp_path: Path) -
     convcheck("run", "--backend", "ml_dtypes", "-q", "--json", out)
     causes = parsed(out.read_text())["causes"]
     told = {one["name"] for cause in causes for one in cause["together"]}
-    assert listed in (told, set())  # of a release that came since, nothing is listed
+    assert listed in (told, set())  # nothing is listed of a later release
 
 
 OWN = """\
@@ -148,9 +148,7 @@ def test_ones_own_causes_are_common_wherever_they_were_found(tmp_path: Path) -> 
     causes = causes_of(with_causes(tmp_path, OWN[: OWN.index("found-in")]))
     assert causes[-1].common
     known = {cause.name for cause in CAUSES.values() if cause.common}
-    assert known < {
-        cause.name for cause in CAUSES.values() if cause.found_in
-    }  # the others not alone
+    assert known < {cause.name for cause in CAUSES.values() if cause.found_in}
     assert {cause.name for cause in causes if cause.common} - known == {causes[-1].name}
 
 

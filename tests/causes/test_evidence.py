@@ -1,4 +1,4 @@
-"""What supports a cause: its neighbours, elements, hold-out inputs, placements."""
+"""Support for a cause: its neighbours, elements, hold-out inputs, placements."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def test_an_attribute_is_not_ignored_where_two_of_its_values_are_right() -> None
 
 
 def test_an_attribute_that_other_types_obey_is_not_ignored() -> None:
-    """OpenVINO 2026.4.1: some promotions of i8 and u16 are accepted as with promote_unsafe, and
-    all others are refused without it.
+    """OpenVINO 2026.4.1 accepts some promotions of i8 and u16 as with promote_unsafe, and refuses
+    all others without it.
     """
 
     def right(source: str) -> list[CaseResult]:
@@ -93,14 +93,14 @@ def test_an_attribute_that_other_types_obey_is_not_ignored() -> None:
         for one in results[1:]
         if one.diagnosis
     ]
-    for source in ("float32", "bfloat16", "float64"):  # the third is one more than are wrong
+    for source in ("float32", "bfloat16", "float64"):  # the third exceeds the wrong ones
         assert told(results) == [(("round-mode-is-up",), names[1:])]
         results += right(source)
     assert told(results) == [(("rounds-away",), names[1:])]
 
 
 def test_a_mode_that_leaves_an_input_open_is_not_refuted_by_a_right_answer() -> None:
-    """With saturate=0, nothing is said of 0 and infinity but with `nearest`."""
+    """With saturate=0, only `nearest` says what 0 and infinity give."""
     names = [f"onnx.Cast-24/float16-to-float8e8m0/saturate=0/round_mode={mode}"
              for mode in ("up", "nearest")]  # fmt: skip
     up, right = converting(case_of(names[0])), converting(case_of(names[1]))
@@ -119,7 +119,7 @@ def test_a_mode_that_leaves_an_input_open_is_not_refuted_by_a_right_answer() -> 
 
 
 def test_a_cause_of_few_wrong_answers_says_so_however_many_versions_have_it() -> None:
-    """-0 of float8e4m3fn is true: one answer a case."""
+    """-0 of float8e4m3fn is true: one answer per case."""
     few = [f"onnx.Cast-{v}/float8e4m3fn-to-bool" for v in (19, 21, 23, 24, 25)] * 8
     many = "onnx.Cast-21/float64-to-float16"
 
@@ -138,7 +138,7 @@ def test_a_cause_of_few_wrong_answers_says_so_however_many_versions_have_it() ->
 
 
 def test_a_fault_of_whole_vectors_keeps_its_cause_and_says_where_it_lives() -> None:
-    """Tails of 8 and single elements are right: llvm/llvm-project#214605."""
+    """Tails of 8 and single elements are right (llvm/llvm-project#214605)."""
     name = "onnx.Cast-21/float64-to-float16"
     wrong, right = converting(case_of(name), "through-float32"), converting(case_of(name))
 
@@ -194,7 +194,7 @@ PLANTED: dict[str, tuple[Callable[..., NDArray[Any]], set[str]]] = {
     "a reciprocal": (
         quantize(lambda x, s: x * (F32(1) / s)),
         {"quotient-by-reciprocal", "quotient-by-reciprocal-in-float32", "nan-is-+0"}
-        | {f"through-int{bits}-clamp" for bits in (16, 32, 64)},  # which give 0 for a NaN, too
+        | {f"through-int{bits}-clamp" for bits in (16, 32, 64)},  # which also give 0 for a NaN
     ),
     "a reciprocal of large quotients alone": (
         quantize(lambda x, s: np.where(np.abs(x / s) > 60, x * (F32(1) / s), x / s)), set(),
@@ -213,7 +213,7 @@ PLANTED: dict[str, tuple[Callable[..., NDArray[Any]], set[str]]] = {
 
 @pytest.mark.parametrize("fault", PLANTED)
 def test_no_neighbour_that_fits_some_calls_explains_a_fault(fault: str) -> None:
-    """It is held against ten times as many elements besides the vectors."""
+    """Neighbours are compared with ten times as many elements as the vectors have."""
     kernel, right = PLANTED[fault]
     calls, more = asked(QUANTIZE), list[CallSet]()
 

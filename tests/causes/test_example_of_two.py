@@ -1,4 +1,4 @@
-"""The wrong answer by which two causes are told together: the cause told above does not give it."""
+"""The example of two joint causes is an answer that the first cause alone does not give."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _TYPES = {"float8e4m3fn": ml_dtypes.float8_e4m3fn, "float8e5m2": ml_dtypes.float
 
 
 def by_way_of_float32(code: str, target: str) -> int:
-    """Return the code of a float64 that is converted by way of float32 and is else right."""
+    """Return a float64's code, converted through float32 and otherwise right."""
     value = np.array([int(code, 16)], np.uint64).view(np.float64)
     return int(value.astype(np.float32).astype(_TYPES[target]).view(np.uint8)[0])
 
 
 def gives_what_came(cause: dict[str, Any]) -> bool:
-    """Return whether going by way of float32 gives the answer in an example."""
+    """Return whether going through float32 gives the answer in an example."""
     shown, target = cause["example"], cause["example_case"].split("/")[1].split("-to-")[1]
     return by_way_of_float32(shown["inputs"][0][0], target) == int(shown["got"][0], 16)
 
@@ -36,7 +36,7 @@ def test_it_is_an_answer_of_the_other_cause(tmp_path: Path) -> None:
     for one in pairs:
         assert one["together"][0] == first["together"][0]
         assert not gives_what_came(one)
-    # what is shown says so, and is what `repro` makes a script of
+    # the example says so, and `repro` writes a script of it
     said = convcheck("report", out).stdout
     for one in pairs:
         assert f"{one['example_case']} {one['example']['inputs'][0][0]}" in said

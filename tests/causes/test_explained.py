@@ -1,7 +1,8 @@
-"""Bugs that were reported in public: what explains them, and that it is right.
+"""Public bug reports: the causes found for them are right.
 
-The catalogue was not made from these bugs alone: what it has no words for is not explained, and
-nothing wrong is said of it.
+
+The catalogue was not made from these bugs alone. Bugs without an entry stay unexplained, and get no
+wrong cause.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import Tier, VectorSet
 
-# The bug -> the causes that say what its report says, of each report that the catalogue explains.
+# Bug -> the causes that its report states, for each report that the catalogue explains.
 OF_FIELD: dict[str, tuple[str, ...]] = {
     "bfloat16 is the upper half of float32": ("the-high-code",),
     "NaN cut to its upper half": ("cuts-nan",),
@@ -89,7 +90,7 @@ def search() -> Search:
 
 
 def converted(case: Case, convert: Convert, tier: Tier) -> tuple[VectorSet, Answers]:
-    """Vectors of a case, and their answers."""
+    """Return the vectors of a case, and their answers."""
     of_tier = CORPUS if tier == "edge" else Corpus(CATALOG, tier, 0, ())
     vectors = of_tier.vectors(case)
     assert isinstance(vectors, VectorSet)
@@ -97,7 +98,7 @@ def converted(case: Case, convert: Convert, tier: Tier) -> tuple[VectorSet, Answ
 
 
 def refuted(case: Case, convert: Convert, names: tuple[str, ...]) -> bool:
-    """Tell whether the boundary tier has an answer that causes do not give."""
+    """Return whether the boundary tier has an answer that the causes do not give."""
     alone = Search(search().named(names), CATALOG)
     found = diagnose(alone, *converted(case, convert, "boundary"))
     return found is None or names not in found.fits
@@ -112,7 +113,7 @@ FEW = 4
      for number, bug in enumerate(FIELD)],
 )  # fmt: skip
 def test_what_is_said_of_a_report_is_what_it_says(bug: FieldBug) -> None:
-    """Every fourth one; the slow tests do all."""
+    """Every fourth report; the slow tests check all."""
     case = latest_cases(bug.op)[bug.case]
     found = diagnose(search(), *converted(case, bug.convert, "edge"))
     assert found is not None

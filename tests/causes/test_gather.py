@@ -1,4 +1,4 @@
-"""Which causes are told of many cases: few, and the plainest of those that do."""
+"""Many cases are explained by few causes, the plainest that suffice."""
 
 from __future__ import annotations
 

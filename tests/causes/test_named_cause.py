@@ -1,4 +1,4 @@
-"""A cause of a report by its letter or name: what it explains alone, and a reproduction of it."""
+"""A cause is selected by letter or name: what it explains alone, and a reproduction of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("named", "count"), [
-    ("A", 5), ("a", 5), ("truncates", 5), ("toward-zero", 4),  # fits as well, but not with B
+    ("A", 5), ("a", 5), ("truncates", 5), ("toward-zero", 4),  # also fits, but not with B
     ("B", 2), ("nan-at-max", 2), ("A+B", 1), ("truncates+nan-at-max", 1), ("B+A", 1),
 ])  # fmt: skip
 def test_a_letter_and_a_name_give_the_cases_in_which_a_cause_is_at_work(
@@ -40,10 +40,10 @@ def test_report_shows_one_cause(report: Path) -> None:
     assert done.returncode == 1
     assert "2 of 2 cases fail; 2 causes explain 2 of them" in done.stdout
     assert "onnx.Cast-21/float64-to-float16" in done.stdout
-    assert "onnx.Cast-21/float32-to-float16" in done.stdout  # where truncates is at work, too
+    assert "onnx.Cast-21/float32-to-float16" in done.stdout  # truncates is also at work here
     assert "float32-to-bfloat16" not in done.stdout
     assert convcheck("report", report, "--cause", "b").stdout == done.stdout
-    assert "\nB  gives NaN" in done.stdout  # by its letter in the whole
+    assert "\nB  gives NaN" in done.stdout  # its letter in the whole report
     narrow = convcheck("report", report, "--to", "float16", "--from", "float64").stdout
     assert "\nB  gives NaN" in narrow
     of_a_spec = convcheck("report", report, "onnx.Cast-19", "--cause", "A").stdout

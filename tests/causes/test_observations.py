@@ -1,4 +1,4 @@
-"""What runtimes were seen to do where nothing is due: each entry is held against the runtime."""
+"""Observed behaviour in undefined cases: each entry is checked against the runtime."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from convcheck.errors import SpecError
 from convcheck.rules.load import load
 
 SEEN = observations_of(CATALOG)
-FEW = {"jax": 3, "litert": 6, "mlx": 11, "tinygrad": 6, "tract": 3}  # of those that have not 20
+FEW = {"jax": 3, "litert": 6, "mlx": 11, "tinygrad": 6, "tract": 3}  # runtimes with fewer than 20
 ASKED = {"onnx.Cast": "onnx.Cast-21", "openvino.Convert": "openvino.Convert-1"}
 
 
 def names_of(one: Observation) -> list[str]:
-    """The first and the last of its cases."""
+    """Return the first and last case."""
     named = [f"{a}-to-{b}" for a in sorted(one.sources) for b in sorted(one.targets)]
     return list(dict.fromkeys((named[0], named[-1])))
 
 
 def laws_told(backend: str, asked: Sequence[str], out: Path) -> tuple[str, Mapping[str, set[str]]]:
-    """What a survey says of the backend, and the laws of each row of a case."""
+    """Return a survey's output, and the laws of each row of a case."""
     done = convcheck("run", "--open", "--backend", backend, *asked, "--json", out, "--no-progress")
     if done.returncode == 4:
         pytest.skip(done.stderr)
@@ -44,7 +44,7 @@ def laws_told(backend: str, asked: Sequence[str], out: Path) -> tuple[str, Mappi
 
 
 def wrong(seen: Sequence[Observation], laws: Mapping[str, set[str]]) -> list[str]:
-    """The entries that the runtime does not bear out."""
+    """Return the entries that the runtime contradicts."""
     keys = [(f"{name}: {one.row}", one.cause) for one in seen for name in names_of(one)]
     return [f"{key}: {cause.name}" for key, cause in keys if cause.says not in laws.get(key, ())]
 
@@ -59,7 +59,7 @@ def test_the_runtime_does_what_it_was_seen_to_do(backend: str, tmp_path: Path) -
         pytest.skip(f"{version} is here, and {mine[0].release} was asked")
     assert wrong(mine, laws) == []
     assert len(mine) >= FEW.get(backend, 20)
-    # and an entry that is not so is found
+    # a wrong entry is found
     other = next(c for c in causes_of(CATALOG) if c.name == "beyond-is-0" or c.name == "nan-is-min")
     assert wrong([replace(mine[0], cause=other)], laws)
 

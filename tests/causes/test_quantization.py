@@ -44,8 +44,8 @@ CASES = (
     ),
 )  # fmt: skip
 OF_BLOCKS = [name for name in CASES if "blocks" in name]
-_EVERY = 5  # of the bugs one is tried: all of them take half a minute
-UNKNOWN = {  # faults that no entry of the catalogue says
+_EVERY = 5  # every fifth bug: all take half a minute
+UNKNOWN = {  # faults without a catalogue entry
     "subnormal x taken for 0", "subnormal scale taken for 0", "infinity is 0",
     "the least number never reached", "FN for FNUZ, and the other way round",
     "e4m3 for e5m2, and the other way round", "the tail not written",
@@ -58,7 +58,7 @@ def every_cause() -> tuple[Cause, ...]:
 
 
 def explained(bug: Bug, name: str) -> CaseDiagnosis | None:
-    """What is said of the answers of a bug to a case."""
+    """Return the explanation of a bug's answers to a case."""
     calls = asked(name)
     output = calls.case.outputs[0]
     codes = (answer(bug.way, calls.case, call) for call in calls.calls)
@@ -67,7 +67,7 @@ def explained(bug: Bug, name: str) -> CaseDiagnosis | None:
 
 
 def told(bug: Bug, names: Sequence[str] = CASES) -> CaseDiagnosis | None:
-    """What is said of the first case that shows a bug."""
+    """Return the explanation of the first case that shows a bug."""
     for name in names:
         calls = asked(name)
         if calls.case.op in bug.ops and wrong_in(calls, given(by_way(bug.way), calls)):
@@ -82,7 +82,7 @@ def test_some_planted_bugs_are_explained() -> None:
 
 
 def test_blocks_of_a_vector_that_are_taken_for_elements_are_told() -> None:
-    """What is behind the last scale is 0. Where x is quantised, nothing is due."""
+    """Behind the last scale there are zeros. Quantising x is undefined there."""
     [bug] = [bug for bug in BUGS if bug.name == "blocks of a vector taken for an axis"]
     [name] = [name for name in CASES if "blocks-1d" in name]
     found = told(bug, [name])
@@ -92,7 +92,7 @@ def test_blocks_of_a_vector_that_are_taken_for_elements_are_told() -> None:
 
 @pytest.mark.parametrize("op", ["Quantize", "Dequantize"])
 def test_a_zero_point_met_by_mistake_is_told_from_a_scale_that_is(op: str) -> None:
-    """The scale is right: that both are met so is no explanation."""
+    """The scale is right, so meeting both wrongly is no explanation."""
     names = {"first": "the first zero point for all", "next": "zero points one off"}
     kernel = f"onnx.{op}Linear-23/"
     for word, name in names.items():
@@ -108,7 +108,7 @@ F32 = np.float32
 
 
 def by_a_factor(levels: int, *limited: Floats) -> Floats:
-    """A kernel that limits x and takes the level from a factor, whatever the range is."""
+    """Clamp x and compute the level by a factor, whatever the range."""
     x, low, high, output_low, output_high = limited
     factor, width = F32(levels - 1) / (high - low), (output_high - output_low) / F32(levels - 1)
     place = np.maximum(np.minimum(x, high), low) * factor - low * factor
@@ -117,9 +117,7 @@ def by_a_factor(levels: int, *limited: Floats) -> Floats:
 
 
 def of_any_range(levels: int, *limited: Floats) -> Floats:
-    """One that does so with products and sums in one operation, and takes x for 0 if it is
-    subnormal.
-    """
+    """The same with fused products and sums, subnormal x flushed to 0."""
     x, low, high, output_low, output_high = limited
     factor, shift = F32(levels - 1) / (high - low), -low * F32(levels - 1) / (high - low)
     place = fused(np.maximum(np.minimum(flushed(x), high), low), factor, shift)
@@ -133,7 +131,7 @@ def fused(x: Floats, factor: Floats, summand: Floats) -> Floats:
 
 
 def flushed(x: Floats) -> Floats:
-    """Numbers with zero in the place of subnormal ones."""
+    """Flush subnormal numbers to zero."""
     found: Floats = np.where(np.abs(x) < F32(2.0**-126), F32(0), x)
     return found
 
@@ -153,9 +151,7 @@ def flushing_x_and_output(levels: int, x: Floats, *limits: Floats) -> Floats:
 
 
 def with_an_offset(levels: int, *limited: Floats) -> Floats:
-    """One whose output limits are an offset in levels; of a range that is none it does as the text
-    says.
-    """
+    """Express the output limits as an offset in levels. Empty ranges follow the text."""
     x, low, high, output_low, output_high = limited
     if low >= high:
         return as_the_text_says(levels, *limited)
@@ -176,7 +172,7 @@ def as_the_text_says(levels: int, *limited: Floats) -> Floats:
 
 
 def in_bfloat16(levels: int, *limited: Floats) -> Floats:
-    """One whose factors are bfloat16 numbers; of a range that is none it does as the text says."""
+    """Use bfloat16 factors. Empty ranges follow the text."""
     x, low, high, output_low, output_high = limited
     if low >= high:
         return half_of_last(as_the_text_says(levels, *limited))
@@ -188,7 +184,7 @@ def in_bfloat16(levels: int, *limited: Floats) -> Floats:
 
 
 def half_of_last(x: Floats) -> Floats:
-    """bfloat16 numbers: above the middle the greater one, where the last bit kept is odd."""
+    """Round to bfloat16: up above the middle if the last kept bit is odd."""
     codes = np.asarray(x, F32).view(np.uint32)
     found: Floats = (codes + (codes >> 16 & 1) * 0x8000 & 0xFFFF0000).astype(np.uint32).view(F32)
     return found
@@ -212,8 +208,8 @@ def half_of_last(x: Floats) -> Floats:
 def test_kernels_of_fake_quantisation_are_told(
     name: str, kernel: Callable[..., Floats], said: tuple[str, ...]
 ) -> None:
-    """Of a range that is none the factor is infinite, and the level NaN: the text leaves open what
-    an output is that is not finite, and the cause says it.
+    """For an empty range the factor is infinite and the level NaN. The text leaves non-finite
+    outputs open, and the cause says so.
     """
     calls = asked(name)
     levels = int(str(dict(calls.case.attributes)["levels"]))

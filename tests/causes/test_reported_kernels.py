@@ -1,4 +1,4 @@
-"""Kernels with the faults of public reports: each is explained by the cause that says its fault."""
+"""Kernels with publicly reported faults: each is explained by its cause."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ F32 = np.float32
 
 
 def halved(codes: Bits) -> Bits:
-    """golang/go#48807: x >> 1 without its lost bit, as a signed integer, then doubled."""
+    """golang/go#48807: x >> 1 without the lost bit, as a signed integer, doubled."""
     large = codes >= 2**63
     low = np.where(large, codes >> np.uint64(1), codes).view(np.int64).astype(F32)
     return np.where(large, low * F32(2), low).astype(F32).view(np.uint32)
@@ -41,7 +41,7 @@ def bits_of_one(codes: Bits) -> Bits:
 
 
 def below_the_bound(codes: Bits) -> Bits:
-    """Clamps to 2147483520, the largest float32 below 2^31."""
+    """Clamp to 2147483520, the largest float32 below 2^31."""
     with np.errstate(invalid="ignore"):
         x = codes.view(F32).astype(np.float64)
     limited = np.clip(np.where(np.isnan(x), 0, x), -(2.0**31), 2147483520)
@@ -49,7 +49,7 @@ def below_the_bound(codes: Bits) -> Bits:
 
 
 def of_ieee(codes: Bits) -> Bits:
-    """Reads float8e4m3fn as if 0x78 to 0x7f were infinity and NaNs."""
+    """Read float8e4m3fn as if 0x78 to 0x7f were infinity and NaNs."""
     exponent, mantissa = (codes >> 3) & 15, codes & 7
     x = np.where(exponent, (8 + mantissa) * 2.0 ** (exponent - 10.0), mantissa * 2.0**-9)
     x = np.where(exponent == 15, np.where(mantissa, np.nan, np.inf), x)
@@ -57,7 +57,7 @@ def of_ieee(codes: Bits) -> Bits:
 
 
 def in_two_factors(texts: Bits) -> Bits:
-    """An integer times a power of ten, each a float64."""
+    """Multiply an integer by a power of ten, both float64."""
 
     def read(text: str) -> float:
         found = DECIMAL.fullmatch(text)
@@ -128,7 +128,7 @@ rules:
 
 
 def test_a_type_of_ones_own_whose_largest_exponent_is_read_as_special(tmp_path: Path) -> None:
-    """NVIDIA/cutlass#3602: 0xf8 is 65536, and no infinity."""
+    """NVIDIA/cutlass#3602: 0xf8 is 65536, not infinity."""
     (tmp_path / "dtypes.yaml").write_text(UE5M3)
     (tmp_path / "decode.yaml").write_text(DECODE)
     catalog = load([tmp_path])
@@ -148,7 +148,7 @@ def test_a_type_of_ones_own_whose_largest_exponent_is_read_as_special(tmp_path: 
 
 
 def of_calls(calls: CallSet, kernel: Callable[..., NDArray[Any]]) -> list[tuple[str, ...]]:
-    """What fits a kernel, which is given codes as the calls have them."""
+    """Return the causes that fit a kernel on codes."""
 
     def answers(some: CallSet) -> Any:
         with np.errstate(all="ignore"):
@@ -177,7 +177,7 @@ def scale_is_a_power_of_two(x: Any, scale: Any, zero: Any) -> NDArray[Any]:
 
 
 def infinity_is_the_least(x: Any, *limits: Any) -> NDArray[Any]:
-    """pytorch/pytorch#116992: the level as an int64 of x86, then limited."""
+    """pytorch/pytorch#116992: the level as an int64 of x86, then clamped."""
     data = x.view(F32).astype(np.float64)
     low, high, least, most = (each.view(F32).astype(np.float64) for each in limits)
     place = np.rint((data - low) / (high - low) * 255)
@@ -205,7 +205,7 @@ def test_a_kernel_of_calls_has_the_cause_that_says_its_fault(
 
 
 def test_runs_of_16_from_a_rounded_base_are_told() -> None:
-    """torch's arange in bfloat16: 258 is 256 + 1, which is 256 again."""
+    """torch's arange in bfloat16: 258 is 256 + 1, rounded to 256."""
     calls = asked("onnx.Range-27/bfloat16-bfloat16-bfloat16/stash_type=1")
     lists = [(241, 274, 1), (1, 30, 1), (274, 241, -1), (100, 140, 1.5), (250, 290, 1)]
     made = [

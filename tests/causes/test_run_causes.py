@@ -1,4 +1,4 @@
-"""`convcheck run` tells the causes of what fails, in every way in which a run is put together."""
+"""`convcheck run` reports the causes of failures, however the run is divided."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_cause_stands_before_what_it_explains(whole: tuple[str, Path]) -> None
     assert "4 of 4 cases fail; 1 cause explains 4 of them, every answer of each" in lines
     [title] = [line for line in lines if line.startswith("A  truncates")]
     assert title.split()[2:5] == ["(truncates)", "4", "cases"]
-    assert "FAIL" not in "\n".join(lines[:-1])  # no finding beside
+    assert "FAIL" not in "\n".join(lines[:-1])  # no finding apart
     assert any(line.split()[:2] == ["float32", "A"] for line in lines)
 
 
@@ -139,8 +139,8 @@ def test_a_report_that_names_no_such_cause_is_damaged(
 
 
 def test_what_explains_a_doubted_case_is_not_looked_for_again(tmp_path: Path) -> None:
-    """Its answers are those of a case before it, so that it is asked once more in a new process,
-    where they are the same.
+    """Its answers equal an earlier case's, so that it is retried in a new process, with the same
+    result.
     """
     diary, out = tmp_path / "diary", tmp_path / "r.json"
     case = "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1"
@@ -163,8 +163,8 @@ def test_what_dies_has_no_cause(tmp_path: Path) -> None:
 
 
 def test_an_earlier_version_is_told(tmp_path: Path) -> None:
-    """Infinities become NaN in float8e4m3fnuz up to version 23, and the largest number from 24 on;
-    nothing that was asked tells that from one that does so for other reasons.
+    """Infinities become NaN in float8e4m3fnuz up to version 23, and the largest number from 24 on.
+    No other input separates the two readings.
     """
     out = tmp_path / "r.json"
     asked = ("onnx.Cast-24", "--from", "float32", "--to", "float8e4m3fnuz", "--json", out)

@@ -1,4 +1,4 @@
-"""Kernels that compute what the source of OpenVINO's CPU plugin does: each is told as such."""
+"""Kernels written after the source of OpenVINO's CPU plugin: each gets its own cause."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ F32 = np.float32
 
 
 def told(name: str, kernel: Callable[..., Bits]) -> tuple[Names, ...]:
-    """What explains the answers of a kernel, which is asked calls besides the vectors, too."""
+    """Return the causes of a kernel's answers, further calls included."""
     calls, ask = asked(name), partial(answers_of, kernel)
     found = diagnose(Search(EVERY, CATALOG), calls, ask(calls), ask=ask)
     assert found is not None
@@ -30,13 +30,13 @@ def told(name: str, kernel: Callable[..., Bits]) -> tuple[Names, ...]:
 
 
 def either_way(start: Floats, stop: Floats, step: Floats) -> Floats:
-    """Range: a length without regard to signs, and sums in float32."""
+    """Range: a length that ignores signs, and sums in float32."""
     count = int(np.ceil(np.abs(stop - start) / np.abs(step)))
     return np.cumsum([start, *[step] * (count - 1)], dtype=F32)[:count]
 
 
 def within(least: int, most: int, mask: int = 255) -> Callable[[Floats], Bits]:
-    """A conversion that rounds to even, clamps and keeps some low bits."""
+    """Round to even, clamp, and keep some low bits."""
     return lambda x: np.clip(np.rint(x), least, most).astype(np.int64).astype(np.uint8) & mask
 
 
@@ -63,7 +63,7 @@ def test_a_range_in_float32_is_told_with_the_conversion_of_its_elements(
 
 
 def in_bfloat16(x: Floats) -> Floats:
-    """As VCVTNEPS2BF16 rounds: a subnormal number becomes a zero."""
+    """Round as VCVTNEPS2BF16 does: subnormal numbers become zero."""
     normal = np.where(np.abs(x) < F32(2.0**-126), np.copysign(F32(0), x), x)
     found: Floats = normal.astype(bfloat16).astype(F32)
     return found

@@ -1,4 +1,4 @@
-"""`convcheck score`: every wrong conversion that can be observed is caught, and a gap is found."""
+"""`convcheck score`: every observable wrong conversion is caught, and a gap is found."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def planted(
 
 
 NARROW = (
-    # 2^31 alone is what int32 has no absolute value of
+    # only 2^31 has no absolute value in int32
     ("onnx.Cast-25/uint32-to-bool", "through-int32-least-is-false"),
-    # between 1.5 and 2 times 2^-24 the last bit of float16 does not decide, and one below does
+    # between 1.5 and 2 times 2^-24 the last bit of float16 decides nothing, and a lower one does
     ("onnx.Cast-25/float32-to-float8e8m0/saturate=1/round_mode=nearest", "cut-to-float16"),
     ("onnx.Cast-25/string-to-float8e8m0/saturate=1/round_mode=nearest", "cut-to-float16"),
 )
@@ -72,7 +72,7 @@ COUNTED = (
 
 @pytest.mark.parametrize("name", COUNTED)
 def test_so_many_vectors_are_judged_wrong_in_a_run(name: str) -> None:
-    """What is counted is what the judge counts, where one reading holds for each rule."""
+    """The score equals the judge's count if each rule has one reading."""
     case = case_of(name)
     spec, vectors = CATALOG.specs[case.spec], CORPUS.vectors(case)
     assert isinstance(vectors, VectorSet)
@@ -84,7 +84,7 @@ def test_so_many_vectors_are_judged_wrong_in_a_run(name: str) -> None:
             assert cause not in counts
             continue
         given = readings_at(program, points)[0]
-        free = given.patterns == UNDEFINED  # whatever is due there
+        free = given.patterns == UNDEFINED
         codes = np.where(free, vectors.expected.readings[0].codes, given.codes)
         refused = given.patterns == REFUSED
         state = np.where(refused, TURNED_DOWN, ANSWERED).astype(np.uint8)
@@ -97,7 +97,7 @@ def test_so_many_vectors_are_judged_wrong_in_a_run(name: str) -> None:
 
 
 class Blunted(Corpus):
-    """Vectors of which every one that is a subnormal of its source was taken out."""
+    """Vectors without the subnormals of their source."""
 
     def vectors(self, case: Case) -> VectorSet:
         whole = super().vectors(case)
@@ -125,7 +125,7 @@ def test_what_shows_nowhere_does_not_count() -> None:
 
 
 def test_a_reading_holds_for_a_rule_as_a_whole() -> None:
-    """Truncation and ties to even are both readings of float to int4; half of each is none."""
+    """Truncation and ties to even are both readings of float to int4. A mixture is not."""
     case = case_of("onnx.Cast-21/float32-to-int4")
     truncates, away = NAMED["truncates"], NAMED["ties-away"]
     assert planted([case], [truncates]) == []
@@ -167,7 +167,7 @@ def test_the_command_says_what_is_caught_and_what_only_just(tmp_path: Path) -> N
     assert 0 < len(counts) < spec["observable"]
 
 
-# Of float64 not every binade is asked: the files would be too large.
+# Not every binade of float64 is asked: the files would be too large.
 UNASKED = """\
 causes:
   - name: loses-a-binade
@@ -197,7 +197,7 @@ def test_a_cause_that_the_vectors_miss_is_named(tmp_path: Path) -> None:
 
 
 def as_float(word: str) -> str:
-    """The number of a float64 code, in hexadecimal digits."""
+    """Return a float64 code's number in hexadecimal digits."""
     return float(np.array(int(word, 16), np.uint64).view(np.float64)).hex()
 
 
@@ -219,7 +219,7 @@ SHORT = "onnx.Range-11/int64-int64-int64"
 
 
 class Halved(Corpus):
-    """Calls of which all that are longer than two elements were taken out."""
+    """Calls without those of more than two elements."""
 
     def vectors(self, case: Case) -> CallSet:
         whole = super().vectors(case)
@@ -228,7 +228,6 @@ class Halved(Corpus):
 
 
 def only(whole: CallSet, kept: Sequence[int]) -> CallSet:
-    """Some of the calls of a case."""
     calls, expected = tuple(whole.calls[i] for i in kept), tuple(whole.expected[i] for i in kept)
     return replace(whole, calls=calls, expected=expected)
 
@@ -238,7 +237,7 @@ def is_short(due: ExpectedCall) -> bool:
 
 
 def test_so_many_calls_are_judged_wrong_in_a_run() -> None:
-    """What is counted is what the judge counts of a backend that answers as the cause does."""
+    """The score equals the judge's count for a backend with the cause."""
     case, cause = case_of(SHORT), NAMED["limit-included"]
     calls = CORPUS.vectors(case)
     assert isinstance(calls, CallSet)
@@ -263,13 +262,13 @@ def test_what_the_calls_miss_is_found_by_those_beyond_them() -> None:
     assert unseen.witness is not None
     start, limit, delta = map(int, unseen.witness.split("; "))
     exact = max(-((start - limit) // delta), 0)
-    assert exact > 2  # the oracle: as many as there are, and not what bfloat16 makes of it
+    assert exact > 2  # the oracle's exact length, not the one in bfloat16
     done = convcheck("explain", SHORT, str(start), str(limit), str(delta))
     assert f"int64 [{exact}]" in done.stdout
 
 
 def test_what_a_cause_leaves_open_is_taken_for_right() -> None:
-    """An element of which a cause says nothing catches nothing; another wrong one does."""
+    """An element that a cause leaves open catches nothing. Another wrong element does."""
     case = case_of("openvino.FakeConvert-13/float32-float32/per-tensor/destination_type=f8e5m2")
     calls = CORPUS.vectors(case)
     assert isinstance(calls, CallSet)
@@ -307,13 +306,13 @@ PROMOTION = "openvino.ConvertPromoteTypes-14"
 
 
 def promotions(*names: str) -> list[Case]:
-    """The cases in which an integer may become a float."""
+    """Cases in which an integer may become a float."""
     first = "promote_unsafe=true/pytorch_scalar_promotion=false/u64_integer_promotion_target=f32"
     return [case_of(f"{PROMOTION}/{name}/{first}") for name in names]
 
 
 class Spared(Corpus):
-    """Calls of which all with an integer that float16 has to round were taken out."""
+    """Calls without those that round an integer to float16."""
 
     def vectors(self, case: Case) -> CallSet:
         whole = super().vectors(case)
@@ -328,7 +327,7 @@ EXACT_IN_FLOAT16 = 2048
 
 
 def test_what_is_wrong_with_values_is_planted_in_the_first_case_that_converts_the_types() -> None:
-    """One conversion does it in all of them."""
+    """One conversion represents all of them."""
     cause = NAMED["truncates"]
     tensors, scalars = promotions("float16-int64/tensor-tensor", "float16-int64/scalar-scalar")
     assert planted([scalars], [cause])[0].caught > 0
@@ -346,7 +345,7 @@ def test_values_that_the_calls_miss_are_found_among_those_of_the_boundary_tier()
 
 
 def test_as_many_calls_of_a_promotion_are_judged_wrong_in_a_run() -> None:
-    """What is counted conversion by conversion is what the judge says of the calls."""
+    """The count by conversion equals the judge's count by call."""
     [case] = promotions("float16-int64/tensor-tensor")
     calls = CORPUS.vectors(case)
     assert isinstance(calls, CallSet)

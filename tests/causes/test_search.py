@@ -1,4 +1,4 @@
-"""A cause is told only if it gives every answer; each is found in the answers that it gives."""
+"""A cause is reported only if it gives every answer. Each is found in its own answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.survey.elements import Known
 from convcheck.vectors.model import VectorSet
 
-OPEN = (  # cases in which nothing is expected, for the causes that show there alone
+OPEN = (  # cases without expected values, for causes that show only there
     "onnx.Cast-1/float32-to-float4e2m1",
     "onnx.Cast-1/complex64-to-bool",
     "onnx.Cast-9/string-to-bool",
@@ -83,7 +83,7 @@ def test_an_earlier_version_is_a_cause_where_its_rules_say_something_else() -> N
     assert compile_wrong(spec, case, (CAUSES["as-version-23"],)) is None
     old = case_of("onnx.Cast-19/float32-to-float8e4m3fn/saturate=0")
     later = CAUSES["as-version-21"]
-    assert compile_wrong(CATALOG.specs["onnx.Cast-19"], old, (later,)) is None  # it extends none
+    assert compile_wrong(CATALOG.specs["onnx.Cast-19"], old, (later,)) is None  # extends none
 
 
 @pytest.mark.parametrize("name", list(CAUSES))
@@ -93,7 +93,7 @@ def test_each_cause_is_found_in_the_answers_that_it_gives(name: str) -> None:
         if not decides(case, cause):
             continue
         vectors = vectors_of(case)
-        # as if it had been found somewhere: what was is tried first, and hides what gives the same
+        # marked as found elsewhere: such causes are tried first, and hide equivalent ones
         found = told(vectors, answered(vectors, cause), {name: replace(cause, common=True)})
         if found.wrong:
             assert (name,) in found.fits
@@ -102,7 +102,7 @@ def test_each_cause_is_found_in_the_answers_that_it_gives(name: str) -> None:
 
 
 def surveyed(cause: Cause) -> set[str]:
-    """What a survey tells of a cause where nothing is expected, of inputs of any kind."""
+    """Return the laws that a survey finds in undefined cases."""
     found: set[str] = set()
     for vectors in map(vectors_of, OPEN):
         spec = CATALOG.specs[vectors.case.spec]
@@ -125,20 +125,20 @@ def test_two_causes_are_found_together_where_none_alone_fits() -> None:
 @pytest.mark.parametrize(
     ("case", "cause", "inputs"),
     [
-        # by the rules of the type in between: -1 is 2^32 - 1 as uint32, and not undefined
+        # by the intermediate type's rules: -1 is 2^32 - 1 as uint32, not undefined
         ("openvino.Convert-1/uint64-to-uint64", "through-int32-wrap", {2**31: 2**64 - 2**31}),
         ("openvino.Convert-1/float32-to-uint32", "through-int32-least", {0x4F7FFFFF: 2**31}),
         ("openvino.Convert-1/float64-to-float64", "through-float32", {2**52: 0}),
         ("openvino.Convert-1/float32-to-float64", "through-float32-clamped",
          {0x7F800000: 0x47EFFFFFE0000000}),
-        # only odd + more than half goes up; a NaN overflows into the sign
+        # only odd + more than half rounds up; a NaN overflows into the sign
         ("onnx.Cast-21/float32-to-bfloat16", "adds-half-of-the-last-bit-to-nan",
          {0x3F80FFFF: 0x3F80, 0x3F818000: 0x3F82, 0x3F817FFF: 0x3F81, 0x7FFFFFFF: 0x8000,
           0x7F800001: 0x7F80, 0xFFFFFFFF: 0}),
         ("openvino.Convert-1/bfloat16-to-float8e5m2", "cuts-nan", {0x7F81: 0x7C, 0x7FA0: 0x7D}),
         ("onnx.Cast-24/float32-to-float8e8m0/saturate=0/round_mode=up", "rounds-the-exponent-field",
          {0x400000: 1, 0x800000: 1, 0x800001: 2, 0: 0}),
-        # the table stands below the type: it sees what came through
+        # the table applies after the intermediate type
         ("onnx.Cast-21/int64-to-bool", "through-int32-least-is-false",
          {2**31: 0, 2**32: 0, 2**31 + 1: 1}),
         ("openvino.Convert-1/int8-to-uint64", "through-uint64-then-int32-clamp",
@@ -198,7 +198,7 @@ def test_the_same_answers_of_another_version_have_the_same_cause() -> None:
 
 
 def test_what_a_few_wrong_answers_refute_gives_not_all_answers() -> None:
-    """The causes that fit alone are those that give all answers when each is asked all of them."""
+    """Causes that fit alone also fit when each is asked all inputs."""
     search, some = Search(tuple(CAUSES.values()), CATALOG), 0
     for case, name in (
         (WIDE, "through-float32"), (WIDE, "inf-saturates"), (WIDE, "truncates"),
@@ -222,7 +222,7 @@ def test_what_a_few_wrong_answers_refute_gives_not_all_answers() -> None:
 
 
 def test_what_any_text_is_explains_no_wrong_text() -> None:
-    """Of a float, of which a text may say little, any text would do; of an integer it is wrong."""
+    """Any text fits a float whose text is loosely defined. For an integer it is wrong."""
     vectors = vectors_of("onnx.Cast-21/int64-to-string")
     texts = np.array([f"{-int(code)}1" for code in vectors.inputs[0].view(np.int64)], object)
     found = told(vectors, Answers(texts, np.full(len(texts), ANSWERED, np.uint8), {}))

@@ -1,4 +1,4 @@
-"""A sweep holds causes against every answer of every span, however it is cut."""
+"""A sweep compares causes with every answer of every span, however it is cut."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_fault_of_whole_vectors_is_told_as_one(specs: Path, tmp_path: Path) ->
 
 def test_a_case_that_kills_is_not_explained(specs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    shard = ("--shard", "2/2", "--to", "bfloat16", "--json", out)  # a span, and no vectors
+    shard = ("--shard", "2/2", "--to", "bfloat16", "--json", out)  # a span without vectors
     done = convcheck(*command(specs, *shard, backend="DyingTruncating"))
     assert done.returncode == 1, done.stderr
     [case] = report_at(out)["cases"]
@@ -229,7 +229,7 @@ def test_a_right_tail_of_samples_refutes_no_cause_of_whole_vectors(chunks: int) 
 
 def test_what_is_undefined_refutes_nothing() -> None:
     case = case_of("int8")
-    for first in (0x42FD0000, 0x7F7D0000):  # around 128, and where infinity and NaN begin
+    for first in (0x42FD0000, 0x7F7D0000):  # around 128, and at the first infinity and NaN
 
         def change(codes: Codes, out: Codes) -> None:
             out[codes >= 0x43000000] = codes[codes >= 0x43000000] % 251

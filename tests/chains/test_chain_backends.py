@@ -1,4 +1,4 @@
-"""`convcheck chain --backend`: an optimiser that leaves out a cast is found, and no other."""
+"""`convcheck chain --backend` finds an optimiser that removes casts, and accuses no other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ask(types: str, backend: str, *more: object) -> Done:
 
 
 def shown(done: Done) -> str:
-    """Return what was printed, as one line."""
+    """Return the output as one line."""
     return " ".join((done.stdout + done.stderr).split())
 
 
@@ -81,8 +81,8 @@ def test_what_cannot_be_asked_is_said(types: str, backend: str, code: int, said:
     [("float64 float32 int8", True), ("uint8 int8 int16", False), ("float32 int8 float32", False)],
 )
 def test_onnx_runtime(types: str, changed: bool) -> None:
-    """A cast to float32 before one from it to int8 is left out, at every level, also at none; see
-    the same by hand in docs/chains.md.
+    """ONNX Runtime removes a cast to float32 before one from it to int8 at every level, also at
+    none (docs/chains.md has it by hand).
     """
     done = ask(types, "ort")
     assert done.returncode == changed, done.stdout
@@ -99,5 +99,5 @@ def test_each_input_tells_some_cast() -> None:
     due = chain_of(made(casts, names)).results(asked.codes)
     others = [chain_of(hops).results(asked.codes) for _, hops in shorter(casts, names)]
     told = [bool((due.codes != other.codes).any()) for other in others]
-    assert told == [False, True, True]  # float32 has all float16, and nothing shows without it
+    assert told == [False, True, True]
     assert not any((each.patterns != 0).any() for each in (due, *others))

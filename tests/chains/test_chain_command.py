@@ -1,4 +1,4 @@
-"""`convcheck chain`: verdicts, exit codes, the table and what compilers vendor of it."""
+"""`convcheck chain`: verdicts, exit codes, and its table in C, C++ and Python."""
 
 from __future__ import annotations
 
@@ -102,7 +102,6 @@ def test_json_says_the_same(tmp_path: Path) -> None:
 
 @cache
 def small(*where: str) -> ChainTable:
-    """The chains of a few types, as a table of all."""
     spec = CATALOG.specs["onnx.Cast-21"]
     chosen = [names for names in triples(spec) if FEW.issuperset(names)]
     return chain_table(CompiledCasts(CATALOG, spec, where), chosen, lambda: None)
@@ -126,7 +125,8 @@ def test_the_table_has_every_chain() -> None:
 def module(folder: Path, table: ChainTable) -> SimpleNamespace:
     """Run the Python module of a table.
 
-    It is not imported: a table written within the same second would get another one's bytecode.
+
+    Importing it would reuse the bytecode of a table written within the same second.
     """
     path = folder / "chains.py"
     path.write_text(chains_python(table))
@@ -200,7 +200,7 @@ def test_two_c_headers_go_into_one_program_and_no_index_is_out_of_bounds(tmp_pat
 
 
 def _row(table: ChainTable, a: str, b: str, c: str) -> tuple[int, int, int]:
-    """Return the verdict as C has it, and what the chain may do."""
+    """Return the verdict in C's words, and the permitted action."""
     verdicts = ("equal", "equal where defined", "disputed", "different")
     found = table.chains.get((a, b, c))
     if found is None:

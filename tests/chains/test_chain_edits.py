@@ -1,4 +1,4 @@
-"""What optimisers make of chains, and what runtimes say of their levels: read, and executed."""
+"""Edits of chains by optimisers, and optimisation levels, read and executed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CAUSES = causes_of(CATALOG)
 
 
 def fits(names: str, instead: str | Callable[[Codes], Codes]) -> tuple[tuple[str, ...], ...]:
-    """Return what explains answers that are those of another chain, or made of the inputs."""
+    """Return the causes of a chain's answers."""
     asked = asked_chain(CASTS, names.split())
     assert asked is not None
     corpus = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes})
@@ -61,14 +61,14 @@ def test_what_became_of_a_chain_is_named(names: str, instead: str, cause: tuple[
 
 
 def half_of_last(codes: Codes) -> Codes:
-    """Return bfloat16 of int32, by way of float32: up only where the last bit is 1."""
+    """Round int32 to bfloat16 through float32: up only if the last bit is 1."""
     wide = codes.astype(np.uint32).view(np.int32).astype(np.float32).view(np.uint32)
     kept: Codes = wide >> np.uint32(16)
     return kept + (kept & (wide >> np.uint32(15)) & np.uint32(1))
 
 
 def low_half(codes: Codes) -> Codes:
-    """Return int64 whose low 32 bits are a number with a sign."""
+    """Return the low 32 bits as a signed int64."""
     return codes.astype(np.uint32).view(np.int32).astype(np.int64).view(np.uint64)
 
 
@@ -80,7 +80,7 @@ def low_half(codes: Codes) -> Codes:
 def test_what_a_cast_is_held_as_instead_is_named(
     names: str, instead: Callable[[Codes], Codes], cause: str
 ) -> None:
-    """By numpy, as OpenVINO's graphs were seen to answer."""
+    """In numpy, as observed in OpenVINO's graphs."""
     assert (cause,) in fits(names, instead)
 
 
@@ -92,7 +92,7 @@ def test_one_answer_that_is_another_refutes_what_a_cast_is_held_as() -> None:
 
 
 def test_what_no_edit_gives_has_no_cause() -> None:
-    """One answer that is another is enough: N of N, or nothing."""
+    """One differing answer suffices: N of N, or none."""
     asked = asked_chain(CASTS, ("float64", "float32", "int8"))
     assert asked is not None
     corpus = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes})
@@ -107,7 +107,7 @@ def test_what_no_edit_gives_has_no_cause() -> None:
 
 
 def test_where_an_input_was_refused_nothing_is_explained() -> None:
-    """What an edit gives of the others may be chance."""
+    """A fit of the remaining inputs may be chance."""
     asked = asked_chain(CASTS, ("float64", "float32", "int8"))
     assert asked is not None
     vectors = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes}).vectors(

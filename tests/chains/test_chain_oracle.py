@@ -1,4 +1,4 @@
-"""Chains composed by the oracle of the tests, one code after the other."""
+"""Chains composed by the oracle of the tests, code by code."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FEW = ("float8e4m3fn", "float8e5m2", "uint8", "int8", "bool", "float16")
 
 @cache
 def converted(source: str, target: str, code: int) -> Pattern:
-    """What the oracle demands of a code, by its first reading."""
+    """Return the oracle's first reading of a code's conversion."""
     ask = question(21, source, target, {})
     return (ask if isinstance(ask, Want) else answer(ask, code)).readings[0]
 
 
 def onward(source: str, target: str, due: Pattern) -> Pattern:
-    """What becomes of a result in the next cast."""
+    """Return the next cast's result."""
     if due[0] == "undefined":
         return due
     fmt = CATALOG.types.types[source].format
@@ -45,7 +45,7 @@ def same(found: Results, due: list[Pattern]) -> bool:
 
 
 def check(source: str, middle: str, target: str) -> None:
-    """Hold every code of a chain, and of its direct cast, to the oracle."""
+    """Compare every code of a chain, and of its direct cast, with the oracle."""
     way = next(CompiledCasts(CATALOG, SPEC).chain((source, middle, target)).ways())
     fmt = way.chain.source
     codes = np.arange(1 << fmt.bits, dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""What is proved by intervals is what asking every input tells, and counts are exact."""
+"""Proofs by intervals agree with exhaustive checks, and counts are exact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ TYPES = CATALOG.types.types
 
 
 def ways(spec: str, *names: str, where: tuple[str, ...] = ()) -> list[Way]:
-    """Return the ways to read a chain."""
     return list(CompiledCasts(CATALOG, CATALOG.specs[spec], where).chain(names).ways())
 
 
@@ -36,7 +35,7 @@ def ways(spec: str, *names: str, where: tuple[str, ...] = ()) -> list[Way]:
 def test_intervals_tell_what_every_input_tells(
     spec: str, least: int, most: int, step: int, where: tuple[str, ...]
 ) -> None:
-    """Of narrow sources, both can be asked: of every `step`-th chain, in each reading."""
+    """Every `step`-th chain of narrow sources, in each reading."""
     conversions, proved = CompiledCasts(CATALOG, CATALOG.specs[spec], where), 0
     narrow = (t for t in triples(CATALOG.specs[spec]) if least <= TYPES[t[0]].format.bits <= most)
     for names in islice(narrow, 0, None, step):
@@ -64,8 +63,8 @@ def test_intervals_tell_what_every_input_tells(
     ],
 )
 def test_low_bits_in_the_middle_turn_back(names: tuple[str, ...]) -> None:
-    """What keeps low bits of every number is not even, though the cast before it is: the ends of an
-    interval do not tell of 256, whose low byte is 0. Either nothing is proved, or what is so.
+    """Keeping low bits is not even, unlike the cast before it: the ends of an interval do not show
+    256, whose low byte is 0. The result must be no proof, or a right one.
     """
     for way in ways("onnx.Cast-21", *names):
         every = compare_chain(way.chain, way.direct)
@@ -97,7 +96,7 @@ def test_wide_chains_are_proved_equal(spec: str, names: str) -> None:
 
 
 def by_hand(way: Way, codes: list[int]) -> list[bool]:
-    """Whether the chain gives what the direct cast does, for some codes."""
+    """Return whether chain and direct cast agree, for some codes."""
     asked = np.array(codes, np.uint64)
     return way.chain.results(asked).same(Chain((way.direct,)).results(asked)).tolist()
 
@@ -105,7 +104,7 @@ def by_hand(way: Way, codes: list[int]) -> list[bool]:
 @pytest.mark.parametrize(
     ("names", "least", "different"),
     [
-        # one above a tie of bfloat16, which float32 does not have from 2^24 on
+        # one above a tie of bfloat16, which float32 cannot represent from 2^24 on
         ("int32 float32 bfloat16", (1 << 24) + (1 << 16) + 1, 32_512),
         ("float32 float16 float8e4m3fn", 0x3A800001, 1_032_192),
         ("float32 int8 float32", 1, 2_248_015_618),
@@ -122,8 +121,8 @@ def test_what_differs_is_counted_and_the_least_is_shown(
 
 
 def test_the_neighbour_of_a_tie_goes_the_wrong_way() -> None:
-    """Of integers from 2^24 to 2^25, float32 has every second one, and rounds the neighbours of a
-    tie of bfloat16 to that: it goes to even, and the neighbour on the other side with it.
+    """From 2^24 to 2^25 float32 has every second integer, and rounds the neighbours of a bfloat16
+    tie to the tie. Both then go to even.
     """
     [way] = ways("onnx.Cast-21", "int32", "float32", "bfloat16")
     binade = range(1 << 24, 1 << 25)

@@ -1,4 +1,4 @@
-"""`convcheck run --chains`: an optimiser that changes a chain is found and named, and no other."""
+"""`convcheck run --chains` finds and names an optimiser that changes chains, and no other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def report(backend: str, path: Path, *more: object) -> tuple[int, dict[str, Any]
 
 
 def causes(found: dict[str, Any]) -> Counter[tuple[str, ...]]:
-    """Return what explains the failing cases, and how many."""
+    """Return the causes of failing cases, with counts."""
     failing = [case for case in found["cases"] if case["verdict"] == "fail"]
     return Counter(tuple(case["diagnosis"]["fits"][0]) for case in failing)
 
@@ -54,7 +54,9 @@ def test_a_cast_that_is_left_out_is_a_finding_with_its_cause(tmp_path: Path) -> 
 
 
 def test_an_optimiser_that_drops_a_cast_and_the_one_back_has_one_cause(tmp_path: Path) -> None:
-    """A → B → A is dropped, and A → B → C → A: that is one rule, told with all that it drops."""
+    """A → B → A is dropped, and A → B → C → A: one rule, reported with every chain that it
+    drops.
+    """
     there_and_back = ("--case", "*/int64-to-*-to-int64/optimisation=all/input=fed/middle=hidden")
     code, found = report(
         f"{PLANTED}:Fuses", tmp_path / "report.json", "onnx.Cast-21", *there_and_back
@@ -93,7 +95,7 @@ def test_casts_that_are_added_or_moved_are_named(
 def test_a_cast_made_instead_may_be_wrong_itself(
     backend: str, explained: dict[tuple[str, ...], int], tmp_path: Path
 ) -> None:
-    """The backend is asked that cast alone: what it gives has to be every answer of the graph."""
+    """The backend runs that cast alone, which must give every answer of the graph."""
     narrow = ("--case", "*/uint8-to-int8-to-int16/*/middle=hidden")
     code, found = report(f"{PLANTED}:{backend}", tmp_path / "report.json", *SMALL, *narrow)
     assert code == 1
@@ -109,7 +111,7 @@ def test_of_a_runtime_with_a_wrong_kernel_nothing_is_judged() -> None:
 
 
 def test_of_a_wrong_kernel_for_constants_nothing_is_judged(tmp_path: Path) -> None:
-    """Each cast is asked alone as the graph has its input."""
+    """Each cast is asked alone with the same input as in the graph."""
     code, found = report(f"{PLANTED}:Misfolds", tmp_path / "report.json", "onnx.Cast-21",
                          "--case", "float64-to-float32-to-float16/*")  # fmt: skip
     assert code == 0
@@ -183,7 +185,7 @@ def test_what_does_not_go_with_chains_is_said(options: tuple[str, ...], said: st
 def test_what_onnx_runtime_says_that_it_leaves_out_is_recorded(
     level: str, verdict: str, tmp_path: Path
 ) -> None:
-    """With the option that eliminates chains of casts, it leaves out any; without, some as well."""
+    """With the option that eliminates chains of casts it removes all; without it, some."""
     name = f"float64-to-float32-to-int8/optimisation={level}/input=fed/middle=hidden"
     _, found = report("ort", tmp_path / "report.json", "onnx.Cast-21", "--case", name)
     assert [case["verdict"] for case in found["cases"]] == [verdict]

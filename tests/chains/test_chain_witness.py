@@ -32,13 +32,13 @@ NAN = np.uint64(1 << 63)  # of any type narrower than 64 bits
 
 
 def numbers(name: str, codes: U64) -> NDArray[np.generic]:
-    """The numbers of codes, as the witness has them."""
+    """Return the numbers of codes by numpy and ml_dtypes."""
     known = np.dtype(FLOATS.get(name, name))
     return codes.astype(f"u{known.itemsize}").view(known)
 
 
 def codes_of(name: str, values: NDArray[np.generic]) -> U64:
-    """The codes of numbers, with one for every NaN."""
+    """Return the codes of numbers, with one for every NaN."""
     fmt = CATALOG.types.types[name].format
     assert not isinstance(fmt, Text)
     codes = values.view(f"u{values.itemsize}")
@@ -50,7 +50,6 @@ def codes_of(name: str, values: NDArray[np.generic]) -> U64:
 
 @cache
 def every(name: str) -> U64:
-    """Every code of a narrow type."""
     dtype = CATALOG.types.types[name].format
     assert not isinstance(dtype, Text)
     return np.arange(1 << dtype.bits, dtype=np.uint64)
@@ -58,7 +57,6 @@ def every(name: str) -> U64:
 
 @cache
 def converted(source: str, target: str) -> NDArray[np.generic]:
-    """Every number of a narrow type, converted by the witness."""
     with np.errstate(all="ignore"):
         return numbers(source, every(source)).astype(FLOATS.get(target, target))
 
@@ -70,9 +68,8 @@ def onward(values: NDArray[np.generic], target: str) -> NDArray[np.generic]:
 
 @pytest.mark.parametrize("source", NARROW)
 def test_chains_are_what_the_witness_composes(source: str) -> None:
-    """Of every code of a narrow source, by way of each type to each (of 16 bits, every sixth),
-    where the standard says what comes of it. ml_dtypes does not saturate, and keeps the sign of a
-    zero.
+    """Every code of a narrow source, through each type to each (every sixth for 16 bits), if it is
+    defined. ml_dtypes does not saturate, and keeps the sign of a zero.
     """
     plain, unsaturated = CompiledCasts(CATALOG, SPEC), CompiledCasts(CATALOG, SPEC, ("saturate=0",))
     codes = every(source)

@@ -58,7 +58,7 @@ def test_both_nodes_taken_for_nothing_are_found_without_a_spec(tmp_path: Path) -
 
 
 def test_pairs_of_one_version_have_ids_of_their_own() -> None:
-    """Also those that differ in the type of the scale alone."""
+    """Also pairs that differ only in the type of the scale."""
     ids = [case.id for case, _ in pairs_of(CATALOG, CATALOG.specs["onnx.QuantizeLinear-25"])]
     assert len(ids) == len(set(ids)) > 50
 
@@ -81,7 +81,7 @@ def test_commands_for_one_node_name_the_one_for_pairs(command: str, more: str) -
 
 
 def test_what_is_due_of_both_is_what_the_oracle_composes() -> None:
-    """Of every pair of a version with float32: each input by the two oracles in fractions."""
+    """Every pair of a version with float32, on the two oracles in fractions."""
     count = 0
     for case, codes in pairs_of(CATALOG, CATALOG.specs["onnx.QuantizeLinear-21"]):
         first, second = case.hops
@@ -104,8 +104,8 @@ def test_what_is_due_of_both_is_what_the_oracle_composes() -> None:
 
 
 def by_a_factor(x: Codes, scale: float, zero: int, shifts: bool) -> Codes:
-    """By numpy, as OpenVINO was seen to answer: to int8 by 255 over the width of the range, which
-    is infinite for a tiny scale. With int8 as an output and no zero point, nothing is added first.
+    """In numpy, as OpenVINO was observed: to int8 by 255 over the width of the range, which is
+    infinite for a tiny scale. With an int8 output and no zero point, nothing is added first.
     """
     f = np.float32
     low, high = f(-128 - zero) * f(scale), f(127 - zero) * f(scale)
@@ -151,8 +151,8 @@ def test_what_becomes_of_a_pair_is_named_and_one_other_answer_refutes_it(
 
 
 def by_levels(x: Codes, scale: float, how: str) -> Codes:
-    """By numpy, as OpenVINO folds both nodes into one of 256 levels, from 0 to 255 times the scale;
-    or with the quotient that is due, or with a level too many.
+    """In numpy, as OpenVINO folds both nodes into one of 256 levels, from 0 to 255 times the scale;
+    or with the exact quotient, or with an extra level.
     """
     f = np.float32
     high = f(255) * f(scale)
@@ -172,7 +172,7 @@ def by_levels(x: Codes, scale: float, how: str) -> Codes:
     ],
 )
 def test_what_becomes_of_both_nodes_is_named(how: str, fits: tuple[str, ...] | None) -> None:
-    """An edit of the second node is tried where none of the first gives every answer."""
+    """Edits of the second node are tried if no edit of the first gives every answer."""
     chosen = (("y_scale", "234567.8"), ("y_zero_point", "min"))
     case, codes = next(
         (case, codes) for case, codes in pairs_of(CATALOG, CATALOG.specs["onnx.QuantizeLinear-13"])

@@ -1,4 +1,4 @@
-"""The command line on operators of whole calls: what is selected, and what is refused."""
+"""Commands on operators of whole calls: selection, and rejected arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's spec with a hole: every command says where, before anything is asked."""
+"""A user's spec with a hole: every command reports its place, before asking anything."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMANDS = {
     "show": ["show", "acme.Convert-1"],
     "lint": ["lint", "acme.*"],
 }
-# those that evaluate calls, besides `run`
+# commands that evaluate calls, besides `run`
 ASKING_COMMANDS = {
     "survey": ["run", "--open", *BACKEND, "acme.*"],
     "explain": ["explain", "acme.Count-1/int8-int8-to-int8", "7", "0", *BACKEND],
@@ -56,7 +56,7 @@ Capture = pytest.CaptureFixture[str]
 def check_refused(
     arguments: list[str], hole: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """Hold that a command ends with exit code 2, and names the file, the line, and a hint."""
+    """Check for exit code 2, and a message with file, line, and hint."""
     good, old, new, said = HOLES[hole]
     assert old in good
     specs = write_spec(folder / "mine", good.replace(old, new, 1))
@@ -76,7 +76,7 @@ def check_refused(
 def test_a_hole_that_a_call_shows_ends_the_command(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """What no loading finds: the length of one of the calls is negative."""
+    """Loading does not find it: the length of one of the calls is negative."""
     check_refused(ASKING_COMMANDS[command], "negative length", tmp_path, monkeypatch, capsys)
 
 

@@ -1,4 +1,4 @@
-"""The example programs quantise: each is right, and a fault in it is found."""
+"""The example programs quantise right, and a fault in one is found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ASKED = ("onnx.QuantizeLinear-13", "--from", "float32", "--to", "int8", "--no-pr
 
 
 def program(language: str, folder: Path, right: str = "", wrong: str = "") -> str:
-    """The backend of an example, with a part of it replaced."""
+    """Return an example's backend, with a part of it replaced."""
     name = {"c": "cast.c", "python": "cast.py"}[language]
     text = (KERNELS / name).read_text("utf-8")
     assert right in text

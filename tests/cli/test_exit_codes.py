@@ -1,4 +1,4 @@
-"""How a run ends, as a table: the exit code, and what is said."""
+"""Exit codes and messages of runs, as a table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OTHER = ("onnx.Cast-21", "--from", "bool", "--to", "float32")
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The list of known failures of the wrong backend."""
+    """List the known failures of the wrong backend."""
     path = tmp_path_factory.mktemp("known") / "known.toml"
     done = convcheck("run", "--backend", WRONG, *ONE, "--no-causes", "--known", path, "--update")
     assert done.returncode == 0, done.stderr
@@ -38,7 +38,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def changed(known: Path, tmp_path: Path, old: str, new: str) -> Path:
-    """The list with something else in the place of a pattern."""
+    """List them with a pattern replaced."""
     text, count = re.subn(old, new, known.read_text(), count=1)
     assert count == 1
     path = tmp_path / "known.toml"
@@ -178,7 +178,7 @@ def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path
         command, env={**os.environ, "DIARY": str(diary)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    while not log.exists() or len(log.read_text().splitlines()) < 12:  # some results have come
+    while not log.exists() or len(log.read_text().splitlines()) < 12:  # some results are in
         time.sleep(0.02)
     process.send_signal(number)
     out, _ = process.communicate(timeout=60)
@@ -191,7 +191,7 @@ def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5])
 def test_a_signal_at_the_start_ends_a_run(seconds: float) -> None:
-    """Before it runs convcheck, Python dies of the signal, or exits with 1."""
+    """Before convcheck runs, Python dies of the signal, or exits with 1."""
     backend = "planted.bad_backends:HangsAlways"
     command = [sys.executable, "-m", "convcheck", "run", "--backend", backend, *SAME]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -234,7 +234,7 @@ def test_a_signal_that_is_swallowed_comes_again(number: int, code: int, swallow:
 
 
 def on_a_terminal(*arguments: str) -> str:
-    """Run the command line on a terminal, and give what it shows there."""
+    """Run the command line on a terminal, and return its output."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "convcheck", *arguments],

@@ -1,6 +1,4 @@
-"""Faults that were reported in public are judged as the standards have them: the right answers
-are right, and others are wrong.
-"""
+"""Public fault reports are judged as the standards say, right and wrong answers alike."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from command import Done, convcheck
 
 
 class Report(NamedTuple):
-    """An entry of the file: a case with inputs, and the right answers; `any`: none is wrong."""
+    """A reported case: inputs, and the right answers. With `any` no answer is wrong."""
 
     report: str
     question: str
@@ -111,7 +109,7 @@ def judged(case: str, inputs: list[str], got: list[str], *more: object) -> Done:
 
 
 def other_than(right: str) -> str:
-    """Return an answer with another last bit."""
+    """Flip an answer's last bit."""
     return hex((int(right, 16) if right.startswith("0x") else int(right)) ^ 1)
 
 

@@ -1,4 +1,4 @@
-"""`convcheck explain`: answers that somebody reports, without a backend."""
+"""`convcheck explain` judges reported answers, without a backend."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_verdict_is_that_of_the_oracle(answer: str) -> None:
 
 
 def test_what_gives_all_answers_is_told_and_what_tells_it_apart() -> None:
-    """Through float32 both are wrong; whoever truncates gives the first alone."""
+    """Through float32 both are wrong. Truncation gives only the first."""
     values = ("0x3ff010000000002d", "0x3ff0300000000001")
     done = convcheck("explain", NARROW, *values, "--got", "0x3f80", "0x3f82", "-v")
     found = done.stdout.partition("all of these answers:")[2]
@@ -138,7 +138,7 @@ def test_what_judges_otherwise_is_told(words: tuple[str, ...], code: int, said: 
     assert said in " ".join(done.stdout.split())
 
 
-# Whole calls: in each, a fault of a runtime's that was confirmed beside it.
+# Whole calls, each with a confirmed fault of a runtime.
 FILED = (
     ((RANGE, "5", "0", "1", "--got", "5", "6", "7", "8", "9"), "too many elements",
      "uses the absolute distance to the limit"),
@@ -168,7 +168,7 @@ def test_another_element_is_what_that_cause_does_not_give() -> None:
 
 
 def test_calls_that_tell_causes_apart_are_named() -> None:
-    """What is named is asked of both: one of the two gives each answer, the other does not."""
+    """The named call separates both causes: each gives its own answer."""
     words = (BACK, "0.5833333", "3", "--got", "0x3f155556")
     done = convcheck("explain", *words, COLUMNS="200")
     told = done.stdout.partition("inputs that tell some of them apart:\n")[2].splitlines()

@@ -1,4 +1,4 @@
-"""JUnit of a run has times and a timestamp, and equal bytes where SOURCE_DATE_EPOCH is set."""
+"""JUnit of a run has times and a timestamp, and is reproducible with SOURCE_DATE_EPOCH."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `lint` says of files with slips in them: everything at once, each fault once."""
+"""`lint` reports all slips of a file at once, and each only once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ CHILD = "op: acme.Convert\nversion: {0}\nextends: convert-{1}\nnotes: [nothing e
 
 
 def linted(folder: Path, code: int = 2) -> str:
-    """Return what `lint` says of a folder's specs, which it refuses."""
+    """Return the messages of `lint` for a folder of bad specs."""
     done = convcheck("lint", "--specs", folder, "acme.*")
     assert done.returncode == code, done
     return done.stderr
 
 
 def family(folder: Path, text: str) -> Path:
-    """Write a spec, one that extends it, and one that extends that."""
+    """Write three specs, each extending the one before."""
     write_spec(folder, text)
     for version in (2, 3):
         write_spec(folder, CHILD.format(version, version - 1), f"convert-{version}")
@@ -121,7 +121,7 @@ def test_a_file_that_would_not_be_read(command: tuple[str, ...], name: str, tmp_
 
 
 def test_sums_of_products_of_any_size_are_exact(tmp_path: Path) -> None:
-    """Two int32 have products of 62 bits, to which something is added."""
+    """Two int32 have products of 62 bits, and a sum adds more."""
     wide = SCALE.replace("T: [float32], S: [float32]", "T: [int32], S: [int32]")
     wide = wide.replace("x * scale", "x * scale + scale").replace('"0.1"', '"2147483647"')
     folder = write_spec(tmp_path / "mine", wide, "scale-1")

@@ -1,4 +1,4 @@
-"""How far a command is: a bar on a terminal, else a line on stderr after 10 s and every 30 s."""
+"""Progress: a bar on a terminal, else a line on stderr after 10 s and every 30 s."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from convcheck.cli.progress import Work, announce, duration
 
 
 class Clock:
-    """Time that passes while somebody waits, and work that is done in it, until it has ended."""
+    """A fake clock, which advances while waiting and does scheduled work."""
 
     def __init__(self, work: Work, rate: float, ends: float) -> None:
         self.work, self.rate, self.ends, self.time = work, rate, ends, 0.0
@@ -90,7 +90,7 @@ ASKED = ("run", "--backend", "slow:Slow", "onnx.Cast-21", "--from", "int8", "--t
 
 
 def impatient(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command whose patience with a slow backend is a tenth of a second."""
+    """Run a command that warns of slow backends after 0.1 s."""
     (folder / "slow.py").write_text(SLOW)
     (folder / "main.py").write_text(IMPATIENT)
     return subprocess.run(

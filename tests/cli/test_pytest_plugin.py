@@ -1,6 +1,4 @@
-"""The pytest plugin, on a backend that passes, fails, dies and declines: sessions in this process,
-and some in processes of their own.
-"""
+"""The pytest plugin on backends that pass, fail, crash and decline."""
 
 from __future__ import annotations
 
@@ -60,9 +58,10 @@ def project(tmp_path: Path) -> Path:
 
 
 def run_pytest(project: Path, *arguments: str) -> Done:
-    """Run pytest in this process, as if it were one of its own, with every warning an error.
+    """Run pytest in this process, with every warning an error.
 
-    What looks after threads and what nobody catches is left to the session around it, which does.
+
+    The outer session watches threads and uncaught exceptions.
     """
     quiet = ("faulthandler", "rerunfailures", "threadexception", "unraisableexception")
     without = [word for name in (*LEFT_OUT, *quiet) for word in ("-p", f"no:{name}")]
@@ -79,7 +78,7 @@ def run_pytest(project: Path, *arguments: str) -> Done:
 
 
 def pytest_process(project: Path, *arguments: str) -> Done:
-    """Run pytest in a process of its own, with every warning an error."""
+    """Run pytest in a new process, with every warning an error."""
     without = [word for name in LEFT_OUT for word in ("-p", f"no:{name}")]
     command = [sys.executable, "-m", "pytest", "-W", "error", *without, *arguments]
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
@@ -90,7 +89,7 @@ def pytest_process(project: Path, *arguments: str) -> Done:
 def verdicts(
     project: Path, *arguments: str, run: Callable[..., Done] = run_pytest
 ) -> tuple[dict[str, str], str]:
-    """Give the outcome of each test, and what was printed."""
+    """Return the outcome of each test, and the output."""
     done = run(project, *arguments, "--junit-xml", "pytest.xml")
     assert "INTERNALERROR" not in done.stdout + done.stderr
     found = {}
@@ -119,7 +118,7 @@ def test_a_test_per_case_beside_the_users_own(project: Path) -> None:
 
 
 def _report_of_int32(project: Path) -> str:
-    """Give what `convcheck run` prints of the failing case, from its heading to its bits."""
+    """Return the failing case in the output of `convcheck run`, from heading to bits."""
     case = ("onnx.Cast-21", "--case", "int8-to-int32")
     done = convcheck("run", "--backend", MINE[1], *case, cwd=project)
     shown = done.stdout[done.stdout.index("FAIL  ") :]
@@ -199,7 +198,7 @@ INT32 = "Cast-21/int8-to-int32"
 
 
 def listed(project: Path, case: str = '"onnx.Cast-21/int8-to-int32"') -> str:
-    """Write down what fails now, as of this case or of others, and return the name of the list."""
+    """Write a list of the current failures, of this case or of others, and return its name."""
     asked = (MINE[1], "onnx.Cast-21", "--case", "*/int8-to-int32", "--known", "known.toml")
     done = convcheck("run", "--backend", *asked, "--update", cwd=project)
     assert done.returncode == 0, done.stderr
@@ -226,7 +225,7 @@ def test_a_known_failure_is_expected(project: Path) -> None:
 
 
 def test_a_failure_listed_by_its_cause_is_expected(project: Path) -> None:
-    """An entry of a cause excuses what it predicts; a misspelled one ends the session."""
+    """An entry of a cause excuses its predictions. A misspelled one ends the session."""
     (project / "mymodule" / "backend.py").write_text(CAUSED)
     asked = (*MINE, "-rx", "-k", "Cast-21/int8-to-int16", "--convcheck-known", "known.toml")
     entry = f'[[known]]\ncase = "{LINE[11:]}int16"\ncause = "CAUSE"\nreason = "unsigned"\n'

@@ -1,4 +1,4 @@
-"""A run that is killed goes on: nothing is asked twice, and nothing is lost."""
+"""A killed run resumes: nothing is asked twice, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def arguments(journal: Path, report: Path) -> list[str]:
 
 
 def done_in(journal: Path) -> set[str]:
-    """The cases whose results are in a journal; a line that was cut short is none."""
+    """Return the cases with results in a journal. A truncated line does not count."""
     if not journal.exists():
         return set()
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -63,7 +63,7 @@ def test_a_killed_run_goes_on(tmp_path: Path, seed: int) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
         known.append(done_in(journal))
-        time.sleep(0.5)  # until its workers have noticed, and ended
+        time.sleep(0.5)  # until its workers have noticed and ended
         with diary.open("a") as file:
             file.write(f"killed {len(known)}\n")
     assert not report.exists()
@@ -78,7 +78,7 @@ def test_a_killed_run_goes_on(tmp_path: Path, seed: int) -> None:
 
 
 def asked_once(diary: Path, known: list[set[str]]) -> None:
-    """No case that the journal had when a run was killed was asked again by a later one."""
+    """No case in the journal at the kill was asked again."""
     runs: list[Counter[str]] = [Counter()]
     for line in diary.read_text().splitlines():
         if line.startswith("killed"):
@@ -93,7 +93,7 @@ def asked_once(diary: Path, known: list[set[str]]) -> None:
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
-    """A journal of one case, of a run that asks two."""
+    """A journal of one case, for a run of two."""
     path = tmp_path / "run.journal"
     process = subprocess.Popen(
         [sys.executable, "-m", "convcheck", *arguments(path, tmp_path / "run.json")],

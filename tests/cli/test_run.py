@@ -1,4 +1,4 @@
-"""`convcheck run` from end to end, in processes of its own, as a user starts it."""
+"""`convcheck run` end to end, in new processes."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Pa
     done = convcheck("run", "--backend", "reference", *selected, "--json", tmp_path / "r.json")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert "FAIL" not in done.stdout
-    assert len(done.stdout.splitlines()) < 70  # a line a spec, two a disputed rule
+    assert len(done.stdout.splitlines()) < 70  # a line per spec, two per disputed rule
     verdicts = {c["verdict"] for c in report_at(tmp_path / "r.json")["cases"]}
     assert verdicts <= {"pass", "tolerated", "undefined"}
 
 
 @pytest.mark.long
 def test_the_default_run_on_a_real_runtime(tmp_path: Path) -> None:
-    """One run, one test: what it found is not shared between worker processes."""
+    """One test, since worker processes of pytest do not share the run."""
     done = convcheck("run", "--backend", "ort", "--json", tmp_path / "r.json", COLUMNS="80")
     assert done.returncode in (0, 1), done.stderr
     is_read_in_a_minute(done.stdout)
@@ -57,7 +57,7 @@ def is_read_in_a_minute(printed: str) -> None:
 
 
 def every_accusation_stands_up(found: dict[str, Any]) -> None:
-    """The independent oracle shares every example that the report shows against the runtime."""
+    """The independent oracle agrees with every example against the runtime."""
     examples = 0
     for case in found["cases"]:
         for group in case["groups"]:
@@ -72,7 +72,7 @@ def every_accusation_stands_up(found: dict[str, Any]) -> None:
 
 
 def accused_rightly(case: dict[str, Any], example: dict[str, Any]) -> bool:
-    """Ask the oracle whether what came back is none of what it wants."""
+    """Return whether the oracle allows none of the answers."""
     if case["spec"].startswith("onnx.Range"):
         return no_sequence(case["inputs"][0], example)
     if case["spec"].startswith("onnx.QuantizeLinear"):
@@ -91,13 +91,13 @@ def accused_rightly(case: dict[str, Any], example: dict[str, Any]) -> bool:
         due = [reading[0] not in ("refused", "undefined") for reading in readings]
         return all(due) or (len(ways) > 1 and any(due))
     got = example["got"] if target == "string" else int(example["got"], 16)
-    # A reading has to hold for the whole case, so with several a single value proves less.
+    # A reading holds for the whole case, so with several readings a single value proves less.
     wrong = [not fits(reading, target, got) for reading in readings]
     return all(wrong) or (len(wrong) > 1 and any(wrong))
 
 
 def no_sequence(dtype: str, example: dict[str, Any]) -> bool:
-    """Tell whether the part of a sequence that is shown is that of none of the oracle's."""
+    """Return whether the oracle has no sequence with the part shown."""
     due = ranges.onnx(dtype, tuple(int(t["bits"][0], 16) for t in example["input"]))
     [got] = example["got"]
     bits = tuple(int(word, 16) for word in got["bits"])
@@ -107,7 +107,7 @@ def no_sequence(dtype: str, example: dict[str, Any]) -> bool:
 
 
 def no_quotient(case: dict[str, Any], example: dict[str, Any]) -> bool:
-    """Tell whether the element that is shown is none that the oracle has."""
+    """Return whether the oracle lacks the element shown."""
     x, scale, *zero = codes = met(case, example)
     assert [int(word, 16) for word in example["arguments"]] == codes
     types = case["inputs"][0], case["inputs"][1], case["outputs"][0]
@@ -129,7 +129,7 @@ def no_quotient(case: dict[str, Any], example: dict[str, Any]) -> bool:
 def quantized_right(
     case: dict[str, Any], group: dict[str, Any], example: dict[str, Any]
 ) -> dict[str, Any] | None:
-    """The example with what was due in the place of the wrong element: then nobody is accused."""
+    """Replace the wrong element by the expected one: nobody is accused then."""
     if "QuantizeLinear" not in case["spec"] or not example["got"] or "differ" in group["row"]:
         return None
     if not example["difference"]:
@@ -143,7 +143,9 @@ def quantized_right(
 
 
 def met(case: dict[str, Any], example: dict[str, Any]) -> list[int]:
-    """The codes of which an element is made: along an axis, or in blocks, found by our own hand."""
+    """Return the codes that meet in an element, along an axis or in blocks, computed
+    independently.
+    """
     x = example["input"][0]
     place = np.unravel_index(example["difference"][1] if example["difference"] else 0, x["shape"])
     axis = case["attributes"].get("axis", 1)

@@ -1,4 +1,4 @@
-"""`convcheck report A B`: what `run` of several backends shows, from the reports of each."""
+"""`convcheck report A B` prints the same as `run` of several backends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ONE, OTHER = "tests.planted.told_apart:ThroughInt32", "tests.planted.told_apart:
 
 @pytest.fixture
 def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The reports of two backends that have a cause in common."""
+    """Reports of two backends with a cause in common."""
     monkeypatch.chdir(ROOT)
     files = [tmp_path / "a.json", tmp_path / "b.json"]
     for backend, file in zip((ONE, OTHER), files, strict=True):

@@ -1,4 +1,4 @@
-"""The backend answers:FILE: a program's answers, a line each, are judged as a backend's are."""
+"""The backend answers:FILE judges a program's answers, one per line, like a backend's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TO_TEXT = "onnx.Cast-21/int8-to-string"
 
 
 def right(name: str) -> list[str]:
-    """Give the answers of the reference, as a program would write them."""
+    """Return the reference's answers, as a program would write them."""
     case = find_case(CATALOG, name, None, None, ())
     vectors = CORPUS.vectors(case)
     fmt, reading = case.outputs[0].format, vectors.expected.readings[0]
@@ -84,7 +84,7 @@ def test_a_refusal_that_is_due_passes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-# What is no answer ---------------------------------------------------------------------------
+# Malformed answers ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("line", "said"), [

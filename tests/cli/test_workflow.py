@@ -1,4 +1,4 @@
-"""The workflows of docs/ci.md: valid, and their steps do what they say, run as GitHub runs them."""
+"""The workflows of docs/ci.md are valid, and their steps work as on GitHub."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ KERNEL = KERNELS / "cast.c"
 INSTALL = "pip install 'git+https://github.com/OWNER/convcheck@COMMIT'"
 BASELINE = "convcheck run --backend 'process:./mine' onnx.Cast-21 --known known.toml --update"
 NIGHTLY = BASELINE.replace("--known known", "--tier boundary --known known-boundary")
-# Of the spec's 490 cases those that the kernel may know, in the default tier: a minute less.
+# The spec's cases that the kernel may know, in the default tier: a minute less than all 490.
 FEWER = {"onnx.Cast-21": "onnx.Cast-21 --from float32 --from int32", "--tier boundary ": ""}
 KNOWS = '{"Cast", "float32", "float8e4m3fn", '
 ROUNDS = "bits += 0x7ffff + (bits >> 20 & 1);"
 
 
 class Strict(yaml.SafeLoader):
-    """Refuses a key that is there twice, as GitHub does."""
+    """A loader that rejects duplicate keys, as GitHub does."""
 
 
 def _mapping(loader: Strict, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -42,7 +42,6 @@ Strict.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 
 def workflows() -> list[dict[Any, Any]]:
-    """Return the page's workflows, in its order."""
     blocks = [b.split("```\n")[0] for b in PAGE.read_text("utf-8").split("```yaml\n")[1:]]
     texts = [text for text in blocks if re.search(r"^jobs:$", text, re.MULTILINE)]
     assert len(texts) == 2, "the page has a workflow, and one of shards"
@@ -50,12 +49,12 @@ def workflows() -> list[dict[Any, Any]]:
 
 
 def steps(job: dict[str, Any]) -> Iterator[str]:
-    """Give the commands of a job, but for the installation: convcheck is installed here."""
+    """Return the commands of a job without the installation of convcheck."""
     yield from (step["run"] for step in job["steps"] if step.get("run", INSTALL) != INSTALL)
 
 
 class Machine:
-    """A folder in which steps run, each with a summary file of its own, as on GitHub."""
+    """A folder in which steps run, each with its own summary file, as on GitHub."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -63,7 +62,7 @@ class Machine:
         self.said = ""
 
     def run(self, command: str) -> int:
-        """Run a step with `bash -e`; gives its exit code."""
+        """Run a step with `bash -e`, and return its exit code."""
         self.summary.write_text("")
         for text, instead in FEWER.items():
             command = command.replace(text, instead)
@@ -78,7 +77,7 @@ class Machine:
         return done.returncode
 
     def job(self, job: dict[str, Any], **values: object) -> int:
-        """Run the steps of a job until one fails; gives the exit code."""
+        """Run steps until one fails, and return the exit code."""
         for command in steps(job):
             for name, value in values.items():
                 command = command.replace(f"${{{{ matrix.{name} }}}}", str(value))
@@ -88,7 +87,7 @@ class Machine:
         return 0
 
     def check_reports(self, failing: bool) -> None:
-        """See that the summary, the page and the test results are there, and say the same."""
+        """Check that the summary, the page and the test results exist and agree."""
         assert ("FAIL" in self.summary.read_text()) == failing
         assert "<html" in (self.folder / "report.html").read_text()
         suites = ET.parse(self.folder / "junit.xml").getroot()
@@ -99,7 +98,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """A checkout of a repository with the kernel, and an empty list of known failures."""
+    """A checkout with the kernel, and an empty list of known failures."""
     c_compiler()
     for file in (KERNEL, KERNELS / "convcheck.h"):
         shutil.copy(file, tmp_path)
@@ -107,7 +106,7 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def break_kernel(folder: Path) -> None:
-    """Have the kernel truncate where it should round."""
+    """Let the kernel truncate instead of rounding."""
     text = (folder / "cast.c").read_text()
     assert ROUNDS in text
     (folder / "cast.c").write_text(text.replace(ROUNDS, ""))
