@@ -41,7 +41,6 @@ def opened(
 ) -> Iterator[Page]:
     """Open a page from disk at `view` (the fragment after '#'), and wait until it is drawn.
 
-
     At the end, its console must be empty, and it must have requested nothing but itself and files
     in `beside`.
     """
@@ -93,7 +92,6 @@ def tab(browser: Browser, context: dict[str, Any]) -> Iterator[Page]:
 
 def reloaded(page: Page, script: str, value: str) -> None:
     """Reload a page until a script returns `value`.
-
 
     Another process of the browser keeps the storage, and an immediate reload may get old data.
     """

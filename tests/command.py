@@ -1,4 +1,4 @@
-"""The command line, called in this process or in one of its own, and golden files."""
+"""Run the command line in this process or a new one; compare golden files."""
 
 from __future__ import annotations
 
@@ -28,17 +28,15 @@ Done = subprocess.CompletedProcess[str]
 def convcheck(
     *arguments: object, cwd: Path | None = None, stdout: IO[str] | None = None, **environment: str
 ) -> Done:
-    """Run the command line in this process; warnings in it are errors.
+    """Run the command line in this process; warnings are errors.
 
-    It ends as a process would, and leaves nothing behind: what it sets of the environment is put
-    back. Its workers are processes, as they always are, but one where it says nothing of --jobs: a
-    second one would load the runtime again. The built-in specs are loaded once for all commands.
-    Where stdout is given, it goes there.
+    The environment is restored. Workers are processes; without --jobs there is one, since a second
+    would load the runtime again. The built-in specs are loaded once.
     """
     words = ["convcheck", *map(str, arguments)]
     with (
         in_process(words, cwd, stdout, **environment) as streams,
-        patch.object(progress, "FIRST", 3600.0),  # a busy machine is not to say that it is busy
+        patch.object(progress, "FIRST", 3600.0),  # a busy machine must not print progress
         patch.object(os, "cpu_count", lambda: 1),
     ):
         code = ended()
@@ -49,7 +47,7 @@ def convcheck(
 def in_process(
     words: list[str], cwd: Path | None = None, stdout: IO[str] | None = None, **environment: str
 ) -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
-    """Set up what a command has around it, and give the streams that it writes."""
+    """Set up a command's surroundings, and yield its streams."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with (
         surroundings(cwd, environment),
@@ -60,12 +58,12 @@ def in_process(
 
 
 def loaded(folders: Sequence[Path] = ()) -> Catalog:
-    """Load the specs of a command: with a user's own, anew."""
+    """Load the specs, a user's own ones always anew."""
     return load(folders) if folders else CATALOG
 
 
 def ended() -> int:
-    """Return the exit code of a run of the entry point."""
+    """Return the exit code of the entry point."""
     try:
         main(own=False)
     except SystemExit as end:
@@ -75,7 +73,7 @@ def ended() -> int:
 
 @contextmanager
 def surroundings(cwd: Path | None, environment: dict[str, str]) -> Iterator[None]:
-    """Set up what `python -W error -m convcheck` has around it, in a folder."""
+    """Imitate `python -W error -m convcheck` in a folder."""
     folder = cwd or Path.cwd()
     with (
         chdir(folder),
@@ -88,7 +86,6 @@ def surroundings(cwd: Path | None, environment: dict[str, str]) -> Iterator[None
 
 
 def text_of(stream: io.TextIOWrapper) -> str:
-    """Return what was written to a stream."""
     stream.flush()
     held = stream.buffer
     assert isinstance(held, io.BytesIO)
@@ -96,9 +93,9 @@ def text_of(stream: io.TextIOWrapper) -> str:
 
 
 def convcheck_process(*arguments: object, cwd: Path | None = None, **environment: str) -> Done:
-    """Run the command line in a process of its own; warnings in it are errors.
+    """Run the command line in a new process; warnings are errors.
 
-    For what only a process has: an encoding, a memory of its own, the modules that it loads.
+    For tests of encodings, memory and imported modules.
     """
     command = [sys.executable, "-W", "error", "-m", "convcheck", *map(str, arguments)]
     return subprocess.run(
@@ -108,12 +105,12 @@ def convcheck_process(*arguments: object, cwd: Path | None = None, **environment
 
 
 def variables(environment: dict[str, str]) -> dict[str, str]:
-    """Return the variables that a command is started with."""
+    """Return the environment of a command."""
     return {"COLUMNS": "80", "NO_COLOR": "1", **environment}
 
 
 def report_at(path: Path) -> dict[str, Any]:
-    """Return a report in JSON, with what it leaves out."""
+    """Return a JSON report with defaults filled in."""
     return told(parsed(path.read_text()))
 
 
@@ -123,12 +120,12 @@ GROUP = {"verdict": "pass", "kind": "", "digest": "", "reading": "", "placement"
 
 
 def bits(word: Any) -> str:
-    """Return a code in hexadecimal, a text or a pattern as it is."""
+    """Return a code in hexadecimal, a text or a pattern unchanged."""
     return str(word[0] if isinstance(word, list) else word)
 
 
 def shown(example: dict[str, Any]) -> dict[str, Any]:
-    """Return an example with what it leaves out, and codes in hexadecimal alone."""
+    """Return an example with defaults filled in, and codes in hexadecimal alone."""
     whole = {"message": "", "got": None, "difference": None, **example}
 
     def side(found: Any) -> Any:
@@ -147,7 +144,7 @@ def shown(example: dict[str, Any]) -> dict[str, Any]:
 
 
 def told(found: dict[str, Any]) -> dict[str, Any]:
-    """Return a report with what it leaves out: fields at their defaults, and the row of a group."""
+    """Return a report with defaults filled in, and the row of each group."""
     rules = found.get("rules", ())
     cases = [
         {
@@ -170,9 +167,9 @@ def told(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_golden(name: str, text: str, width: int | None = 80) -> None:
-    """Hold a text to its golden file, of lines up to `width` long unless that is None.
+    """Compare a text with its golden file; lines have at most `width` characters unless None.
 
-    CONVCHECK_UPDATE_GOLDEN=1 writes it anew.
+    CONVCHECK_UPDATE_GOLDEN=1 rewrites the file.
     """
     path = GOLDEN / name
     if os.environ.get("CONVCHECK_UPDATE_GOLDEN"):

@@ -1,4 +1,4 @@
-"""The evaluator held against the independent oracle, element by element."""
+"""Compare the evaluator with the independent oracle, element by element."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ Said = tuple[str, tuple[Pattern, ...]]
 
 
 def cast(version: int) -> Spec:
-    """The spec of a version of Cast."""
     return CATALOG.specs[f"onnx.Cast-{version}"]
 
 
 def questions(version: int, source: str, targets: Iterable[str] = ()) -> list[Case]:
-    """The cases of a source: of every destination, or of some; with every attribute value."""
+    """Return the cases of a source, with every attribute value."""
     wanted = set(targets)
     return [
         case
@@ -40,7 +39,7 @@ def questions(version: int, source: str, targets: Iterable[str] = ()) -> list[Ca
 
 
 def type_names(version: int, narrowest: int = 1, widest: int = 64) -> list[str]:
-    """The sources of a version whose codes have so many bits."""
+    """Return a version's sources of a code width."""
     return [
         t.name
         for t in cast(version).types[cast(version).inputs[0][1]]
@@ -49,24 +48,23 @@ def type_names(version: int, narrowest: int = 1, widest: int = 64) -> list[str]:
 
 
 def numeric(name: str) -> Numeric:
-    """The format of a type that is not the string."""
+    """Return a format that is not the string's."""
     fmt = CATALOG.types.types[name].format
     assert not isinstance(fmt, Text)
     return fmt
 
 
 def array(case: Case, inputs: Sequence[int | str]) -> Bits:
-    """Inputs of a case as an array: codes, or texts."""
     bits: Bits = np.empty(len(inputs), case.inputs[0].format.storage)
     bits[:] = inputs
     return bits
 
 
-# Inputs found without the tool ---------------------------------------------------------------
+# Independent inputs ----------------------------------------------------------------------------
 
 
 def pattern(source: str, x: Fraction) -> int:
-    """The code of an exact value, or of the infinity past which it lies."""
+    """Return the code of an exact value, or of infinity beyond the range."""
     real, integer, sign, infinity = LAYOUTS[source]
     exact = float(x)
     assert Fraction(exact) == x
@@ -79,7 +77,7 @@ def pattern(source: str, x: Fraction) -> int:
 
 
 def neighbours(source: str, code: int) -> list[int]:
-    """The code, the next one below and the next one above; around zero, zeros of both signs."""
+    """Return the code and its neighbours; around zero, zeros of both signs."""
     sign = 1 << LAYOUTS[source][2]
     if code in (0, sign):
         return [sign | 1, sign, 0, 1]
@@ -90,14 +88,14 @@ def neighbours(source: str, code: int) -> list[int]:
 
 
 def asked(case: Case) -> Ask | Want:
-    """What the oracle is asked of each input of a case."""
+    """Return the oracle's question for each input of a case."""
     source, target = case.inputs[0].name, case.outputs[0].name
     said = dict(case.given) | ({"to": None} if case.attribute("to") is not None else {})
     return question(case.version, source, target, said)
 
 
 def wanted(ask: Ask | Want, bits: Bits) -> list[Want]:
-    """What the oracle demands of each input."""
+    """Return the oracle's expectation of each input."""
     return [ask if isinstance(ask, Want) else answer(ask, x) for x in bits.tolist()]
 
 
@@ -107,10 +105,10 @@ def held_against_the_oracle(
     expected: Expected | None = None,
     wants: Sequence[Want] | None = None,
 ) -> int:
-    """Fail with the first differences between evaluator and oracle; gives how many were compared.
+    """Fail with the first differences of evaluator and oracle; return the number compared.
 
-    Levels and readings are compared, bit for bit and pattern by pattern. `wants` is what the oracle
-    said of these bits where another case asked the same of it.
+    Levels and readings must be equal. `wants` reuses the oracle's answers to the same
+    questions.
     """
     expected = expected or evaluate(CATALOG.specs[case.spec], case, bits)
     found = []
@@ -141,7 +139,7 @@ def _differences(bits: Bits, expected: Expected, wants: Sequence[Want]) -> Itera
 
 
 def readings_of(expected: Expected) -> Iterator[tuple[Pattern, ...]]:
-    """What is expected of each element, in the oracle's words, all readings of the array."""
+    """Return each element's expectation in the oracle's words."""
     words = [(word,) for word in PATTERNS]
     columns = [
         [
@@ -154,6 +152,6 @@ def readings_of(expected: Expected) -> Iterator[tuple[Pattern, ...]]:
 
 
 def _collapsed(said: Said) -> Said:
-    """Several readings that come to the same are one."""
+    """Merge equal readings."""
     level, readings = said
     return level, readings[:1] if len(set(readings)) == 1 else readings

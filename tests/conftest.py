@@ -13,48 +13,42 @@ from places import ROOT, TESTS
 
 SEVERAL_PROCESSES = {"browser", "local"}  # fixtures: a browser, a cluster
 
-# Whatever process a test starts finds the planted backends, under both their names, and the helpers
-# that they share.
+# Processes started by tests find the planted backends, under both names, and shared helpers.
 _before = os.environ.get("PYTHONPATH")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), str(TESTS), _before)))
 
-# A shell that starts the tests in the background has Ctrl-C ignored, and what they start inherits
-# that. A handler is not inherited: a command that is interrupted here takes it as at a terminal.
+# A shell that starts the tests in the background ignores Ctrl-C, which children inherit. A handler
+# is not inherited.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Collecting takes half of the CPU time where nobody looks for cycles: what is imported stays.
+# Garbage collection takes half of the CPU time, and imported modules stay anyway.
 gc.disable()
 
-# how long an example takes says how busy the machine is
+# timing depends on the machine's load
 settings.register_profile("convcheck", deadline=None)
 settings.load_profile("convcheck")
 
 
 @pytest.fixture(autouse=True)
 def _own_environment() -> Iterator[None]:
-    """Put the environment back: the entry point, called in this process, sets some of it."""
+    """Restore the environment, which the entry point changes."""
     with patch.dict(os.environ):
         yield
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one process more than there are cores: tests wait for a third of their time, for what
-    they started, for a time-out or for a browser.
-    """
+    """Return one process more than cores: tests wait a third of their time."""
     return (os.cpu_count() or 1) + 1
 
 
-@pytest.hookimpl(trylast=True)  # of the tests that are left
+@pytest.hookimpl(trylast=True)  # of the remaining tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run what needs a browser or a cluster once more where it fails, and begin with long tests.
+    """Retry browser and cluster tests once, and start with long tests.
 
-    A browser and a cluster are several processes each, which a busy machine can keep from being in
-    time for each other. A fault of this project fails both times.
+    A busy machine may delay the processes of a browser or cluster. A real fault fails twice.
 
-    At the end, one process would wait for another that has a long test.
-
-    xdist gives each process a stretch of the list, and takes from the end of the longest one for
-    a process that has nothing left. So each stretch begins with its share of the long tests.
+    xdist gives each process a stretch of the list, and an idle one the end of the longest rest. So
+    each stretch starts with its share of long tests.
     """
     for item in items:
         if SEVERAL_PROCESSES & set(getattr(item, "fixturenames", ())):
@@ -71,13 +65,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Look for cycles again, but not among what was imported."""
+    """Collect garbage again, but not what was imported."""
     gc.freeze()
     gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what the planted bugs came to, by operator: on how many cases they show, are caught."""
+    """Print by operator on how many cases planted bugs show, and are caught."""
     reports = [r for outcome in ("passed", "failed") for r in terminalreporter.getreports(outcome)]
     found: dict[str, list[tuple[int, int]]] = {}
     for name, counts in (pair for report in reports for pair in report.user_properties):
@@ -92,7 +86,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Where every runtime is installed, a skipped test fails the run."""
+    """Fail if a test was skipped although every runtime is installed."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("CONVCHECK_NO_SKIPS") and reporter:
         skipped = reporter.getreports("skipped")

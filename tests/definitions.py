@@ -1,4 +1,4 @@
-"""The code of ONNX's own definitions: function bodies, and source files that its package holds."""
+"""ONNX's own definitions: function bodies, and source files of its package."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ SOURCES = "https://github.com/onnx/onnx/blob/main/onnx/"
 
 
 def source_file(url: str) -> str:
-    """Return a source file of ONNX as the installed package has it."""
+    """Return a source file of the installed ONNX."""
     return (Path(onnx.__file__).parent / url.removeprefix(SOURCES)).read_text("utf-8")
 
 
 def has_body(spec: Spec) -> bool:
-    """Return whether the definition of an operator has a function body."""
     schema = onnx.defs.get_schema(spec.op.partition(".")[2], spec.version, "")
     return bool(schema.has_function or schema.has_context_dependent_function)
 
@@ -27,7 +26,7 @@ def has_body(spec: Spec) -> bool:
 def bodies(
     op: str, version: int, types: Sequence[int], attributes: Mapping[str, Value]
 ) -> list[FunctionProto]:
-    """Return the function bodies of a node with inputs of some types, one for each operator set."""
+    """Return an operator's function bodies for some input types, one per operator set."""
     schema = onnx.defs.get_schema(op, version, "")
     if schema.has_function:
         sets = schema.function_opset_versions

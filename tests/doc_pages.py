@@ -1,4 +1,4 @@
-"""Pages of documentation: their code blocks with the marks before them, headings and links."""
+"""Pages of documentation: code blocks with their marks, headings and links."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced code block; `marks` are the HTML comments on the lines just above it."""
+    """A fenced code block. `marks` are the HTML comments just above it."""
 
     language: str
     text: str
@@ -25,18 +25,17 @@ class Block:
     marks: tuple[str, ...]
 
     def mark(self, name: str) -> str | None:
-        """Return what the mark `NAME: …` or `NAME …` says, None where the block has none."""
+        """Return the text of the mark `NAME: …` or `NAME …`, or None."""
         found = (m.removeprefix(name).lstrip(": ") for m in self.marks if m.startswith(name))
         return next(found, None)
 
 
 def name_of(page: Path) -> str:
-    """Return a page's path as people know it."""
+    """Return a page's path from the checkout."""
     return page.relative_to(ROOT).as_posix()
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """Return a page's code blocks, from top to bottom."""
     lines = page.read_text("utf-8").splitlines()
     at = 0
     while at < len(lines):
@@ -69,11 +68,10 @@ def prose(page: Path) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors that GitHub gives to a page's headings."""
+    """Return GitHub's anchors of a page's headings."""
     titles = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
 def links(page: Path) -> list[str]:
-    """Return what a page links to."""
     return _LINK.findall(re.sub(r"`[^`]*`", "``", prose(page)))

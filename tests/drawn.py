@@ -1,4 +1,4 @@
-"""Reports of runs as each format draws them."""
+"""Draw reports of runs in each format."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ def in_html(result: RunResult, command: str = "") -> str:
 
 
 def html_text(result: RunResult, command: str = "") -> str:
-    """Return the page with its data as text."""
     before, data, after = re.split(r'(?<=type="text/plain">)([^<]*)', in_html(result, command))
     found = json.loads(gzip.decompress(base64.b64decode(data)))
     return before + json.dumps(found, ensure_ascii=False) + after

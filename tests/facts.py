@@ -1,9 +1,9 @@
-"""The facts of runs, compared: `python tests/facts.py BEFORE.json AFTER.json`, exit status 1 if any
+"""Compare the facts of runs: `python tests/facts.py BEFORE.json AFTER.json`, exit 1 if any
 differs.
 
-A fact is a case with its verdict; how many values or calls each row decided with each verdict, the
-main placement apart from the others; and which causes explain a case. Words, order, digests,
-examples and places are none.
+Facts are the verdict of each case, the values or calls of each row by verdict (the main placement
+apart from the others), and the causes of each case. Words, order, digests, examples and places are
+not compared.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-FORMATS = ("convcheck-report/2", "convcheck-run/3")  # of the first, rows stand in each group
+FORMATS = ("convcheck-report/2", "convcheck-run/3")  # the first has rows in each group
 
 
 def facts(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the facts of a run's JSON report, a line each. Raises ValueError for another format."""
+    """Yield the facts of a JSON report, one per line. Raises ValueError for another format."""
     if report.get("format") not in FORMATS:
         raise ValueError(f"{report.get('format')!r} is none of {', '.join(FORMATS)}")
     rules = report.get("rules", ())
@@ -39,7 +39,7 @@ def facts(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def read(path: Path) -> Mapping[str, Any]:
-    """Return a report: one object, or the lines of a log put together to one."""
+    """Return a report: one object, or the joined lines of a log."""
     text = path.read_text()
     try:
         found: dict[str, Any] = json.loads(text)
@@ -54,7 +54,7 @@ def read(path: Path) -> Mapping[str, Any]:
 
 
 def difference(before: Path, after: Path) -> list[str]:
-    """Return the facts that only one of two reports has, marked by - and +."""
+    """Return the facts of only one report, marked by - and +."""
     one, other = (set(facts(read(path))) for path in (before, after))
     changed = [("-", fact) for fact in one - other] + [("+", fact) for fact in other - one]
     return [f"{sign} {fact}" for sign, fact in sorted(changed, key=lambda each: each[1])]

@@ -1,4 +1,4 @@
-"""Runs with failures, and the lists that know them."""
+"""Runs with failures, and their lists of known failures."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ FAILING = {
 
 
 def found(failing: dict[str, Group], left_out: Iterable[str] = (), **more: object) -> RunResult:
-    """Make a run of all cases here but those left out."""
+    """Make a run of all cases except some."""
     cases = [
         answered(c, failing[c.id]) if c.id in failing else passed(c)
         for c in HERE
@@ -62,7 +62,7 @@ def found(failing: dict[str, Group], left_out: Iterable[str] = (), **more: objec
 
 
 def whole(result: RunResult, verdict: str, *names: str) -> RunResult:
-    """Let cases fail as a whole."""
+    """Make cases fail as a whole."""
     cases: list[CaseResult] = [
         unasked(c.case, verdict, "ValueError") if c.case.id in names else c  # type: ignore[arg-type]
         for c in result.cases

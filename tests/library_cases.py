@@ -1,4 +1,4 @@
-"""Questions for backends, and how a test puts them: casts, chains, and cases by their names."""
+"""Cases of casts, chains and by name, and their answers from backends."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ from convcheck.rules.model import Attributes, Case
 
 
 def cast_case(source: str, target: str, attributes: Attributes = (), **more: Any) -> Case:
-    """Make a case of the newest Cast of ONNX; types by name."""
     types = [(CATALOG.types.types[name],) for name in (source, target)]
     return Case("onnx.Cast-28", "onnx.Cast", 28, types[0], types[1], attributes, **more)
 
 
 def chain_case(*types: str, hops: tuple[Case, ...] = (), **setting: str) -> Case:
-    """Make a chain of these casts, none of which has attributes, or of the casts given."""
+    """Make a chain of casts, by default without attributes."""
     hops = hops or tuple(starmap(cast_case, pairwise(types)))
     return cast_case(types[0], types[-1], hops=hops, setting=tuple(setting.items()))
 
 
 def codes_of(backend: Backend, case: Case, values: object) -> np.ndarray:
-    """Return the codes that a backend answers: well-formed, of the case's type."""
+    """Return a backend's codes, well-formed and of the case's type."""
     answer = backend.answer(case, [np.array(values, case.inputs[0].format.storage)])
     assert isinstance(answer, Outputs), answer
     assert answer.types == (case.outputs[0].name,)
@@ -45,7 +44,7 @@ def named(spec: str, *names: str) -> list[Case]:
 
 
 def report_of(address: str, chosen: list[Case]) -> dict[str, Any]:
-    """Return the JSON report of a run without how the backend names itself."""
+    """Return a run's JSON report without the backend's name."""
     done = execute(address, chosen, CORPUS, jobs=1, timeout=30.0, fail_fast=False,
                    on_result=lambda result: None)  # fmt: skip
     result = RunResult(done.backend, "edge", "disputed", CORPUS.digests(chosen), done.results)

@@ -1,4 +1,4 @@
-"""Which processes are alive: of those that one has started, and of those with a mark."""
+"""Find processes that are alive: children of a process, or marked ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def eventually(ask: Callable[[], T], seconds: float = 60.0) -> T:
-    """Return what is asked for as soon as it is true, what there is by the end where not."""
+    """Wait until a value is true, and return it, or the last value."""
     deadline = time.monotonic() + seconds
     while not (answer := ask()) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -19,7 +19,7 @@ def eventually(ask: Callable[[], T], seconds: float = 60.0) -> T:
 
 
 def marked(name: str, value: str) -> list[int]:
-    """Return the processes that were started with a variable of that value, and copies of them."""
+    """Return the processes started with a variable of that value, and their forks."""
     mark = f"{name}={value}".encode()
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -33,13 +33,13 @@ def marked(name: str, value: str) -> list[int]:
 
 
 def parent_of(process: int) -> int:
-    """Return the number of a process's parent. Raises OSError where there is no such process."""
+    """Return a process's parent. Raises OSError if there is no such process."""
     stat = Path(f"/proc/{process}/stat").read_text()
     return int(stat.rpartition(")")[2].split()[1])
 
 
 def children_of(parent: int) -> list[int]:
-    """Return the processes whose parent one is, those included that have ended unseen."""
+    """Return the children of a process, zombies included."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -56,7 +56,7 @@ def descendants_of(parent: int) -> list[int]:
 
 
 def is_alive(process: int) -> bool:
-    """Return whether a process is there, and has not ended unseen by its parent."""
+    """Return whether a process exists and is not a zombie."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""An environment with an old ONNX Runtime, made once a session as `convcheck history` makes one."""
+"""An environment with an old ONNX Runtime, made once per session as in `convcheck history`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ RELEASE = Release("1.16.3", "2023-11-20")
 
 
 def old_environment(folder: Path) -> Path:
-    """Return the Python of the environment, which is made in a folder that all processes of a
-    session share, by the first of them.
-    """
+    """Return the environment's Python. The first process of a session makes it for all."""
     wanted = parse_wanted(f"onnxruntime=={RELEASE.version}..{RELEASE.version}")
     with (folder / "environment.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

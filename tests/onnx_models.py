@@ -1,4 +1,4 @@
-"""ONNX models, made here: conversions in graphs, bodies and functions."""
+"""Make ONNX models with conversions in graphs, bodies and functions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def saved(
 
 
 def branch(name: str, *nodes: NodeProto) -> GraphProto:
-    """Make the body of a node: it takes what it needs from the graph around it."""
+    """Make the body of a node. It takes its inputs from the graph around it."""
     made = helper.make_empty_tensor_value_info(nodes[-1].output[0])
     return helper.make_graph(nodes, name, [], [made])
 

@@ -1,4 +1,4 @@
-"""Where the tests find things: the checkout, themselves, and golden files."""
+"""Paths of the checkout, the tests and golden files."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 GOLDEN = TESTS / "golden"
 EXAMPLES = ROOT / "docs" / "examples"
-KERNELS = ROOT / "examples"  # programs that speak the process protocol
+KERNELS = ROOT / "examples"  # programs for the process protocol

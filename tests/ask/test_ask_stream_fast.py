@@ -1,6 +1,5 @@
 """Judging a chunk at once misses no wrong or unwritten element.
 
-
 Runs of failures across chunks are noted the same as within chunks.
 """
 

@@ -1,6 +1,5 @@
 """The OpenVINO adapter in its four variants: inputs, outputs, declined and refused cases.
 
-
 Expected bits are by hand, on undisputed values. OpenVINO's own conversions are not tested here.
 """
 

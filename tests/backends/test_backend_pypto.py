@@ -1,6 +1,5 @@
 """The pypto adapter: inputs and outputs on the real package, its build, missing parts.
 
-
 Expected bits are by hand. Where the interpreter departs from the standard is not tested here.
 """
 

@@ -1,6 +1,5 @@
 """The torch adapter's promotions and sequences, under specs that have nothing but `calls`.
 
-
 Expected bits are by hand. Casts are in test_libraries.
 """
 

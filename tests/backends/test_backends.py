@@ -1,6 +1,5 @@
 """The adapters of ONNX Runtime and the reference evaluator: inputs, outputs, declined cases.
 
-
 Values are undisputed. The runtimes' own conversions are not tested here.
 """
 

@@ -1,6 +1,5 @@
 """ONNX Runtime in JavaScript, under Node. Expected bits are by hand.
 
-
 npm installs the packages in the checkout (command in docs/contributing.md).
 """
 

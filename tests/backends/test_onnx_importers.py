@@ -1,6 +1,5 @@
 """The adapters that import ONNX models: tract, IREE and TVM. Expected bits are by hand.
 
-
 IREE and TVM are large, so their tests are slow ones (command in docs/contributing.md).
 """
 

@@ -1,6 +1,5 @@
 """Speed of the evaluator's direct path, in values/s of one core and relative to numpy.
 
-
 Run with: pytest tests/bench -n 0 --benchmark-enable. No time is asserted: machines differ.
 """
 

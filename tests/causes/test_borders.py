@@ -1,6 +1,5 @@
 """Every cause has a border: an input that it gets wrong, next to one that it gets right.
 
-
 `pytest -s tests/causes/test_borders.py` prints both beside the sentence of each cause, for review
 of the sentence.
 """

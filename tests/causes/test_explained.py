@@ -1,6 +1,5 @@
 """Public bug reports: the causes found for them are right.
 
-
 The catalogue was not made from these bugs alone. Bugs without an entry stay unexplained, and get no
 wrong cause.
 """

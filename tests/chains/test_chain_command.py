@@ -125,7 +125,6 @@ def test_the_table_has_every_chain() -> None:
 def module(folder: Path, table: ChainTable) -> SimpleNamespace:
     """Run the Python module of a table.
 
-
     Importing it would reuse the bytecode of a table written within the same second.
     """
     path = folder / "chains.py"

@@ -60,7 +60,6 @@ def project(tmp_path: Path) -> Path:
 def run_pytest(project: Path, *arguments: str) -> Done:
     """Run pytest in this process, with every warning an error.
 
-
     The outer session watches threads and uncaught exceptions.
     """
     quiet = ("faulthandler", "rerunfailures", "threadexception", "unraisableexception")

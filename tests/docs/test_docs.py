@@ -1,15 +1,14 @@
-"""The documentation is true: links lead somewhere, commands run, blocks can be parsed.
+"""The documentation is true: links resolve, commands run, blocks parse.
 
-HTML comments above a block, which readers do not see, say how it is tested:
+Hidden HTML comments above a block control its test:
 
     <!-- not run: why -->      the commands are not run here
-    <!-- exits 1 -->           the exit code of the last command, where it is not 0
-    <!-- file: known.toml -->  the block is written to that file, for the commands that follow
-    <!-- same as: PATH -->     the block is that file of the checkout
+    <!-- exits 1 -->           the last command's exit code, if not 0
+    <!-- file: known.toml -->  the block is written to that file, for later commands
+    <!-- same as: PATH -->     the block equals that file of the checkout
 
-A ```console block has commands after `$ ` and what they print; a line `...` there stands for any
-lines. A ```sh block has commands alone. A page's commands run one after the other, in one folder
-that has the checkout's docs/ in it.
+A ```console block has commands after `$ ` and their output, with `...` for any lines. A ```sh block
+has only commands. All commands of a page run in one folder with the checkout's docs/.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ def test_paths_that_are_named_are_there(page: Path) -> None:
         assert (ROOT / path).exists(), path
 
 
-# What a run counts, and how long it takes. Code blocks have such numbers, and are run.
+# Counts and times of runs. Code blocks are run anyway.
 COUNTED = re.compile(
     r"\b[0-9](?:[0-9,]*[0-9])? of [0-9]|thousand|dozen|"
     r"\b[0-9][0-9,]* (failing )?(cases|answers|chains|findings|causes|reports|files|MB|GB)\b|"
@@ -82,7 +81,7 @@ COUNTED = re.compile(
 
 @pytest.mark.parametrize("page", ALL)
 def test_prose_has_no_number_that_a_run_would_change(page: Path) -> None:
-    if page.name == "CHANGELOG.md":  # what was true of a release
+    if page.name == "CHANGELOG.md":  # was true of a release
         return
     found = [match[0] for match in COUNTED.finditer(prose(page))]
     assert not found
@@ -102,7 +101,7 @@ def test_code_blocks_are_what_they_say(page: Path) -> None:
 
 
 def parse(block: Block) -> None:
-    """Read a block in its language. Raises ValueError, SyntaxError or YAMLError."""
+    """Parse a block in its language. Raises ValueError, SyntaxError or YAMLError."""
     if block.language == "toml":
         tomllib.loads(block.text)
     elif block.language == "yaml":
@@ -118,7 +117,7 @@ def parse(block: Block) -> None:
 
 
 def check_c(text: str) -> None:
-    """Compile a program as far as its syntax goes. Raises SyntaxError."""
+    """Check a program's syntax. Raises SyntaxError."""
     command = [c_compiler(), "-fsyntax-only", "-Wall", "-Werror", "-xc", "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -146,7 +145,7 @@ def test_commands_do_what_the_page_shows(page: Path, tmp_path: Path) -> None:
 
 
 def check_commands(block: Block, where: str, folder: Path) -> None:
-    """Run a block's commands in a folder, and compare exit codes and what they print."""
+    """Run a block's commands in a folder; compare exit codes and output."""
     steps = shown(block.text) if block.language == "console" else listed(block.text)
     code, printed = 0, ""
     for number, (command, output) in enumerate(steps, 1):
@@ -158,13 +157,13 @@ def check_commands(block: Block, where: str, folder: Path) -> None:
 
 
 def listed(text: str) -> list[tuple[str, None]]:
-    """Return the commands of a script, the comments behind them left out."""
+    """Return the commands of a script without comments."""
     bare = re.sub(r"(^|\s+)#.*$", "", text, flags=re.MULTILINE)
     return [(line, None) for line in bare.replace("\\\n", "").splitlines() if line.strip()]
 
 
 def shown(text: str) -> list[tuple[str, str]]:
-    """Return the commands of a console with what each prints."""
+    """Return the commands of a console block with their outputs."""
     steps: list[tuple[str, str]] = []
     open_command = False
     for line in text.splitlines():
@@ -180,7 +179,7 @@ def shown(text: str) -> list[tuple[str, str]]:
 
 
 def check_output(wanted: str, printed: str, where: str) -> None:
-    """Compare what is shown with what was printed; `...` stands for any lines."""
+    """Compare outputs. `...` stands for any lines."""
     pieces = re.split(r"^ *\.\.\.\n", wanted, flags=re.MULTILINE)
     pattern = r"(?:.*\n)*?".join(re.escape(piece) for piece in pieces)
     tidy = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
@@ -188,7 +187,7 @@ def check_output(wanted: str, printed: str, where: str) -> None:
 
 
 def run(command: str, folder: Path) -> tuple[int, str]:
-    """Run a command: convcheck's own in this process, others in a shell."""
+    """Run a convcheck command in this process, any other in a shell."""
     if command.startswith("convcheck ") and not set(re.sub(r"'[^']*'", "", command)) & SHELL:
         return called(shlex.split(command.replace("\\\n", " "))[1:], folder)
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
@@ -205,7 +204,7 @@ def run(command: str, folder: Path) -> tuple[int, str]:
 
 
 def called(arguments: list[str], folder: Path) -> tuple[int, str]:
-    """Run convcheck's command line in this process; gives its exit code and what it printed."""
+    """Run convcheck in this process, and return exit code and output."""
     stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     before, environment = Path.cwd(), dict(os.environ)
     argv, places = sys.argv, list(sys.path)
@@ -216,7 +215,7 @@ def called(arguments: list[str], folder: Path) -> tuple[int, str]:
         with (
             contextlib.redirect_stdout(stream),
             contextlib.redirect_stderr(stream),
-            patch.object(progress, "FIRST", 3600.0),  # a busy machine is not to say that it is busy
+            patch.object(progress, "FIRST", 3600.0),  # a busy machine must not print progress
         ):
             main(own=False)
     except SystemExit as end:
@@ -256,7 +255,7 @@ def test_the_readme_is_short_and_its_test_command_is_what_ci_does() -> None:
 
 
 def keys_of_spec_files() -> set[str]:
-    """Return every key that the readers of spec files know: in `*_KEYS`, `need` and `only`."""
+    """Return every key that readers of spec files accept: in `*_KEYS`, `need` and `only`."""
     found: list[ast.expr] = []
     for path in (ROOT / "convcheck" / "rules").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

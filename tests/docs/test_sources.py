@@ -1,4 +1,4 @@
-"""The table of causes and the source of runtimes, compared with the catalogue."""
+"""Compare the table of causes and runtime sources with the catalogue."""
 
 import re
 from pathlib import Path

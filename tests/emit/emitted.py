@@ -1,4 +1,4 @@
-"""Suites of cases emitted, and the answers that a kernel under test gives them."""
+"""Emitted suites of cases, and a kernel's answers to them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ CASES = {
 
 @cache
 def suite(case: Case) -> Suite:
-    """The suite of a case that has one."""
     found = suite_of(CORPUS, case)
     assert found is not None
     return found
@@ -51,14 +50,14 @@ def vectors(case: Case) -> VectorSet:
 
 
 def write_answers(path: Path, inputs: Iterable[int], outputs: Iterable[int]) -> Path:
-    """Write what a kernel answers: pairs of 64 bits, an input with its output."""
+    """Write a kernel's answers: pairs of 64 bits, input and output."""
     pairs = zip(inputs, outputs, strict=True)
     path.write_bytes(b"".join(struct.pack("=QQ", *pair) for pair in pairs))
     return path
 
 
 def right_answers(case: Case, reading: int = 0) -> list[int]:
-    """What is due of each vector; where a pattern is, a code that it allows."""
+    """Return an expected code for each vector."""
     expected, fmt = vectors(case).expected.readings[reading], case.outputs[0].format
     nan = fmt.nan_code | fmt.sign_bit if isinstance(fmt, Float) else 0
     codes = np.where(expected.patterns == EXACT, expected.codes, nan)
@@ -66,7 +65,7 @@ def right_answers(case: Case, reading: int = 0) -> list[int]:
 
 
 def wrong_answers(output: str) -> int:
-    """How many answers a program's TAP calls wrong; its plan and its points fit."""
+    """Check a program's TAP plan, and return how many answers it calls wrong."""
     points = POINT.findall(output)
     assert [int(number) for _, number in points] == [*range(1, len(points) + 1)]
     assert f"\n1..{len(points)}\n" in output

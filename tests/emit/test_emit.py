@@ -1,4 +1,4 @@
-"""What a suite has: vectors, series of every input, rules; and the folder that it goes to."""
+"""A suite's vectors, series of all inputs and rules, and its output folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ASKED = 1 << 12  # inputs of each table of series
 
 
 def swept(spec: str) -> Iterator[Case]:
-    """The cases of a spec from some types to narrow ones."""
+    """Return a spec's cases from some types to narrow ones."""
     for case in cases(CATALOG.specs[spec]):
         if why_left_out(case):
             continue
@@ -41,7 +41,7 @@ def swept(spec: str) -> Iterator[Case]:
 
 
 def told(table: list[Series], bits: int) -> tuple[Ints, Ints]:
-    """The first input of each plateau of a table and the end of all; its row, pattern and code."""
+    """Return the first input of each plateau, and the end; its row, pattern and code."""
     firsts, facts = [np.array([table[0].first])], []
     for one in table:
         turn, part = np.divmod(np.arange(one.count), len(one.turns))
@@ -54,7 +54,9 @@ def told(table: list[Series], bits: int) -> tuple[Ints, Ints]:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_series_are_what_the_evaluator_says(spec: str) -> None:
-    """At both ends of many plateaus, and at random: the series come from runs, this does not."""
+    """At both ends of many plateaus, and at random. Series come from runs, expectations from the
+    evaluator.
+    """
     random, without = np.random.default_rng(20), Counter[str]()
     for case in swept(spec):
         source, target = case.inputs[0].format, case.outputs[0].format
@@ -76,12 +78,12 @@ def test_series_are_what_the_evaluator_says(spec: str) -> None:
             at = np.searchsorted(firsts, bits, "right") - 1
             codes = np.where(due.patterns == EXACT, due.codes, 0)
             assert (facts[:, at] == [expected.rows, due.patterns, codes]).all(), case.id
-    # integers that wrap round, told apart by other bits than the highest
+    # integers that wrap, told apart by low bits
     assert without.keys() <= {"float32-to-int16"}
 
 
 def test_names_are_unlike() -> None:
-    """As files on any system, and as identifiers."""
+    """As file names on any system, and as identifiers."""
     ids = {
         case.id for one in CATALOG.specs.values() for case in cases(one) if not why_left_out(case)
     }

@@ -1,9 +1,8 @@
-"""Suites in C: they compile without a warning, pass what is right, and catch what is wrong.
+"""Suites in C compile without warnings, pass right kernels, and catch wrong ones.
 
-A kernel under test reads its answers from a file, input by input. So a planted bug of Python is
-asked through the emitted suite as any function of C is: the suite makes the inputs and judges the
-answers, the file has only what the bug gives of each, and an input that is not in it ends the
-program. No expectation comes from the file.
+The kernel under test reads its answers from a file, so that planted bugs in Python can be tested.
+The suite makes inputs and judges. A missing input ends the program, and the file has no
+expectations.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def compiler(name: str) -> str:
 
 
 def compile_c(folder: Path, program: str, *options: str, by: str = "gcc") -> Path:
-    """Compile a program in a folder that has the suites; what warns, fails."""
+    """Compile a program next to the suites. Warnings are errors."""
     source, made = folder / f"{by}.c", folder / f"test-{by}"
     source.write_text(program)
     command = [compiler(by), *STRICT, *options, str(source), "-o", str(made)]
@@ -70,7 +69,7 @@ def emit_to(folder: Path, cases: Iterable[Case]) -> None:
 
 
 def asker(cases: Iterable[Case]) -> str:
-    """A program that asks a kernel that reads its answers: test CASE FILE."""
+    """A program with a kernel that reads its answers: test CASE FILE."""
     chosen = [(case.id, suite(case)) for case in cases]
     include = "".join(f'#include "{one.name}.h"\n' for _, one in chosen)
     asked = "".join(
@@ -93,7 +92,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(program: Path, case: Case, answers: Iterable[int]) -> tuple[int, str]:
-    """Ask the kernel that has these answers to the vectors of a case."""
+    """Run the vectors of a case on a kernel with these answers."""
     path = program.with_name("answers")
     write_answers(path, vectors(case).inputs[0].tolist(), answers)
     command = [str(program), case.id, str(path)]
@@ -103,7 +102,7 @@ def asked(program: Path, case: Case, answers: Iterable[int]) -> tuple[int, str]:
 
 
 def test_every_field_bug_is_caught(program: Path) -> None:
-    """By as many vectors as a run of convcheck has."""
+    """By as many vectors as in a run of convcheck."""
     for bug in BUGS:
         case = case_of(bug)
         got = bug.convert(vectors(case).inputs[0])
@@ -121,7 +120,7 @@ def test_what_is_due_passes(program: Path, name: str) -> None:
 
 
 def test_readings_are_not_mixed(program: Path) -> None:
-    """An answer that only another reading allows is wrong once the others follow one."""
+    """Once the others follow one reading, an answer of another is wrong."""
     case = latest_cases("onnx.Cast")["float32-to-int4"]
     first, second = right_answers(case), right_answers(case, 1)
     other = next(i for i, pair in enumerate(zip(first, second, strict=True)) if len({*pair}) == 2)
@@ -175,7 +174,7 @@ int main(int argc, char **argv) {
 
 
 def test_one_wrong_answer_of_all_is_found(tmp_path: Path) -> None:
-    """The vectors do not have it; the loop over the series of all inputs does."""
+    """No vector has it. The loop over all inputs finds it."""
     cast = latest_cases("onnx.Cast")
     emit_to(tmp_path, [cast["float32-to-bfloat16"], cast["float16-to-float8e4m3fn/saturate=1"]])
     made = compile_c(tmp_path, EVERY, "-O3")

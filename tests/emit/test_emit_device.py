@@ -1,8 +1,7 @@
-"""Suites for kernels of a GPU: CUDA and HIP share a header.
+"""Suites for GPU kernels. CUDA and HIP share a header.
 
-There may be no GPU here. The header is compiled by each of their compilers that is there, and it is
-run over a stand-in for the runtime, which launches a kernel thread by thread on the processor: so
-what it copies and how many threads it starts is put to the test, the driver is not.
+Each available compiler compiles the header. It runs without a GPU on a stand-in for the runtime,
+which executes threads one by one. So copies and thread counts are tested, the driver is not.
 """
 
 from __future__ import annotations

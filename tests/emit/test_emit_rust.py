@@ -1,8 +1,8 @@
-"""Suites in Rust: a crate that needs no other, passes what is right, and catches what is wrong.
+"""Suites in Rust: a crate without dependencies that passes right kernels and catches wrong
+ones.
 
-As in C, a kernel under test reads its answers from a file, input by input, and panics where one is
-not in it. Of a planted bug the file has what it gives of each vector's input, and nothing of what
-is due: the suite alone judges.
+As in C, the kernel under test reads its answers from a file, and panics on a missing input. The
+suite alone judges.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ fn main() -> std::process::ExitCode {
 
 
 def build(folder: Path, cases: Iterable[Case], program: str) -> Path:
-    """Build a program beside the crate of suites; what warns, fails, and nothing is downloaded."""
+    """Build a program next to the crate. Warnings are errors, and nothing is downloaded."""
     cargo = shutil.which("cargo")
     if not cargo:
         pytest.skip("no cargo")
@@ -88,7 +88,7 @@ def build(folder: Path, cases: Iterable[Case], program: str) -> Path:
 
 
 def asker(cases: Iterable[Case]) -> str:
-    """A program that asks a kernel that reads its answers: kernel CASE FILE."""
+    """A program with a kernel that reads its answers: kernel CASE FILE."""
     arms = "".join(
         f"        {rust_string(case.id)} => run.check(&convcheck_suites::"
         f'{one.name.lower()}::SUITE, "answer", '
@@ -105,7 +105,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(program: Path, case: Case, answers: Sequence[int]) -> tuple[int, str]:
-    """Ask the kernel that has these answers to the vectors of a case."""
+    """Run the vectors of a case on a kernel with these answers."""
     path = program.with_name("answers")
     write_answers(path, vectors(case).inputs[0].tolist(), answers)
     done = subprocess.run(
@@ -115,7 +115,7 @@ def asked(program: Path, case: Case, answers: Sequence[int]) -> tuple[int, str]:
 
 
 def test_every_field_bug_is_caught_in_rust(program: Path) -> None:
-    """By as many vectors as a run of convcheck has."""
+    """By as many vectors as in a run of convcheck."""
     for bug in BUGS:
         case = case_of(bug)
         code, output = asked(program, case, bug.convert(vectors(case).inputs[0]).tolist())
@@ -131,7 +131,7 @@ def test_what_is_due_passes_in_rust(program: Path) -> None:
 
 
 def test_every_input_is_asked_in_rust(tmp_path: Path) -> None:
-    """One wrong answer of 65,536, which no vector asks for, is found."""
+    """It finds one wrong answer of 65,536 that no vector has."""
     names = ("bfloat16-to-float8e4m3fn/saturate=1", "bool-to-float16", "int16-to-float32")
     made = build(tmp_path, [latest_cases("onnx.Cast")[name] for name in names], EVERY)
     done = subprocess.run([made, "--exhaustive"], capture_output=True, text=True, check=False)

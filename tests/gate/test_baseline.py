@@ -1,4 +1,4 @@
-"""The list that `convcheck known` writes, and brings up to date."""
+"""`convcheck known` writes and updates a list."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ FRESH = (
 
 
 def fresh(result: RunResult) -> Written:
-    """Write a list, without what was judged."""
+    """Write a list without judged cases."""
     return without_judged(baseline(result))
 
 
 def without_judged(written: Written) -> Written:
-    """Leave out what was judged, which other tests are about."""
+    """Remove the judged cases, which other tests check."""
     text, judged, _ = written.text.partition(JUDGED)
     return replace(written, text=text.removesuffix("\n") if judged else text, judged=0)
 
@@ -59,7 +59,6 @@ def update(
 
 
 def passes(text: str, result: RunResult, tmp_path: Path, there: Sequence[str] = ()) -> bool:
-    """Tell whether a run passes with a list."""
     path = tmp_path / "held.toml"
     path.write_text(text, encoding="utf-8")
     held = hold(result, read_known(str(path), CATALOG), lambda starts: [*IDS, *there], TODAY)
@@ -96,7 +95,7 @@ def test_a_run_of_many_kinds_of_failures(tmp_path: Path) -> None:
         f'corpus = "{entries[-1]["corpus"]}"\ncount = 2\nreason = "not yet looked into"\n'
     )
     assert passes(written.text, result, tmp_path)
-    dead = replace(failing[IDS[3]], digest="f" * 32)  # in other words
+    dead = replace(failing[IDS[3]], digest="f" * 32)  # different wording
     assert passes(written.text, whole(found(failing | {IDS[3]: dead}), "error", *IDS[6:]), tmp_path)
 
 
@@ -230,7 +229,7 @@ ASKED = ["onnx.Cast-19", "onnx.Cast-21", "--from", "float64", "--from", "float32
 
 
 class Shell:
-    """A folder with the backend of this test, and the commands in it."""
+    """A folder with this test's backend, in which commands run."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.list, self.json = folder, folder / "known.toml", folder / "run.json"
@@ -241,7 +240,7 @@ class Shell:
         (folder / "own/mine.py").write_text(MINE, encoding="utf-8")
 
     def do(self, *arguments: object, mode: str = "") -> tuple[int, str]:
-        """Run a command; give its exit code and what it printed, without the folder's name."""
+        """Run a command, and return exit code and output without the folder's name."""
         self.patch.setenv("MINE", mode)
         done = CliRunner().invoke(cli.group, list(map(str, arguments)), standalone_mode=False)
         said = f"convcheck: {done.exception}\n" if done.exception else done.output
@@ -249,14 +248,14 @@ class Shell:
         return code, said.replace(f"{self.folder}/", "")
 
     def run(self, mode: str) -> tuple[int, list[dict[str, str]]]:
-        """Run with the list; give the exit code and the problems of the report."""
+        """Run with the list, and return the exit code and the report's problems."""
         self.json.unlink(missing_ok=True)
         code, _ = self.do("run", "--backend", "own.mine:Mine", "-j", 1, *ASKED,
                              "--known", self.list, "--json", self.json, mode=mode)  # fmt: skip
         return code, self.problems()
 
     def problems(self) -> list[dict[str, str]]:
-        """Give the problems of the report, without the folder's name."""
+        """Return the report's problems without the folder's name."""
         found = [
             {"repair": "", **one, "place": "{file}:{line}".format(**one["place"])}
             for one in parsed(self.json.read_text()).get("problems", [])
@@ -264,13 +263,13 @@ class Shell:
         return [{k: v.replace(f"{self.folder}/", "") for k, v in p.items()} for p in found]
 
     def update(self, mode: str) -> tuple[int, str]:
-        """Run with --update; give the exit code, and what was done to the list."""
+        """Run with --update, and return the exit code and the changes."""
         code, said = self.do("run", "--backend", "own.mine:Mine", "-j", 1, "-q", *ASKED,
                              "--known", self.list, "--update", mode=mode)  # fmt: skip
         return code, said[: said.index(HOLDS_12) + len(HOLDS_12)]
 
     def held(self, text: str) -> tuple[int, list[dict[str, str]]]:
-        """Hold the last run against another list."""
+        """Compare the last run with another list."""
         path, held = self.folder / "other.toml", self.folder / "held.json"
         path.write_text(text, encoding="utf-8")
         code, _ = self.do("report", self.json, "--known", path, "--json", held)
@@ -279,7 +278,7 @@ class Shell:
 
 
 def test_the_life_of_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A backend with a fault is gated on new ones, gets another, and is repaired."""
+    """A gated backend gets another fault, and is repaired."""
     shell = Shell(tmp_path, monkeypatch)
     assert shell.update("bug") == (0, f"1 entry: 1 new\n{HOLDS_12}")
     text = shell.list.read_text()

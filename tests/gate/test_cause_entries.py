@@ -1,4 +1,4 @@
-"""Entries of a list that name a cause: they excuse what it predicts, and nothing else."""
+"""Entries of a list that name a cause excuse its predictions, and nothing else."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ issue = "https://example.org/1"
 
 
 def explained(fits: Mapping[str, Sequence[Names]], **more: object) -> RunResult:
-    """Make a run in which these cases fail, each with what gives all of its answers."""
+    """Make a run with these failing cases and their causes."""
     result = found({name: wrong(10, 1) for name in fits}, **more)  # type: ignore[arg-type]
     cases = (
         replace(c, diagnosis=CaseDiagnosis(100, 10, tuple(fits[c.case.id])))
@@ -63,7 +63,7 @@ def excused(result: RunResult) -> list[str]:
 
 
 def fault(result: RunResult) -> tuple[str, str, str]:
-    """Return what is wrong with the only entry, in words, and the cases of its repair."""
+    """Return the problem of the only entry, and the cases of its repair."""
     [problem] = result.problems
     repair = tomllib.loads(problem.repair)["known"][0]["case"] if problem.repair else ""
     return problem.kind, problem.message.replace(str(problem.place.file), "known.toml"), repair
@@ -133,7 +133,9 @@ def test_stale_expired_and_passing(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_run(tmp_path: Path) -> None:
-    """What the other cases cannot change is said: a case that the cause does not explain."""
+    """Problems that other cases cannot resolve are reported: a case that the cause does not
+    explain.
+    """
     alone = held(ENTRY, explained({FIRST: [NARROW]}, left_out=[SECOND]), tmp_path)
     assert (alone.outcome, alone.problems, excused(alone)) == ("pass", (), [FIRST])
     none = held(ENTRY, explained({}, left_out=[SECOND]), tmp_path)
@@ -230,7 +232,7 @@ class Astray(Truncating):
 def test_a_bug_that_changes_within_a_listed_case_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A backend truncates, and then gives another wrong answer to one of the inputs that failed."""
+    """A backend truncates, then gives another wrong answer to an input that failed."""
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "gated").mkdir()
     (tmp_path / "gated/astray.py").write_text(ASTRAY, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What was judged once cannot vanish unseen: the list has it, and a run is held to that."""
+"""A list records the judged cases. A run that no longer judges one fails."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def list_of(result: RunResult, folder: Path) -> KnownList:
 
 
 def declining(*names: str, result: RunResult | None = None) -> RunResult:
-    """Make a run in which some cases are declined."""
+    """Make a run that declines some cases."""
     return whole(result or found(FAILING), "unsupported", *names)
 
 
@@ -90,7 +90,7 @@ def test_a_part_of_a_run_is_held_to_what_it_has(tmp_path: Path) -> None:
 def test_a_name_of_no_case_fails_the_run(tmp_path: Path) -> None:
     known = list_of(found(FAILING), tmp_path)
     held = hold(found(FAILING), known, lambda _: [], TODAY)
-    assert held.problems == ()  # the cases of the run are there
+    assert held.problems == ()  # the run has all its cases
     gone = found(FAILING, left_out=IDS[:1])
     (problem,) = hold(gone, known, lambda _: IDS[1:], TODAY).problems
     assert (problem.kind, problem.message[: len(IDS[0]) + 17]) == (
@@ -142,7 +142,7 @@ def test_a_bad_table(tmp_path: Path, text: str, line: int, message: str) -> None
 
 
 def test_the_life_of_a_kernel_that_disappears(tmp_path: Path) -> None:
-    """A program is gated, declines float8 all of a sudden, and the gate does not stay green."""
+    """If a gated program suddenly declines float8, the gate fails."""
     text = (KERNELS / "cast.py").read_text("utf-8")
     program, known = tmp_path / "cast.py", tmp_path / "known.toml"
     program.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A run held against a list of known failures: what is excused, and what of the list is wrong."""
+"""Compare a run with a list of known failures: excused failures, and problems of the list."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from convcheck.records import replace
 
 
 def held(text: str, result: RunResult, tmp_path: Path) -> RunResult:
-    """Hold a run against the text of a list; other cases exist, which the run has not."""
+    """Compare a run with a list's text. Other cases exist, outside the run."""
     path = tmp_path / "known.toml"
     path.write_text(text, encoding="utf-8")
     newer = THERE if "25" in text else []
@@ -54,17 +54,17 @@ def counting(count: int, digest: str, text: str = ENTRY) -> str:
 
 @dataclass(frozen=True)
 class Held:
-    """A list, what fails in a run, and what comes of it."""
+    """A list, the failures of a run, and the outcome."""
 
     text: str
     failing: Mapping[str, Group]
-    #: What is wrong with the list, else the outcome of the run.
+    #: The problem of the list, or the outcome of the run.
     said: str = "pass"
-    #: In which cases failures are excused; None for those of `FAILING`.
+    #: Cases with excused failures. None means those of `FAILING`.
     excused: tuple[str, ...] | None = None
-    #: The text to put in the list.
+    #: The text to put into the list.
     repair: str = ""
-    #: The cases that the run did not have.
+    #: Cases outside the run.
     left_out: tuple[str, ...] = ()
 
 
@@ -110,14 +110,14 @@ TABLE_OF_LISTS = {
     "waived, other count": Held(
         COUNTED, FAILING | {OF_19: wrong(9, 1)}, "changed", (), COUNTED.replace("21", "20")
     ),
-    # A selection, a shard or an interrupted run: nothing is called stale or changed.
+    # A selection, a shard or an interrupted run reports nothing as stale or changed.
     "part": Held(WIDER, FAILING, "pass", LATER[:1], left_out=(OF_19,)),
     "part, fewer": Held(WIDER, {OF_19: wrong(2, 5)}, "pass", (OF_19,), left_out=LATER),
     "part, passes now": Held(WIDER, {}, "pass", ()),
     "none of its cases": Held(ENTRY, {}, "pass", (), left_out=(OF_19, IDS[6])),
     "part, more than all": Held(ENTRY, {OF_19: wrong(22, 3)}, "fail", (), left_out=LATER),
     "part, no such case": Held(NAMED, FAILING, "unmatched", (OF_19,), ENTRY, LATER),
-    # An entry of another tier or version is of no interest.
+    # Entries of another tier or version are ignored.
     **{f"not of {more}": Held(f"{ENTRY}{more}\n", FAILING, "fail", ())
        for more in ('backend = "<1.31"', 'backend = ">=1.20,!=1.31.*"')},
     **{f"of {more}": Held(f"{ENTRY}{more}\n", FAILING)
@@ -170,7 +170,7 @@ def test_a_case_that_is_unsupported_is_neither_stale_nor_missing(tmp_path: Path)
 def test_a_part_of_the_cases_has_a_repair_for_all(tmp_path: Path) -> None:
     [problem] = held(PAST, found(FAILING, LATER), tmp_path).problems
     assert problem.kind == "expired"
-    assert "count = 21" in problem.repair  # its other cases are not known
+    assert "count = 21" in problem.repair  # its other cases are unknown
 
 
 def test_a_backend_without_a_version(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_case_that_fails_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_the_gate_does_not_make_an_entry_stale(tmp_path: Path) -> None:
-    """What is listed may be below the gate of this run."""
+    """The listed failures may be below this run's gate."""
     result = held(ENTRY, found(FAILING, level="normative"), tmp_path)
     assert (result.outcome, result.problems) == ("pass", ())
 

@@ -1,4 +1,4 @@
-"""The terminal's report of known failures and shards; quiet; plain terminals."""
+"""The terminal's report of known failures and shards; quiet mode; plain terminals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def shown(result: RunResult, width: int = 80, verbose: bool = False, quiet: bool
 
 
 def verdict(result: RunResult) -> str:
-    """Give the last lines, from the verdict on, as one."""
+    """Return the last lines, from the verdict on, as one."""
     text = shown(result)
     return " ".join(text[max(text.rfind(w) for w in ("\nFAIL", "\nPASS", "\nINTER")) :].split())
 
@@ -67,7 +67,7 @@ def test_quiet_is_causes_and_findings_with_their_cases_and_the_verdict(name: str
 # The verdict ---------------------------------------------------------------------------------
 
 
-# How a case stands ---------------------------------------------------------------------------
+# The status of a case ------------------------------------------------------------------------
 
 
 def counted(result: CaseResult, level: str = "disputed") -> tuple[str, int, int, int]:
@@ -119,7 +119,7 @@ def test_findings_are_of_one_entry_and_those_that_fail_the_run_come_first() -> N
     ]  # fmt: skip
 
 
-# What is shown -------------------------------------------------------------------------------
+# Output --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("quiet", [False, True])

@@ -1,4 +1,4 @@
-"""`convcheck history` from the range of releases to what is printed; no release is installed."""
+"""`convcheck history` from a range of releases to its output; no release is installed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_history(folder: Path) -> None:
 
 
 def test_it_goes_on_from_what_it_has(folder: Path) -> None:
-    """A release that has its report is not asked again: here it could not be."""
+    """A release with a report is not run again. Here it could not be."""
     first = convcheck("history", RANGE, *ONE, "--env-dir", folder)
     for version in ("1.0", "1.1"):
         plant(folder, version, "ends")
@@ -102,7 +102,7 @@ def test_bisect_without_a_change(folder: Path) -> None:
 def test_an_interrupted_making_is_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What has no mark is not whole. What cannot be installed leaves nothing behind."""
+    """An environment without a mark is incomplete. A failed installation leaves nothing behind."""
     home = environments_folder(str(tmp_path / "envs"))
     half = home / "onnxruntime-0.0.1"
     (half / "bin").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What became of each cause, told from runs that are built by hand."""
+"""The history of each cause, from runs built by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LACKING = (unasked(HALF, "unsupported", "no kernel"),)
 
 
 def fails(*names: str, fits: tuple[tuple[str, ...], ...] | None = None) -> CaseResult:
-    """Make a case that fails by causes that are at work together, each in a row of its own."""
+    """Make a case that fails by several causes, each in its own row."""
     result = answered(HALF, *(WRONG[name] for name in names))
     return replace(result, diagnosis=CaseDiagnosis(980, 1, (names,) if fits is None else fits))
 
@@ -30,7 +30,7 @@ BAD = (fails("twice"),)
 
 
 def asked(*columns: tuple[CaseResult, ...] | str) -> list[AskedRelease]:
-    """Make releases 1.0, 1.1 …: what each answers, or why it could not be asked."""
+    """Make releases 1.0, 1.1 … with their answers, or errors."""
     found = []
     for number, column in enumerate(columns):
         release = Release(f"1.{number}")
@@ -46,7 +46,7 @@ def story(found: History) -> str:
 
 
 def shown(found: History) -> dict[str, str]:
-    """Return the symbols of each row, by the letter of its cause and its name."""
+    """Return the symbols of each row, by the letter and name of its cause."""
     letters, rows = "", {}
     for line in story(found).partition("\n\n")[2].splitlines():
         if line[:1].strip():
@@ -90,7 +90,7 @@ def test_a_case_that_dies_is_not_repaired() -> None:
 
 
 def test_of_two_at_work_together_each_has_its_rows() -> None:
-    """1.1 mends one of them: its row passes, and the other's goes on as it was."""
+    """1.1 fixes one cause: its row passes, and the other's stays."""
     found = history_of(asked((fails("twice", "wraps"),), (fails("wraps"),)))
     rows = {name.partition("  ")[2]: symbols for name, symbols in shown(found).items()}
     assert rows == {"float-to-float8-saturating / [x] > max": "XX", "float-to-float / else": "X."}
@@ -105,7 +105,7 @@ def test_of_two_that_are_never_alone_nothing_is_told_apart() -> None:
 
 
 def test_what_several_causes_give_has_one_name_in_all_releases() -> None:
-    """In the first release either would do; the second decides."""
+    """In the first release either name fits. The second release decides."""
     either, only = fails("twice", fits=(("twice",), ("wraps",))), fails("twice", fits=(("wraps",),))
     found = history_of(asked((either,), (only,)))
     assert [one.causes for one in found.causes] == [(WRAPS,)]
@@ -121,7 +121,7 @@ def test_another_cause_of_the_same_row() -> None:
 
 
 def searched(*columns: tuple[CaseResult, ...] | str) -> tuple[str, list[str]]:
-    """Bisect for `twice`; gives the last line, and the releases in the order they were asked."""
+    """Bisect for `twice`; return the last line, and the releases in order."""
     known = asked(*columns)
     order = []
 

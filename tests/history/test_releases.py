@@ -1,4 +1,4 @@
-"""Ranges of releases, and what a package index says of them."""
+"""Ranges of releases, and the answers of a package index."""
 
 from __future__ import annotations
 

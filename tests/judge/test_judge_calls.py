@@ -1,4 +1,4 @@
-"""The judge of whole calls: a reading holds for a call as a whole, nothing else passes."""
+"""The judge of whole calls: a reading holds for the whole call."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_what_is_wrong(got: Outputs | Oversized, kind: str, where: tuple[int, in
 
 
 def test_the_closest_reading_is_shown() -> None:
-    """Its length first: 1, 2, 1 is nearer to 1, 1, 1 than to 1, 2."""
+    """Length counts first: 1, 2, 1 is nearer to 1, 1, 1 than to 1, 2."""
     short, long = reading(due(ONE, TWO), name="short"), reading(due(ONE, ONE, ONE), name="long")
     [example] = judged(calls_of(short, long), outputs(codes(ONE, TWO, ONE))).examples
     assert isinstance(example, CallExample)
@@ -136,7 +136,7 @@ def test_between_readings_is_tolerated_where_the_rule_says_so() -> None:
 
 
 def test_the_first_element_outside_all_readings_is_shown() -> None:
-    """The first of them is no reading's, but between two."""
+    """The first of them lies between two readings."""
     readings = [reading(due(ONE, ONE), name="low"), reading(due(ONE + 4, ONE), name="high")]
     group = judged(calls_of(*readings, between=True), outputs(codes(ONE + 2, TWO)))
     [example] = group.examples
@@ -168,8 +168,6 @@ def test_any_nan() -> None:
 
 
 class Fake:
-    """Answers every call alike."""
-
     name = version = "fake"
 
     def __init__(self, answer: Answer, support: Declined | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The judge: each kind of answer gets its verdict, and a reading holds for a case as a whole."""
+"""The judge: each kind of answer gets its verdict. A reading holds for the whole case."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def vectors_of(source: str, target: str, version: int = 21, **attributes: Any) -
 
 
 def right(vectors: VectorSet, reading: int = 0) -> Answers:
-    """The answers that one reading wants."""
+    """Return the answers of one reading."""
     readings = vectors.expected.readings
     codes = readings[min(reading, len(readings) - 1)].codes.copy()
     return Answers(codes, np.full(len(vectors), ANSWERED, np.uint8), {})
@@ -159,7 +159,7 @@ def test_readings_that_agree_everywhere_asked_are_a_pass() -> None:
 
 
 def test_what_other_placements_answer_chooses_no_reading() -> None:
-    """All vectors are in the first placement: where that does not tell, the first reading holds."""
+    """All vectors are in the first placement. If it does not decide, the first reading holds."""
     vectors = vectors_of("float32", "int4")
     codes = [r.codes for r in vectors.expected.readings]
     differ = np.flatnonzero(codes[0] != codes[1])

@@ -1,4 +1,4 @@
-"""Tallies: readings are taken of a case as a whole, and parts make no difference."""
+"""Tallies: a reading holds for the whole case, and parts make no difference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
 from convcheck.vectors.span import Span
 
-LOW, HIGH = Span(0x3F000000, CHUNK), Span(0x3F400000, CHUNK)  # 0.5 and on, 0.75 and on
+LOW, HIGH = Span(0x3F000000, CHUNK), Span(0x3F400000, CHUNK)  # from 0.5, from 0.75
 
 
 def by_reading(case: Case, reading: int, codes: Codes, out: Codes) -> None:
@@ -39,7 +39,7 @@ def test_a_reading_is_taken_when_all_parts_are_there() -> None:
 
 
 def high_of(case: Case) -> Tally:
-    """A shorter part with the answers of the other reading."""
+    """Return a shorter part with the answers of the other reading."""
     return swept(of_reading(case, 1), case, Span(0x3F600000, CHUNK // 2))
 
 

@@ -1,4 +1,4 @@
-"""`convcheck model`: which conversions a model has, and what is said of each."""
+"""`convcheck model`: a model's conversions, and the facts known of each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TYPES = CATALOG.types.types
 
 
 def told(path: Path, *options: object) -> dict[str, Any]:
-    """Return the conversions of a model, by the names of their nodes."""
+    """Return a model's conversions by the names of their nodes."""
     done = convcheck("model", path, "--json", "-", *options)
     assert done.returncode == 0, done.stderr
     found = held_to_schema("model", json.loads(done.stdout))
@@ -144,7 +144,7 @@ def test_bodies_of_loops(tmp_path: Path) -> None:
 
 
 def test_what_meets_again_is_looked_at_once(tmp_path: Path) -> None:
-    """Of 60 doublings there are 2^60 ways back, and of 300 casts a chain that nobody compares."""
+    """60 doublings have 2^60 ways back, and 300 casts form a chain without comparison."""
     doubled = [helper.make_node("Concat", [f"c{i}"] * 2, [f"c{i + 1}"], axis=0) for i in range(60)]
     start = helper.make_node("Relu", ["x"], ["c0"], name="relu")
     path = saved(tmp_path / "m.onnx", [start, *doubled, cast("in", "c60", "y", U8)], {"x": F32})
@@ -171,7 +171,7 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
 
 
 def test_models_of_packages_are_read() -> None:
-    """Those that onnx and ONNX Runtime bring with them, of many ages."""
+    """Models shipped with onnx and ONNX Runtime, of many ages."""
     folders = [Path(onnx.__file__).parent / "backend" / "test" / "data",
                Path(onnxruntime.__file__).parent / "datasets"]  # fmt: skip
     paths = [path for folder in folders for path in sorted(folder.rglob("*.onnx"))]
@@ -182,7 +182,7 @@ def test_models_of_packages_are_read() -> None:
         assert not [node for node in converting(graph, CATALOG) if node.domain]
 
 
-# What did occur ------------------------------------------------------------------------------
+# Recorded values -----------------------------------------------------------------------------
 
 
 def test_data(whole: Path, tmp_path: Path) -> None:
@@ -198,11 +198,11 @@ def test_data(whole: Path, tmp_path: Path) -> None:
     assert "in the data, every number is kept: of 1 different value, 1 exact" in done.stdout
 
 
-# What reports have ---------------------------------------------------------------------------
+# Reports -------------------------------------------------------------------------------------
 
 
 def report(path: Path, name: str, verdict: Verdict, row: str, digest: str = "a") -> Path:
-    """Write the report of a backend that was asked one case, and fails or passes under a row."""
+    """Write a report of one case that fails or passes under a row."""
     by, kind = decision("float-to-float8", row, 117), "odd" if verdict == "fail" else ""
     found = replace(group(by, verdict, kind, (4, 9)), digest=digest * 32)
     eight = case("onnx.Cast-21", "float32", "float8e4m3fn", saturate=0)
@@ -278,12 +278,12 @@ def test_other_bad_input(whole: Path, tmp_path: Path) -> None:
     assert "cannot read" in convcheck("model", tmp_path / "no.onnx").stderr
 
 
-# The arithmetic of what is known -------------------------------------------------------------
+# Arithmetic of known bounds ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("op", _BOUNDS)
 def test_bounds_of_operators_hold(op: str) -> None:
-    """Asked of onnx's own evaluator, with values from everywhere."""
+    """Compared with onnx's own evaluator, on values from everywhere."""
     from onnx.reference import ReferenceEvaluator
 
     x = np.array([0, -0.0, 1, -1, 1e-45, 3.4e38, -3.4e38, np.inf, -np.inf, 0.5, 7], np.float32)

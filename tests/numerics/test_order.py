@@ -1,4 +1,4 @@
-"""Positions of codes in the order of their values, and what ranges of them come to in parts."""
+"""Positions of codes in the order of values, and ranges of them in parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties on inputs that are drawn; the same ones in every run."""
+"""Properties on random inputs, the same in every run."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ NAMES = type_names(28)
 WIDE = type_names(28, 17, 64)
 
 
-# What to draw --------------------------------------------------------------------------------
+# Strategies ----------------------------------------------------------------------------------
 
 
 def codes(draw: Random, name: str) -> int:
-    """A code of a type; of a float, sign, exponent and mantissa are drawn each by itself."""
+    """Draw a code; for floats, sign, exponent and mantissa separately."""
     fmt = numeric(name)
     if not isinstance(fmt, Float):
         return field(draw, fmt.bits)
@@ -47,7 +47,7 @@ def codes(draw: Random, name: str) -> int:
 
 
 def real(draw: Random, name: str) -> Fraction:
-    """A finite number at or very near a boundary of a format, in its range or a bit beyond."""
+    """Draw a finite number at or near a boundary of a format, in its range or a bit beyond."""
     fmt = numeric(name)
     if not isinstance(fmt, Float):
         value = Fraction(draw.randint(2 * int(fmt.min) - 9, 2 * int(fmt.max) + 9), 2)
@@ -62,7 +62,7 @@ def real(draw: Random, name: str) -> Fraction:
 
 
 def near_a_boundary(draw: Random, case: Case) -> int:
-    """The code of a source value next to a boundary of the destination."""
+    """Draw the code of a source value next to a boundary of the destination."""
     source, target = case.inputs[0], case.outputs[0]
     fmt = source.format
     if isinstance(fmt, Text) or isinstance(target.format, Text):
@@ -78,7 +78,7 @@ def near_a_boundary(draw: Random, case: Case) -> int:
 
 
 def inputs(draw: Random, case: Case, count: int) -> list[int]:
-    """Any codes, and others that are next to a boundary, in turn."""
+    """Draw any codes, and codes next to a boundary, in turn."""
     name = case.inputs[0].name
     return [near_a_boundary(draw, case) if i % 2 else codes(draw, name) for i in range(count)]
 
@@ -92,7 +92,7 @@ def integer_literal(draw: Random) -> str:
 
 
 def literal(draw: Random) -> str:
-    """A decimal with or without sign, point and exponent."""
+    """Draw a decimal with or without sign, point and exponent."""
     whole = draw.choice(["", digits(draw, 1, 22)])
     part = "." + digits(draw, 0 if whole else 1, 22) if not whole or draw.random() < 0.7 else ""
     sign, sign_of_exponent = draw.choices(["", "+", "-"], k=2)
@@ -101,27 +101,26 @@ def literal(draw: Random) -> str:
 
 
 def word(draw: Random) -> str:
-    """A word for what is not finite, in letters of either case."""
+    """Draw a word for a non-finite value, in mixed case."""
     chosen = draw.choice(["inf", "+inf", "-inf", "nan", "+nan", "-nan", "infinity"])
     return "".join(draw.choice([c, c.upper()]) for c in chosen)
 
 
 def any_text(draw: Random) -> str:
-    """Up to six characters: such as literals have, of ASCII, or of all but the surrogates."""
+    """Draw up to six characters: of literals, of ASCII, or of all but surrogates."""
     some = ["+-.0123456789eEinfaINFNA_xX ", [chr(i) for i in range(128)]]
     high = [chr(draw.choice([draw.randrange(0xD800), draw.randrange(0xE000, 0x110000)]))]
     return "".join(draw.choice(draw.choice([*some, high])) for _ in range(draw.randint(0, 6)))
 
 
 def boundary_literal(draw: Random, name: str) -> str:
-    """At most 20 digits next to a boundary of a format."""
+    """Draw at most 20 digits next to a boundary of a format."""
     x = real(draw, name)
     with localcontext(Context(prec=draw.choice([20, 20, 17, 9, 5]), Emax=99999, Emin=-99999)):
         return str(Decimal(x.numerator) / Decimal(x.denominator))
 
 
 def texts(draw: Random, case: Case, count: int) -> list[str]:
-    """Texts of each sort, in turn."""
     sorts = [literal, integer_literal, word, any_text]
     target = case.outputs[0]
     if not isinstance(target.format, Text):
@@ -159,7 +158,7 @@ def on_grid(fmt: Numeric, magnitude: int) -> Fraction:
 
 
 def candidates(name: str, x: Fraction) -> dict[int, Fraction]:
-    """The grid's neighbours of x, magnitude to value with x's sign; one where x is on the grid."""
+    """Return the grid's neighbours of x, magnitude to signed value; one if x is on the grid."""
     below = locate(name, abs(x))[0] if isinstance(numeric(name), Float) else int(abs(x))
     sign = -1 if x < 0 else 1
     found = {m: sign * on_grid(numeric(name), m) for m in (below, below + 1)}
@@ -167,10 +166,10 @@ def candidates(name: str, x: Fraction) -> dict[int, Fraction]:
 
 
 def chosen(mode: str, x: Fraction, name: str) -> int:
-    """What the definition of a mode picks among x and its neighbours on a grid.
+    """Pick among x and its neighbours by a mode's definition.
 
-    Even and odd are of the last digit. Without a mantissa that is the leading one, always odd:
-    of two such "the one larger in magnitude shall be delivered" (IEEE 754-2019, 4.3.1).
+    Parity is that of the last digit. Without a mantissa that is the leading one, always odd: of two
+    such "the one larger in magnitude shall be delivered" (IEEE 754-2019, 4.3.1).
     """
     fmt, found = numeric(name), candidates(name, x)
     digit = {m: 1 if isinstance(fmt, Float) and fmt.mantissa == 0 else m % 2 for m in found}
@@ -192,7 +191,7 @@ def chosen(mode: str, x: Fraction, name: str) -> int:
 
 
 def grid_points(name: str) -> list[Fraction]:
-    """Numbers near boundaries; up to 2^63 for integers, where 64 bits hold a half."""
+    """Draw numbers near boundaries; up to 2^63 for integers, where 64 bits hold a half."""
     draw, fmt = Random(name), numeric(name)
     drawn = (real(draw, name) for _ in range(60))
     return [x for x in drawn if isinstance(fmt, Float) or abs(x) < 2**63]

@@ -1,4 +1,4 @@
-"""Vectors of exact numbers, held to Fractions; and one rounding of what comes out."""
+"""Vectors of exact numbers, compared with Fractions, and one rounding of results."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def codes(fmt: Float, values: list[int]) -> Codes:
 
 
 def pairs(draw: Random, name: str) -> tuple[int, int]:
-    """Finite codes of a format; now and then close to each other, so that they cancel."""
+    """Draw finite codes of a format, some close to each other, so that they cancel."""
     fmt = FLOATS[name]
     exponent = fmt.bits - 1 - fmt.mantissa
     first, second = (
@@ -81,14 +81,13 @@ def exact(name: str, code: int) -> Fraction:
 
 
 def due(name: str, value: Fraction) -> int:
-    """The magnitude of a value, rounded once by the oracle; the code of infinity beyond max."""
+    """Return a value's magnitude, rounded once by the oracle; infinity's code beyond max."""
     return min(nearest_even(name, abs(value)), FLOATS[name].largest + 1)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("name", IEEE)
 def test_one_rounding_of_the_exact_result(operation: str, name: str) -> None:
-    """To each of the formats."""
     draw = Random(f"{operation} {name}")
     drawn = [pairs(draw, name) for _ in range(DRAWN)]
     if operation == "divide":
@@ -122,10 +121,11 @@ def test_a_product_is_exact_and_fuses_with_a_sum(name: str) -> None:
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_every_value_of_a_short_format_with_some(operation: str, name: str) -> None:
-    """All codes against a few, specials included, held to numpy's own float32 and float64.
+    """All codes against a few, specials included, compared with numpy's own float32 and
+    float64.
 
-    Both formats are exact in float64, whose sums, products and quotients of them, rounded once
-    more, are right: float64 has more than twice their bits, and two.
+    Both formats are exact in float64. Rounding its sums, products and quotients once more is right,
+    since float64 has more than twice their bits, and two.
     """
     fmt = floats(name)
     every = np.arange(1 << 16, dtype=np.uint16)
@@ -229,7 +229,7 @@ RELATIONS = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 def drawn(draw: Random, count: int) -> list[Fraction]:
-    """Numbers of a few bits and of many, on either side of zero."""
+    """Draw numbers of few and of many bits, of both signs."""
     found = []
     for _ in range(count):
         top, scale = draw.getrandbits(draw.choice([3, 24, 53, 200])), draw.randint(-1100, 1100)
@@ -256,7 +256,7 @@ def test_nothing_is_lost_however_many_operations_follow_each_other(seed: int) ->
 
 @pytest.mark.parametrize("mode", MODES)
 def test_whole_numbers_of_any_size(mode: str) -> None:
-    """Held to the rounding of one fraction to a grid that is wide enough."""
+    """Compared with the rounding of one fraction to a wide enough grid."""
     draw, grid = Random(mode), Grid(Int(4096, signed=True), mode)
     values = [Fraction(k, 4) for k in range(-20, 21)]
     values += [v / Fraction(draw.randint(1, 9)) for v in drawn(draw, 200)]

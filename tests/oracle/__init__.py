@@ -1,8 +1,7 @@
 """An independent, slow oracle for ONNX Cast.
 
-Written from the text of the standard, on `fractions.Fraction` and ints alone. It shares no
-code, no tables and no method with the tool: rounding is a search for the nearest value in the
-list of values that the destination has.
+It follows the text of the standard, on `fractions.Fraction` and ints alone. It shares no code,
+tables or methods with the tool: rounding searches the destination's list of values for the nearest.
 """
 
 from .cast import answer, expect, question

@@ -1,4 +1,4 @@
-"""What the text of ONNX Cast demands of one conversion, read sentence by sentence."""
+"""ONNX Cast by its text, sentence by sentence."""
 
 from functools import cache
 
@@ -31,7 +31,7 @@ __all__ = ["Pattern", "Want", "expect", "types"]
 def expect(
     version: int, source: str, destination: str, attributes: dict[str, object], x: int | str
 ) -> Want:
-    """What Cast of this version must make of x, a bit pattern or a string."""
+    """Return the expected result of Cast in a version for x, a bit pattern or a string."""
     ask = question(version, source, destination, attributes)
     return ask if isinstance(ask, Want) else answer(ask, x)
 
@@ -39,7 +39,7 @@ def expect(
 def question(
     version: int, source: str, destination: str, attributes: dict[str, object]
 ) -> Ask | Want:
-    """What is asked of each x, or what is demanded whatever x is."""
+    """Return the question for each x, or the expectation if it is the same for all."""
     known = types(version)
     if "to" in attributes:  # missing or another: "Strictly must be one of the types from DataType"
         return UNDEFINED
@@ -55,7 +55,7 @@ def question(
 
 
 def answer(ask: Ask, x: int | str) -> Want:
-    """What is demanded of x."""
+    """Return the expectation for x."""
     if ask.source == "string":
         return _from_string(ask, _checked(x))
     if isinstance(x, str):
@@ -73,7 +73,7 @@ def _checked(x: int | str) -> str:
 
 
 def _convert(ask: Ask, value: Value) -> Want:
-    """The rule of the destination; from float64 that it is followed in one rounding is implied."""
+    """Apply the destination's rule. A single rounding from float64 is implied."""
     want = _by_destination(ask, value)
     one_byte = ask.destination in FLOAT8 or ask.destination == E8M0
     if ask.source != "float64" or not one_byte or want.level != NORMATIVE:
@@ -83,7 +83,7 @@ def _convert(ask: Ask, value: Value) -> Want:
 
 
 def _float32(value: Value) -> Value:
-    """The nearest value of float32."""
+    """Round to float32."""
     if isinstance(value, str):
         return value
     float_, negative = FLOATS["float32"], value.numerator < 0
@@ -106,7 +106,7 @@ def _by_destination(ask: Ask, value: Value) -> Want:
 
 
 def _same_type(ask: Ask, value: Value, code: int) -> Want:
-    """Nothing changes; but into float 8 "the conversion of a float *x* obeys to" the tables.
+    """Keep the value; but into float 8 "the conversion of a float *x* obeys to" the tables.
 
     "bool: no change." "fixed point: when OOR, discard higher bits": there are none.
     """
@@ -119,7 +119,7 @@ def _same_type(ask: Ask, value: Value, code: int) -> Want:
 def _to_bool(ask: Ask, value: Value) -> Want:
     """ "bool: +/- 0.0 to False; all else to True", "zero to False; nonzero to True".
 
-    That the least number of float8e8m0, code 0, written 0 in its table, is no zero is implied.
+    It is implied that float8e8m0's code 0, written 0 in its table, is not a zero.
     """
     if isinstance(value, str):
         return bits(stated(ask), 0 if value == "-0" else 1)
@@ -168,8 +168,8 @@ def _to_wide(ask: Ask, value: Value) -> Want:
 def _special_to_wide(ask: Ask, value: str) -> Want:
     """Infinities are out of range; NaN stays NaN; -0 stays -0.
 
-    Of float 8 sources the technical note says: "The conversion does not necessarily preserve
-    the sign for specific values such as `-0` or `-NaN`."
+    The technical note on float 8 sources: "The conversion does not necessarily preserve the sign
+    for specific values such as `-0` or `-NaN`."
     """
     float_ = FLOATS[ask.destination]
     if value == "-0":
@@ -183,8 +183,9 @@ def _special_to_wide(ask: Ask, value: str) -> Want:
 
 @cache
 def _to_string(ask: Ask) -> Want:
-    """ "When casting from numeric tensors to string tensors, plain floating-point
-    representation (such as "314.15926") would be used." How many digits is not said."""
+    """ "When casting from numeric tensors to string tensors, plain floating-point representation
+    (such as "314.15926") would be used." The number of digits is open.
+    """
     if ask.source == "bool":
         return UNDEFINED
     if ask.source in INTEGERS:

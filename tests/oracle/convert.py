@@ -7,7 +7,7 @@ from .question import DISPUTED, IMPLIED, NAN, NORMATIVE, UNDEFINED, Want, bits
 
 
 def expect(operator: str, source: str, destination: str, code: int) -> Want:
-    """What is demanded of the conversion of a code. A type to itself keeps its bits."""
+    """Return the expectation for a code. A type to itself keeps its bits."""
     value = decode(source, code)
     if value in ("nan", "-nan") and destination in FLOATS:
         return Want(IMPLIED, (NAN,))
@@ -24,7 +24,7 @@ def expect(operator: str, source: str, destination: str, code: int) -> Want:
 
 
 def _special(destination: str, word: str) -> Want:
-    """-0 and infinities, kept by what has them (IEEE 754)."""
+    """Keep -0 and infinities if the destination has them (IEEE 754)."""
     if destination in INTEGERS:
         return bits(NORMATIVE, 0) if word == "-0" else UNDEFINED
     float_ = FLOATS[destination]

@@ -1,4 +1,4 @@
-"""Facts worked out by hand from the text, which the oracle is held to."""
+"""Facts from the text, by hand, as tests of the oracle."""
 
 import struct
 

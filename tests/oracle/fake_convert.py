@@ -1,14 +1,12 @@
 """An independent, slow oracle for OpenVINO FakeConvert.
 
-Written from the text: "data = data * scale - shift; ConvertLike(Convert(data, destination_type),
-data); data = (data + shift) / scale", one element at a time, on `fractions.Fraction`. The text does
-not say in which type that is computed, so there are seven ways, told apart by number:
+It follows the text: "data = data * scale - shift; ConvertLike(Convert(data, destination_type),
+data); data = (data + shift) / scale", one element at a time, on `fractions.Fraction`. The text
+leaves the type of the computation open, so there are seven ways:
 
-1. every operation in the type of the data;
-2. the same, but ``data * scale - shift`` at once;
-3. and 4. every operation in float32, in float64, one rounding at the end;
-5. nothing is rounded but at the end;
-6. and 7. as 3. and 4., but the value to convert is rounded to the type of the data first.
+1. every operation in the type of the data; 2. the same, but ``data * scale - shift`` at once; 3.
+and 4. every operation in float32, in float64, with one rounding at the end; 5. rounding only at the
+end; 6. and 7. as 3. and 4., but the value to convert is first rounded to the type of the data.
 """
 
 from dataclasses import dataclass
@@ -26,18 +24,18 @@ UNDEFINED, ZERO = "undefined", "zero"
 
 @dataclass(frozen=True)
 class Real:
-    """A finite number. Of zeros it is known whether they are negative."""
+    """A finite number. Zeros may have a known sign."""
 
     value: Fraction
     negative: bool
 
 
 class SilentError(Exception):
-    """The text says nothing of this: overflow, Inf, NaN, a scale of 0."""
+    """The text leaves this open: overflow, Inf, NaN, a scale of 0."""
 
 
 def expect(name: str, destination: str, way: int, codes: tuple[int, ...]) -> int | str:
-    """What one element has to be: codes of data, scale and, if there is one, shift."""
+    """Return the expected element for codes of data, scale and perhaps shift."""
     try:
         data, scale, *shift = (read(name, code) for code in codes)
         result = compute(name, DESTINATIONS[destination], way, data, scale, shift)
@@ -50,7 +48,7 @@ def expect(name: str, destination: str, way: int, codes: tuple[int, ...]) -> int
 
 
 def read(name: str, code: int) -> Real:
-    """A finite value of a format."""
+    """Decode a finite value."""
     value = decode(name, code)
     if value == "-0":
         return Real(Fraction(0), True)
@@ -62,7 +60,7 @@ def read(name: str, code: int) -> Real:
 def compute(
     name: str, destination: str, way: int, data: Real, scale: Real, shift: list[Real]
 ) -> Real:
-    """The expression of the text."""
+    """Evaluate the text's expression."""
     work = WORK.get(way, name)
 
     def in_work(x: Real) -> Real:
@@ -81,7 +79,7 @@ def compute(
 
 
 def rounded(name: str, x: Real) -> Real:
-    """To the nearest value of a format, of two the one whose last bit is 0."""
+    """Round to the nearest value of a format, ties to even."""
     code = nearest_even(name, x.value)
     if code > FLOATS[name].largest:
         raise SilentError
@@ -90,7 +88,7 @@ def rounded(name: str, x: Real) -> Real:
 
 
 def converted(destination: str, x: Real) -> Real:
-    """There and back: the values of the destination are values of every type of data."""
+    """Convert and convert back. Every type of data has all values of the destination."""
     return rounded(destination, x)
 
 
@@ -105,8 +103,8 @@ def over(x: Real, y: Real) -> Real:
 
 
 def plus(x: Real, y: Real) -> Real:
-    """A sum of zero is negative where both are, "when the sum of two operands with opposite signs
-    is exactly zero, the sign of that sum shall be +0" (IEEE 754, 6.3).
+    """Add. A zero sum is negative only if both are: "when the sum of two operands with opposite
+    signs is exactly zero, the sign of that sum shall be +0" (IEEE 754, 6.3).
     """
     value = x.value + y.value
     return Real(value, value < 0 or (value == 0 and x.negative and y.negative))

@@ -1,9 +1,8 @@
 """An independent, slow oracle for OpenVINO FakeQuantize.
 
-Written from the text, one element at a time, on `fractions.Fraction`. The text says neither in
-which type it is computed nor what `round` does with a tie; a way says both. In a wider type the
-last bit depends on the order of the operations: next to a tie nothing is expected of what was
-rounded.
+It follows the text, one element at a time, on `fractions.Fraction`. The text leaves open the type
+of the computation and ties of `round`; a way fixes both. In a wider type the last bit depends on
+the order of operations, so rounded results next to a tie are not checked.
 """
 
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ UNDEFINED, ZERO = "undefined", "zero"
 
 @dataclass(frozen=True)
 class Way:
-    """In which type it is computed ('' for that of the data), or exactly, to where ties go, and
+    """The type of the computation ('' for that of the data) or exactly, the direction of ties, and
     whether the last product and sum are rounded at once.
     """
 
@@ -43,7 +42,9 @@ WAYS = (
 
 
 def expect(name: str, levels: int, way: Way, codes: tuple[int, ...]) -> int | str:
-    """What one element has to be: codes of x, input_low, input_high, output_low, output_high."""
+    """Return the expected element for codes of x, input_low, input_high, output_low,
+    output_high.
+    """
     x, *limits = codes
     try:
         parts = [number(name, code) for code in limits]
@@ -58,7 +59,7 @@ def expect(name: str, levels: int, way: Way, codes: tuple[int, ...]) -> int | st
 def compute(
     name: str, levels: int, way: Way, x: Fraction | str, limits: list[Fraction]
 ) -> Fraction:
-    """The expression of the text."""
+    """Evaluate the text's expression."""
     low, high, output_low, output_high = limits
     if x in ("nan", "-nan"):
         raise SilentError
@@ -86,7 +87,7 @@ def compute(
 
 
 def beside_tie(work: str, place: Fraction) -> bool:
-    """Whether a value of a type is half-way between whole numbers, or its neighbour is."""
+    """Return whether a value of a type, or a neighbour, is half-way between integers."""
     code = nearest_even(work, abs(place))
     near = (FLOATS[work].magnitude(each) for each in (max(code - 1, 0), code, code + 1))
     return any(each % 1 == Fraction(1, 2) for each in near)
@@ -99,7 +100,7 @@ def whole(value: Fraction, away: bool) -> Fraction:
 
 
 def rounded(name: str, value: Fraction) -> Fraction:
-    """To the nearest value of a format, of two the one whose last bit is 0."""
+    """Round to the nearest value of a format, ties to even."""
     code = nearest_even(name, abs(value))
     if code > FLOATS[name].largest:
         raise SilentError

@@ -1,10 +1,9 @@
-"""What the bit patterns mean: decoding, and the lists of values that a format has.
+"""Meanings of bit patterns: decoding, and the lists of values of formats.
 
-A value is a `Fraction`, or one of the words 'nan', '-nan' (its sign bit is set), 'inf', '-inf'
-and '-0'. The magnitudes of a format are numbered by their codes without the sign bit; numbers
-past the largest finite code go on with the same mantissa width and no upper bound on the
-exponent. That continued list is where `[x]`, "the value rounded to the target mantissa width",
-is looked up.
+A value is a `Fraction`, or one of 'nan', '-nan' (sign bit set), 'inf', '-inf' and '-0'. A
+magnitude's number is its code without the sign bit. Numbers past the largest finite code continue
+with the same mantissa width and unbounded exponents. `[x]`, "the value rounded to the target
+mantissa width", is looked up in that continued list.
 """
 
 from bisect import bisect_right
@@ -25,11 +24,10 @@ BINADES_PAST_MAX = 2
 
 @dataclass(frozen=True)
 class Float:
-    """A sign bit, an exponent field and a mantissa field, with the format's own specials.
+    """Sign, exponent and mantissa bits, with the format's own specials.
 
-    ieee: all ones in the exponent is Inf (mantissa 0) or NaN. fn: only S.1…1.1…1 is NaN and
-    there is no Inf. fnuz: "only one zero and one nan (= negative zero)". finite: "no nan or
-    infinities".
+    ieee: all ones in the exponent is Inf (mantissa 0) or NaN. fn: only S.1…1.1…1 is NaN and there
+    is no Inf. fnuz: "only one zero and one nan (= negative zero)". finite: "no nan or infinities".
     """
 
     bits: int
@@ -39,34 +37,32 @@ class Float:
 
     @cached_property
     def sign(self) -> int:
-        """The sign bit, which is also the code of -0 where the format has it."""
+        """The sign bit, which is also the code of -0 if the format has it."""
         return int(2 ** (self.bits - 1))
 
     @cached_property
     def binade(self) -> int:
-        """How many codes share an exponent."""
+        """The number of codes with the same exponent."""
         return int(2**self.mantissa)
 
     @cached_property
     def largest(self) -> int:
-        """The code of the largest finite magnitude."""
         last = self.sign - 1
         return {"ieee": last - self.binade, "fn": last - 1}.get(self.specials, last)
 
     @cached_property
     def negative_zero(self) -> int:
-        """The code of -0, or of the only zero of a format without -0."""
+        """The code of -0, or of zero in a format without -0."""
         return 0 if self.specials == "fnuz" else self.sign
 
     def magnitude(self, code: int) -> Fraction:
-        """2^(e-bias) * 1.m, or 2^(1-bias) * 0.m where the exponent field is 0."""
+        """Return 2^(e-bias) * 1.m, or 2^(1-bias) * 0.m if the exponent field is 0."""
         exponent, fraction = divmod(code, self.binade)
         if exponent == 0:
             return fraction * power(1 - self.bias - self.mantissa)
         return (self.binade + fraction) * power(exponent - self.bias - self.mantissa)
 
     def decode(self, code: int) -> Value:
-        """The value of a bit pattern."""
         if self.specials == "fnuz" and code == self.sign:
             return "nan"
         negative, magnitude = divmod(code, self.sign)
@@ -102,13 +98,12 @@ WIDTHS = INTEGERS | {name: float_.bits for name, float_ in FLOATS.items()} | {E8
 
 @cache
 def power(exponent: int) -> Fraction:
-    """2^exponent."""
     return Fraction(2) ** exponent
 
 
 @cache
 def span(name: str) -> tuple[int, int]:
-    """The least and the greatest value of an integer type."""
+    """Return the least and the greatest value of an integer type."""
     if name in SIGNED:
         half = int(2 ** (SIGNED[name] - 1))
         return -half, half - 1
@@ -116,7 +111,6 @@ def span(name: str) -> tuple[int, int]:
 
 
 def decode(name: str, code: int) -> Value:
-    """The value that a bit pattern stands for."""
     if not 0 <= code < 2 ** WIDTHS[name]:
         raise ValueError(f"{code} is no code of {name}")
     if WIDTHS[name] <= 16:
@@ -126,7 +120,7 @@ def decode(name: str, code: int) -> Value:
 
 @cache
 def _decoded(name: str) -> tuple[Value, ...]:
-    """The values of all codes of a format of up to 16 bits."""
+    """Decode all codes of a format of up to 16 bits."""
     return tuple(_decode(name, code) for code in range(2 ** WIDTHS[name]))
 
 
@@ -142,16 +136,17 @@ def _decode(name: str, code: int) -> Value:
 
 @dataclass(frozen=True)
 class Grid:
-    """The magnitudes of a format in ascending order, all multiplied by one power of two."""
+    """The magnitudes of a format in ascending order, scaled by one power of two."""
 
     scale: int
     points: Sequence[int]
 
     def locate(self, x: Fraction) -> tuple[int, int]:
-        """The number of the greatest point that is not above |x|, and where |x| lies after it.
+        """Return the number of the greatest point not above |x|, and the position of |x| after
+        it.
 
-        |x| is no less than the first point. What lies past the last one is said to be the last
-        one: more than the largest value in any case.
+        |x| is at least the first point. Beyond the last point, the last one is returned, which
+        exceeds the largest value.
         """
         over, under = abs(x.numerator) * self.scale, x.denominator
         at = bisect_right(self.points, over // under) - 1
@@ -164,7 +159,7 @@ class Grid:
 
 
 def _side(number: int, middle: int) -> int:
-    """On which side of the middle a number lies."""
+    """Return the side of the middle on which a number lies."""
     if number == middle:
         return TIE
     return BELOW if number < middle else ABOVE
@@ -172,7 +167,7 @@ def _side(number: int, middle: int) -> int:
 
 @cache
 def grid(name: str) -> Grid:
-    """The continued list of the magnitudes of a format of up to 16 bits."""
+    """Return the continued magnitudes of a format of up to 16 bits."""
     if name == E8M0:
         codes = range(E8M0_NAN + BINADES_PAST_MAX)
         values = [power(code - E8M0_BIAS) for code in codes]
@@ -185,14 +180,16 @@ def grid(name: str) -> Grid:
 
 
 def locate(name: str, x: Fraction) -> tuple[int, int]:
-    """The continued code of the greatest magnitude not above |x|, and where |x| lies after it."""
+    """Return the continued code of the greatest magnitude not above |x|, and the position of
+    |x|.
+    """
     if WIDTHS[name] <= 16:
         return grid(name).locate(x)
     return _locate_wide(FLOATS[name], x)
 
 
 def _locate_wide(float_: Float, x: Fraction) -> tuple[int, int]:
-    """`locate` for formats with too many values for a list: both neighbours, computed."""
+    """Compute `locate` for formats with too many values for a list."""
     over, under = abs(x.numerator), x.denominator
     if over == 0:
         return 0, EXACT
@@ -204,19 +201,19 @@ def _locate_wide(float_: Float, x: Fraction) -> tuple[int, int]:
 
 
 def _binary_exponent(over: int, under: int) -> int:
-    """The e with 2^e <= over / under < 2^(e+1)."""
+    """Return e with 2^e <= over / under < 2^(e+1)."""
     guess = over.bit_length() - under.bit_length()
     over, under = _times_power(over, under, -guess)
     return guess if over >= under else guess - 1
 
 
 def _times_power(over: int, under: int, exponent: int) -> tuple[int, int]:
-    """Numerator and denominator of over / under * 2^exponent."""
+    """Return numerator and denominator of over / under * 2^exponent."""
     return (over << exponent, under) if exponent >= 0 else (over, under << -exponent)
 
 
 def nearest_even(name: str, x: Fraction) -> int:
-    """`[|x|]` as a continued code: the nearest value; of two, the one of even code."""
+    """Return `[|x|]`, ties to even, as a continued code."""
     code, side = locate(name, x)
     if side == TIE:
         return code + code % 2
@@ -224,11 +221,11 @@ def nearest_even(name: str, x: Fraction) -> int:
 
 
 def boundaries(destination: str) -> list[Fraction]:
-    """Every value and every midpoint of a destination of up to 8 bits, in ascending order.
+    """Return a destination's values and midpoints of up to 8 bits, in ascending order.
 
-    Formats with a sign have them on both sides of 0; the list goes on for two binades past the
-    largest magnitude, e8m0's for two below the smallest as well. Integers (and bool) go on, in
-    steps of a half, to four times their ends, unsigned ones below 0 to minus their greatest.
+    Signed formats have both signs. The list continues two binades past the largest magnitude, and
+    for e8m0 two below the smallest. Integers and bool continue in steps of a half to four times
+    their ends; unsigned ones continue below 0 to minus their greatest.
     """
     if WIDTHS[destination] > 8:
         raise ValueError(f"{destination} has too many boundaries")

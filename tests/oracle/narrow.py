@@ -24,8 +24,8 @@ E8M0_LEAST, E8M0_GREATEST = power(-E8M0_BIAS), power(E8M0_NAN - 1 - E8M0_BIAS)
 def to_float8(ask: Ask, value: Value) -> Want:
     """ "By default the conversion of a float *x* obeys to the following rules", two tables.
 
-    They speak of a float x: for integers, bool, strings and the narrower or later floats
-    they are implied.
+    They are about a float x. For integers, bool, strings, narrower and later floats they are
+    implied.
     """
     level = NORMATIVE if ask.source in WIDE or ask.source in FLOAT8 else IMPLIED
     if isinstance(value, str):
@@ -35,7 +35,7 @@ def to_float8(ask: Ask, value: Value) -> Want:
     if code > float_.largest:
         return _overflow_to_float8(ask, level, negative=negative)
     if code == 0 and negative:
-        # [x] is a zero: FNUZ has but one. Elsewhere the sign stays, as IEEE 754 has it.
+        # [x] is a zero. FNUZ has one. The others keep the sign, as in IEEE 754.
         return _bits_of_zero(ask, level if float_.specials == "fnuz" else IMPLIED)
     return bits(level, code + float_.sign if negative else code)
 
@@ -66,7 +66,7 @@ def _prints_minus_nan(ask: Ask, value: str) -> bool:
 
 
 def _overflow_to_float8(ask: Ask, level: str, *, negative: bool) -> Want:
-    """Rows "[x] > FLT_MAX" and "[x] < -FLT_MAX", and what the rows of Inf share with them."""
+    """Rows "[x] > FLT_MAX" and "[x] < -FLT_MAX", shared with Inf."""
     float_ = FLOATS[ask.destination]
     sign = float_.sign if negative else 0
     if ask.saturate:
@@ -89,7 +89,7 @@ def to_e8m0(ask: Ask, value: Value) -> Want:
         return UNDEFINED  # "Casting negative values to FLOAT8E8M0 gives undefined behavior."
     if value > E8M0_GREATEST:
         return _outside_e8m0(ask, level, E8M0_NAN - 1)
-    if value == 0:  # its "0" is code 0, though there is no zero; its "NaN" is a NaN
+    if value == 0:  # "0" is code 0, though there is no zero; "NaN" is a NaN
         return _outside_e8m0(ask, IMPLIED if ask.saturate else level, 0)
     if value < E8M0_LEAST:
         return _outside_e8m0(ask, level, 0)
@@ -120,8 +120,8 @@ def _round_to_e8m0(round_mode: str, x: Fraction) -> int:
 def to_saturating(ask: Ask, value: Value) -> Want:
     """To the floats without infinities and NaNs, by their technical notes.
 
-    float 4: "-6<=x<=6: … Round to nearest even", "x=+/-0: +/-0", "x>6: 6", "x<-6: -6", and the
-    same for the infinities. float 6: "Downcasting RNE with saturation", "-0.0", "inf", "7.5 (sat)".
+    float 4: "-6<=x<=6: … Round to nearest even", "x=+/-0: +/-0", "x>6: 6", "x<-6: -6", and the same
+    for infinities. float 6: "Downcasting RNE with saturation", "-0.0", "inf", "7.5 (sat)".
     """
     float_ = FLOATS[ask.destination]
     if isinstance(value, str):

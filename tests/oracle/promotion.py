@@ -1,7 +1,7 @@
-"""What the text of ConvertPromoteTypes-14 demands, read sentence by sentence.
+"""ConvertPromoteTypes-14 by its text, sentence by sentence.
 
-Nothing is listed per pair: the common type, the refusals and the values follow from the widths and
-the fields of the types. Where the text can be read in two ways, both answers are given.
+The common type, refusals and values follow from widths and fields of types. If the text has two
+readings, both answers are given.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Question(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A level, and every answer that some reading allows: type names, or REFUSED."""
+    """A level, and every answer of some reading: type names, or REFUSED."""
 
     level: str
     answers: frozenset[str]
@@ -43,7 +43,7 @@ def priority(name: str) -> int:
 
 
 def answer(question: Question) -> Wanted:
-    """What the promotion of two types gives."""
+    """Return the expected result of a promotion."""
     left, right, ranks, unsafe, scalars, _ = question
     one_scalar = (ranks[0] == 0) != (ranks[1] == 0)
     if scalars and one_scalar and priority(left) == priority(right) > 0:
@@ -52,14 +52,14 @@ def answer(question: Question) -> Wanted:
     result = common(left, right, question.target)
     if unsafe:
         return Wanted(NORMATIVE, frozenset({result}))
-    if "bool" in (left, right):  # that it is never refused, no sentence says
+    if "bool" in (left, right):  # no sentence says that it is never refused
         return Wanted(IMPLIED, frozenset({result}))
     given = REFUSED if is_refused(left, right, result) else result
     return Wanted(NORMATIVE, frozenset({given}))
 
 
 def common(left: str, right: str, target: str) -> str:
-    """The common type where shapes have no say."""
+    """Return the common type, ignoring shapes."""
     if left == right:
         return left
     if priority(left) != priority(right):
@@ -93,12 +93,12 @@ def _common_integer(left: str, right: str, target: str) -> str:
 
 
 def is_u64_and_signed(left: str, right: str) -> bool:
-    """Whether i128 would be needed."""
+    """Return whether i128 is needed."""
     return (left == "uint64" and right in SIGNED) or (right == "uint64" and left in SIGNED)
 
 
 def holds(wide: str, narrow: str) -> bool:
-    """Whether a type has every value of another of its kind."""
+    """Return whether a type has every value of another of its kind."""
     if wide in FLOATS:
         return exponent(wide) >= exponent(narrow) and (
             FLOATS[wide].mantissa >= FLOATS[narrow].mantissa
@@ -108,12 +108,12 @@ def holds(wide: str, narrow: str) -> bool:
 
 
 def exponent(name: str) -> int:
-    """The width of a float's exponent: all bits but the sign and the mantissa."""
+    """Return the width of a float's exponent."""
     return WIDTHS[name] - 1 - FLOATS[name].mantissa
 
 
 def is_refused(left: str, right: str, result: str) -> bool:
-    """Whether promote_unsafe=false raises, of two types that are no booleans."""
+    """Return whether promote_unsafe=false raises, for two types other than bool."""
     if priority(left) != priority(right):
         low, high = sorted((left, right), key=priority)
         return WIDTHS[high] < 2 * WIDTHS[low]
@@ -171,7 +171,7 @@ def convert(source: str, target: str, code: int) -> Became:
 
 
 def _special(source: str, target: str, word: str) -> Became:
-    """NaN, infinities and -0, of which the text says nothing: IEEE 754, where the type has them."""
+    """Convert NaN, infinities and -0 as in IEEE 754, since the text leaves them open."""
     float_ = FLOATS[target]
     sign = float_.sign if word.startswith("-") else 0
     if word.endswith("nan"):

@@ -1,11 +1,11 @@
 """An independent, slow oracle for pypto.cast, from its texts and on `fractions.Fraction` alone.
 
-The texts describe a mode by what becomes of the bits: with S the sign bit and M the mantissa,
-whether one is carried into M, by the last bit of M and by the part that is to be rounded off
-("待舍入部分"), its first bit and whether the later ones are all zero. Here the two neighbours of
-a value in the destination take M's place, and where the value lies between them that part's.
+The texts describe a mode by bits: S is the sign bit and M the mantissa. A carry into M depends
+on S, on M's last bit, and on the first and later bits of the rounded part ("待舍入部分"). Here
+M is one of a value's two neighbours in the destination, and the rounded part the position
+between them.
 
-There are three: of releases 0.1 and 0.2, and the documentation of 9.2.
+There are three texts: of releases 0.1 and 0.2, and the documentation of 9.2.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ SUPPORTED: dict[str, tuple[str, ...]] = {
     "int16": ("float32", "float16"),
     "int64": ("float32", "int32"),
 }
-# "默认处理模式如下", 1 to 5; where it says "与 Torch 对齐" alone, that is to nearest even.
+# "默认处理模式如下", 1 to 5; "与 Torch 对齐" alone means to nearest even.
 DEFAULTS = {
     ("float32", "float16"): "CAST_RINT",
     ("float32", "bfloat16"): "CAST_RINT",
@@ -39,13 +39,13 @@ DEFAULTS = {
     ("float16", "int8"): "CAST_TRUNC",
     ("int32", "float16"): "CAST_RINT",
 }
-# 0.2, constraint 5.1: these may be switched to OFF; the others may not.
+# 0.2, constraint 5.1: only these may be switched to OFF.
 SWITCHED = {
     ("float16", "uint8"), ("float16", "int8"), ("float32", "int16"), ("float16", "int16"),
     ("int64", "int32"), ("int32", "int16"),
 }  # fmt: skip
-# 9.2, the two tables: destinations, each with how many of the six modes it takes, of which the
-# sixth is CAST_ODD. "DT_HF8" and "DT_FP4_E1M2X2" are left out.
+# 9.2, the two tables: destinations with the number of supported modes. The sixth is CAST_ODD.
+# "DT_HF8" and "DT_FP4_E1M2X2" are left out.
 TABLES = {
     "A3": {
         "float32": "float16 6, bfloat16 5, int64 5, int32 5, int16 5",
@@ -76,7 +76,7 @@ TABLES = {
 NARROW = ("float8e4m3fn", "float8e5m2", "float4e2m1")
 
 Carry = Callable[[bool, bool, bool, bool], bool]
-# S is set; M's last bit is; the first bit rounded off is; any later one is.
+# S; M's last bit; the first rounded bit; any later one.
 CARRIES: dict[str, Carry] = {
     "CAST_RINT": lambda s, m, first, later: first and (later or m),
     "CAST_FLOOR": lambda s, m, first, later: s and (first or later),
@@ -90,11 +90,11 @@ TO_NEAREST = ("CAST_RINT", "CAST_ROUND")
 
 
 class Way(NamedTuple):
-    """How a pair is converted: the level, the carry, and what is given out of range.
+    """A pair's conversion: the level, the carry, and the result out of range.
 
     To an integer `beyond` is CLAMP or WRAP (the low bits, or else clamped: two sentences), or TORCH
-    (one more: the low bits within INT32, by which PyTorch goes); to a float INF, or SILENT of
-    numbers. OPEN is silent of infinities too.
+    (also the low bits within INT32, as in PyTorch). To a float it is INF, or SILENT for numbers.
+    OPEN also covers infinities.
     """
 
     level: str
@@ -108,12 +108,12 @@ CLAMP, WRAP, TORCH, INF, SILENT, OPEN = "clamp", "wrap", "torch", "inf", "silent
 def expect(
     version: str, source: str, destination: str, said: Mapping[str, object], code: int
 ) -> Want:
-    """What is demanded of the cast of a code, given the attributes."""
+    """Return the expectation for a code and attributes."""
     return answer(source, destination, question(version, source, destination, said), code)
 
 
 def question(version: str, source: str, destination: str, said: Mapping[str, object]) -> Way | None:
-    """How all codes are to be converted, None where the text says nothing of it."""
+    """Return the conversion for all codes, None if the text leaves it open."""
     words = tuple(str(said.get(name, "")) for name in ("mode", "satmode", "product"))
     if words[0] == "default":
         words = (MODES[0], *words[1:])
@@ -121,7 +121,7 @@ def question(version: str, source: str, destination: str, said: Mapping[str, obj
 
 
 def answer(source: str, destination: str, way: Way | None, code: int) -> Want:
-    """What is demanded of a code that is to be converted in a way."""
+    """Return the expectation for a code under a conversion."""
     if way is None:
         return UNDEFINED
     to = _to_integer if destination in INTEGERS else _to_float
@@ -132,7 +132,7 @@ def answer(source: str, destination: str, way: Way | None, code: int) -> Want:
 def _way(
     version: str, source: str, destination: str, mode: str, satmode: str, product: str
 ) -> Way | None:
-    """How a question is to be answered, None where the text says nothing of it."""
+    """Return the way of a conversion, None if the text leaves it open."""
     table = _table(version, product)
     pair = (source, destination)
     default_alone = version != "9.2" and pair == ("int32", "float16") and mode == MODES[0]
@@ -149,7 +149,7 @@ def _way(
 
 @cache
 def _table(version: str, product: str) -> dict[str, dict[str, int]]:
-    """Source to its destinations, each with how many modes it takes."""
+    """Map sources to destinations, each with its number of modes."""
     if version != "9.2":
         return {source: dict.fromkeys(found, 6) for source, found in SUPPORTED.items()}
     rows = {source: row.split(", ") for source, row in TABLES[product].items()}
@@ -157,12 +157,12 @@ def _table(version: str, product: str) -> dict[str, dict[str, int]]:
 
 
 def _mode(version: str, pair: tuple[str, str], mode: str, taken: int) -> tuple[str, str]:
-    """The level, and the mode by which it is: its own, or the default."""
+    """Return the level, and the mode: explicit, or the default."""
     floats, drops = pair[0] in FLOATS, pair[0] in FLOATS and pair[1] in INTEGERS
     if mode in MODES[1:] and (taken == 6 or (taken == 5 and mode != "CAST_ODD")):
-        return NORMATIVE if floats else IMPLIED, mode  # "S", "M": they are told of floats
-    # "常见类型之间的转换，框架会自动转换，与torch对齐": Torch drops fractions of floats. 9.2 has
-    # "浮点数转整数" and "其他转换场景", of every mode that a pair does not have.
+        return NORMATIVE if floats else IMPLIED, mode  # "S", "M" are about floats
+    # "常见类型之间的转换，框架会自动转换，与torch对齐": Torch drops fractions of floats. 9.2
+    # has "浮点数转整数" and "其他转换场景" for every unsupported mode of a pair.
     word = "CAST_TRUNC" if drops else "CAST_RINT"
     if version == "9.2":
         return NORMATIVE if floats else IMPLIED, word
@@ -171,7 +171,7 @@ def _mode(version: str, pair: tuple[str, str], mode: str, taken: int) -> tuple[s
 
 def _beyond(version: str, pair: tuple[str, str], satmode: str) -> str:
     if pair[1] not in INTEGERS:
-        # "先饱和后舍入" is all that 9.2 says of BF16 to FP16
+        # "先饱和后舍入" is all of 9.2's text on BF16 to FP16
         open_ = pair[1] in NARROW or (version == "9.2" and pair == ("bfloat16", "float16"))
         return OPEN if open_ else INF
     # 5.2: "其他转换默认使用 ON模式"
@@ -186,7 +186,7 @@ def _beyond(version: str, pair: tuple[str, str], satmode: str) -> str:
 
 @lru_cache(maxsize=1 << 19)
 def _placed(source: str, destination: str, code: int) -> tuple[Value, int, int]:
-    """A value; the greatest magnitude of the destination not above its own; where it lies then."""
+    """Return a value, the destination's greatest magnitude not above it, and its position."""
     value = decode(source, code)
     if isinstance(value, str):
         return value, 0, EXACT
@@ -216,12 +216,12 @@ def _to_integer(source: str, destination: str, way: Way, code: int) -> Want:
         return _integer(IMPLIED, destination, high if value == "inf" else low)
     negative = value.numerator < 0
     magnitude = _carried(way.carries, negative, kept, side)
-    # "如果目的操作数是整型且源操作数的数值超过整型的数据表示范围": the value, not what is rounded.
+    # "如果目的操作数是整型且源操作数的数值超过整型的数据表示范围": the value before rounding.
     if not low * value.denominator <= value.numerator <= high * value.denominator:
         clamped = _integer(NORMATIVE, destination, low if negative else high)
         if way.beyond == CLAMP:
             return clamped
-        # "截断/回绕", with 300.0 to 44 for an example; or what `clamped` is by constraint 1.
+        # "截断/回绕", with 300.0 to 44 as an example; or `clamped` by constraint 1.
         wrapped = ("bits", (-magnitude if negative else magnitude) % 2 ** INTEGERS[destination])
         if way.beyond == WRAP:
             return Want(DISPUTED, (wrapped, *clamped.readings))
@@ -255,5 +255,5 @@ def _to_float(source: str, destination: str, way: Way, code: int) -> Want:
             return UNDEFINED
         magnitude, level = float_.largest + 1, IMPLIED
     if magnitude == 0 and negative:
-        level = IMPLIED  # no text says that a result of zero keeps its sign
+        level = IMPLIED  # no text keeps the sign of a zero result
     return bits(level, magnitude + (float_.sign if negative else 0))

@@ -1,10 +1,9 @@
 """An independent, slow oracle for ONNX QuantizeLinear and DequantizeLinear.
 
-Written from the texts, one element at a time, on `fractions.Fraction`: "y = saturate((x / y_scale)
-+ y_zero_point)", of which "(x / y_scale)" is rounded "to the nearest even", and "y = (x -
-x_zero_point) * x_scale". In which type these are computed is said of versions from 23 on, where
-"the type of `y_scale` determines the precision of the division", unless `precision` names one. What
-is left open is told apart by ways, of which one result each is given.
+It follows the texts, one element at a time, on `fractions.Fraction`: "y = saturate((x / y_scale) +
+y_zero_point)", with "(x / y_scale)" rounded "to the nearest even", and "y = (x - x_zero_point) *
+x_scale". From version 23 on "the type of `y_scale` determines the precision of the division",
+unless `precision` is given. Each way to read an open point gives one result.
 """
 
 from __future__ import annotations
@@ -28,7 +27,9 @@ def quantize(
     *,
     saturate: bool = True,
 ) -> set[Result]:
-    """What y may be: `types` of x, y_scale and y; `codes` of x, y_scale and y_zero_point."""
+    """Return the allowed y for `types` of x, y_scale and y, and `codes` of x, y_scale and
+    y_zero_point.
+    """
     (of_x, of_scale, of_y), (x, scale, zero) = types, codes
     scaled = decode(of_scale, scale)
     value = decode(of_x, x)
@@ -48,7 +49,7 @@ def quantize(
 def _ways(
     version: int, types: tuple[str, str, str], precision: int | None
 ) -> list[tuple[str, bool]]:
-    """The types in which is divided, '' for exactly; whether what is divided is rounded before."""
+    """Return the types of the division, '' for exact; whether operands are rounded first."""
     of_x, of_scale, _ = types
     if version >= 23:
         least = of_scale if precision is None else PRECISIONS[precision]
@@ -76,7 +77,7 @@ def _quotient(
 
 
 def rounded(name: str, x: Value) -> Value:
-    """The nearest value of a type, of two the one whose last bit is 0; beyond it, an infinity."""
+    """Round to the nearest value of a type, ties to even; beyond it, to infinity."""
     if isinstance(x, str):
         return x
     code = nearest_even(name, x)
@@ -96,19 +97,19 @@ def _to_integer(name: str, quotient: Value, shift: Fraction) -> Result:
     if quotient in ("inf", "-inf"):
         result = high if quotient == "inf" else low
     else:
-        whole = 0 if isinstance(quotient, str) else round(quotient)  # to even, as Python rounds
+        whole = 0 if isinstance(quotient, str) else round(quotient)  # to even
         result = min(max(whole + int(shift), low), high)
     return int(result % 2 ** INTEGERS[name])
 
 
 def _either_zero(name: str, code: Result) -> Result:
-    """Adding a zero point of 0 to -0 gives +0; where it is left out, -0 stays."""
+    """Adding a zero point of 0 to -0 gives +0. Without zero point, -0 stays."""
     float_ = FLOATS[name]
     return ZERO if float_.negative_zero and code in (0, float_.negative_zero) else code
 
 
 def _to_float(name: str, quotient: Value, *, saturate: bool) -> Result:
-    """The two tables of Cast for float8; of float4 and float6 the notes, which always saturate."""
+    """Use Cast's two tables for float8. The notes on float4 and float6 always saturate."""
     float_ = FLOATS[name]
     if quotient in ("nan", "-nan"):
         return NAN if name.startswith("float8") else UNDEFINED
@@ -140,13 +141,15 @@ def _beyond(name: str, negative: bool, *, saturate: bool) -> Result:
 def dequantize(
     version: int, types: tuple[str, str, str], codes: tuple[int, int, int | None]
 ) -> set[Result]:
-    """What y may be: `types` of x, x_scale and y; `codes` of x, x_scale and x_zero_point."""
+    """Return the allowed y for `types` of x, x_scale and y, and `codes` of x, x_scale and
+    x_zero_point.
+    """
     (of_x, of_scale, of_y), (x, scale, zero) = types, codes
     by, value = decode(of_scale, scale), decode(of_x, x)
     if isinstance(by, str) or by <= 0:
         return {UNDEFINED}
     shift = Fraction(0) if zero is None else decode(of_x, zero)
-    # of int32 "there's no zero point (zero point is supposed to be 0)"
+    # for int32 "there's no zero point (zero point is supposed to be 0)"
     if of_x in (*NARROW, "int32") and shift not in (0, "-0"):
         return {UNDEFINED}
     difference: Value = value
@@ -198,11 +201,11 @@ Dynamic = tuple[tuple[int, ...], int, int]  # codes of y, of y_scale and of y_ze
 
 
 def quantize_dynamically(codes: list[int]) -> set[Dynamic] | None:
-    """What DynamicQuantizeLinear-11 may give for a float32 x; None where nothing is expected.
+    """Return DynamicQuantizeLinear-11's allowed results for float32, or None if undefined.
 
     "y_scale = (maximum(0, max(x)) - minimum(0, min(x))) / (qmax - qmin)", "intermediate_zero_point
-    = qmin - min(x)/y_scale", "data range is adjusted to include 0". y_scale is a float32. The body
-    of the definition has "Min_Scaled = Div (X_Min_Adjusted, Scale)" in float32, and leaves the
+    = qmin - min(x)/y_scale", "data range is adjusted to include 0". y_scale is a float32. The
+    function body has "Min_Scaled = Div (X_Min_Adjusted, Scale)" in float32, and leaves the
     quotients to "QuantizeLinear (x, Scale, Zeropoint)".
     """
     values = [decode("float32", code) for code in codes]
@@ -221,7 +224,7 @@ def quantize_dynamically(codes: list[int]) -> set[Dynamic] | None:
 def _scaled(
     numbers: list[Value], low: Fraction, high: Fraction, range_: int, offset: int, quotients: int
 ) -> Dynamic | None:
-    """Under one way: whether the range, the quotient of low, and those of x round to float32."""
+    """Compute one way: whether the range, the quotient of low, and those of x round to float32."""
     between = rounded("float32", high - low) if range_ else high - low
     if isinstance(between, str):
         return None

@@ -1,4 +1,4 @@
-"""The question put to the oracle, and the form of its answer."""
+"""The oracle's question and answer."""
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -35,7 +35,7 @@ TYPES_ADDED = {
 
 @dataclass(frozen=True)
 class Want:
-    """What is demanded: a level and the patterns that satisfy it, one unless disputed."""
+    """A level and the allowed patterns, one unless disputed."""
 
     level: str
     readings: tuple[Pattern, ...]
@@ -45,7 +45,7 @@ UNDEFINED = Want("undefined", (("undefined",),))
 
 
 class Ask(NamedTuple):
-    """The question, less the value. Versions of one edition are asked the same question."""
+    """The question without the value. Versions of one edition share it."""
 
     edition: int
     source: str
@@ -56,9 +56,9 @@ class Ask(NamedTuple):
 
 @cache
 def edition(version: int, destination: str) -> int:
-    """The first version that says of a destination what this one says.
+    """Return the first version with the same text on a destination.
 
-    13 has the rules in more detail; the tables of float 8 became others in 23 and in 24.
+    Version 13 has the rules in more detail. The float 8 tables changed in 23 and 24.
     """
     first = (1, 13, 23, 24) if destination in FLOAT8 else (1, 13)
     return max(since for since in first if since <= version)
@@ -66,33 +66,33 @@ def edition(version: int, destination: str) -> int:
 
 @cache
 def types(version: int) -> tuple[str, ...]:
-    """The types that T1 and T2 of a version list."""
+    """Return the types that T1 and T2 of a version list."""
     if version not in TYPES_ADDED:
         raise ValueError(f"there is no Cast-{version}")
     return tuple(name for since, names in TYPES_ADDED.items() if since <= version for name in names)
 
 
 def is_float(name: str) -> bool:
-    """Whether a type is a floating point type to the text, all else being fixed point or bool."""
+    """Return whether the text calls a type floating point. Others are fixed point or bool."""
     return name in FLOATS or name == E8M0
 
 
 def stated(ask: Ask) -> str:
-    """The level of "In more detail, the conversion … should follow these rules", new in 13.
+    """Return the level of "In more detail, the conversion … should follow these rules", new in
+    13.
 
-    Strings are no part of "the conversion among numerical types".
+    "the conversion among numerical types" excludes strings.
     """
     return NORMATIVE if ask.edition >= 13 and ask.source != "string" else IMPLIED
 
 
 @lru_cache(maxsize=1 << 17)
 def bits(level: str, *codes: int | str) -> Want:
-    """Exact bits, or one of several."""
+    """Return an expectation of exact bits, or of one of several."""
     return Want(level, tuple([("bits", code) for code in codes]))
 
 
 def fits(reading: Pattern, target: str, got: int | str) -> bool:
-    """Return whether an answer is what a reading wants."""
     if reading[0] == "bits":
         return bool(got == reading[1])
     if reading[0] in ("nan", "-nan"):

@@ -1,9 +1,9 @@
 """An independent, slow oracle for the two Range operators, on `fractions.Fraction`.
 
-Written from the texts: OpenVINO Range-4 ("val[i+1]=val[i]+step", "max(ceil((end − start) / step),
-0)" in a floating-point type, after a cast to a type at least as precise as the output's, casts
-"rounded to zero"), and ONNX Range-11 and -27 with their function bodies. Where a text leaves open
-how something is computed, every way is tried, and the answer is the set of sequences that come out.
+It follows the texts: OpenVINO Range-4 ("val[i+1]=val[i]+step", "max(ceil((end − start) / step), 0)"
+in a floating-point type, after a cast to a type at least as precise as the output's, casts "rounded
+to zero"), and ONNX Range-11 and -27 with their function bodies. For every open point all ways are
+tried, and the answer is the set of resulting sequences.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,11 +22,11 @@ Three = tuple[Fraction, Fraction, Fraction]
 
 
 class SilentError(Exception):
-    """The text says nothing of this: NaN, Inf, step 0, overflow."""
+    """The text leaves this open: NaN, Inf, step 0, overflow."""
 
 
 def number(name: str, code: int) -> Fraction:
-    """What a scalar argument is."""
+    """Decode a scalar argument."""
     value = decode(name, code)
     if value == "-0":
         return Fraction(0)
@@ -36,7 +36,7 @@ def number(name: str, code: int) -> Fraction:
 
 
 def within(name: str, b: Fraction, c: Fraction, found: set[Sequence]) -> set[Sequence]:
-    """Sequences, and of those that reach b the part before: "start<=val[i]<stop"."""
+    """Return sequences, cut before they reach b: "start<=val[i]<stop"."""
     both = set(found)
     for sequence in found:
         values = [Fraction(0) if v == "-0" else v for v in (decode(name, x) for x in sequence)]
@@ -47,7 +47,7 @@ def within(name: str, b: Fraction, c: Fraction, found: set[Sequence]) -> set[Seq
 
 
 def pattern(name: str, x: Fraction, direction: str) -> int:
-    """The bits of x cast to a type; of floats into integers always toward zero."""
+    """Return the bits of x cast to a type. Floats to integers round toward zero."""
     if name in INTEGERS:
         low, high = span(name)
         whole = int(x)
@@ -62,7 +62,7 @@ def pattern(name: str, x: Fraction, direction: str) -> int:
 
 @cache
 def cast(name: str, x: Fraction, direction: str) -> Fraction:
-    """The value of x cast to a type. What is below every value of it becomes 0."""
+    """Return the value of x cast to a type. Values below its least become 0."""
     if name == EXACTLY:
         return x
     value = decode(name, pattern(name, x, direction))
@@ -70,7 +70,7 @@ def cast(name: str, x: Fraction, direction: str) -> Fraction:
 
 
 def count(name: str, a: Fraction, b: Fraction, c: Fraction) -> int:
-    """max(ceil((b - a) / c), 0), each operation in a type."""
+    """Return max(ceil((b - a) / c), 0), each operation in a type."""
     return quotient(name, cast(name, b - a, EVEN), c)
 
 
@@ -82,7 +82,7 @@ def quotient(name: str, over: Fraction, under: Fraction) -> int:
 
 @cache
 def summed(name: str, a: Fraction, c: Fraction, n: int) -> tuple[Fraction, ...]:
-    """val[i+1] = val[i] + step, in a type."""
+    """Return val[i+1] = val[i] + step, in a type."""
     values = [a]
     while len(values) < n:
         values.append(cast(name, values[-1] + c, EVEN))
@@ -91,7 +91,7 @@ def summed(name: str, a: Fraction, c: Fraction, n: int) -> tuple[Fraction, ...]:
 
 @cache
 def indexed(name: str, a: Fraction, c: Fraction, n: int) -> tuple[Fraction, ...]:
-    """val[i] = start + i * step, in a type."""
+    """Return val[i] = start + i * step, in a type."""
     steps = (cast(name, cast(name, Fraction(i), EVEN) * c, EVEN) for i in range(n))
     return tuple(cast(name, a + step, EVEN) for step in steps)
 
@@ -101,7 +101,7 @@ FORMS: tuple[Elements, ...] = (summed, indexed)
 
 
 def openvino(types: tuple[str, str, str], output: str, codes: Sequence) -> set[Sequence] | None:
-    """Every sequence that Range-4 allows; None where the text says nothing."""
+    """Return Range-4's allowed sequences, None if the text leaves them open."""
     try:
         given = [number(name, code) for name, code in zip(types, codes, strict=True)]
         found = {s for way in (EVEN, ZERO) for s in _openvino(types, output, given, way)}
@@ -139,7 +139,7 @@ def _three(name: str, given: list[Fraction], way: str) -> Three:
 def _elements(
     name: str, form: Elements, given: list[Fraction], way: str, n: int
 ) -> tuple[Fraction, ...]:
-    """The elements in a type; of an empty sequence no argument has to be in it."""
+    """Compute the elements in a type. An empty sequence allows any arguments."""
     if n == 0:
         return ()
     a, _, c = _three(name, given, way)
@@ -162,7 +162,7 @@ def _floats(output: str, given: list[Fraction], way: str) -> Iterator[Sequence]:
 
 
 def _narrow(output: str) -> set[str]:
-    """The types beside float64 and the output's own that are "better or equal" for it."""
+    """Return the types that are "better or equal" for it, except float64 and the output's."""
     if output.startswith("float8"):
         return {"float32", "float16", "bfloat16"}
     short = ("float16", "bfloat16", "int4", "uint4", "int8", "uint8", "int16", "uint16")
@@ -177,11 +177,11 @@ def _integers(output: str, given: list[Fraction], way: str) -> Iterator[Sequence
 
 
 def onnx(name: str, codes: Sequence) -> set[Sequence] | None:
-    """Every sequence that Range allows, inputs and output of one type; None for silence.
+    """Return Range's allowed sequences for inputs and output of one type, or None.
 
-    float16 and bfloat16 are of version 27, which computes them in float32 and casts back, once:
-    "Setting `stash_type` to `1` (float) causes `start`, `limit`, and `delta` to be cast to 32-bit
-    float before the loop, with the output cast back to the original type."
+    float16 and bfloat16 are of version 27, which computes in float32 and casts back once: "Setting
+    `stash_type` to `1` (float) causes `start`, `limit`, and `delta` to be cast to 32-bit float
+    before the loop, with the output cast back to the original type."
     """
     try:
         a, b, c = (number(name, code) for code in codes)
@@ -194,7 +194,7 @@ def onnx(name: str, codes: Sequence) -> set[Sequence] | None:
 
 
 def _onnx(name: str, a: Fraction, b: Fraction, c: Fraction) -> Iterator[Sequence]:
-    """The function body divides in float32, and the shape inference in float64: "1.0 *" is one."""
+    """Divide in float32 (function body) and in float64 (shape inference, "1.0 *")."""
     difference = _in_room(name, b - a)
     divided = {
         quotient(wide, cast(wide, difference, EVEN), cast(wide, c, EVEN))
@@ -215,5 +215,5 @@ def _stashed(name: str, a: Fraction, b: Fraction, c: Fraction) -> Iterator[Seque
 
 
 def _in_room(name: str, x: Fraction) -> Fraction:
-    """Sub in T: an integer type has no room outside its range."""
+    """Sub in T must stay in an integer type's range."""
     return cast(name, x, EVEN)

@@ -1,8 +1,8 @@
-"""The tables of the standard, filled in by hand for some numbers."""
+"""The standard's tables, filled in by hand for some numbers."""
 
 from .facts import INF32, MINUS_INF32, MINUS_NAN32, NAN32, f32, f64
 
-# Rows: a float32, then what the four columns of the standard's table hold for it.
+# Rows: a float32, then the result in the four columns of the standard's table.
 SATURATING = {
     f32(0.0): "00 00 00 00", f32(-0.0): "80 00 80 00", NAN32: "nan nan nan nan",
     MINUS_NAN32: "nan nan nan nan", INF32: "7e nan 7b nan", MINUS_INF32: "fe nan fb nan",

@@ -1,4 +1,4 @@
-"""What a string stands for when it is cast to a number."""
+"""Values of strings that are cast to a number."""
 
 import re
 from fractions import Fraction
@@ -18,18 +18,18 @@ _INTEGER = re.compile(r"-?[0-9]+")
 
 
 class Reading(NamedTuple):
-    """A value, and whether the text itself names the string that stands for it."""
+    """A value, and whether the text itself names its string."""
 
     value: Value
     named: bool
 
 
 def read_float(text: str) -> Reading | None:
-    """The value of a string for a float destination, None where the text leaves it undefined.
+    """Return a string's value for a float destination, None if undefined.
 
-    "Any string which can exactly match "+INF" in a case-insensitive way would be mapped to
-    positive infinite. Similarly, this case-insensitive rule is applied to "INF" and "NaN"."
-    "-INF" is named in this one spelling only.
+    "Any string which can exactly match "+INF" in a case-insensitive way would be mapped to positive
+    infinite. Similarly, this case-insensitive rule is applied to "INF" and "NaN"." "-INF" is named
+    in this one spelling only.
     """
     if not text.isascii():
         return None
@@ -45,10 +45,10 @@ def read_float(text: str) -> Reading | None:
 
 
 def read_integer(text: str) -> int | None:
-    """The value of an integer literal; None for everything else.
+    """Return an integer literal's value, or None.
 
-    "Cases of converting string representing floating-point arithmetic value, such as "2.718",
-    to INT is an undefined behavior."
+    "Cases of converting string representing floating-point arithmetic value, such as "2.718", to
+    INT is an undefined behavior."
     """
     if not _INTEGER.fullmatch(text):
         return None
@@ -59,9 +59,10 @@ def read_integer(text: str) -> int | None:
 
 
 def _decimal(text: str) -> Value | None:
-    """The exact value of a literal, "in plain (e.g., "3.14" and "1000") and scientific numeric
-    representations (e.g., "1e-5" and "1E8")", of at most 20 significant digits; spelled as these
-    are: no plus sign but in an exponent, no bare point, no superfluous leading zero."""
+    """Return a literal's exact value, "in plain (e.g., "3.14" and "1000") and scientific numeric
+    representations (e.g., "1e-5" and "1E8")", of at most 20 significant digits. Only exponents have
+    plus signs; no bare point, no superfluous leading zero.
+    """
     match = _NUMBER.fullmatch(text)
     if match is None or _SUPERFLUOUS.search(text):
         return None
@@ -78,7 +79,7 @@ def _decimal(text: str) -> Value | None:
 
 
 def _exponent(text: str) -> int:
-    """An exponent; of more than ten digits only ten, which is more than any literal is long."""
+    """Return an exponent of at most ten digits, which exceed any literal's length."""
     digits = text.lstrip("+-").lstrip("0")
     size = int(digits[:10] or "0")
     return -size if text.startswith("-") else size

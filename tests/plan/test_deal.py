@@ -1,4 +1,4 @@
-"""Plans are dealt out to shards, and come back in order; siblings stay together."""
+"""Plans are divided into shards and rejoined in order. Siblings stay together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from convcheck.judge.answers import OTHERS
 from convcheck.plan.deal import deal, hand_of, put_together
 from convcheck.rules.cases import cases
 
-# ids as plans have them: siblings beside one another or not, and parts of a sweep
+# ids as in plans: siblings next to each other or not, and parts of a sweep
 NAMES = st.builds("op-{}/{}-to-int8/{}".format, st.integers(1, 2), st.sampled_from("ab"),
                   st.integers(0, 9))  # fmt: skip
 SPANS = st.builds("op-1/{}-to-int8#{}".format, st.sampled_from("ab"), st.integers(0, 9))
@@ -48,7 +48,7 @@ def test_what_is_missing_is_no_plan() -> None:
 
 
 def test_siblings_are_in_one_shard() -> None:
-    """Those of Cast-21: only the cases with an attribute that says no type are apart."""
+    """In Cast-21 only attributes that do not name a type separate cases."""
     plan = [case.id for case in cases(CATALOG.specs["onnx.Cast-21"])]
     shards = deal(plan, alike, 16)
     where: dict[str, set[int]] = {}
@@ -63,7 +63,7 @@ def test_siblings_are_in_one_shard() -> None:
 
 
 def test_a_cache_that_forgets_an_attribute_shows_in_each_shard(tmp_path: Path) -> None:
-    """And the merged report is that of the run in one piece."""
+    """And the merged report equals that of a single run."""
     ask = ("run", "onnx.Cast-21", "--backend", "tests.planted.placed_backends:CoarseCache",
            "--from", "float32", "--case", "*-to-float8e*/saturate=*", "--jobs", "1")  # fmt: skip
     whole, merged = tmp_path / "whole.json", tmp_path / "merged.json"

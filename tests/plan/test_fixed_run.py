@@ -1,5 +1,8 @@
-"""Quantisation with one scale, all inputs of x asked: spans are judged, one wrong answer of 2^32 is
-found, and the command line chooses the scale and the zero point."""
+"""Quantisation with one scale, all inputs of x asked.
+
+Spans are judged, one wrong answer of 2^32 is found, and the command line chooses the scale and the
+zero point.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ def swept(backend: Right, name: str, span: Span = PART) -> CaseResult:
 
 
 class _OnlyWhole(Right):
-    """Asks the backend as a worker does: with tensors for all inputs."""
+    """A backend that expects tensors for all inputs, as from a worker."""
 
     def __init__(self, backend: Right) -> None:
         self.answer = backend.answer  # type: ignore[method-assign]
@@ -57,9 +60,9 @@ def test_one_wrong_answer_is_found_where_it_is(name: str) -> None:
 
 @pytest.mark.parametrize("name", [INT8, FLOAT8])
 def test_each_input_that_a_reciprocal_gets_wrong_is_counted(name: str) -> None:
-    """By numpy: where the product gives another code than the division in float32 does. Each that
-    no reading has is a failure, as the oracle in fractions says; and where readings differ, one of
-    them has to hold throughout, which is that of float32 more often than the exact one.
+    """In numpy: inputs whose product gives another code than the float32 division. Each without a
+    reading fails, as the oracle in fractions says. If readings differ, one must hold throughout,
+    which is float32 more often than the exact one.
     """
     case, span = case_of(name), Span(0x4200_0000, 1 << 24)
     codes = np.arange(span.first, span.first + span.count, dtype=np.uint32)
@@ -86,7 +89,7 @@ def test_all_of_a_narrow_source_by_the_command_line(tmp_path: Path) -> None:
 
 
 def test_what_fails_is_explained_by_its_call(tmp_path: Path) -> None:
-    """The reference evaluator takes infinity for 0: the command that the report prints shows it."""
+    """The reference evaluator takes infinity for 0. The report's command shows it."""
     done = convcheck("run", "--backend", "onnx-reference", *CHOICE, "--case", "*/tensor/*",
                      "--from", "float16", "--to", "uint8")  # fmt: skip
     [line, *_] = [line for line in done.stdout.splitlines() if "uint8/tensor 0x7c00" in line]

@@ -1,4 +1,4 @@
-"""Shards of a run are the run: merged, they give the same bytes."""
+"""Merged shards give the same bytes as the whole run."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def sharded(result: RunResult, of: int = OF) -> list[tuple[str, RunResult]]:
 @pytest.mark.parametrize("of", [1, 2, 16])
 def test_merged_shards_are_the_run(name: str, of: int) -> None:
     result = RUNS[name]()
-    cases = {case.case.id: case for case in result.cases}  # a plan has none twice
+    cases = {case.case.id: case for case in result.cases}  # a plan has no duplicates
     result = replace(result, cases=tuple(cases.values()))
     parts = sharded(result, of)
-    again = merge_shards([*parts[1:], parts[0]], RULES)  # in whichever order they come
+    again = merge_shards([*parts[1:], parts[0]], RULES)  # in any order
     assert render(document(again)) == render(document(result))
 
 

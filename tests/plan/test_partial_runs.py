@@ -1,4 +1,4 @@
-"""A part of a run is never taken for the whole of it."""
+"""A partial run is never taken for the whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples beside the boundary tier come again, are shared out, and find what is wrong."""
+"""Samples next to the boundary tier are reproducible, shardable, and find errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(name: str) -> CaseResult:
-    """Ask samples of float64 -> int8 in a worker."""
+    """Run samples of float64 -> int8 in a worker."""
     case = find_case(CATALOG, "onnx.Cast-21", "float64", "int8", ())
     (span,) = sample_spans(NUMBER, SEED)
     unit = Unit(case, span, NUMBER, sampled=True)
