@@ -1,4 +1,4 @@
-"""However a sweep is cut, and whoever dies of it: the same bytes."""
+"""Sweeps give the same bytes however they are cut, and after any crash."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CORPUS = open_corpus(CATALOG, "exhaustive", 0, Path("none"))
 CHUNKS = 6
 COUNT = CHUNKS * CHUNK
 NEVER = -1
-# int8 ends at 128, 0x43000000, and past it the answers that are undefined vary
+# int8 ends at 128, 0x43000000, with varying undefined answers beyond
 FIRSTS = (0x42FD0000, 0xC2FD0000, 0x7F7D0000)
 
 
@@ -47,14 +47,14 @@ def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def asked(span: Span, *apart: int) -> Tally:
-    """Ask a span, some of its chunks by themselves."""
+    """Run a span, some of its chunks alone."""
     job = Job(0, case_of(), span=span, apart=tuple(Apart(CHUNK * n) for n in apart))
     program, form = CORPUS.conversion(case_of())
     return ask_span(DiesOnce(), job, span, program, form, lambda *call: None)
 
 
 def result(first: int, tallies: list[Tally]) -> CaseResult:
-    """The result of the spans of a case that has no others."""
+    """Return the result of a case that has only these spans."""
     gathering = Gathering([Unit(case_of(), Span(first, COUNT), COUNT)], CORPUS.conversion)
     for tally in tallies:
         gathering.add(part_of(Unit(case_of(), Span(first, COUNT), COUNT), tally))
@@ -63,7 +63,7 @@ def result(first: int, tallies: list[Tally]) -> CaseResult:
 
 
 def document(found: CaseResult, *left_out: Group) -> str:
-    """Its JSON; the verdict, which a death changes, and what is left out apart."""
+    """Return its JSON; the verdict, which a crash changes, and the remainder separately."""
     groups = tuple(group for group in found.groups if group not in left_out)
     cut = replace(found, groups=groups, verdict="pass", coverage="edge")
     return encoded(Writing().case(cut)).decode()

@@ -1,4 +1,4 @@
-"""What units found becomes the result of a case, and nothing that went wrong is lost."""
+"""Results of units add up to the result of a case, and no failure is lost."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def tallied(backend: Backend, case: Case = CASE, main: str = MAIN) -> Tally:
 
 
 def gathered(*found: CaseResult | Tally, case: Case = CASE, codes: int = 1 << 24) -> CaseResult:
-    """Put the vectors' result and those of spans together; in whatever order, it is the same."""
+    """Merge the results of vectors and spans, in any order."""
     plan = [Unit(case, None, codes)]
     plan += [Unit(case, Span(n << 24, 1 << 24), codes) for n in range(len(found) - 1)]
     parts = [part_of(unit, result) for unit, result in zip(plan, found, strict=True)]
@@ -191,8 +191,6 @@ def test_inconsistent_groups_of_several_decisions_are_kept() -> None:
 
 def test_coverage_is_exhaustive_only_where_every_code_was_judged() -> None:
     class Malformed(Swept):
-        """Another shape for the last chunk."""
-
         def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
             if inputs[0].flat[-1] == SPAN.first + SPAN.count - 1:
                 return Outputs((np.zeros(3, np.uint8),), (case.outputs[0].name,))
@@ -241,7 +239,7 @@ def test_spans_have_every_code_once_and_one_sign_each(bits: int) -> None:
 
 
 def judged(result: CaseResult) -> list[Group]:
-    """Without what a tally does not have: ranges, and of what is right, digests."""
+    """Remove fields that a tally lacks: ranges, and digests of passes."""
     kept = [replace(group, ranges=(), more_ranges=0) for group in result.groups]
     kept = [replace(g, digest="") if g.verdict == "pass" else g for g in kept]
     examples = [g.examples[:1] if g.verdict == "undefined" else g.examples for g in kept]
@@ -271,7 +269,7 @@ def test_a_tally_of_vectors_is_as_judged() -> None:
 @pytest.mark.parametrize("length", [1, 2, 3, 7])
 def test_a_tally_of_vectors_is_as_judged_where_placements_differ(length: int) -> None:
     class Bent(MlDtypes):
-        """Wrong in calls of a few lengths, and where the codes are odd."""
+        """Wrong in calls of a few lengths, and for odd codes."""
 
         def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
             found = super().answer(case, inputs)

@@ -1,7 +1,6 @@
-"""A runtime that is asked each element of a case once: what it answered, it answers again.
+"""A pypto backend that caches its answers to elements.
 
-Each call costs pypto ten milliseconds, and a case is asked in twenty: in other placements, what was
-asked in bulk. Who looks into what it answers to elements needs the first answers only.
+Each call of pypto takes ten milliseconds, and bulk answers are asked again in other placements.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from convcheck.rules.model import Case
 
 
 class PyptoOnce(Pypto):
-    """pypto, with a memory for one case."""
+    """pypto with a cache for one case."""
 
     def __init__(self) -> None:
         super().__init__()
         self._case: Case | None = None
-        self._known: tuple[Bits, Bits] | None = None  # the elements, and what was said of each
+        self._known: tuple[Bits, Bits] | None = None  # the elements and their answers
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Answer from memory where there is every element of a call."""
+        """Answer from the cache if it has every element."""
         bits, (out,) = inputs[0], case.outputs
         if self._case != case:
             self._case, self._known = case, None

@@ -1,4 +1,4 @@
-"""What tests of asking need: cases, vectors, and a backend made of a function."""
+"""Cases, vectors, and a backend made from a function."""
 
 from __future__ import annotations
 
@@ -58,8 +58,6 @@ class Log:
 
 
 class Scripted:
-    """A backend made of a function of the inputs."""
-
     name, version = "scripted", "1"
 
     def __init__(self, reply: Callable[[Case, Sequence[Bits]], Answer]) -> None:

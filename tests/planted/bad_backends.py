@@ -1,4 +1,4 @@
-"""Backends that misbehave, for an identity conversion of 8-bit integers.
+"""Misbehaving backends for an identity conversion of 8-bit integers.
 
 Open one by 'tests.planted.bad_backends:Name'.
 """
@@ -23,7 +23,7 @@ OTHER = 37
 
 
 class Good:
-    """Gives back what it gets. The others are this, but for one thing."""
+    """Returns its input. The others deviate from this once."""
 
     name = "planted"
     version = "1"
@@ -46,7 +46,7 @@ class Good:
 def harms(
     harm: Callable[[], object], where: Callable[[Bits], object] = lambda array: BAD in array
 ) -> type[Good]:
-    """A backend that does harm where some inputs are asked."""
+    """Make a backend that does harm on some inputs."""
 
     class Harms(Good):
         def misbehave(self, array: Bits) -> None:
@@ -57,7 +57,7 @@ def harms(
 
 
 def replies(reply: Callable[[Case, Bits], object]) -> type[Good]:
-    """A backend with another answer; None for the right one."""
+    """Make a backend with another answer; None for the right one."""
 
     class Replies(Good):
         def reply(self, case: Case, array: Bits) -> Answer:
@@ -68,11 +68,11 @@ def replies(reply: Callable[[Case, Bits], object]) -> type[Good]:
 
 
 def changes(change: Callable[[Bits], Bits]) -> type[Good]:
-    """A backend that gives back something else than it gets."""
+    """Make a backend that changes its answer."""
     return replies(lambda case, array: Outputs((change(array),), (case.outputs[0].name,)))
 
 
-# Deaths
+# Crashes
 
 
 def die(number: int) -> None:
@@ -101,7 +101,7 @@ HalfDies = harms(segfault, lambda array: (np.asarray(array) % 2).any())
 Always = harms(segfault, lambda array: True)
 HangsOnOne = harms(lambda: time.sleep(600))
 HangsAlways = harms(lambda: time.sleep(600), lambda array: True)
-# no other thread of its interpreter goes on either
+# no other thread of its interpreter runs
 HoldsTheLock = harms(lambda: ctypes.PyDLL(None).sleep(600), lambda array: True)
 KillsItsParent = harms(lambda: (os.kill(os.getppid(), signal.SIGKILL), time.sleep(60)))
 OsExit = harms(lambda: os._exit(3))
@@ -111,7 +111,7 @@ Slow = harms(lambda: time.sleep(0.02), lambda array: True)
 
 
 class Once(Good):
-    """Dies once, where the file that the environment names is there to be removed."""
+    """Crashes once, if the file named in the environment exists; removes it."""
 
     def misbehave(self, array: Bits) -> None:
         try:
@@ -122,7 +122,7 @@ class Once(Good):
 
 
 class AfterManyCalls(Good):
-    """Stateful: dies in its 30th call, whatever it is."""
+    """Crashes in its 30th call."""
 
     calls = 0
 
@@ -170,7 +170,7 @@ Garbage = replies(lambda case, array: 42)
 WrongShape = changes(lambda array: array.reshape(-1)[:-1] if array.size > 1 else array)
 Flattened = changes(lambda array: array.reshape(-1))
 WrongDtype = changes(lambda array: array.astype(np.uint16))
-# the byte 2 where BAD is asked, else a bool
+# the byte 2 on BAD, else a bool
 BoolTwo = changes(lambda array: np.where(array == BAD, 2, array != 0).astype(np.uint8))
 
 # Refusals and noise
@@ -198,13 +198,13 @@ class Noisy(Good):
 
 
 def spoiled(array: Bits, first: int) -> Bits:
-    """Flip the lowest bit of what is behind so many elements."""
+    """Flip the lowest bit behind the first elements."""
     array.reshape(-1)[first:] ^= 1
     return array
 
 
 ShortWrong = changes(lambda array: array ^ 1 if array.size < 8 else array)
 OddLastWrong = changes(lambda a: spoiled(a, a.size - a.size % 2))
-TailWrong = changes(lambda a: spoiled(a, a.size // 16 * 16))  # of a kernel of 16 lanes
+TailWrong = changes(lambda a: spoiled(a, a.size // 16 * 16))
 FourDimensionalWrong = changes(lambda a: a.T.reshape(a.shape) if a.ndim == 4 else a)
 ScalarWrong = changes(lambda array: np.asarray(array ^ 1) if array.ndim == 0 else array)

@@ -1,4 +1,4 @@
-"""Backends that misbehave in whole calls: they count from 0, to as many as they are told.
+"""Misbehaving backends for whole calls: they count from 0 to the given length.
 
 Open one by 'tests.planted.bad_callers:Name'.
 """
@@ -20,7 +20,7 @@ BAD = 7  # the length on which most of them misbehave
 
 
 class Good:
-    """Counts. The others are this, but for one thing."""
+    """Counts. The others deviate from this once."""
 
     name = "planted"
     version = "1"
@@ -50,7 +50,7 @@ def given(*arrays: object) -> Answer:
 def on(
     bad: Callable[[Bits], object], is_bad: Callable[[int], bool] = lambda length: length == BAD
 ) -> type[Good]:
-    """A backend that answers otherwise, or does harm, on some lengths."""
+    """Make a backend that misbehaves on some lengths."""
 
     class Bad(Good):
         def is_bad(self, length: int) -> bool:
@@ -62,7 +62,7 @@ def on(
     return Bad
 
 
-# Deaths
+# Crashes
 
 Segfault = on(lambda numbers: segfault())
 Abort = on(lambda numbers: abort())
@@ -79,7 +79,7 @@ class DiesThenDeclines(on(lambda numbers: segfault(), lambda length: length == 0
 
 
 class AfterManyCalls(Segfault):  # type: ignore[misc,valid-type]
-    """Stateful: dies in its tenth call, whatever it is."""
+    """Crashes in its tenth call."""
 
     calls = 0
 
@@ -118,7 +118,7 @@ DeclinesLater = on(lambda numbers: Declined("no seven"))
 
 
 class Scribbles(Good):
-    """Writes into what it was given."""
+    """Overwrites its input."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         answer = super().answer(case, inputs)

@@ -1,4 +1,4 @@
-"""Wrong kernels of whole calls, by hand: on numpy, on Fractions and by the oracle."""
+"""Wrong kernels of whole calls by hand: on numpy, on Fractions and by the oracle."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, REFUSED
 from convcheck.vectors.model import CallSet
 
-Kernel = Callable[[Case, Sequence[Bits]], Answer | None]  # None where it has no answer
+Kernel = Callable[[Case, Sequence[Bits]], Answer | None]  # None without an answer
 Floats = NDArray[np.float32]
 F32 = np.float32
 
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator with a right kernel and wrong ones, and the cases that they are put to."""
+    """An operator with a right kernel, wrong ones, and their cases."""
 
     cases: tuple[str, ...]
     right: Kernel
@@ -38,7 +38,7 @@ class Operator:
 
 
 def given(kernel: Kernel, calls: CallSet) -> list[Answer | None]:
-    """What a kernel answers; a call of which a text leaves all open is not asked."""
+    """Return a kernel's answers. Calls that a text leaves open are not asked."""
     pairs = zip(calls.calls, calls.expected, strict=True)
     return [
         kernel(calls.case, call) if due.readings[0].pattern in (EXACT, REFUSED) else None
@@ -47,7 +47,7 @@ def given(kernel: Kernel, calls: CallSet) -> list[Answer | None]:
 
 
 def wrong_in(calls: CallSet, answers: Sequence[Answer | None]) -> int:
-    """How many calls are judged wrong."""
+    """Return the number of calls judged wrong."""
     groups = judge(calls, answered_calls(answers)).groups
     return sum(group.count for group in groups if group.verdict in FAILURES)
 
@@ -65,7 +65,7 @@ def _sequence(bug: range_bugs.Bug, case: Case, call: Sequence[Bits]) -> Answer |
     try:
         asked = range_bugs.question(types, case.outputs[0].name, tuple(int(t) for t in call))
         return _one(case, range_bugs.answer(bug, asked))
-    except (ranges.SilentError, TypeError):  # tensors that are no scalars
+    except (ranges.SilentError, TypeError):  # tensors instead of scalars
         return None
 
 
@@ -86,7 +86,6 @@ RANGE = Operator(
 
 
 def by_way(way: quantize_bugs.Way) -> Kernel:
-    """A kernel that quantises, or dequantises, in some way."""
     return lambda case, call: _one(case, quantize_bugs.answer(way, case, call))
 
 
@@ -118,7 +117,7 @@ DEQUANTIZE = _quantising(
 )  # fmt: skip
 
 
-# There and back -----------------------------------------------------------------------------------
+# Quantise and dequantise --------------------------------------------------------------------------
 
 _NARROW = {"f8e4m3": (float8_e4m3fn, 448), "f8e5m2": (float8_e5m2, 57344)}
 _OTHER = {"f8e4m3": "f8e5m2", "f8e5m2": "f8e4m3"}
@@ -131,13 +130,13 @@ def emulated(x: Floats, to: str) -> Floats:
 
 
 def flushed(x: Floats, to: str) -> Floats:
-    """Subnormal numbers of a narrow type taken for zero."""
+    """Flush subnormal numbers to zero."""
     least = 2.0 ** (-6 if to == "f8e4m3" else -14)
     return np.where(np.abs(x) < least, np.copysign(F32(0), x), x)
 
 
 def truncated(x: Floats, to: str) -> Floats:
-    """Rounded toward zero: where the nearest is too large, the code before it."""
+    """Round toward zero."""
     kind, _ = _NARROW[to]
     near = emulated(x, to)
     codes = near.astype(kind).view(np.uint8)
@@ -162,8 +161,6 @@ def tail_as_it_was(output: Floats, data: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Way:
-    """How it is done, step by step."""
-
     tensors: Callable[[Floats], Floats] = lambda tensor: tensor
     before: Callable[[Floats, Floats, Floats], Floats] = lambda x, s, z: x * s - z
     narrow: Callable[[Floats, str], Floats] = emulated
@@ -214,7 +211,7 @@ _WIDER = {"int8": "int16", "int16": "int32", "int32": "int64", "float16": "float
 
 
 def question(case: Case) -> promotion.Question:
-    """A case of a promotion as the oracle is asked it."""
+    """Return the oracle's question for a promotion."""
     unsafe, scalars, target = (str(dict(case.attributes)[flag]) for flag in _FLAGS)
     names = {t.name_in("openvino"): name for name, t in CATALOG.types.types.items()}
     names["default"] = "float32"  # "by default set to f32"
@@ -226,7 +223,7 @@ def question(case: Case) -> promotion.Question:
 
 
 def _type_of(asked: promotion.Question) -> str:
-    """What the oracle gives, a type rather than a refusal."""
+    """Return the oracle's type, if not a refusal."""
     answers = promotion.answer(asked).answers
     return min(answers - {promotion.REFUSED}, default=promotion.REFUSED)
 
@@ -239,7 +236,7 @@ def _to(case: Case, call: Sequence[Bits], name: str) -> Answer:
 
 
 def _converted(source: str, target: str, bits: Bits) -> Bits:
-    """What the oracle makes of codes; zeros where no promotion asks it."""
+    """Return the oracle's conversion of codes; zeros without a promotion."""
     storage = CATALOG.types.types[target].format.storage
     if source in FLOATS and target not in FLOATS:
         return np.zeros(bits.shape, storage)
@@ -253,13 +250,11 @@ def _promoted(case: Case, call: Sequence[Bits]) -> Answer:
 
 
 def asked_as(change: Callable[[promotion.Question], promotion.Question]) -> Kernel:
-    """A kernel that answers another question."""
+    """Make a kernel that answers another question."""
     return lambda case, call: _to(case, call, _type_of(change(question(case))))
 
 
 def _of_type(change: Callable[[Case, str], str]) -> Kernel:
-    """Another type where one is given."""
-
     def kernel(case: Case, call: Sequence[Bits]) -> Answer:
         name = _type_of(question(case))
         return _to(case, call, name if name == promotion.REFUSED else change(case, name))
@@ -268,7 +263,7 @@ def _of_type(change: Callable[[Case, str], str]) -> Kernel:
 
 
 def _with_outputs(change: Callable[[Case, Sequence[Bits], Outputs], Sequence[Bits]]) -> Kernel:
-    """Other outputs of the right type."""
+    """Return other outputs of the right type."""
 
     def kernel(case: Case, call: Sequence[Bits]) -> Answer:
         right = _promoted(case, call)
@@ -281,7 +276,7 @@ def _with_outputs(change: Callable[[Case, Sequence[Bits], Outputs], Sequence[Bit
 
 
 def _as_they_are(case: Case, call: Sequence[Bits], right: Outputs) -> list[Bits]:
-    """The bits of the inputs, cut or with zeros above."""
+    """Return the inputs' bits, cut or zero-extended."""
     kinds = [array.dtype for array in right.arrays]
     return [bits.astype(kind) for bits, kind in zip(call, kinds, strict=True)]
 

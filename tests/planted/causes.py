@@ -1,4 +1,4 @@
-"""The catalogue of causes as a list of bugs: a backend for each, and a case in which it shows."""
+"""A backend for each cause of the catalogue, and a case that shows it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from convcheck.vectors.model import CallSet, VectorSet
 
 Convert = Callable[[Bits], Bits]
 EVERY = causes_of(CATALOG)
-# None of them is common, so that the search tries all.
+# None is common, so that the search tries all.
 CAUSES = {cause.name: replace(cause, common=False, found_with=()) for cause in EVERY}
 OF_VALUES = {
     name: cause
@@ -37,7 +37,7 @@ OF_VALUES = {
 
 WIDE = "onnx.Cast-21/float64-to-float8e5m2/saturate=0"
 TO_INTEGER = "pypto.cast-0.2/float32-to-int16/mode=CAST_RINT/satmode=ON"
-# A case that shows it, for each cause that is not of the wide conversion of floats.
+# A case that shows it, for causes outside wide conversions of floats.
 _SHOWN_BY = {
     "through-float64": "onnx.Cast-21/string-to-float32",
     "through-float32-then-float16-carried-twice": "onnx.Cast-21/float64-to-float16",
@@ -103,7 +103,7 @@ _ONE_OF = (
 
 
 def may_show(name: str) -> list[str]:
-    """Cases, by id, one of which shows a cause if any vector does."""
+    """Return ids of cases. One of them shows a cause if any vector does."""
     return [_SHOWN_BY.get(name, WIDE), TO_INTEGER, *_ONE_OF]
 
 
@@ -114,14 +114,12 @@ def case_of(name: str) -> Case:
 
 @cache
 def vectors_of(name: str) -> VectorSet:
-    """The edge vectors of a case, by its id."""
     found = CORPUS.vectors(case_of(name))
     assert isinstance(found, VectorSet)
     return found
 
 
 def calls_of(name: str) -> CallSet:
-    """The edge calls of a case, by its id."""
     return calls_asked(case_of(name))
 
 
@@ -129,7 +127,7 @@ def calls_of(name: str) -> CallSet:
 
 
 def decides(name: str, cause: Cause) -> bool:
-    """Tell whether a cause has a meaning for a case, and says what it gives for each input."""
+    """Return whether a cause applies to a case and predicts every input."""
     case, vectors = case_of(name), vectors_of(name)
     if not cause.applies_to(case):
         return False
@@ -142,7 +140,7 @@ def decides(name: str, cause: Cause) -> bool:
 
 
 def caused(vectors: VectorSet, *causes: Cause) -> Answers:
-    """What a backend answers that converts as causes say, or as the rules do if there is none."""
+    """Return the answers of a backend with these causes, or right answers."""
     case = vectors.case
     program = compile_wrong(CATALOG.specs[case.spec], case, causes) if causes else compiled(case)
     assert program is not None
@@ -153,12 +151,11 @@ def caused(vectors: VectorSet, *causes: Cause) -> Answers:
 
 
 def answering(vectors: VectorSet, codes: Bits) -> Answers:
-    """The answers of a backend that refuses nothing."""
     return Answers(codes, np.full(len(codes), ANSWERED, np.uint8), {})
 
 
 def converting(case: Case, *names: str) -> Convert:
-    """A function that converts as causes do, or as the rules do if there is none."""
+    """Return a conversion with these causes, or the right one."""
     causes = [CAUSES[name] for name in names]
     program = compile_wrong(CATALOG.specs[case.spec], case, causes) if causes else compiled(case)
     assert program is not None
@@ -169,7 +166,7 @@ def converting(case: Case, *names: str) -> Convert:
 
 
 def answered_calls(given: Sequence[Answer | None]) -> CallAnswers:
-    """Answers to calls; None for a call that is not asked."""
+    """Return answers to calls, None for a call that is not asked."""
     got = tuple(one if isinstance(one, Outputs) else None for one in given)
     kinds = {type(None): NOT_ASKED, Refused: REFUSED}
     state = np.array([kinds.get(type(one), ANSWERED) for one in given], np.uint8)
@@ -177,7 +174,6 @@ def answered_calls(given: Sequence[Answer | None]) -> CallAnswers:
 
 
 def as_answer(given: CallReading | None) -> Answer | None:
-    """What a backend answers whose call has these outputs."""
     if given is None or given is DEADLY:
         return None
     if given.pattern == TO_REFUSE:
@@ -187,7 +183,7 @@ def as_answer(given: CallReading | None) -> Answer | None:
 
 
 class Planted:
-    """A backend that answers as some causes do, and by the rules where they have no meaning."""
+    """A backend with these causes, and right answers elsewhere."""
 
     name, version = "planted", "1"
 

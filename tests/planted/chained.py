@@ -1,4 +1,4 @@
-"""Backends that are given chains as graphs: one makes every cast, others leave some out."""
+"""Backends that take chains as graphs: one makes every cast, others remove some."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from convcheck.rules.model import Case
 
 
 class Faithful(Reference):
-    """The reference, which makes one cast after the other."""
+    """The reference, with one cast after the other."""
 
     options: Mapping[str, tuple[str, ...]] = {"optimisation": ("off", "all")}
     graphs = ("optimisation",)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Answer with the last of the casts."""
         for hop in self.kept(case):
             fixed = fixed_tensors(hop) if case.hops else []
             found = super().answer(hop.call, [*inputs, *fixed])
@@ -32,15 +31,14 @@ class Faithful(Reference):
         return Outputs((inputs[0],), tuple(t.name for t in case.outputs))
 
     def kept(self, case: Case) -> tuple[Case, ...]:
-        """Return the casts that are made."""
         return case.hops or (case,)
 
 
 class Fuses(Faithful):
-    """An optimiser that leaves out a middle which nobody sees."""
+    """An optimiser that removes hidden middles."""
 
     def kept(self, case: Case) -> tuple[Case, ...]:
-        """Return the direct cast where the optimiser is on and the middle hidden."""
+        """Return the direct cast if the optimiser is on and the middle hidden."""
         setting = dict(case.setting)
         if (setting.get("optimisation"), setting.get("middle")) != ("all", "hidden"):
             return super().kept(case)
@@ -49,12 +47,11 @@ class Fuses(Faithful):
 
 
 class FusesWrongly(Fuses):
-    """An optimiser that leaves out a middle, and a kernel of the direct cast that adds 1."""
+    """Removes the middle, and its kernel of the direct cast adds 1."""
 
     alone = 1
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Answer wrongly to the direct cast, alone and in the place of two."""
         found = super().answer(case, inputs)
         types = [t.name for cast in self.kept(case) for t in (*cast.inputs, *cast.outputs)]
         if types != ["uint8", "int16"] or not isinstance(found, Outputs):
@@ -63,26 +60,25 @@ class FusesWrongly(Fuses):
 
 
 class FusesOtherwise(FusesWrongly):
-    """The same with another kernel where a cast is alone, which adds 2."""
+    """The same, but the kernel of a cast alone adds 2."""
 
     alone = 2
 
 
 class Drops(Faithful):
-    """An optimiser that takes a node and the one that turns it back for nothing, where it is on."""
+    """An optimiser that drops a node and its inverse."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Give back the input of a pair."""
         if case.hops and dict(case.setting)["optimisation"] == "all":
             return Outputs((inputs[0],), tuple(t.name for t in case.outputs))
         return super().answer(case, inputs)
 
 
 class Misrounds(Faithful):
-    """A runtime of which one kernel alone is wrong: it flips the lowest bit of each float32."""
+    """One wrong kernel: it flips the lowest bit of each float32."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Answer wrongly to what ends in float32, also on the way."""
+        """Answer wrongly for float32, also as a middle."""
         found = super().answer(case, inputs)
         if not isinstance(found, Outputs) or found.types != ("float32",):
             return found
@@ -90,20 +86,19 @@ class Misrounds(Faithful):
 
 
 class Misfolds(Misrounds):
-    """A runtime of which one kernel for constants is wrong alone."""
+    """One wrong kernel for constants."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Answer wrongly to a constant that ends in float32, also on the way."""
+        """Answer wrongly for constants to float32, also as a middle."""
         if ("input", "constant") in case.setting:
             return super().answer(case, inputs)
         return Faithful.answer(self, case, inputs)
 
 
 class Adds(Faithful):
-    """An optimiser that puts a cast to float16 before one from float32."""
+    """An optimiser that inserts a cast to float16 before one from float32."""
 
     def kept(self, case: Case) -> tuple[Case, ...]:
-        """Return the casts with one more."""
         return tuple(one for hop in super().kept(case) for one in self._more(hop, case))
 
     def _more(self, hop: Case, case: Case) -> tuple[Case, ...]:
@@ -114,10 +109,9 @@ class Adds(Faithful):
 
 
 class Reorders(Faithful):
-    """An optimiser that makes two middles in the other order."""
+    """An optimiser that swaps two middles."""
 
     def kept(self, case: Case) -> tuple[Case, ...]:
-        """Return the casts with the middles turned."""
         if len(case.hops) != 3:  # casts
             return super().kept(case)
         spec, (a, b) = self._catalog.specs[case.spec], (hop.outputs[0] for hop in case.hops[:2])
@@ -126,14 +120,13 @@ class Reorders(Faithful):
 
 
 class Dies(Faithful):
-    """A runtime that dies of each graph in which int8 is a middle, and lives with its casts."""
+    """Crashes on graphs with int8 as a middle, but not on their casts."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Die, or answer."""
         if any(hop.outputs[0].name == "int8" for hop in case.hops[:-1]):
             os._exit(3)
         return super().answer(case, inputs)
 
 
 class Single(Reference):
-    """A runtime that takes no graphs."""
+    """Takes no graphs."""

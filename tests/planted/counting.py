@@ -1,4 +1,4 @@
-"""Cases and calls of an operator that counts from 0, to go with the backends of bad_callers."""
+"""Cases and calls of an operator that counts from 0, for bad_callers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from convcheck.semantics.expected import EXACT
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.model import CallSet
 
-LONG, SHORT = 12, 3  # calls of the case whose number is 1, and of the others
+LONG, SHORT = 12, 3  # calls of case number 1, and of the others
 
 
 def case(number: int) -> Case:
-    """A case, `number` in its id."""
     return Case(
         "test.Count-1", "test.Count", 1, (INT8,), (INT8,), (("number", number),), ranks=(0,)
     )  # fmt: skip
@@ -24,7 +23,7 @@ def case(number: int) -> Case:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The calls 0, 1, 2 … of which call n wants the numbers from 0 to n - 1."""
+    """The calls 0, 1, 2 …. Call n expects the numbers from 0 to n - 1."""
 
     def vectors(self, case: Case) -> CallSet:
         count = LONG if case.attribute("number") == 1 else SHORT
@@ -34,7 +33,6 @@ class Corpus:
 
 
 def expecting(length: int) -> ExpectedCall:
-    """Expect the numbers from 0 to length - 1."""
     codes = np.arange(length, dtype=np.uint8)
     due = ExpectedOutput(INT8, (length,), codes, np.full(length, EXACT, np.uint8))
     return ExpectedCall(0, (CallReading("", (due,)),))

@@ -1,4 +1,4 @@
-"""A module that kills the process that imports it."""
+"""A module that kills the importing process."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A backend that is right, and writes down which cases it is asked; it may halt at one."""
+"""A right backend that logs its cases, and may halt at one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Diary(Reference):
             with open(os.environ["DIARY"], "a", encoding="utf-8") as file:
                 file.write(f"{case.id}\n")
             self.count += 1
-            # so that there is time to be killed in
+            # time to be killed
             time.sleep(LONG if self.count == int(os.environ.get("DIARY_HALTS", "0")) else 0.05)
         return super().answer(case, inputs)
 

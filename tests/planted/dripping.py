@@ -1,4 +1,4 @@
-"""A program of the process protocol that sends its answers byte by byte, zeros to all questions."""
+"""A program of the process protocol that sends its answers, all zeros, byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planted bugs of DynamicQuantizeLinear: each operation in float32 by numpy, but for one thing."""
+"""Planted bugs of DynamicQuantizeLinear: float32 operations in numpy with one fault."""
 
 from __future__ import annotations
 
@@ -42,8 +42,6 @@ def from_low(low: Number, scale: Number) -> Number:
 
 @dataclass(frozen=True)
 class Dynamic:
-    """What one implementation does."""
-
     name: str
     ends: Callable[[Floats], tuple[Number, Number]] = adjusted
     scale: Callable[[Number, Number], Number] = of_range
@@ -51,17 +49,16 @@ class Dynamic:
     rounds_zero: Callable[[Floats], Floats] = to_even
     divides: Callable[[Floats, Number], Floats] = by_division
     rounds: Callable[[Floats], Floats] = to_even
-    #: Whether the zero point is added before the sum is rounded.
+    #: Add the zero point before rounding.
     adds_first: bool = False
-    #: Whether what is out of range wraps.
+    #: Wrap instead of saturating.
     wraps: bool = False
     #: The least number of y and of the zero point.
     least: int = 0
-    #: Whether the zero point is one of -128 to 127, as that of int8.
+    #: The zero point is one of -128 to 127, as for int8.
     signed: bool = False
 
     def answer(self, codes: Bits) -> tuple[Bits, Bits, Bits]:
-        """Codes of y, y_scale and y_zero_point for codes of x."""
         with np.errstate(all="ignore"):
             x = codes.view(np.float32)
             low, high = self.ends(x.reshape(-1))

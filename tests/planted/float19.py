@@ -1,4 +1,4 @@
-"""A spec of a source of 19 bits, which is swept in two spans of four chunks."""
+"""A spec with a source of 19 bits, swept in two spans of four chunks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ examples:
 
 
 def in_folder(folder: Path) -> Path:
-    """Write the spec and its type into a folder."""
     (folder / "dtypes.yaml").write_text(TYPES)
     (folder / "acme.yaml").write_text(SPEC)
     return folder

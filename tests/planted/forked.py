@@ -1,4 +1,4 @@
-"""A backend that tells what its process has of the one that started it."""
+"""A backend that reports state inherited from the parent process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _tell(line: str) -> None:
 
 class Telling(Good):
     def __init__(self) -> None:
-        """Tell what there is now, and at the end of this process that it ends."""
+        """Write the state now, and a note at process exit."""
         _tell(f"{'convcheck.cli.run' in sys.modules} {sys.argv} {os.getpgrp() == os.getpid()}")
         atexit.register(_tell, "ends")
 

@@ -1,7 +1,7 @@
-"""Backends that are right where a spec says what to answer, each free in its own way elsewhere.
+"""Right backends that differ in undefined cases.
 
-Open one by 'tests.planted.free_backends:Name'. What they answer to a number out of range is
-written from the exact value of the input, by the independent oracle.
+Open one by 'tests.planted.free_backends:Name'. Out-of-range answers come from the input's exact
+value, by the independent oracle.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Number = Fraction | str  # exact, or 'nan', 'inf', '-inf', '-0' …
 
 
 class Free(Reference):
-    """Answers float to integer out of range by `beyond`, everything else like the reference."""
+    """Answers float to integer out of range by `beyond`, all else like the reference."""
 
     name = "free"
     version = "1"
@@ -48,7 +48,7 @@ class Free(Reference):
 
 
 class Clamping(Free):
-    """The nearest value; 0 for NaN."""
+    """Clamps; 0 for NaN."""
 
     def beyond(self, x: Number, bits: int, signed: bool) -> int:
         top, bottom = (1 << (bits - signed)) - 1, -(1 << (bits - 1)) if signed else 0
@@ -58,7 +58,7 @@ class Clamping(Free):
 
 
 class X86(Free):
-    """By way of int32, which has INT_MIN for what it cannot hold."""
+    """Goes through int32, with INT_MIN for overflow."""
 
     def beyond(self, x: Number, bits: int, signed: bool) -> int:
         whole = x if isinstance(x, str) else int(x)
@@ -67,7 +67,7 @@ class X86(Free):
 
 
 class Wrapping(Free):
-    """The low bits of the number; 7 for what is none."""
+    """Keeps the low bits; 7 for non-numbers."""
 
     def beyond(self, x: Number, bits: int, signed: bool) -> int:
         return 7 if isinstance(x, str) else int(x)
@@ -81,7 +81,7 @@ class Lawless(Free):
 
 
 class Refusing(X86):
-    """Refuses what is no finite number."""
+    """Refuses non-finite numbers."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         values = [decode(case.inputs[0].name, code) for code in inputs[0].reshape(-1).tolist()]
@@ -91,7 +91,7 @@ class Refusing(X86):
 
 
 class Deadly(X86):
-    """Dies of plus infinity."""
+    """Crashes on plus infinity."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if any(decode(case.inputs[0].name, c) == "inf" for c in inputs[0].reshape(-1).tolist()):
@@ -100,7 +100,7 @@ class Deadly(X86):
 
 
 class Unable(X86):
-    """Has no kernel for int8 destinations, and turns a model for int16 down."""
+    """Has no kernel for int8 destinations, and rejects a model for int16."""
 
     def support(self, case: Case) -> Declined | None:
         name = case.outputs[0].name
@@ -110,7 +110,7 @@ class Unable(X86):
 
 
 class Moody(X86):
-    """Answers NaN otherwise where it stands alone."""
+    """Answers a NaN alone differently."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         answer = super().answer(case, inputs)
@@ -121,7 +121,7 @@ class Moody(X86):
 
 
 class ByTheOther(Reference):
-    """Takes the second reading of what is disputed."""
+    """Uses the second reading of disputed cases."""
 
     name = "by the other"
 
@@ -134,7 +134,7 @@ class ByTheOther(Reference):
 
 
 class Absent(Reference):
-    """Cannot be started."""
+    """Cannot start."""
 
     def __init__(self) -> None:
         raise UnavailableError("no such runtime here", hint="install it")

@@ -1,4 +1,4 @@
-"""Cases, vectors and a judge for an identity of 8-bit integers, to go with the bad backends."""
+"""Cases, vectors and a judge for an identity of 8-bit integers, for bad_backends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def case(number: int) -> Case:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The inputs 0 to 127 in the case whose number is 1, in the others 0 to 36."""
+    """The inputs 0 to 127 in case number 1, 0 to 36 in the others."""
 
     def vectors(self, case: Case) -> VectorSet:
         long = case.attribute("number") == 1
@@ -41,7 +41,7 @@ class Corpus:
 
 
 class BrokenCorpus(Corpus):
-    """A fault of convcheck's own in the case whose number is 1."""
+    """Raises an internal error in case number 1."""
 
     def vectors(self, case: Case) -> VectorSet:
         if case.attribute("number") == 1:
@@ -50,7 +50,7 @@ class BrokenCorpus(Corpus):
 
 
 class SlowCorpus(Corpus):
-    """Takes longer than a call of the backend may."""
+    """Takes longer than a call may."""
 
     def vectors(self, case: Case) -> VectorSet:
         time.sleep(0.5)
@@ -58,7 +58,7 @@ class SlowCorpus(Corpus):
 
 
 def judge(vectors: VectorSet, answers: Answers) -> CaseResult:
-    """Give the plainest of verdicts; the message says how many are in which state, and why."""
+    """Judge; the message counts elements by state, with reasons."""
     states = Counter(answers.state.tolist())
     wrong = (answers.state == ANSWERED) & (answers.got != vectors.expected.readings[0].codes)
     why = [f"{i}: {words}" for i, words in sorted(answers.messages.items())]

@@ -1,4 +1,4 @@
-"""Backends that are unusable after each case, and what they have imported for the next worker."""
+"""Backends that are unusable after each case and log their imports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.planted.bad_backends import Good
 
-NOTED = "CONVCHECK_TEST_IMPORTED"  # a file in which each import of this module is a line
+NOTED = "CONVCHECK_TEST_IMPORTED"  # a file with a line for each import of this module
 
 if file := os.environ.get(NOTED):
     with Path(file).open("a") as lines:
@@ -15,7 +15,7 @@ if file := os.environ.get(NOTED):
 
 
 class Spoiled(Good):
-    """Started anew for each case; this module is imported already, but for the first worker."""
+    """Restarted for each case. Only the first worker has to import this module."""
 
     spoiled = True
     imports: tuple[str, ...] = (__name__,)

@@ -1,4 +1,4 @@
-"""Backends that answer the same inputs now this, now that, and one that does not."""
+"""Backends with varying answers to the same inputs, and a steady one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from convcheck.rules.model import Case
 
 
 class Steady:
-    """Gives back what it gets: always the same for the same."""
+    """Returns its input."""
 
     name, version = "steady", "1"
     options: Mapping[str, tuple[str, ...]] = {
@@ -44,7 +44,7 @@ class Steady:
 
 
 class OddTail(Steady):
-    """Wrong in the last element after pairs, where one is left over."""
+    """Wrong in a single last element after pairs."""
 
     def spoil(self, codes: Bits, given: Bits) -> None:
         if len(codes) % 2:
@@ -52,7 +52,7 @@ class OddTail(Steady):
 
 
 class UndefinedByPlace(Steady):
-    """Gives codes from 100 on as they are in vectors of eight, and as 0 in the tail after them."""
+    """Returns codes from 100 on in vectors of eight, and 0 in the tail."""
 
     def spoil(self, codes: Bits, given: Bits) -> None:
         tail = codes[len(codes) // 8 * 8 :]
@@ -60,7 +60,7 @@ class UndefinedByPlace(Steady):
 
 
 class ByThreads(Steady):
-    """Wrong where the second thread of several begins, in a large tensor."""
+    """Wrong at the start of the second thread's part of a large tensor."""
 
     def spoil(self, codes: Bits, given: Bits) -> None:
         threads = int(self.choice["threads"])
@@ -93,7 +93,7 @@ class ByLuck(Steady):
 
 
 class ByChance(Steady):
-    """Wrong in one element of one in sixteen calls, whichever they are."""
+    """Wrong in one element of one call in 16, at random."""
 
     state = 1
 
@@ -122,7 +122,7 @@ class RefusesPieces(Steady):
 
 
 class Slow(Steady):
-    """Takes a tenth of a millisecond for each element."""
+    """Takes 0.1 ms per element."""
 
     longest = 0
 
@@ -132,7 +132,7 @@ class Slow(Steady):
 
 
 class Spoils(Steady):
-    """Asks to be replaced, and is wrong from its fourth call on."""
+    """Asks for replacement, and is wrong from its fourth call on."""
 
     calls = 0
 
@@ -146,11 +146,11 @@ class Spoils(Steady):
             codes ^= 1
 
 
-# Of whole calls: they count from 0, as bad_callers do
+# Whole calls: they count from 0, as bad_callers do
 
 
 class SteadyCaller(Steady):
-    """Counts to as many as it is told: always the same for the same call."""
+    """Counts to the given length."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         numbers = np.arange(int(inputs[0].reshape(-1)[0]), dtype=np.uint8)
@@ -159,7 +159,7 @@ class SteadyCaller(Steady):
 
 
 class Leftover(SteadyCaller):
-    """Has in the third element what the last call, which was longer, left there."""
+    """The third element is left over from the last, longer call."""
 
     before = 0
 
@@ -170,7 +170,7 @@ class Leftover(SteadyCaller):
 
 
 class KeepsTheLast(SteadyCaller):
-    """For a length of 5 gives what it gave last, as if that were in its buffer still."""
+    """Repeats its last answer for a length of 5, like a stale buffer."""
 
     last: Answer | None = None
 
@@ -198,7 +198,7 @@ class RefusesOptimised(SteadyCaller):
 
 
 class FirstOfAll(SteadyCaller):
-    """Wrong in its very first call, whatever its options."""
+    """Wrong in its very first call."""
 
     called = False
 
@@ -209,7 +209,7 @@ class FirstOfAll(SteadyCaller):
 
 
 class CallsByLuck(SteadyCaller):
-    """Wrong in every other call, of any length, from six on."""
+    """Wrong in every other call of six or more elements."""
 
     calls = 0
 
@@ -220,7 +220,7 @@ class CallsByLuck(SteadyCaller):
 
 
 class CallsByChance(SteadyCaller):
-    """Wrong in a third of all calls, whichever they are."""
+    """Wrong in a third of all calls, at random."""
 
     state = 1
 
@@ -237,7 +237,7 @@ class CallsByAlignment(SteadyCaller):
 
 
 class RefusesAgain(SteadyCaller):
-    """Refuses a length of 3 but for the first time."""
+    """Refuses a length of 3 except the first time."""
 
     times = 0
 
@@ -250,7 +250,7 @@ class RefusesAgain(SteadyCaller):
 
 
 class HugeAgain(SteadyCaller):
-    """Has more than is fetched, for a length of 3, but for the first time."""
+    """Returns too much for a length of 3 except the first time."""
 
     times = 0
 
@@ -263,7 +263,7 @@ class HugeAgain(SteadyCaller):
 
 
 class RefusesAlways(SteadyCaller):
-    """Refuses a length of 3, gives too much for 4 and no codes for 5; counts how often."""
+    """Refuses a length of 3, returns too much for 4 and no codes for 5; counts how often."""
 
     asked: ClassVar[list[int]] = []
 
@@ -282,7 +282,7 @@ class SpoilsCalls(SteadyCaller, Spoils):
 
 
 class DiesAgain(SteadyCaller):
-    """Dies of some lengths after a longer one."""
+    """Crashes on some lengths after a longer one."""
 
     deadly: tuple[int, ...] = (7,)
     before = 0
@@ -299,7 +299,7 @@ class DiesOfTwoAgain(DiesAgain):
 
 
 class DiesOptimised(CallsByThreads):
-    """Dies of a length of 6 where it is optimised, too."""
+    """Also crashes on a length of 6 if optimised."""
 
     def spoil(self, codes: Bits, given: Bits) -> None:
         if self.choice["optimisation"] == "all" and len(codes) == 6:

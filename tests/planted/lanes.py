@@ -1,4 +1,4 @@
-"""A backend whose fault lives in whole vectors of 8: tails, short tensors and scalars are right.
+"""A backend that is wrong in whole vectors of 8 only.
 
 Open it by 'tests.planted.lanes:InVectors'.
 """
@@ -14,7 +14,7 @@ from tests.planted.bad_backends import Good
 
 
 class InVectors(Good):
-    """From float64 to float16 it rounds twice, through float32."""
+    """Rounds float64 to float16 twice, through float32."""
 
     def reply(self, case: Case, array: Bits) -> Answer:
         x = array.reshape(-1).view(np.float64)

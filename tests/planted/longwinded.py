@@ -1,4 +1,4 @@
-"""A program of the process protocol that says one thing, the one that is named, in 5 MB."""
+"""A program of the process protocol with one message, selected by name, of 5 MB."""
 
 from __future__ import annotations
 

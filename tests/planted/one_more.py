@@ -1,4 +1,4 @@
-"""A backend that answers as the spec says, with one element too many in a sequence."""
+"""A right backend with one element too many in sequences."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from convcheck.rules.model import Case
 
 
 class OneMore(Reference):
-    """The reference, with the last element of an output of one dimension twice."""
+    """The reference, repeating the last element of 1-D outputs."""
 
     name = "one-more"
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Answer with one element too many."""
         right = super().answer(case, inputs)
         if not isinstance(right, Outputs):
             return right

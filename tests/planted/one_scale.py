@@ -1,4 +1,4 @@
-"""Backends that quantise float32 to int8 and float8e4m3fn as numpy does, but for one thing."""
+"""Backends that quantise float32 to int8 and float8e4m3fn in numpy, with one fault."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float32]
 
 
 class Right:
-    """The quotient rounded to float32, as one reading has it."""
+    """Rounds the quotient to float32, as one reading."""
 
     name, version = "planted", "1"
 
@@ -45,15 +45,13 @@ class Right:
 
 
 class WrongOnce(Right):
-    """Off by one for one input."""
-
     def quantized(self, case: Case, inputs: Sequence[Bits], quotient: Floats) -> Bits:
         codes = super().quantized(case, inputs, quotient)
         return np.where(inputs[0] == WRONG, codes ^ 1, codes).astype(np.uint8)
 
 
 class Reciprocal(Right):
-    """A product with the rounded reciprocal in the place of the division."""
+    """Multiplies by the rounded reciprocal instead of dividing."""
 
     def quotient(self, x: Floats, scale: Floats) -> Floats:
         return x * (np.float32(1) / scale)

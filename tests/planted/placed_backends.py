@@ -1,4 +1,4 @@
-"""Identities that are wrong in one placement only, to be cut down to the smallest call."""
+"""Identities that are wrong in one placement only, for reduction to the smallest call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convcheck.rules.model import Case
 
 
 class Placed:
-    """An identity. The others are this, but for one thing."""
+    """An identity. The others deviate from this once."""
 
     name = "placed"
     version = "1"
@@ -30,7 +30,7 @@ class Placed:
 
 
 def changes(change: Callable[[Bits], Bits]) -> type[Placed]:
-    """A backend that changes the codes, or their shape."""
+    """Make a backend that changes the codes or their shape."""
 
     class Changes(Placed):
         def changed(self, codes: Bits) -> Bits:
@@ -40,7 +40,7 @@ def changes(change: Callable[[Bits], Bits]) -> type[Placed]:
 
 
 def wrong_where(wrong: Callable[[tuple[int, ...]], bool]) -> type[Placed]:
-    """A backend that flips the lowest bit of the last element in some shapes."""
+    """Make a backend that flips the lowest bit of the last element in some shapes."""
     return changes(lambda codes: flipped(codes, codes.size - 1) if wrong(codes.shape) else codes)
 
 
@@ -51,12 +51,12 @@ def flipped(codes: Bits, first: int) -> Bits:
 
 
 def by_columns(codes: Bits) -> Bits:
-    """Go through the elements of rank 2 by columns."""
+    """Traverse rank 2 by columns."""
     return codes.reshape(codes.shape[::-1]).T.copy() if codes.ndim == 2 else codes
 
 
 def reversed_in(rank: int) -> Callable[[Bits], Bits]:
-    """Give the elements of a rank back in a shape that is reversed."""
+    """Return a rank's elements in reversed shape."""
     return lambda codes: codes.reshape(codes.shape[::-1]) if codes.ndim == rank else codes
 
 
@@ -68,12 +68,12 @@ Transposed = changes(by_columns)
 Reversed = changes(reversed_in(3))
 Reversed4 = changes(reversed_in(4))
 Squeezed = changes(lambda codes: codes.squeeze() if codes.size > 1 else codes)
-# of codes below 8: where both are a reading, each alone is right
+# each alone is right, since both are a reading
 Mixed = changes(lambda codes: codes ^ (codes < 8))
 
 
 class PastLoop(Placed):
-    """A loop over vectors that begins at 1,024 elements, and spoils what is behind those."""
+    """A vector loop from 1,024 elements on, which spoils the remainder."""
 
     begin = 1024
 
@@ -82,7 +82,7 @@ class PastLoop(Placed):
 
 
 class PastThread(PastLoop):
-    """A second thread that begins at 65,536 elements."""
+    """A second thread that starts at 65,536 elements."""
 
     begin = 65_536
 
@@ -99,7 +99,7 @@ class PastThreadDies(PastLoopDies):
 
 
 class After100(Placed):
-    """Gives up its kernel after a hundred calls of a case, for one that is wrong."""
+    """Switches to a wrong kernel after a hundred calls of a case."""
 
     calls = 0
 
@@ -115,7 +115,7 @@ class RefusesLarge(Placed):
 
 
 class Old(PastLoop):
-    """A runtime that has no version later than 19, and says so when it is asked."""
+    """A runtime without versions after 19, which says so when called."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         later = case.version > 19
@@ -123,7 +123,7 @@ class Old(PastLoop):
 
 
 class CoarseCache(Reference):
-    """Keeps what it made for types, and takes it for the same types with other attributes."""
+    """Caches by types, ignoring attributes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -135,7 +135,7 @@ class CoarseCache(Reference):
 
 
 class AttributeIgnored(Reference):
-    """Takes the same attributes for all."""
+    """Ignores attributes."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         attributes = tuple((name, 1) for name, _ in case.attributes)
@@ -143,7 +143,7 @@ class AttributeIgnored(Reference):
 
 
 class LatestDies(PastLoop):
-    """Dies of every call of version 21."""
+    """Crashes in every call of version 21."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if case.version == 21:
@@ -157,7 +157,7 @@ class RefusesEmpty(Placed):
 
 
 class Halves(Reference):
-    """Of a call, spoils the first output where a tensor has at least four elements."""
+    """Spoils a call's first output if a tensor has at least four elements."""
 
     name = "halves"
 

@@ -1,4 +1,4 @@
-"""Inputs that show a bug wherever it can be seen, made without looking at the edge vectors."""
+"""Inputs that show a bug wherever possible, made without the edge vectors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from convcheck.semantics.expected import REFUSED
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import VectorSet
 
-NARROW = 16  # sources of up to so many bits are rich only as a whole
+NARROW = 16  # sources up to this width are used whole
 BOUNDARIES, RANDOM, TEXTS, PRINTS = 3000, 5000, 400, 300
 SPELLINGS = (
     "INF", "+INF", "-INF", "inf", "Inf", "+inf", "-inf", "NaN", "nan", "NAN", "0", "-0", "+0",
@@ -38,7 +38,7 @@ SPELLINGS = (
 
 @cache
 def all_cases(version: int) -> tuple[Case, ...]:
-    """The cases of a version of Cast where an answer is due."""
+    """Return the defined cases of a version of Cast."""
     spec = CATALOG.specs[f"onnx.Cast-{version}"]
     return tuple(
         case for case in cases(spec) if compiled(case).entries[0].steps[0].pattern != REFUSED
@@ -46,7 +46,7 @@ def all_cases(version: int) -> tuple[Case, ...]:
 
 
 def most_cases() -> list[Case]:
-    """All of version 25, and of 28 those of float6."""
+    """Return all cases of version 25, and those of float6 of 28."""
     return [*all_cases(25), *(c for c in all_cases(28) if "float6e" in c.name)]
 
 
@@ -55,7 +55,7 @@ def most_cases() -> list[Case]:
 
 @cache
 def rich_inputs(source: Format, target: Format) -> Bits:
-    """Inputs that show a bug wherever it can be seen, in an order without meaning."""
+    """Return inputs that show a bug wherever possible, shuffled."""
     pair = f"{text_of_format(source)} {text_of_format(target)}"
     rng = np.random.default_rng(zlib.crc32(pair.encode()))
     if isinstance(source, Text):
@@ -69,7 +69,7 @@ def rich_inputs(source: Format, target: Format) -> Bits:
 
 
 def _texts(target: Format, rng: np.random.Generator) -> Iterator[str]:
-    """Spellings, decimals of every size, whole numbers, and what is next to boundaries."""
+    """Return spellings, decimals of every size, integers, and neighbours of boundaries."""
     yield from SPELLINGS
     for exponent in range(-330, 330, 3):
         yield f"-{rng.random():.9f}e{exponent}"
@@ -86,14 +86,14 @@ def _texts(target: Format, rng: np.random.Generator) -> Iterator[str]:
 
 
 def _digits(value: Fraction) -> Iterator[str]:
-    """The decimals of twenty digits that are next to a value, or it and those of one more ulp."""
+    """Return the twenty-digit decimals next to a value, or also next to one ulp more."""
     for sign, way in (("", ROUND_FLOOR), ("-", ROUND_FLOOR), ("", ROUND_CEILING)):
         context = Context(prec=20, rounding=way, Emax=9999, Emin=-9999)
         yield sign + str(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
 
 
 def _random(source: Numeric, rng: np.random.Generator) -> Bits:
-    """Random bit patterns; of integers also of every length."""
+    """Return random bit patterns; integers of every length."""
     codes = rng.integers(0, 1 << source.bits, RANDOM, np.uint64)
     if isinstance(source, Int):
         codes >>= rng.integers(0, source.bits, RANDOM, np.uint64)
@@ -102,7 +102,7 @@ def _random(source: Numeric, rng: np.random.Generator) -> Bits:
 
 
 def _boundaries(source: Numeric, target: Format, rng: np.random.Generator) -> Iterator[Bits]:
-    """Values of the destination and the midpoints between them, and what is next to those."""
+    """Return destination values, midpoints, and their neighbours."""
     if isinstance(target, Float):
         yield around(source, decode_magnitudes(*_grid(target, rng)))
     elif isinstance(target, Int):
@@ -116,7 +116,7 @@ def _boundaries(source: Numeric, target: Format, rng: np.random.Generator) -> It
 
 
 def _grid(target: Float, rng: np.random.Generator) -> tuple[Float, Bits]:
-    """Boundaries are the values of the format with one more bit of mantissa."""
+    """Return boundaries: the format with one more mantissa bit."""
     finer = replace(target, mantissa=target.mantissa + 1, nan="none", infinity=False)
     past = (target.max_magnitude + 1) << 1
     last = min(past + (2 << finer.mantissa), (1 << 64) - 1)
@@ -135,13 +135,11 @@ def _grid(target: Float, rng: np.random.Generator) -> tuple[Float, Bits]:
 
 @cache
 def edge(case: Case) -> VectorSet:
-    """The edge vectors of a case, as they are checked in."""
     found = CORPUS.vectors(case)
     assert isinstance(found, VectorSet)
     return found
 
 
 def only(case: Case, bits: Bits) -> VectorSet:
-    """Vectors of some inputs of a case, and no others."""
     spec = CATALOG.specs[case.spec]
     return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec))

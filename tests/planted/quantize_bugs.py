@@ -1,7 +1,8 @@
-"""Planted bugs of quantisation: x / scale and (x - zero point) * scale by numpy, but for one thing.
+"""Planted bugs of quantisation: x / scale and (x - zero point) * scale in numpy, with one
+fault.
 
-What is right is one reading of the texts: a quotient is rounded to `precision`, or to float32, and
-a difference to the type of y. All that is computed is exact in float64, or rounded once.
+The right parts follow one reading: quotients are rounded to `precision` or float32, differences to
+the type of y. All results are exact in float64, or rounded once.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ Meeting = Callable[[Bits, tuple[int, ...], int, int], Bits]
 
 @cache
 def _table(name: str) -> Floats:
-    """The values of all codes of a format of up to 16 bits."""
+    """Return the values of all codes of a format of up to 16 bits."""
     words = (formats.decode(name, code) for code in range(2 ** WIDTHS[name]))
     return np.array([float(word) for word in words])
 
 
 def values(name: str, codes: Bits) -> Floats:
-    """What codes stand for; an int32 and a float32 are values of float64."""
+    """Decode codes. int32 and float32 fit float64."""
     if name == "float32":
         with np.errstate(invalid="ignore"):  # signalling NaNs
             return codes.view(np.float32).astype(np.float64)
@@ -46,7 +47,7 @@ def values(name: str, codes: Bits) -> Floats:
 
 @cache
 def _edges(name: str) -> Floats:
-    """The midpoints of the magnitudes of a format, past the largest as if they went on."""
+    """Return the midpoints of a format's magnitudes, continued past the largest."""
     float_ = FLOATS[name]
     all_ = np.array([float(float_.magnitude(code)) for code in range(float_.largest + 2)])
     found: Floats = (all_[1:] + all_[:-1]) / 2
@@ -54,7 +55,7 @@ def _edges(name: str) -> Floats:
 
 
 def magnitudes(name: str, x: Floats) -> NDArray[np.int64]:
-    """The codes of the nearest magnitudes, of two the even one; beyond them one more."""
+    """Return the codes of the nearest magnitudes, ties to even; beyond them one more."""
     size = np.abs(np.where(np.isnan(x), 0, x))
     low = np.searchsorted(_edges(name), size, "left")
     high = np.searchsorted(_edges(name), size, "right")
@@ -62,7 +63,6 @@ def magnitudes(name: str, x: Floats) -> NDArray[np.int64]:
 
 
 def coded(name: str, x: Floats) -> Bits:
-    """The nearest code of an IEEE format."""
     if name == "float32":
         with np.errstate(over="ignore"):
             return x.astype(np.float32).view(np.uint32)
@@ -71,7 +71,6 @@ def coded(name: str, x: Floats) -> Bits:
 
 
 def rounded(name: str, x: Floats) -> Floats:
-    """The nearest value of an IEEE format."""
     return values(name, coded(name, x))
 
 
@@ -80,19 +79,18 @@ def rounded(name: str, x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Asked:
-    """The elements of a call that meet, of shape (n,)."""
+    """A call's elements that meet, of shape (n,)."""
 
     case: Case
     x: Floats
     scale: Floats
     zero: Floats
-    #: The name of the type of x, and of y.
+    #: The types of x and y.
     source: str
     target: str
 
     @property
     def work(self) -> str:
-        """The type in which is divided."""
         precision = self.case.attribute("precision")
         return PRECISIONS[int(precision)] if precision else "float32"
 
@@ -106,7 +104,7 @@ class Asked:
 
 
 def met(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    """The element of a scale that each element of x meets."""
+    """Return the index of the scale for each element of x."""
     if not tensor.ndim or not shape:
         return np.broadcast_to(tensor, shape)
     axis %= len(shape)
@@ -129,7 +127,7 @@ def one_off(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits
 
 
 def last_axis(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    """Scales by the position in memory, as if the axis were the last."""
+    """Index scales as if the axis were the last."""
     return (
         np.resize(tensor.reshape(-1), shape)
         if tensor.ndim == 1
@@ -138,7 +136,7 @@ def last_axis(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bi
 
 
 def axis_before(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    """A negative axis is taken for the one before it."""
+    """Use the axis before a negative one."""
     if axis >= 0 or tensor.ndim != 1:
         return met(tensor, shape, axis, block)
     places = np.arange(shape[axis - 1]) % len(tensor)
@@ -146,7 +144,7 @@ def axis_before(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> 
 
 
 def interleaved(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    """Blocks whose elements are not next to each other."""
+    """Interleave blocks."""
     if not block:
         return met(tensor, shape, axis, block)
     blocks = tensor.shape[axis]
@@ -154,7 +152,7 @@ def interleaved(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> 
 
 
 def last_block(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    """What is left over behind whole blocks has the scale of the last whole one."""
+    """Use the last whole block's scale for the remainder."""
     if not block:
         return met(tensor, shape, axis, block)
     places = np.minimum(np.arange(shape[axis]) // block, shape[axis] // block - 1)
@@ -162,7 +160,7 @@ def last_block(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> B
 
 
 def per_axis(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    """Blocks of a vector are taken for a scale an element; behind the last one there are zeros."""
+    """Treat blocks of a vector as one scale per element. Behind the last there are zeros."""
     if not block or len(shape) != 1:
         return met(tensor, shape, axis, block)
     return np.concatenate([tensor, np.zeros(shape[0], tensor.dtype)])[: shape[0]]
@@ -172,7 +170,7 @@ def per_axis(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bit
 
 
 def within(name: str) -> Callable[[Asked], Floats]:
-    """The quotient in a type; an int32 is taken for a float32 first."""
+    """Return the quotient in a type. int32 becomes float32 first."""
 
     def divide(p: Asked) -> Floats:
         x = rounded("float32", p.x) if p.source == "int32" else p.x
@@ -199,14 +197,14 @@ def saturated(shifted: Floats, p: Asked) -> Floats:
 
 
 def wrapped(shifted: Floats, p: Asked) -> Floats:
-    """The low bits, of what fits in int64."""
+    """Keep the low bits of values in int64."""
     low, high = span(p.target)
     kept = np.clip(np.nan_to_num(shifted), -(2.0**62), 2.0**62).astype(np.int64)
     return ((kept - low) % (high - low + 1) + low).astype(np.float64)
 
 
 def narrowed(quotients: Floats, p: Asked, target: str = "") -> Bits:
-    """The nearest code of a narrow float, of float8 as `saturate` says."""
+    """Return the nearest code of a narrow float, with `saturate` for float8."""
     name = target or p.target
     float_, found = FLOATS[name], magnitudes(name, quotients)
     sign = np.where(np.signbit(quotients), float_.sign, 0)
@@ -225,8 +223,6 @@ def narrowed(quotients: Floats, p: Asked, target: str = "") -> Bits:
 
 @dataclass(frozen=True)
 class Way:
-    """How it is done, step by step."""
-
     meet: Meeting = met
     meet_zero: Meeting | None = None
     divide: Callable[[Asked], Floats] = quotient
@@ -234,9 +230,9 @@ class Way:
     add: Callable[[Floats, Asked], Floats] = added
     fit: Callable[[Floats, Asked], Floats] = saturated
     narrow: Callable[[Floats, Asked], Bits] = narrowed
-    #: What becomes of x, the scale and the zero point first.
+    #: Change x, the scale and the zero point first.
     before: Callable[[Asked], Asked] = lambda p: p
-    #: What becomes of the codes of y, in the shape of x.
+    #: Change the codes of y, in the shape of x.
     after: Callable[[Bits, Asked], Bits] = lambda codes, p: codes
     # Dequantising
     subtract: Callable[[Asked], Floats] = lambda p: p.x - p.zero
@@ -245,7 +241,7 @@ class Way:
 
 
 def asked(way: Way, case: Case, inputs: Sequence[Bits]) -> Asked:
-    """The elements of a call, as a way has them meet."""
+    """Return a call's elements as a way has them meet."""
     said = dict(case.attributes)
     axis, block = int(said.get("axis", 1)), int(said.get("block_size", 0))
     x, scale, *zero = inputs
@@ -267,7 +263,6 @@ def asked(way: Way, case: Case, inputs: Sequence[Bits]) -> Asked:
 
 
 def answer(way: Way, case: Case, inputs: Sequence[Bits]) -> Bits:
-    """The codes of y, in the shape of x."""
     with np.errstate(all="ignore"):
         p = asked(way, case, inputs)
         codes = _quantized(way, p) if case.op == "onnx.QuantizeLinear" else _dequantized(way, p)
@@ -287,7 +282,7 @@ def _dequantized(way: Way, p: Asked) -> Bits:
     return way.store(way.multiply(way.subtract(p), p), p)
 
 
-# What goes wrong ---------------------------------------------------------------------------------
+# Faults -------------------------------------------------------------------------------------------
 
 
 def by_reciprocal(p: Asked) -> Floats:
@@ -303,12 +298,12 @@ def ties_up(q: Floats) -> Floats:
 
 
 def first(name: str, *inputs: str) -> Callable[[Asked], Asked]:
-    """Inputs are rounded to a type before anything else."""
+    """Round inputs to a type first."""
     return lambda p: replace(p, **{one: rounded(name, getattr(p, one)) for one in inputs})
 
 
 def tiny_is_zero(*inputs: str) -> Callable[[Asked], Asked]:
-    """Subnormal numbers of float32 are taken for zero."""
+    """Flush float32 subnormals to zero."""
 
     def flushed(x: Floats) -> Floats:
         return np.where(np.abs(x) < 2.0**-126, np.copysign(0, x), x)
@@ -317,7 +312,7 @@ def tiny_is_zero(*inputs: str) -> Callable[[Asked], Asked]:
 
 
 def other_sign(of: str) -> Callable[[Asked], Asked]:
-    """Integers as if their sign bit were one of the number, or the other way round."""
+    """Swap the signedness of integers."""
 
     def change(p: Asked) -> Asked:
         name = p.target if p.case.op == "onnx.QuantizeLinear" else p.source
@@ -337,12 +332,12 @@ def rounded_sum(quotients: Floats, p: Asked) -> Floats:
 
 
 def clamped_first(shifted: Callable[[Floats, Asked], Floats]) -> Way:
-    """Saturated before the zero point is added."""
+    """Saturate before adding the zero point."""
     return Way(add=lambda w, p: saturated(w, p) + p.zero, fit=shifted)
 
 
 def by_int32(whole: Floats) -> Floats:
-    """As x86 converts: what int32 does not hold is its least number."""
+    """Overflow of int32 gives its least number, as on x86."""
     inside = (whole >= -(2.0**31)) & (whole < 2.0**31)
     return np.where(inside, whole, -(2.0**31))
 
@@ -361,14 +356,14 @@ def symmetric(shifted: Floats, p: Asked) -> Floats:
 
 
 def other_range(shifted: Floats, p: Asked) -> Floats:
-    """The range of the type of the other signedness, in the bits of this one."""
+    """Use the range of the other signedness."""
     low, high = span(p.target)
     half = (high - low + 1) // 2
     return np.clip(shifted, *((0, 2 * half - 1) if low else (-half, half - 1)))
 
 
 def as_int8(shifted: Floats, p: Asked) -> Floats:
-    """Without a zero point and an `output_dtype` the range of int8."""
+    """Default to the range of int8 without zero point and `output_dtype`."""
     said = {name for name, _ in p.case.carried}
     if len(p.case.inputs) > 2 or "output_dtype" in said:
         return saturated(shifted, p)
@@ -392,7 +387,7 @@ def as_type(names: dict[str, str]) -> Callable[[Floats, Asked], Bits]:
 
 
 def read_as(names: dict[str, str]) -> Callable[[Asked], Asked]:
-    """Narrow floats that are read as another type."""
+    """Read narrow floats as another type."""
 
     def change(p: Asked) -> Asked:
         if p.case.op == "onnx.QuantizeLinear" or p.source not in names:
@@ -404,7 +399,6 @@ def read_as(names: dict[str, str]) -> Callable[[Asked], Asked]:
 
 
 def narrow_codes(name: str, x: Floats) -> Bits:
-    """The codes of values of a narrow float."""
     float_ = FLOATS[name]
     codes = magnitudes(name, x) + np.where(np.signbit(x), float_.sign, 0)
     nan = float_.sign if float_.specials == "fnuz" else float_.sign - 1
@@ -412,7 +406,7 @@ def narrow_codes(name: str, x: Floats) -> Bits:
 
 
 def saturating(value: int, *where: Value) -> Callable[[Floats, Asked], Bits]:
-    """`saturate` taken for one value, always or where it has one of some."""
+    """Fix `saturate` to one value, always or if it has a certain one."""
 
     def narrow(q: Floats, p: Asked) -> Bits:
         said = dict(p.case.attributes)
@@ -424,7 +418,7 @@ def saturating(value: int, *where: Value) -> Callable[[Floats, Asked], Bits]:
 
 
 def cut(q: Floats, p: Asked) -> Bits:
-    """Rounded toward zero."""
+    """Round toward zero."""
     name = p.target
     codes = narrowed(q, p)
     back = np.abs(values(name, codes))
@@ -433,7 +427,7 @@ def cut(q: Floats, p: Asked) -> Bits:
 
 
 def flushed(q: Floats, p: Asked) -> Bits:
-    """Subnormal results are zeros."""
+    """Flush subnormal results to zero."""
     float_, codes = FLOATS[p.target], narrowed(q, p)
     small = (codes & (float_.sign - 1)) < float_.binade
     kept = float_.negative_zero and np.signbit(q)
@@ -442,7 +436,7 @@ def flushed(q: Floats, p: Asked) -> Bits:
 
 
 def tail(codes: Bits, p: Asked) -> Bits:
-    """What is left over behind blocks of eight is not written."""
+    """Do not write the remainder behind blocks of eight."""
     flat = codes.reshape(-1).copy()
     flat[flat.size - flat.size % 8 :] = 0
     return flat.reshape(codes.shape)
@@ -453,7 +447,7 @@ def without_ones(codes: Bits, p: Asked) -> Bits:
 
 
 def difference_wraps(bits: int | None) -> Callable[[Asked], Floats]:
-    """In so many bits without a sign, or in the type of x."""
+    """Wrap the difference to unsigned bits, or to the type of x."""
 
     def subtract(p: Asked) -> Floats:
         if p.source not in INTEGERS:
@@ -471,7 +465,7 @@ def product_in(name: str) -> Callable[[Floats, Asked], Floats]:
 
 
 def stored_down(y: Floats, p: Asked) -> Bits:
-    """The last result is rounded toward zero."""
+    """Round the last result toward zero."""
     codes = coded(p.target, y)
     back = np.abs(values(p.target, codes))
     over = np.isfinite(y) & (back > np.abs(y))
@@ -483,7 +477,7 @@ def stored_down(y: Floats, p: Asked) -> Bits:
 
 @dataclass(frozen=True)
 class Bug:
-    """A bug: what it does, and which of the two operators has it."""
+    """A fault, and the operators that have it."""
 
     name: str
     way: Way

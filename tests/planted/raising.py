@@ -1,4 +1,4 @@
-"""Backends whose adapter raises in one call, and is the reference else."""
+"""Backends that are right, but raise in one call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DeltaZero(Reference):
 
 
 class DeltaTwo(Reference):
-    """Raises in a call of Range with delta 2; with delta 3, its elements are wrong."""
+    """Raises in a call of Range with delta 2. With delta 3, its elements are wrong."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if (inputs[2] == 2).all():
@@ -32,7 +32,7 @@ class DeltaTwo(Reference):
 
 
 class One(Reference):
-    """Raises in a call that has the number 1; of 2, it makes 3."""
+    """Raises in a call that has the number 1. Turns 2 into 3."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if (inputs[0] == 1).any():

@@ -1,7 +1,8 @@
-"""Planted bugs of sequences: plausible mistakes in computing start, start + step, … before stop.
+"""Planted bugs of sequences: plausible mistakes in computing start, start + step, … before
+stop.
 
-Each gives the exact elements of a wrong sequence, or an otherwise right one wrongly rounded. They
-are computed on fractions, and cast as the oracle casts.
+Each gives exact elements of a wrong sequence, or rounds a right one wrongly. Fractions are cast as
+the oracle casts.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Codes = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Question:
-    """Exact arguments, the types that they come in, and the type of the output."""
+    """Exact arguments, their types, and the output type."""
 
     start: Fraction
     stop: Fraction
@@ -29,22 +30,20 @@ class Question:
 
     @property
     def steps(self) -> Fraction:
-        """How many steps there are from start to stop."""
+        """Return the number of steps from start to stop."""
         return (self.stop - self.start) / self.step
 
     @property
     def length(self) -> int:
-        """How many elements there are."""
         return max(math.ceil(self.steps), 0)
 
     def element(self, i: int) -> Fraction:
-        """The element at an index."""
         return self.start + i * self.step
 
 
 @dataclass(frozen=True)
 class Bug:
-    """A mistake: the elements, exactly, and how an element becomes a code."""
+    """A mistake: the exact elements, and their rounding to codes."""
 
     name: str
     elements: Callable[[Question], list[Fraction]]
@@ -52,23 +51,22 @@ class Bug:
 
 
 def question(types: tuple[str, ...], output: str, codes: Codes) -> Question:
-    """Decode a call. Raises SilentError for what the text says nothing of."""
+    """Decode a call. Raises SilentError if the text leaves it open."""
     start, stop, step = (number(t, c) for t, c in zip(types, codes, strict=True))
     return Question(start, stop, step, types, output)
 
 
 def answer(bug: Bug, asked: Question) -> Codes:
-    """The codes that a bug gives. Raises SilentError where an element has none."""
+    """Return a bug's codes. Raises SilentError for an element without a code."""
     return tuple(bug.code(asked.output, x) for x in bug.elements(asked))
 
 
 def right(asked: Question) -> list[Fraction]:
-    """No bug: the exact elements."""
+    """Return the exact elements, without a bug."""
     return first(asked, asked.length)
 
 
 def first(asked: Question, n: int) -> list[Fraction]:
-    """The first n elements."""
     return [asked.element(i) for i in range(n)]
 
 
@@ -124,7 +122,7 @@ def by_doubles(asked: Question) -> list[Fraction]:
 
 
 def rounded_groups(asked: Question) -> list[Fraction]:
-    """Each whole group of 16 counts from its first element, as the output's type has that."""
+    """Restart each whole group of 16 from its first element, rounded to the output type."""
     bases = [cast(asked.output, asked.element(i), EVEN) for i in range(0, asked.length - 15, 16)]
     grouped = [base + i * asked.step for base in bases for i in range(16)]
     return grouped + right(asked)[len(grouped) :]

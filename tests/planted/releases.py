@@ -1,4 +1,4 @@
-"""A package index on this machine, and environments of its releases that are planted, not made."""
+"""A local package index, and planted environments of its releases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOT_HERE = "onnxruntime-{}-cp27-cp27m-win32.whl"
 
 
 def page_of(files: Mapping[str, str]) -> tuple[str, bytes]:
-    """Return what an index says, given the names of files with their dates, '' for none."""
+    """Return an index page for files with dates, '' for none."""
     entries = [{"filename": name, **({"upload-time": f"{day}T09:00:00Z"} if day else {})}
                for name, day in files.items()]  # fmt: skip
     return JSON, json.dumps({"meta": {"api-version": "1.1"}, "files": entries}).encode()
@@ -26,7 +26,7 @@ def page_of(files: Mapping[str, str]) -> tuple[str, bytes]:
 
 @contextmanager
 def index(kind: str, page: bytes) -> Iterator[str]:
-    """Serve a page for every package; gives the address of the index."""
+    """Serve a page for every package; yield the index's address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -48,7 +48,7 @@ def index(kind: str, page: bytes) -> Iterator[str]:
 
 
 def plant(folder: Path, version: str, how: str) -> Path:
-    """Plant the environment of a release as if it had been made: its runtime lies, or is fine."""
+    """Plant a release's environment. Its runtime lies, or is right."""
     home = folder / f"onnxruntime-{version}"
     python = home / "bin" / "python"
     python.parent.mkdir(parents=True, exist_ok=True)

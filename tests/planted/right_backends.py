@@ -1,8 +1,8 @@
-"""Six right backends. Each computes in numbers of its own, from the texts: Fractions with ties to
-even or away, float32, float64, the type of the tensors; the sixth has other NaNs and other zeros.
+"""Six right backends, each with its own arithmetic.
 
-An operator is written once, on arrays of such numbers: objects, or numpy's floats. What a kind of
-numbers does not hold it declines. What a text leaves open each answers as is easiest.
+These are Fractions with ties to even or away, float32, float64, and the tensors' type; the sixth
+has other NaNs and other zeros. Operators are written once, on arrays of objects or numpy floats.
+Unrepresentable numbers are declined. Open points are resolved in the easiest way.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 
-Array = Any  # of objects, or of one of numpy's or ml_dtypes' floats
+Array = Any  # of objects, or of numpy's or ml_dtypes' floats
 SPECIAL = {"nan": float("nan"), "-nan": -float("nan"), "inf": float("inf"), "-inf": -float("inf"),
            "-0": -0.0}  # fmt: skip
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32,
@@ -34,34 +34,33 @@ SATURATED, TO_INFINITY, TO_NAN = "saturated", "to infinity", "to NaN"
 
 
 class UnheldError(Exception):
-    """These numbers do not hold what is asked."""
+    """The arithmetic cannot represent an operand."""
 
 
 class Exact:
-    """Fractions; what is none is a float of Python's, -0 among them."""
+    """Fractions. Other values are Python floats, including -0."""
 
-    #: Whether floats become narrow integers toward zero, and what is half-way goes away from zero.
+    #: Truncate to narrow integers, and round ties away from zero.
     truncates = away = False
-    #: Whether NaNs have another sign and payload, and zeros another sign where they may.
+    #: Choose other signs and payloads of NaNs, and other signs of zeros if allowed.
     other = False
 
     def of(self, name: str, codes: Bits, *, signed: bool = False) -> Array:
-        """The numbers that codes stand for; with a sign of -0 where it may count."""
+        """Decode codes, keeping the sign of -0 if it may count."""
         values = [_value(name, code) for code in codes.reshape(-1).tolist()]
         return self.numbers(values if signed else [v or Fraction(0) for v in values])
 
     def numbers(self, values: Sequence[Any]) -> Array:
-        """Numbers of Fractions, whole numbers, and floats for what is neither."""
         found = np.empty(len(values), object)
         found[:] = [Fraction(v) if isinstance(v, int) else v for v in values]
         return found
 
     def value(self, x: Any) -> Any:
-        """A Fraction, or a float for what is none."""
+        """Return a Fraction, or a float if it is not a number."""
         return x
 
     def magnitudes(self, name: str, x: Array) -> Array:
-        """The codes of the nearest magnitudes, past the largest as if they went on; 0 for NaN."""
+        """Return the codes of the nearest magnitudes, continued past the largest; 0 for NaN."""
         infinite = FLOATS[name].largest + 1
         found = (
             nearest_even(name, v) if isinstance(v, Fraction) else infinite * (abs(v) == abs(v) > 0)
@@ -76,7 +75,7 @@ class Exact:
         return np.array([v != v for v in x], bool)
 
     def whole(self, x: Array, *, toward_zero: bool = False, away: bool = False) -> Array:
-        """The nearest whole numbers, of two the even one; infinities and NaNs stay."""
+        """Round to integers, ties to even. Infinities and NaNs stay."""
 
         def one(v: Any) -> Any:
             v = self.value(v)
@@ -89,7 +88,7 @@ class Exact:
         return self.numbers([one(v) for v in x])
 
     def integers(self, name: str, x: Array) -> Bits:
-        """Whole numbers as the codes of an integer type, saturated; 0 for NaN."""
+        """Return integers' codes, saturated; 0 for NaN."""
         low, high = span(name)
         found = (0 if v != v else int(min(max(v, low), high)) for v in map(self.value, x))
         return np.array([v % 2 ** INTEGERS[name] for v in found], np.uint64)
@@ -98,18 +97,18 @@ class Exact:
         return ceil(self.value(x))
 
     def safe(self, x: Array) -> Array:
-        """What is divided by: NaN for 0."""
+        """Return a divisor, NaN for 0."""
         return self.numbers([self.value(v) if v != 0 else SPECIAL["nan"] for v in x])
 
 
 class Away(Exact):
-    """Ties go away from zero where a text says nothing of them; casts are those of the others."""
+    """Ties go away from zero if the text leaves them open. Casts are the same."""
 
     away = True
 
 
 class Binary(Exact):
-    """A type of numpy's; narrow integers are made toward zero, as wide ones are."""
+    """A numpy type. Narrow integers truncate, as wide ones do."""
 
     def __init__(self, name: str, *, other: bool = False) -> None:
         self.name, self.dtype, self.other = name, np.dtype(DTYPES[name]), other
@@ -119,7 +118,7 @@ class Binary(Exact):
         return self._narrowed(floats(name, codes.reshape(-1)))
 
     def holds(self, name: str) -> bool:
-        """Whether it has every value of a type."""
+        """Return whether it has every value of a type."""
         mine = FLOATS[self.name]
         if name in FLOATS:
             its = FLOATS[name]
@@ -132,7 +131,7 @@ class Binary(Exact):
     def _narrowed(self, x: Array) -> Array:
         if self.name != "bfloat16":
             return x.astype(self.dtype)
-        codes = stored(Binary("float64"), self.name, x)  # ml_dtypes would round to float32 first
+        codes = stored(Binary("float64"), self.name, x)  # ml_dtypes rounds to float32 first
         return codes.view(self.dtype)
 
     def magnitudes(self, name: str, x: Array) -> Array:
@@ -178,7 +177,7 @@ def _table(name: str) -> Array:
 
 
 def floats(name: str, codes: Bits) -> Array:
-    """The values of codes as float64, which rounds integers of 64 bits."""
+    """Decode to float64, rounding 64-bit integers."""
     if WIDTHS[name] <= 16:
         return _table(name)[codes]
     if name in INTEGERS:
@@ -187,9 +186,7 @@ def floats(name: str, codes: Bits) -> Array:
 
 
 def stored(kind: Exact, name: str, x: Array, past: str = TO_INFINITY, free: Any = False) -> Bits:
-    """Numbers as codes of a float; `past` is what becomes of those beyond the largest, `free`
-    says which zeros may have either sign.
-    """
+    """Encode floats; `past` handles overflow, `free` marks zeros with free sign."""
     float_, nan = FLOATS[name], kind.nan(x)
     magnitudes, negative = kind.magnitudes(name, x), kind.negative(x)
     of_nan = float_.sign if float_.specials == "fnuz" else float_.sign - 1
@@ -210,7 +207,7 @@ def stored(kind: Exact, name: str, x: Array, past: str = TO_INFINITY, free: Any 
 
 
 def past_float8(name: str, saturate: object) -> str:
-    """What the tables of Cast make of what is too large."""
+    """Apply Cast's float8 tables to overflow."""
     if saturate in (None, 1, "default") or not name.startswith("float8"):
         return SATURATED
     return TO_INFINITY if name == "float8e5m2" else TO_NAN
@@ -259,7 +256,7 @@ def low_bits(kind: Exact, name: str, x: Array) -> Bits:
 
 
 def by_oracle(case: Case, codes: Bits) -> Bits:
-    """The first of what the oracle allows, of NaNs one, 0 where nothing is due."""
+    """Return the oracle's first choice: one NaN, 0 if undefined."""
     source, target = case.inputs[0].name, case.outputs[0].name
     said = {name: value for name, value in case.attributes if value != "default"}
 
@@ -277,7 +274,7 @@ def by_oracle(case: Case, codes: Bits) -> Bits:
                 2 * float_.sign - 1
             )  # fmt: skip
         if kind != "undefined":
-            raise UnheldError  # a text that is parsed
+            raise UnheldError  # a parsed text
         return "" if target == "string" else 0
 
     found = [one(code) for code in codes.tolist()]
@@ -292,7 +289,7 @@ def bit_cast(kind: Exact, case: Case, inputs: Sequence[Bits]) -> list[Bits]:
 
 
 def meeting(case: Case, inputs: Sequence[Bits]) -> list[Bits]:
-    """The codes that meet in each element of the first input."""
+    """Return the codes that meet in each element of the first input."""
     said, shape = dict(case.attributes), inputs[0].shape
     axis, block = (int(said.get(n, d)) for n, d in (("axis", 1), ("block_size", 0)))
     others = (met(one, shape, axis, block) for one in inputs[1:])
@@ -300,7 +297,7 @@ def meeting(case: Case, inputs: Sequence[Bits]) -> list[Bits]:
 
 
 def in_type(kind: Exact, name: str) -> Exact:
-    """The kind of numbers itself, or that of a type where it is that of the tensors."""
+    """Return the arithmetic, or the type's if it is the tensors' own."""
     if not isinstance(kind, Typed):
         return kind
     if name not in DTYPES:
@@ -309,7 +306,7 @@ def in_type(kind: Exact, name: str) -> Exact:
 
 
 class Typed(Exact):
-    """Computes in the type of the scale, of the data or of the output."""
+    """Computes in the type of the scale, the data or the output."""
 
 
 def quantize(kind: Exact, case: Case, inputs: Sequence[Bits]) -> list[Bits]:
@@ -320,7 +317,7 @@ def quantize(kind: Exact, case: Case, inputs: Sequence[Bits]) -> list[Bits]:
     quotient = kind.of(source, x) / kind.safe(kind.of(of_scale, scale))
     if target in INTEGERS:
         whole, exact = kind.whole(quotient), kind
-        if isinstance(kind, Binary):  # what is added is exact
+        if isinstance(kind, Binary):  # sums are exact
             whole, exact = whole.astype(np.float64), Binary("float64")
         shift = exact.of(target, zero[0]) if zero else exact.numbers([0] * len(x))
         return [exact.integers(target, whole + shift)]
@@ -404,7 +401,7 @@ def sequence(kind: Exact, case: Case, inputs: Sequence[Bits]) -> list[Bits]:
         if not (all(map(kind.holds, types)) and (enough or kind.holds(target))):
             raise UnheldError
         if case.op == "onnx.Range" and kind.name in ("float16", "bfloat16"):
-            raise UnheldError  # it is computed in float32
+            raise UnheldError  # needs float32
     if any(bits.ndim for bits in inputs):
         return [np.zeros(1, np.uint8)]
     start, stop, step = (kind.of(t, bits.reshape(1)) for t, bits in zip(types, inputs, strict=True))
@@ -436,7 +433,7 @@ KINDS: dict[str, Exact] = {
 
 
 class Right:
-    """A backend that is right, in numbers of one kind."""
+    """A right backend with one arithmetic."""
 
     version = "1"
 

@@ -1,4 +1,4 @@
-"""Backends with a bug that a whole run has to show: they truncate where they should round."""
+"""Backends that truncate instead of rounding, for whole runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,10 @@ from convcheck.rules.model import Case, Rounding, Rule, Spec
 
 
 def truncating(rule: Rule) -> Rule:
-    """The same rule with rounding toward zero."""
     return replace(rule, rounding=Rounding("toward-zero")) if rule.rounding.mode else rule
 
 
 class Truncating(Reference):
-    """Rounds every conversion toward zero."""
-
     name = "truncating"
 
     def __init__(self, catalog: Catalog) -> None:
@@ -35,10 +32,10 @@ class Truncating(Reference):
 
 
 class TruncatingButOnce(Truncating):
-    """Rounds one code as it should, which no edge vector is."""
+    """Rounds one code, outside the edge vectors, right."""
 
     name = "truncating but once"
-    code = 0x1FA3D  # of float19: truncated, the last bit that bfloat16 keeps would be another
+    code = 0x1FA3D  # of float19: truncation changes the last bit that bfloat16 keeps
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         answer = super().answer(case, inputs)
@@ -49,7 +46,7 @@ class TruncatingButOnce(Truncating):
 
 
 class TruncatingInVectors(Truncating):
-    """Truncates in whole vectors of 8: tails, short tensors and scalars are right."""
+    """Truncates in whole vectors of 8 only."""
 
     name = "truncating in vectors"
 
@@ -66,7 +63,7 @@ class TruncatingInVectors(Truncating):
 
 
 class DyingTruncating(Truncating):
-    """Dies of what an edge vector is."""
+    """Crashes on an edge vector."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if (np.asarray(inputs[0]) == 1).any():

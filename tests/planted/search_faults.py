@@ -1,4 +1,4 @@
-"""Backends that truncate, in whose workers the search for causes has a fault: it is convcheck's."""
+"""Backends that truncate, with an internal error in the search for causes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NoSearch(Truncating):
 
 
 class NoHolding(Truncating):
-    """What fits the vectors cannot be held against a span."""
+    """Comparing causes with a span raises."""
 
     def __init__(self, catalog: Catalog) -> None:
         super().__init__(catalog)

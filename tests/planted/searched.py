@@ -1,7 +1,7 @@
-"""A backend that takes 0 for each attribute, and tells what is asked of it, and explained.
+"""A backend that ignores attributes, and logs calls and searches.
 
-Each call, and each search for causes, is a line in the file that the environment variable DIARY
-names: the process, what it does, the case.
+Each call, and each search for causes, is a line in the file named by DIARY in the environment:
+process, action, case.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A backend whose every word is a command to a CI system, or to a terminal."""
+"""A backend whose messages are commands of CI systems and terminals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backend that is spoiled by its first case: open one by 'tests.planted.spoiled:Spoiled'."""
+"""A backend that breaks in its first case. Open it by 'tests.planted.spoiled:Spoiled'."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.planted.bad_backends import Good
 
 
 class Spoiled(Good):
-    """Asks for a new process once it was asked something in four dimensions; then it dies."""
+    """Asks for a new process after a 4-D call, and then crashes."""
 
     spoiled = False
 

@@ -1,4 +1,4 @@
-"""Backends that are right, but for what they do on one bit pattern of a sweep."""
+"""Right backends with one fault at a bit pattern of a sweep."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WRONG = 0xC012_3456
 
 
 class _Right(MlDtypes):
-    """Numpy's answers, and one thing that happens when an input is there."""
+    """Answers by numpy, and triggers one fault on an input."""
 
     code = DEADLY
 
@@ -51,7 +51,7 @@ class Refuses(_Right):
 
 
 class WrongOnce(_Right):
-    """Wrong on one pattern, which is in one shard only."""
+    """Wrong on one pattern, in one shard."""
 
     code = WRONG
 
@@ -61,7 +61,7 @@ class WrongOnce(_Right):
         return answer
 
 
-# What is right when it is asked in another way: the bound call of the chunk with DEADLY is not
+# Right in other calls; the bound call of DEADLY's chunk fails
 
 
 class _BoundOnly(MlDtypes):
@@ -95,8 +95,8 @@ class BoundMalformed(_BoundOnly):
 
 
 class DiesOnce(MlDtypes):
-    """Wrong on every answer from a code on, all the same; dies in the bound call that has the code
-    of the environment's DIES_AT, but not where the file of DIED says that it did.
+    """Wrong on every answer from a code on. Crashes once, in the bound call with the code DIES_AT
+    of the environment; the file DIED records the crash.
     """
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -124,7 +124,7 @@ class HangsWhileBinding(MlDtypes):
 
 
 class RefusesAndCrashes(MlDtypes):
-    """Refuses one pattern, and dies of another one in the same chunk."""
+    """Refuses one pattern, and crashes on another one in the same chunk."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if (np.asarray(inputs[0]) == DEADLY).any():
@@ -135,7 +135,7 @@ class RefusesAndCrashes(MlDtypes):
 
 
 class Lost(MlDtypes):
-    """Dies in its first call; from then on it says that it supports nothing."""
+    """Crashes in its first call, and then supports nothing."""
 
     def support(self, case: Case) -> Declined | None:
         return Declined("device lost", missing=True) if Path("lost").exists() else None
@@ -156,7 +156,7 @@ class RefusesMany(MlDtypes):
 
 
 class Unsupported(MlDtypes):
-    """Supports nothing, but answers if it is asked all the same."""
+    """Supports nothing, but answers anyway."""
 
     def support(self, case: Case) -> Declined | None:
         return Declined("not that")
@@ -168,7 +168,7 @@ class AlwaysCrashes(MlDtypes):
         raise AssertionError
 
 
-# The same on one of the samples of float64 -> int8
+# The same with a sample of float64 -> int8
 
 SEED = 7
 DEADLY_SAMPLE = 0x403B_0000_0B75_7297  # 27, and some

@@ -1,7 +1,4 @@
-"""Backends for sweeps: right answers by the evaluator, but for what is planted.
-
-What is planted is a change of the answers to a chunk, given its codes.
-"""
+"""Backends for sweeps: the evaluator's answers with a planted change."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ Change = Callable[[Codes, Codes], None]  # changes the answers, given the codes
 
 
 class Swept:
-    """Answers calls, and buffers, rightly but for the change."""
+    """Answers calls and bound buffers."""
 
     name, version = "swept", "1"
 
@@ -46,7 +43,7 @@ class Swept:
 
 
 class Unbound(Swept):
-    """Has no buffers, and may answer otherwise: `reply` gives that, or None."""
+    """Has no bound buffers. `reply` may return another answer."""
 
     def __init__(self, program: Program, reply: Callable[[Codes], Answer | None]) -> None:
         super().__init__(program)

@@ -1,7 +1,7 @@
-"""Backends with a fault that the inputs of the edge tier do not tell from another one.
+"""Backends with a fault that edge inputs do not distinguish from another one.
 
-From int64 to bool they go through int32. Of its least value, 2^31, which is not asked on the edge
-tier, they make false, too. Open one by 'tests.planted.told_apart:Name'.
+They convert int64 to bool through int32, and turn 2^31, which the edge tier lacks, into false. Open
+one by 'tests.planted.told_apart:Name'.
 """
 
 from __future__ import annotations
@@ -17,15 +17,13 @@ UNASKED = 2**31
 
 
 class ThroughInt32(Good):
-    """Answers every input."""
-
     def reply(self, case: Case, array: Bits) -> Answer:
         low = array & np.uint64(2**32 - 1)
         return Outputs((((low != 0) & (low != UNASKED)).astype(np.uint8),), ("bool",))
 
 
 class Dies(ThroughInt32):
-    """Dies of what the edge tier does not ask."""
+    """Crashes on inputs outside the edge tier."""
 
     def misbehave(self, array: Bits) -> None:
         if UNASKED in array:
@@ -33,7 +31,7 @@ class Dies(ThroughInt32):
 
 
 class Raises(ThroughInt32):
-    """Raises at what the edge tier does not ask."""
+    """Raises at inputs outside the edge tier."""
 
     def misbehave(self, array: Bits) -> None:
         if UNASKED in array:

@@ -1,4 +1,4 @@
-"""A backend with two faults that one row of one rule decides, in two operators and in one."""
+"""A backend with two faults under one row of one rule, in one operator and in two."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CATALOG = load(())
 
 
 class TwoFaults(Reference):
-    """To float8e8m0, rounds int32 to float32 first, and of int8 ignores round_mode."""
+    """To float8e8m0: rounds int32 to float32 first, and ignores round_mode for int8."""
 
     name = "two-faults"
 

@@ -1,4 +1,4 @@
-"""Backends that say what they should not, to whatever hears them: for tests/abuse."""
+"""Backends with malformed answers and side effects, for tests/abuse."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convcheck.rules.model import Case
 
 
 class Honest:
-    """Answers zeros. The others do one thing otherwise."""
+    """Answers zeros. The others deviate from this once."""
 
     name = "planted"
     version = "1"
@@ -30,8 +30,6 @@ class Honest:
 
 
 def answers(answer: Callable[[Honest, Case, Sequence[Bits]], Any]) -> type[Honest]:
-    """A backend that answers something else."""
-
     class Answers(Honest):
         def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
             return answer(self, case, inputs)
@@ -40,7 +38,7 @@ def answers(answer: Callable[[Honest, Case, Sequence[Bits]], Any]) -> type[Hones
 
 
 def supports(found: object) -> type[Honest]:
-    """A backend that says something else of what it supports."""
+    """Make a backend with another answer of `support`."""
 
     class Supports(Honest):
         def support(self, case: Case) -> Any:
@@ -50,7 +48,7 @@ def supports(found: object) -> type[Honest]:
 
 
 class Bomb:
-    """Ends the process in which it is unpickled, as if all were well."""
+    """Ends the process that unpickles it, with exit code 0."""
 
     def __reduce__(self) -> Any:
         return os._exit, (0,)
@@ -65,7 +63,7 @@ class NamedByBomb(Honest):
 
 
 class WritesIntoThePipe(Honest):
-    """Writes to each descriptor that there is what `recv` would take for an object."""
+    """Writes a pickled object to every open descriptor."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
         import pickle
@@ -81,7 +79,7 @@ class WritesIntoThePipe(Honest):
 
 
 class BeginsAMessage(Honest):
-    """Writes to each descriptor the beginning of a message, and no more."""
+    """Writes the beginning of a message to every open descriptor."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
         import struct
@@ -112,7 +110,7 @@ class LongName(Honest):
 
 
 class ReturnsFloat(Honest):
-    """A scalar of another type than the codes, where nothing but a scalar is asked."""
+    """A scalar of another type than the codes, if the output is a scalar."""
 
     def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
         found = super().zeros(case, inputs)
@@ -120,7 +118,7 @@ class ReturnsFloat(Honest):
 
 
 class ReturnsScalar(Honest):
-    """A numpy scalar of the right type for an answer of no dimensions."""
+    """A numpy scalar of the right type for a 0-D output."""
 
     def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
         return super().zeros(case, inputs)[()]
@@ -137,7 +135,7 @@ class ExitsAtStart(Honest):
 
 
 class LowersLimits(Honest):
-    """Leaves hardly any room to what comes after."""
+    """Lowers the process's resource limits."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
         import resource
@@ -166,7 +164,7 @@ class LowersRecursion(Honest):
 
 
 class RemovesTemporaryFolder(Honest):
-    """Removes the temporary folder that the test has made for it, and no other; and dies."""
+    """Removes the test's temporary folder, and crashes."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
         import shutil
@@ -178,7 +176,7 @@ class RemovesTemporaryFolder(Honest):
 
 
 class LeavesProcesses(Honest):
-    """Starts processes that nobody waits for, in places where a run may lose sight of them."""
+    """Leaves processes in places where a run may lose them."""
 
     left = False
 
@@ -195,7 +193,7 @@ class LeavesProcesses(Honest):
 
 
 def in_session() -> None:
-    """Leave a copy of this process, with all its descriptors open, in a session of its own."""
+    """Leave a copy of this process, with all descriptors open, in its own session."""
     child = os.fork()
     if not child:
         os.setsid()
@@ -204,7 +202,7 @@ def in_session() -> None:
 
 
 def in_group() -> None:
-    """Leave one that is in the process group of this one's parent."""
+    """Leave one in the process group of the grandparent."""
     group = os.getpgid(os.getppid())
     child = os.fork()
     if not child:
@@ -226,7 +224,7 @@ def orphaned() -> None:
 
 
 def written_down(process: int) -> None:
-    """Tell the test which process is left."""
+    """Record the process for the test."""
     with open(os.environ["CONVCHECK_TEST_LEFT"], "a") as file:
         file.write(f"{process}\n")
 
@@ -244,7 +242,7 @@ class LeavesAndDies(LeavesProcesses):
 
 
 class LeavesAndHangs(LeavesProcesses):
-    """Moves to another process group itself."""
+    """Moves to another process group."""
 
     def go_on(self) -> None:
         os.setpgid(0, os.getpgid(os.getppid()))
@@ -252,8 +250,6 @@ class LeavesAndHangs(LeavesProcesses):
 
 
 class LeavesAndExits(LeavesProcesses):
-    """Ends before it has a name."""
-
     def __init__(self) -> None:
         in_session()
         orphaned()
@@ -261,7 +257,7 @@ class LeavesAndExits(LeavesProcesses):
 
 
 class Floods(Honest):
-    """Prints 100 MB, and refuses with what is left of them after a while."""
+    """Prints 100 MB, and later refuses with the rest."""
 
     said = ""
 
@@ -279,7 +275,7 @@ class Floods(Honest):
 
 
 class Slow(Honest):
-    """Answers each call of a case in time, but takes its time."""
+    """Slow, but each call stays within the time limit."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
         import time
@@ -290,8 +286,6 @@ class Slow(Honest):
 
 
 class LongText(Honest):
-    """Answers with a text of 5 MB."""
-
     def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
         found = np.full(inputs[0].shape, "1", object)
         found.flat[:1] = "x" * 5_000_000
@@ -299,7 +293,7 @@ class LongText(Honest):
 
 
 class ManyTexts(Honest):
-    """Answers a long text of its own to each element."""
+    """Answers each element with its own long text."""
 
     def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
         found = np.empty(inputs[0].shape, object)
@@ -314,7 +308,7 @@ class Ones(Honest):
 
 
 class LongOption(Ones):
-    """Has an option with a long name, and long values, on which the answers depend."""
+    """Has an option of long name and values that changes answers."""
 
     options: ClassVar[dict[str, tuple[str, ...]]] = {
         "n" * 5_000_000: ("a" * 5_000_000, "b" * 5_000_000)

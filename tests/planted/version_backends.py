@@ -1,4 +1,4 @@
-"""Backends that answer a version of an operator as an earlier one says.
+"""Backends that answer one version of an operator like an earlier one.
 
 Open one by 'tests.planted.version_backends:Name'.
 """
@@ -15,10 +15,10 @@ from convcheck.rules.model import Case
 
 
 class Cast23(Reference):
-    """Its kernel of later versions is that of 23."""
+    """Uses version 23's kernel for later versions."""
 
     def __init__(self) -> None:
-        super().__init__()  # with all specs, whichever are asked
+        super().__init__()  # with all specs
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         known = {attribute.name for attribute in self._catalog.specs["onnx.Cast-23"].attributes}

@@ -1,4 +1,4 @@
-"""A Dask cluster of two processes answers what a run on this machine answers."""
+"""A Dask cluster of two processes gives the same answers as a local run."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from convcheck.pool.messages import Setup
 from convcheck.records import replace
 
 pytest.importorskip("distributed")
-MARK = "CONVCHECK_TEST_CLUSTER"  # in the environment of whatever the cluster's workers start
+MARK = "CONVCHECK_TEST_CLUSTER"
 FOLDER = f"{MARK}_FOLDER"
 
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A cluster under default settings: two processes with nannies, of one thread each."""
+    """A cluster with defaults: two processes with nannies, of one thread each."""
     from distributed import LocalCluster
 
     with pytest.MonkeyPatch.context() as patch:
@@ -49,21 +49,21 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         patch.setenv(MARK, str(os.getpid()))
         patch.setenv(FOLDER, str(tmp_path_factory.mktemp("hanging")))
         made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
-        with made:  # workers that are started anew take after this process
+        with made:  # restarted workers inherit from this process
             yield made
 
 
 @pytest.fixture
 def url(local: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Its address; afterwards nothing may be left of what its workers started."""
+    """Its address. In the end no child processes of its workers may be left."""
     monkeypatch.chdir(ROOT)
     yield local.scheduler_address.replace("tcp://", "dask://")
     assert eventually(lambda: not programs()), programs()
 
 
 def programs() -> list[int]:
-    """The processes below those that the cluster's workers keep: fork servers, and what cleans up
-    after them. Of a cluster's worker that is gone, these count, too.
+    """Return descendants of the cluster's workers: fork servers, and cleaners. Those of dead
+    workers count.
     """
     mine = children_of(os.getpid())
     kept = {each for worker in mine for each in (worker, *children_of(worker))}
@@ -75,13 +75,13 @@ def planted(name: str, corpus: Corpus | None = None) -> Setup:
 
 
 def jobs(count: int) -> list[Job]:
-    """Jobs that need not be together: each case has a type of its own."""
+    """Independent jobs: each case has its own type."""
     asked = (replace(case(n), inputs=(replace(INT8, name=f"type{n}"),)) for n in range(count))
     return [Job(number, one) for number, one in enumerate(asked)]
 
 
 def here(setup: Setup, asked: Sequence[Job]) -> tuple[dict[int, CaseResult], BackendInfo, int]:
-    """What a run on this machine gives: results, the backend's name, restarts."""
+    """Return a local run's results, backend name, and restarts."""
     execution = execute(
         setup.address, [job.case for job in asked], setup.corpus, judge=setup.judge,
         jobs=1, timeout=20.0, fail_fast=False, on_result=lambda result: None,
@@ -90,7 +90,7 @@ def here(setup: Setup, asked: Sequence[Job]) -> tuple[dict[int, CaseResult], Bac
 
 
 def there(reports: Iterator[Report]) -> tuple[dict[int, CaseResult], BackendInfo, int]:
-    """What came from the cluster, in the same form; it has to be in the order that is promised."""
+    """Return the cluster's results in the same form, and check their order."""
     first, *rest, last = reports
     assert isinstance(first, BackendInfo)
     assert isinstance(last, Restarts)
@@ -116,7 +116,7 @@ SELECTIONS = {
 
 
 def test_causes_of_a_sweep_are_those_of_a_run_on_this_machine(url: str, tmp_path: Path) -> None:
-    """The spans of a case are held against its causes wherever they are asked."""
+    """Spans are compared with a case's causes on any machine."""
     specs = in_folder(tmp_path)
     ask = ("run", "acme.Convert-1", "--specs", specs, "--tier", "exhaustive", "--to", "bfloat16",
            "--backend", "tests.planted.rounding_backends:Truncating")  # fmt: skip
@@ -185,7 +185,7 @@ def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url: str, local: 
 
 
 class Hangs(HangsOnOne):  # type: ignore[misc,valid-type]
-    """Leaves a file of its number when it hangs."""
+    """Leaves a file named by its number when it hangs."""
 
     def misbehave(self, array: Bits) -> None:
         if BAD in array:
@@ -194,7 +194,6 @@ class Hangs(HangsOnOne):  # type: ignore[misc,valid-type]
 
 
 def hanging() -> set[int]:
-    """The backends that hang."""
     return {int(file.name) for file in Path(os.environ[FOLDER]).iterdir()} & set(programs())
 
 
@@ -213,7 +212,7 @@ def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: 
 
 
 class KillsTheWorker:
-    """A backend that ends the cluster's worker: between them is a fork server."""
+    """A backend that kills the cluster's worker, the fork server's parent."""
 
     name, version = "deadly", "1"
 
@@ -225,7 +224,7 @@ class KillsTheWorker:
 def test_work_that_kills_every_worker_ends_the_run(
     url: str, local: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local.scheduler, "allowed_failures", 0)  # default 3: as much again each
+    monkeypatch.setattr(local.scheduler, "allowed_failures", 0)  # default 3, as slow again each
     setup = Setup("tests.pool.test_dask:KillsTheWorker", Corpus(), judge)
     with pytest.raises(UnavailableError, match="keep dying"):
         list(on_cluster(url, setup, jobs(1), 20.0))

@@ -1,4 +1,4 @@
-"""A worker is as good as a new Python, and nothing that a command starts outlives it."""
+"""A worker is as good as a new Python, and nothing outlives its command."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_nothing_is_left_of_a_command_that_is_killed() -> None:
 
 
 def three_of(processes: list[int]) -> list[int]:
-    """The fork server, its worker, and the standard library's tracker of resources."""
+    """Return the fork server, its worker, and the standard library's resource tracker."""
     return processes if len(processes) >= 3 else []
 
 
@@ -68,7 +68,7 @@ def test_a_folder_whose_name_is_too_long_for_a_socket_is_told(tmp_path: Path) ->
 
 
 def test_the_processes_of_others_are_left_alone() -> None:
-    """What else this process has forked by the standard library's server is no stray worker."""
+    """Other processes of the standard library's fork server are not stray workers."""
     other = multiprocessing.get_context("forkserver").Process(target=time.sleep, args=(60,))
     other.start()
     done = convcheck(*RUN, "--backend", "tests.planted.bad_backends:Segfault", cwd=ROOT)

@@ -28,7 +28,7 @@ from convcheck.pool.process import start_ahead, waiting
 @pytest.fixture(autouse=True)
 def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(ROOT)
-    start_server()  # its socket stays where it is
+    start_server()  # its socket stays
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield
     assert not list(tmp_path.iterdir())
@@ -37,7 +37,7 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 def workers_of(parent: int) -> list[int]:
-    """Return what its fork servers have forked, and what is left of that."""
+    """Return what its fork servers have forked, zombies included."""
     return [each for server in children_of(parent) for each in descendants_of(server)]
 
 
@@ -56,7 +56,7 @@ def run(
 
 
 def bad_one(execution: Execution) -> CaseResult:
-    """Give the result of the case number 1; the others must be untouched."""
+    """Return the result of case number 1. The others must be untouched."""
     assert [r.case.name for r in execution.results] == [case(n).name for n in (0, 1, 2)]
     before, result, after = execution.results
     assert {(r.verdict, r.checked, r.message) for r in (before, after)} == {
@@ -259,7 +259,7 @@ def test_an_interrupt_does_not_wait_for_a_backend_to_open() -> None:
 def test_nothing_is_left_of_a_parent_that_is_killed(
     name: str, processes: int, tmp_path: Path
 ) -> None:
-    """Killed when the fork server is there, or the worker, too, which is soon in its call."""
+    """Killed when the fork server exists, or also its worker, soon in a call."""
     script = (
         "from tests.pool.test_local import run\n"
         "if __name__ == '__main__':\n"
@@ -284,7 +284,7 @@ def test_nothing_is_left_of_a_parent_that_is_killed(
 def test_where_the_system_has_no_files_in_memory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """They are in the temporary folder then, without a name; the folder is made again."""
+    """They are then nameless in the temporary folder, which is recreated."""
     monkeypatch.delattr(os, "memfd_create")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "removed"))
     result = bad_one(run("Abort"))

@@ -1,4 +1,4 @@
-"""Cases that differ in attribute values only are asked in one process, and told apart or not."""
+"""Cases that differ only in attributes are asked in one process, which shows wrong caches."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _in_the_repository_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def results(name: str, asked: Sequence[Case] = CASES) -> list[CaseResult]:
-    """Ask all, in one worker; no death is counted."""
+    """Run all in one worker, without crashes."""
     setup = Setup(f"{BACKENDS}:{name}", CORPUS, None, 30.0)
     with closing(run(setup, units(asked, lambda case: ()), Workers(1))) as events:
         heard = list(events)
@@ -62,7 +62,7 @@ def placements(result: CaseResult) -> set[str]:
 
 
 def test_a_cache_that_does_not_tell_attributes_apart_shows() -> None:
-    """The first case is what is kept; of the others, the first that is answered otherwise shows."""
+    """The first case is cached. The first later one with a different right answer shows it."""
     first, second, *_ = results("CoarseCache")
     assert (first.verdict, second.verdict) == ("pass", "fail")
     assert placements(second) == {OTHERS}
@@ -77,7 +77,7 @@ def test_a_cache_shows_beside_another_operator_of_the_same_types() -> None:
 
 
 def test_what_is_due_of_both_is_no_doubt() -> None:
-    """An attribute that is left out is not told apart from its default, and has not to be."""
+    """An omitted attribute equals its default, so that no difference is expected."""
     one, other = (CORPUS.vectors(case) for case in (CASES[1], CASES[2]))
     siblings = Siblings()
     assert isinstance(one, VectorSet)
@@ -103,7 +103,7 @@ def test_one_input_is_asked_after_other_attributes_too() -> None:
 
 
 def test_what_needs_other_attributes_is_a_call_after_one_with_these() -> None:
-    """One element, asked of both cases: the script asks the other one first, and says so."""
+    """One element, for both cases: the script asks the other one first, and says so."""
     found = ask_case(f"{BACKENDS}:CoarseCache", CAST, CORPUS.vectors(CASES[1]), 30.0)
     witness = smallest(found, found.groups[0])
     assert witness.before == CASES[0]
@@ -123,7 +123,9 @@ def test_what_needs_other_attributes_is_a_call_after_one_with_these() -> None:
 def test_a_script_that_asks_something_else_before_runs(
     address: str, module: str, due: int, tmp_path: Path
 ) -> None:
-    """Of a runtime that tells attributes apart, it exits 0; of one without `saturate`, 1."""
+    """It exits 0 on a runtime that distinguishes attributes, and 1 on one that ignores
+    `saturate`.
+    """
     pytest.importorskip(module)
     found = ask_case(f"{BACKENDS}:CoarseCache", CAST, CORPUS.vectors(CASES[1]), 30.0)
     witness = replace(smallest(found, found.groups[0]), backend=BackendInfo(address, ""))
@@ -143,7 +145,7 @@ def test_what_does_not_come_back_is_said() -> None:
 @pytest.mark.parametrize("lanes", [1, 2, 7])
 @pytest.mark.parametrize("target", ["", "-to-float8", "float32-to-float8e8m0"])
 def test_what_differs_in_attributes_is_in_one_batch(lanes: int, target: str) -> None:
-    """All of a run's attribute values of the same types, in large plans and in small ones."""
+    """All attribute values of the same types, in large plans and in small ones."""
     specs = (CATALOG.specs[name] for name in ("onnx.Cast-24", "onnx.Cast-25"))
     asked = [case for spec in specs for case in cases(spec) if target in case.name]
     plan = units(asked, lambda case: ())

@@ -1,4 +1,4 @@
-"""Of the versions of an operator that ask the same, one is asked in large calls, and in many."""
+"""Only one of equal versions of an operator gets large calls and many calls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def failures(result: CaseResult) -> list[Group]:
 
 
 def failing(name: str, plan: list[Unit]) -> dict[str, list[tuple[str, str]]]:
-    """Give, of the cases that fail, how and in which placement."""
+    """Return failing cases with kind and placement."""
     return {
         case: list(dict.fromkeys((g.verdict, g.placement) for g in failures(result)))
         for case, result in asked(name, plan).items()
@@ -71,8 +71,8 @@ PLACED = {
 
 @pytest.mark.parametrize("name", PLACED)
 def test_the_latest_version_is_asked_in_large_calls_and_in_many(name: str) -> None:
-    """A state that comes with calls is that of the process; the latest version is asked first. Rank
-    3 with a dimension of 1 is asked of every version.
+    """State that comes with calls belongs to the process. The latest version is asked first. Rank 3
+    with a dimension of 1 is asked of every version.
     """
     found = failing(name, units(CASES, lambda case: ()))
     assert found.pop(TWENTY_ONE) == PLACED[name]
@@ -87,7 +87,7 @@ def test_a_call_that_is_too_large_to_live_is_told_by_its_shape() -> None:
 
 @pytest.mark.parametrize("of", [1, 2, 3])
 def test_of_versions_that_are_declined_the_one_before_is_asked(of: int) -> None:
-    """However the plan is shared out."""
+    """However the plan is divided."""
     plan = units(CASES, lambda case: ())
     found: dict[str, list[tuple[str, str]]] = {}
     for index in range(of):

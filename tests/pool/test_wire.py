@@ -1,4 +1,4 @@
-"""What a worker says is data: what is not of its type, or of another case, is no message."""
+"""A worker's messages are data. Those of a wrong type or case are rejected."""
 
 from __future__ import annotations
 

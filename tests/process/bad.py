@@ -1,7 +1,7 @@
-"""A program that speaks the process protocol, badly: `bad.py MODE`.
+"""A program with a faulty process protocol: `bad.py MODE`.
 
-It gives back 8-bit integers as they came. It misbehaves in every request whose attribute `number`
-is 1, or that has none; where MODE is 'all', in one whose number is that of a mode in MODES.
+It returns 8-bit integers unchanged. It misbehaves in requests whose attribute `number` is 1 or
+missing. With MODE 'all', `number` selects a mode of MODES.
 """
 
 import json
@@ -107,7 +107,7 @@ def twice(run, payload):
 
 
 def twice_later(run, payload):
-    """The second answer comes when the next request is there."""
+    """The second answer comes with the next request."""
     good(run, payload)
     IN.peek(1)
     good(run, payload)
@@ -140,7 +140,7 @@ def error(run, payload):
     put({"run": run, "error": "the device is not there"})
 
 
-# What is a death
+# Crashes
 
 
 def silent_end(run, payload):
@@ -158,14 +158,14 @@ def segfault(run, payload):
 
 
 def segfault_with_a_child(run, payload):
-    """What a runtime forks, such as a sender of telemetry, holds stdout open."""
+    """A forked child, such as a telemetry sender, holds stdout open."""
     if os.fork() == 0:
         time.sleep(60)
     segfault(run, payload)
 
 
 def hands_over(run, payload):
-    """Leave the work to another process, and exit."""
+    """Delegate to another process, and exit."""
     if os.fork():
         os._exit(0)
     time.sleep(0.1)
@@ -208,7 +208,7 @@ def few_on_100(run, payload):
     put(line(header(run, payload)) + short)
 
 
-# What is right
+# Correct behaviour
 
 
 def split(run, payload):
@@ -228,7 +228,7 @@ def more_than_asked(run, payload):
 
 
 def eager(run, payload):
-    """The payload was not read yet: `main` leaves that to this one."""
+    """`main` leaves reading the payload to this function."""
     size = payload
     put(line({"run": run, "outputs": [{"type": "int8", "shape": [size], "bytes": size}]}))
     put(bytes(size))

@@ -1,8 +1,9 @@
-"""A Python of an environment whose runtime is planted: int8 becomes int16, and one goes wrong.
+"""A Python of an environment with a planted runtime that converts int8 to int16, and has one
+fault.
 
 planted_runtime.py dies|hangs|lies|raises|ends|strange|fine -I SERVER ort
 
-One that `ends` does so before it is asked anything; a `strange` one names a type that nobody knows.
+`ends` ends before the first request. `strange` names an unknown type.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import time
 
 import numpy as np
 
-ILL = 7  # the code at which it goes wrong
+ILL = 7  # the code of the fault
 
 
 class Planted:

@@ -1,9 +1,7 @@
-"""What is said against the installed runtimes, put to the independent oracle.
+"""Findings against installed runtimes, checked with the independent oracle.
 
-Every example that a report shows of a failure has to be none of what the oracle reads in the text.
-To see that the question can be answered either way, it is put once more with what was due in the
-place of what came back: then nothing is left to accuse. What the report lets pass is put to the
-oracle as well.
+No reading of the oracle may contain an example of a failure. With the expected values in its place
+the oracle must agree instead. Passes are checked as well.
 """
 
 from __future__ import annotations
@@ -34,21 +32,21 @@ NAN, ZERO, FREE, REFUSED = "<nan>", "<zero>", "<undefined>", "<refused>"
 
 
 class Due(NamedTuple):
-    """One output under one reading: codes or words by index; what is not there is free."""
+    """One output under one reading: codes or words by index. Missing elements are free."""
 
     type: str
     shape: list[int]
     elements: dict[int, int | str]
 
 
-Reading = tuple[Due, ...] | str  # the outputs, REFUSED, or FREE where the text is silent
+Reading = tuple[Due, ...] | str  # the outputs, REFUSED, or FREE if the text leaves it open
 
 
-# What the oracle wants of a whole call ---------------------------------------------------------
+# The oracle's expectation of a whole call ------------------------------------------------------
 
 
 def shown(tensor: Json) -> Iterator[tuple[int, int]]:
-    """Index and code of each element that a report shows of a tensor."""
+    """Return index and code of each element that a report shows of a tensor."""
     return enumerate((int(word, 16) for word in tensor["bits"]), tensor["first"])
 
 
@@ -87,7 +85,7 @@ def of_fake_convert(case: Json, tensors: Sequence[Json]) -> list[Reading]:
             for p in parameters
         )
     ):
-        return [FREE]  # outside the contract
+        return [FREE]  # undefined
     words = {fake_convert.ZERO: ZERO, fake_convert.UNDEFINED: FREE}
     readings: list[Reading] = []
     for way in fake_convert.WAYS:
@@ -101,13 +99,13 @@ def of_fake_convert(case: Json, tensors: Sequence[Json]) -> list[Reading]:
 
 
 def broadcasts(shape: Sequence[int], onto: Sequence[int]) -> bool:
-    """Tell whether a shape widens to another one, which stays as it is."""
+    """Return whether a shape broadcasts to another one, which stays."""
     pairs = zip(reversed(shape), reversed(onto), strict=False)
     return len(shape) <= len(onto) and all(have in (1, want) for have, want in pairs)
 
 
 def met(tensor: Json, index: int, shape: Sequence[int]) -> int:
-    """The code that meets the element at an index of data of a shape."""
+    """Return the code that meets the element at an index."""
     where, step = 0, 1
     for position, size in enumerate(reversed(shape)):
         index, coordinate = divmod(index, size)
@@ -134,11 +132,11 @@ READINGS: dict[str, Callable[[Json, Sequence[Json]], list[Reading]]] = {
 }
 
 
-# Whether what came back is none of it ----------------------------------------------------------
+# Agreement with the oracle ---------------------------------------------------------------------
 
 
 def rightly(case: Json, example: Json) -> bool:
-    """Tell whether the oracle shares what is said against the runtime."""
+    """Return whether the oracle agrees with a finding."""
     if case["spec"] not in READINGS:
         return element_rightly(case, example)
     readings, got = READINGS[case["spec"]](case, example["input"]), example["got"]
@@ -165,12 +163,12 @@ def element_rightly(case: Json, example: Json) -> bool:
     got, due = int(example["got"], 16), example["expected"]
     readings = want.readings
     if due.startswith("0x") and ("bits", int(due, 16)) in readings:
-        readings = (("bits", int(due, 16)),)  # one for the whole case: this is the closest
+        readings = (("bits", int(due, 16)),)  # a single reading, the closest, for the whole case
     return not any(fits(reading, target, got) for reading in readings)
 
 
 def matches(reading: Reading, got: Sequence[Json]) -> bool:
-    """Tell whether an answer, as far as it is shown, is that of a reading."""
+    """Return whether an answer's shown part matches a reading."""
     if isinstance(reading, str):
         return reading == FREE
     return len(reading) == len(got) and all(
@@ -188,9 +186,9 @@ def is_(name: str, want: int | str, code: int) -> bool:
 
 
 def lies_between(readings: Sequence[Reading], got: Sequence[Json]) -> bool:
-    """Tell whether floats are, as far as they are shown, between readings widened by an ulp.
+    """Return whether the floats shown lie between readings widened by an ulp.
 
-    Where all readings are one, and none of its elements had to be rounded, nothing is between.
+    If all readings agree without rounding, nothing lies between.
     """
     [tensor] = got
     alike = [r[0] for r in readings if isinstance(r, tuple) and r[0].shape == tensor["shape"]]
@@ -202,13 +200,13 @@ def lies_between(readings: Sequence[Reading], got: Sequence[Json]) -> bool:
 
 
 def place(name: str, code: int) -> int:
-    """Where a code stands among those of its type, zeros at 0."""
+    """Return a code's position in its type, zeros at 0."""
     magnitude = code % FLOATS[name].sign
     return magnitude if code == magnitude else -magnitude
 
 
 def put_right(case: Json, example: Json) -> Json:
-    """The example of a runtime that answered what was due."""
+    """Return the example of a right runtime."""
     due = example["expected"]
     if case["spec"] not in READINGS:
         return {**example, "got": as_code(case["outputs"][0], due)}
@@ -220,7 +218,7 @@ def put_right(case: Json, example: Json) -> Json:
 
 
 def as_code(name: str, word: str) -> str:
-    """A code that fits a word of a report."""
+    """Return a code that fits a word of a report."""
     if word in (ZERO, FREE):
         return "0x0"
     if word not in (NAN, "<-nan>"):
@@ -233,21 +231,21 @@ def as_code(name: str, word: str) -> str:
 
 RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "pypto": ("planted.asked_once:PyptoOnce", PYPTO, ("*/float32-to-*", "*/int32-to-*")),
-    # Rounded twice, through float16 or float32, and integers of every kind of result.
+    # Double rounding through float16 or float32, and integers of every kind of result.
     "openvino Convert": (
         "openvino", ("openvino.Convert-1",), ("*/float32-*", "*/int32-*", "*/float64-to-float*"),
     ),
-    # Of an input that is no longer than what a report shows of it.
+    # Inputs short enough to be shown in full.
     "openvino FakeConvert": (
         "openvino", ("openvino.FakeConvert-13",),
         ("*/per-tensor*", "*/per-channel*", "*/images*", "*/scalar*", "*/shift-*"),
     ),
-    # Outputs that round, that wrap and that overflow; of integers a few calls kill the process.
+    # Outputs that round, wrap and overflow. A few integer calls kill the process.
     "openvino Range": (
         "openvino", ("openvino.Range-4",),
         ("*-to-int8", "*-to-int64", "*-to-float16", "*-to-float32"),
     ),
-    # Pairs that should be refused and are not, values of 64 bits, floats of 8 bits.
+    # Pairs accepted instead of refused, 64-bit values, 8-bit floats.
     "openvino ConvertPromoteTypes": (
         "openvino", ("openvino.ConvertPromoteTypes-14",),
         (
@@ -269,12 +267,12 @@ RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 @pytest.mark.long
 @pytest.mark.parametrize("name", RUNS)
 def test_every_accusation_stands_up(name: str, tmp_path: Path) -> None:
-    """One run, one test: what it found is not shared between worker processes."""
+    """One test, since worker processes of pytest do not share the run."""
     backend, specs, globs = RUNS[name]
     runtime = name.partition(" ")[0]
     pytest.importorskip(runtime, reason=f"{runtime} is not there: install convcheck[{runtime}]")
     chosen = [word for glob in globs for word in ("--case", glob)]
-    told = "--no-causes", "--json", tmp_path / "r.json"  # a cause accuses nobody
+    told = "--no-causes", "--json", tmp_path / "r.json"  # a cause is not a finding
     done = convcheck("run", "--backend", backend, *specs, *chosen, *told)
     assert done.returncode in (0, 1), done.stderr
     found = report_at(tmp_path / "r.json")
@@ -298,8 +296,10 @@ def stands_up(case: Json, group: Json, example: Json) -> None:
 
 
 def wrong_by_its_reading(case: Json, example: Json) -> bool:
-    """Tell whether a call is one of several of which no reading gives all: then the closest one
-    holds for the case as a whole, and the call is wrong by some reading, and another call by all.
+    """Return whether a call is wrong only by its case's reading.
+
+    If no reading gives all calls, the closest one holds for the case, and a call is wrong by some
+    reading.
     """
     if not example.get("reading"):
         return False
@@ -316,11 +316,11 @@ def let_off(case: Json, group: Json, example: Json) -> None:
 
 
 def died(case: Json, group: Json, example: Json) -> None:
-    """A crash counts whatever was due; where something was, the oracle shares that."""
+    """Check a crash. If a result is defined, the oracle must define it, too."""
     assert re.fullmatch(r"died of SIG[A-Z]+", group["kind"])
     assert example["message"] == group["kind"]
     assert example["got"] is None
-    assert all(len(tensor["bits"]) == 1 for tensor in example["input"])  # the input, all of it
+    assert all(len(tensor["bits"]) == 1 for tensor in example["input"])  # the whole input
     assert rightly(case, example) == (group["level"] != "undefined")
 
 
@@ -347,19 +347,17 @@ def test_what_lies_between_two_readings_is_no_accusation() -> None:
         assert rightly(case, {"input": arguments, "got": [got]}) == wrong
 
 
-# Which specs a backend is asked, and what it prepares ------------------------------------------
+# Specs of a backend, and its preparation --------------------------------------------------------
 
 
 class Choosy:
-    """A backend that is prepared."""
-
     @staticmethod
     def prepare(say: Callable[[str], None]) -> None:
         say("building")
 
 
 class Plain:
-    """A backend that says nothing of it."""
+    """A backend without the method."""
 
 
 class Broken(Plain):
@@ -394,7 +392,7 @@ OTHERS = "onnx.Cast-21/float32-to-int8"
     [
         ("openvino", (), OPENVINO),
         ("pypto", (), PYPTO),
-        ("pypto", ("--case", "*/float32-to-float16*"), PYPTO),  # others' cases match as well
+        ("pypto", ("--case", "*/float32-to-float16*"), PYPTO),  # also matches cases of others
         ("pypto", ("--case", OTHERS), ("onnx.Cast-21",)),
         ("openvino", ("--case", OTHERS), ("onnx.Cast-21",)),
         ("openvino", ("onnx.Cast-21", *PYPTO), ("onnx.Cast-21", *PYPTO)),

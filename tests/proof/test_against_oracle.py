@@ -1,7 +1,7 @@
-"""Evaluator and oracle agree: all codes of all sources of up to 16 bits, and all edge vectors.
+"""Evaluator and oracle agree on all sources of up to 16 bits, and on all edge vectors.
 
-Nothing is sampled: every input of every source of up to 16 bits, to every destination, with every
-attribute value, for Cast-21 and Cast-25, is some 15 million questions to the oracle.
+Every input, to every destination, with every attribute value, for Cast-21 and Cast-25: some 15
+million questions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SOURCES = type_names(COMPLETE[-1], 9, 16)
 
 
 def by_question(source: str) -> dict[Ask | Want, list[Case]]:
-    """The cases of both versions, by what the oracle is asked: often it is the same."""
+    """Group both versions' cases by the oracle's question, which is often the same."""
     found: dict[Ask | Want, list[Case]] = {}
     for version in COMPLETE:
         for case in questions(version, source):
@@ -42,9 +42,9 @@ def by_question(source: str) -> dict[Ask | Want, list[Case]]:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("part", range(4))
 def test_every_input_of_16_bits(source: str, part: int) -> None:
-    """The oracle is asked once what both versions ask; the evaluator of each is held to it.
+    """The oracle answers both versions' common questions once.
 
-    A quarter of the codes at a time: of so many it remembers the texts for the other version.
+    A quarter of the codes at a time, whose texts stay in its cache.
     """
     every = np.arange(1 << 16, dtype=np.uint16)
     for ask, alike in list(by_question(source).items())[part::4]:
@@ -71,7 +71,6 @@ def test_every_input_of_up_to_8_bits(version: int, source: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_edge_vector(version: int) -> None:
-    """As they are checked in."""
     compared = 0
     for vectors in map(CORPUS.vectors, cases(cast(version))):
         compared += held_against_the_oracle(vectors.case, vectors.inputs[0], vectors.expected)
@@ -79,7 +78,7 @@ def test_every_edge_vector(version: int) -> None:
 
 
 def test_a_difference_is_found_and_shown() -> None:
-    """The comparison itself: an expectation of other inputs is not what the oracle says."""
+    """Expectations of other inputs differ from the oracle's."""
     vectors = CORPUS.vectors(next(c for c in cases(cast(21)) if c.name == "int8-to-int16"))
     with pytest.raises(
         AssertionError,

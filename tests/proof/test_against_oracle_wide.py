@@ -1,7 +1,7 @@
-"""Evaluator and oracle agree around every rounding boundary of every destination of up to 8 bits.
+"""Evaluator and oracle agree around every rounding boundary of destinations of up to 8 bits.
 
-The inputs are found without the tool: a boundary (the oracle's, exact) is packed by `struct`, and
-its neighbours in the source are one up and one down in the bit pattern.
+Inputs are independent: `struct` packs the oracle's exact boundary, and neighbours differ by one in
+the bit pattern.
 """
 
 from __future__ import annotations

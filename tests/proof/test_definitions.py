@@ -1,9 +1,8 @@
-"""ONNX's own code is a text of the standard: what it gives is among the readings of the specs.
+"""Results of ONNX's own code are among the readings of the specs.
 
-A function body runs here on every vector of every case of its operator. Casts and quantisations in
-it are those of the specs; other operations are exact, then rounded to the type of the tensor. If
-the body leaves a result open, the spec leaves it open, too. A length that shape inference computes
-comes from the onnx package.
+A function body runs on every vector of every case of its operator. Its casts and quantisations
+follow the specs; other operations are exact, then rounded to the tensor's type. If the body leaves
+a result open, so does the spec. The onnx package computes lengths by shape inference.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ NUMBERS = {tensor_type_number(t): t for t in CATALOG.types.types.values() if t.n
 
 
 class Tensor(NamedTuple):
-    """Codes of a type, and how each is compared; all of one shape."""
+    """Codes of a type with their patterns, all of one shape."""
 
     dtype: DType
     codes: Bits
@@ -60,7 +59,7 @@ Tensors = dict[str, Tensor]
 
 
 class OpenError(Exception):
-    """The body leaves open what comes out."""
+    """The body leaves the result open."""
 
 
 def exactly(dtype: DType, codes: Bits) -> Tensor:
@@ -87,7 +86,7 @@ def element(work: Callable[..., Fraction], tensors: Sequence[Tensor], at: int) -
 
 
 def arithmetic(work: Callable[..., Fraction], *tensors: Tensor) -> Tensor:
-    """Apply an operation to the elements of tensors of one shape, and of scalars."""
+    """Apply an operation to tensors of one shape, and to scalars."""
     dtype, shape = tensors[0].dtype, max((t.codes.shape for t in tensors), key=len)
     assert all(t.dtype == dtype and t.codes.shape in (shape, ()) for t in tensors)
     made = [element(work, tensors, at) for at in range(int(np.prod(shape)))]
@@ -113,7 +112,7 @@ ARITHMETIC: Mapping[str, Callable[..., Fraction]] = {
     "Clip": lambda x, low, high: min(max(x, low), high),
     "Ceil": lambda x: Fraction(ceil(x)),
     "Relu": lambda x: max(x, Fraction(0)),
-    "Round": lambda x: Fraction(round(x)),  # of two equally near, the even one
+    "Round": lambda x: Fraction(round(x)),  # ties to even
 }
 
 
@@ -122,7 +121,6 @@ def spec_at(op: str, opset: int) -> Spec:
 
 
 def converted(tensor: Tensor, to: DType, said: Mapping[str, object], opset: int) -> list[Tensor]:
-    """The readings of a Cast."""
     if (tensor.patterns != EXACT).any():
         raise OpenError
     spec = spec_at("Cast", opset)
@@ -133,7 +131,7 @@ def converted(tensor: Tensor, to: DType, said: Mapping[str, object], opset: int)
 
 
 def quantized(tensors: Sequence[Tensor], opset: int) -> list[Tensor]:
-    """The readings of a QuantizeLinear per tensor."""
+    """Return the readings of a QuantizeLinear per tensor."""
     if any((tensor.patterns != EXACT).any() for tensor in tensors):
         raise OpenError
     spec, types = spec_at("QuantizeLinear", opset), tuple(t.dtype for t in tensors)
@@ -152,7 +150,7 @@ def quantized(tensors: Sequence[Tensor], opset: int) -> list[Tensor]:
 def outcomes(
     nodes: Sequence[NodeProto], known: Tensors, case: Case, opset: int
 ) -> Iterator[Tensors]:
-    """Every outcome of nodes, one after the other: one for each reading of each of them."""
+    """Yield every outcome of consecutive nodes, one for each combination of readings."""
     if not nodes:
         yield known
         return
@@ -190,7 +188,7 @@ def outputs_of(
 
 
 def attributes_of(node: NodeProto, case: Case) -> Iterator[tuple[str, object]]:
-    """The attributes of a node, but for tensors and graphs: its own, and those of the operator."""
+    """Return a node's attributes, except tensors and graphs, with the operator's defaults."""
     theirs = onnx.defs.get_schema(case.op.partition(".")[2], case.version, "").attributes
     given = dict(case.given)
     for each in node.attribute:
@@ -204,7 +202,7 @@ def attributes_of(node: NodeProto, case: Case) -> Iterator[tuple[str, object]]:
 def looped(
     node: NodeProto, tensors: Sequence[Tensor], known: Tensors, case: Case, opset: int
 ) -> Iterator[Sequence[Tensor]]:
-    """A loop of one variable and one list: what is in it has one reading."""
+    """Run a loop of one variable and one list, whose body has one reading."""
     [body] = [a.g for a in node.attribute]
     count, condition, variable = tensors
     if count.patterns != EXACT or condition.patterns != EXACT:
@@ -224,7 +222,9 @@ def looped(
 
 
 def results(body: FunctionProto, case: Case, inputs: Sequence[Bits]) -> list[list[Tensor]] | None:
-    """What a body gives, by each reading of what is in it; None where it leaves that open."""
+    """Return a body's result for each combination of readings; None if it leaves the result
+    open.
+    """
     given = zip(body.input, case.inputs, inputs, strict=False)  # of some only the type counts
     known = {name: exactly(dtype, bits) for name, dtype, bits in given}
     [opset] = [each.version for each in body.opset_import]
@@ -245,14 +245,14 @@ def bodies_of(case: Case) -> list[FunctionProto]:
 
 
 class Expectation(NamedTuple):
-    """The inputs of one question, and the outputs of each reading; none where nothing is due."""
+    """A question's inputs, and the outputs of each reading; none if undefined."""
 
     inputs: tuple[Bits, ...]
     readings: list[list[Tensor]]
 
 
 def expectations(case: Case) -> Iterator[Expectation]:
-    """What the spec of a case expects: of all elements together, or of each call."""
+    """Return a spec's expectations for a case: of all elements together, or of each call."""
     vectors = CORPUS.vectors(case)
     if not isinstance(vectors, CallSet):
         readings = vectors.expected.readings
@@ -269,7 +269,7 @@ def tensor_of(output: ExpectedOutput) -> Tensor:
 
 
 def satisfies(outputs: Sequence[Tensor], wanted: Sequence[Tensor], first: Tensor) -> bool:
-    """Tell whether whoever gives outputs, of this first input, gives what is wanted."""
+    """Return whether outputs for this first input match an expectation."""
     return all(is_wanted(*pair, first) for pair in zip(outputs, wanted, strict=True))
 
 
@@ -284,7 +284,7 @@ def is_wanted(output: Tensor, wanted: Tensor, first: Tensor) -> bool:
 
 
 def missing(spec: Spec, most: int | None = None) -> list[str]:
-    """Name the questions of which a function body gives what none of the first readings has."""
+    """Name the questions for which a body's result is in none of the first readings."""
     found = []
     for case in (case for case in cases(spec) if not case.outside):
         for body, (inputs, readings) in product(bodies_of(case), expectations(case)):

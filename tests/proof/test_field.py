@@ -1,8 +1,8 @@
-"""Wrong conversions that were reported in public: at least three edge vectors catch each.
+"""At least three edge vectors catch each publicly reported wrong conversion.
 
-Fewer do only where fewer inputs show it. How many do is known of the whole source where it has up
-to 16 bits; of a wider one it is counted among the rich inputs of the proof and the example of the
-report with any one or two of its bits changed. Run with `-n 0 -s` to see the table.
+Fewer suffice only if fewer inputs show it. These are counted in the whole source of up to 16 bits,
+or else among the proof's rich inputs and the report's example with one or two bits flipped. Run
+with `-n 0 -s` to see the table.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LINK = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+")
 
 
 def telling_inputs(bug: FieldBug) -> Bits:
-    """Inputs among which it shows whether many show the bug: all, or those the module names."""
+    """Return inputs to count in: all, or those that the module names."""
     case = case_of(bug)
     source, target = case.inputs[0].format, case.outputs[0].format
     bits = rich_inputs(source, target)
@@ -42,7 +42,7 @@ def telling_inputs(bug: FieldBug) -> Bits:
 
 @cache
 def counts(bug: FieldBug) -> tuple[int, int]:
-    """How many edge vectors catch a bug, and how many inputs show it of those that tell."""
+    """Return how many edge vectors catch a bug, and how many of the inputs show it."""
     case = case_of(bug)
     shown = caught_by(bug.convert, only(case, telling_inputs(bug)))
     return caught_by(bug.convert, edge(case)), shown
@@ -64,14 +64,14 @@ def test_every_bug_is_caught_by_three_vectors_wherever_so_many_show_it(
 
 
 def by_oracle(bug: FieldBug, bits: Bits) -> int:
-    """How many answers of a bug are wrong by the oracle."""
+    """Return how many of a bug's answers are wrong by the oracle."""
     case = case_of(bug)
     return refuted(case.outputs[0].name, demanded(case, bits), bug.convert(bits).tolist())
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
 def test_what_catches_it_is_wrong_by_the_oracle(bug: FieldBug) -> None:
-    """The judge counts as many vectors as the standards' second reader does."""
+    """The judge and the independent oracle count the same vectors."""
     bits = edge(case_of(bug)).inputs[0]
     assert by_oracle(bug, bits) == counts(bug)[0]
 
@@ -100,7 +100,7 @@ RIGHT: dict[str, Conversion] = {
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_without_the_fault_nothing_is_caught(name: str) -> None:
-    """What the conversions share is right: what is counted is what the reports are about."""
+    """The shared code of conversions is right."""
     assert caught_by(RIGHT[name], edge(latest_cases("onnx.Cast")[name])) == 0
 
 

@@ -1,6 +1,6 @@
-"""Quantisation that was reported wrong in public: the edge calls catch each fault.
+"""The edge calls catch each publicly reported fault of quantisation.
 
-An example of each is answered as the report shows, and that is wrong by the oracle.
+A bug answers its example as reported, and that is wrong by the oracle.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def case_of(bug: QuantizationBug) -> Case:
 
 
 def codes(name: str, numbers: np.ndarray) -> Bits:
-    """The codes of numbers that a type has."""
+    """Encode numbers that a type has."""
     if name in INTEGERS:
         whole = numbers.astype(np.int64) % (1 << INTEGERS[name])
         return whole.astype(np.uint8 if INTEGERS[name] <= 8 else np.uint32)
@@ -39,7 +39,7 @@ def codes(name: str, numbers: np.ndarray) -> Bits:
 
 
 def example(bug: QuantizationBug) -> tuple[Case, list[Bits], Bits]:
-    """The case, the inputs of the example, and what they gave."""
+    """Return the case, the inputs of the example, and the reported answer."""
     case, one = case_of(bug), bug.example
     said = dict(case.attributes) | one.said
     case = replace(case, attributes=tuple(said.items()))
@@ -70,7 +70,7 @@ def test_that_is_wrong_by_the_oracle_and_the_right_way_is_not(bug: QuantizationB
 
 
 def elements(case: Case, inputs: list[Bits]) -> list[tuple[int, int, int | None]]:
-    """The codes that meet, element by element."""
+    """Return the codes that meet, element by element."""
     p = asked(Way(), case, inputs)
     x, scale, *zero = (
         codes(dtype.name, numbers).tolist()

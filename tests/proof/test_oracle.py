@@ -1,4 +1,4 @@
-"""The oracle alone, held to facts worked out by hand from the text."""
+"""The oracle alone, compared with facts from the text, by hand."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -25,7 +25,6 @@ FP8 = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
 
 
 def show(want: Want) -> str:
-    """`normative 7e`, `disputed 80|0`, `implied nan`, `undefined`."""
     words = [
         f"{p[1]:x}" if len(p) == 2 and isinstance(p[1], int) else str(p[-1]) for p in want.readings
     ]
@@ -114,7 +113,7 @@ def test_types() -> None:
 
 @pytest.mark.parametrize("version", TYPES_ADDED)
 def test_versions_of_one_edition_are_answered_alike(version: int) -> None:
-    """What is put to the oracle names an edition; asked of the version itself, it says the same."""
+    """The oracle's question has an edition. The version itself gives the same answer."""
     special = (0, 1, 2**31 - 1, 2**31, NAN32, MINUS_NAN32, INF32, MINUS_INF32, f32(464.25))
     inputs = {"float32": (*special, f32(1.5), f32(-1e30), f32(0.1)), "int16": (0, 7, 40000)}
     inputs |= {"bool": (0, 1), "string": ("-0", "NaN", "-INF", "1.5", "7", "1e9", "?")}
@@ -157,7 +156,7 @@ def test_literals(text: str) -> None:
         *("", ".", "e5", "+", "1e", "1e+", " 1", "1 ", "1\n", "1_0", "0x1", "1.5f", "1,5", "1..2"),
         *(".5", "5.", "+.5", "+5", "5e01", "007", "-00", "00.5", "00000000000000000000000005"),
         *("Infinity", "+NaN", "-NaN", "--1", "1.00000000000000000000", "Hello World!"),
-        *("\u0661", "\u0131nf"),  # an Arabic one, a dotless i
+        *("\u0661", "\u0131nf"),  # an Arabic digit, a dotless i
     ],
 )
 def test_strings_of_no_defined_value(text: str) -> None:

@@ -1,4 +1,4 @@
-"""OpenVINO Convert and ConvertLike: evaluator and oracle agree on the edge vectors, bit for bit."""
+"""Evaluator and oracle agree on edge vectors of OpenVINO Convert and ConvertLike, bit for bit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 5
 
 
 def differences(case: Case, step: int) -> list[str]:
-    """What evaluator and oracle say of edge vectors where they do not say the same."""
+    """Return the differences of evaluator and oracle on edge vectors."""
     bits = inputs_of(case, "edge")[0][::step]
     expected = evaluate(CATALOG.specs[case.spec], case, bits)
     source, target = case.inputs[0].name, case.outputs[0].name
@@ -36,7 +36,7 @@ def differences(case: Case, step: int) -> list[str]:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_edge_vectors_of_every_case(spec: str) -> None:
-    """All of those of Convert, every fifth of those of ConvertLike, which takes its rules."""
+    """All vectors of Convert, every fifth of ConvertLike, which takes its rules."""
     every = [case for case in cases(CATALOG.specs[spec]) if not case.outside]
     assert len(every) == 17 * 17
     found = [line for case in every for line in differences(case, 1 if spec == SPECS[0] else 5)]

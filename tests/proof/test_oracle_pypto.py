@@ -1,8 +1,8 @@
 """pypto.cast: evaluator and oracle agree, in levels and in patterns, bit for bit.
 
-Of release 0.2 all codes of all sources of up to 16 bits, of the wider ones all inputs of the edge
-and the boundary tier, shared out among the modes, and what hypothesis finds; of every version the
-edge vectors. The oracle's own facts are those of the texts.
+Release 0.2: all codes of sources of up to 16 bits; for wider ones all edge and boundary inputs,
+divided among the modes, and inputs from hypothesis. Every version: the edge vectors. The oracle's
+own facts are those of the texts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from convcheck.semantics.expected import Expected
 from convcheck.vectors.generate import inputs_of
 
 CASES = {v: list(cases(CATALOG.specs[f"pypto.cast-{v}"])) for v in VERSIONS}
-MAIN = CASES["0.2"]  # which a runtime is asked
+MAIN = CASES["0.2"]  # for runtimes
 SATMODES = ("OFF", "ON")
 LISTED = [(s, t) for s, targets in SUPPORTED.items() for t in targets]
 NARROW = [pair for pair in LISTED if WIDTHS[pair[0]] <= 16]
@@ -46,7 +46,7 @@ def case_of(source: str, target: str, mode: str, satmode: str = "OFF") -> Case:
 
 
 def held(case: Case, bits: Bits, expected: Expected | None = None) -> int:
-    """Fail with the first differences between evaluator and oracle; gives how many agree."""
+    """Fail with the first differences of evaluator and oracle; return how many agree."""
     expected = expected or evaluate(CATALOG.specs[case.spec], case, bits)
     version, said = case.spec.rpartition("-")[2], dict(case.attributes)
     source, target = case.inputs[0].name, case.outputs[0].name
@@ -72,7 +72,7 @@ def codes(name: str, bits: list[int] | range) -> Bits:
 
 @pytest.mark.parametrize("pair", NARROW, ids="-to-".join)
 def test_every_code_of_up_to_16_bits(pair: tuple[str, str]) -> None:
-    """In the default mode; of cases that differ in a mode each is held to a part, in turn."""
+    """In the default mode. Cases that differ in a mode get a part each, in turn."""
     every = codes(pair[0], range(1 << WIDTHS[pair[0]]))
     for turn, (mode, satmode) in enumerate(modes_of(pair[1])):
         some = every if mode == "CAST_NONE" else every[turn % 4 :: 4]
@@ -85,18 +85,18 @@ def test_every_boundary_of_the_wide_sources(pair: tuple[str, str]) -> None:
     every = np.unique(np.concatenate(asked))
     turns = list(modes_of(pair[1]))
     for turn, (mode, satmode) in enumerate(turns):
-        # the rows of the modes differ by the rounding alone: each is held to a part, in turn
+        # the modes' rows differ only in rounding, so each gets a part
         assert held(case_of(*pair, mode, satmode), every[turn :: len(turns)]) > 50
 
 
 def modes_of(target: str) -> Iterator[tuple[str, str]]:
-    """The modes, with each of two saturation modes where there are such."""
+    """Return the modes, with each of two saturation modes if there are any."""
     return product(MODES, SATMODES if target in INTEGERS else SATMODES[:1])
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_edge_vector_of_every_case(version: str) -> None:
-    """The pairs outside the list too; of cases that differ in the mode every fifth vector."""
+    """Unlisted pairs included. Cases that differ in the mode get every fifth vector."""
     asked = 0
     for turn, case in enumerate(CASES[version]):
         bits = inputs_of(case, "edge")[0]
@@ -119,7 +119,7 @@ def test_any_code_of_the_wide_sources(data: st.DataObject) -> None:
 
 
 def test_a_difference_is_found_and_shown() -> None:
-    """The comparison itself: one mode's expectations are not what the oracle says of another."""
+    """One mode's expectations differ from the oracle's for another."""
     case, other = (case_of("float16", "int8", mode) for mode in ("CAST_RINT", "CAST_ROUND"))
     tie = codes("float16", [0x3800])  # 0.5
     with pytest.raises(AssertionError, match=r"1 differ\n +0x3800: .*by round / else"):
@@ -158,7 +158,7 @@ def code_of(name: str, value: float) -> int:
 
 
 def said(pair: str, mode: str, value: float, satmode: str = "ON") -> str:
-    """What the oracle says of a number, as level and number."""
+    """Return the oracle's level and number for a number."""
     source, target = pair.split(">")
     return shown(target, wanted(source, target, mode, code_of(source, value), satmode))
 
@@ -181,7 +181,7 @@ def shown(target: str, want: Want) -> str:
 
 @pytest.mark.parametrize("value", [0.5, 1.5, 2.5, -0.5, -1.5, 2.25, -2.25, 2.75, -2.75, 3])
 def test_the_modes_to_whole_numbers(value: float) -> None:
-    """The table of the text's sentences, on numbers that a person can check."""
+    """The table of the text's sentences, on simple numbers."""
     table = {
         0.5: (0, 0, 1, 1, 0, 1),
         1.5: (2, 1, 2, 2, 1, 1),
@@ -196,7 +196,7 @@ def test_the_modes_to_whole_numbers(value: float) -> None:
     }
     for mode, due in zip(MODES[1:], table[value], strict=True):
         assert said("float16>int8", mode, value) == f"normative {due}", mode
-        # The same at the last bit of a float destination: 1024 + value has steps of one there.
+        # The same at a float's last bit: 1024 + value has steps of one there.
         if value > 0:
             assert said("float32>float16", mode, 1024 + value) == f"normative {1024 + due}", mode
 

@@ -1,8 +1,7 @@
-"""The edge vectors tell right from wrong: every cause is caught wherever it can be seen.
+"""The edge vectors catch every cause wherever it can be observed.
 
-A cause is planted as a backend that converts as it says. What it gets wrong is counted twice: by
-the judge, and by the independent oracle from two lists of codes. Bugs that somebody else wrote, and
-which share nothing with the evaluator, are those of test_field.
+A planted backend converts as a cause says. The judge and the independent oracle count its errors.
+test_field has independent bugs.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from convcheck.vectors.model import VectorSet
 
 Record = Callable[[str, object], None]
 HAVE_ORACLE = ("onnx.Cast-", "openvino.Convert-", "pypto.cast-")
-# The cases of an operator, and of so many pairs of types one is looked at.
+# An operator's cases, and n to test every n-th pair of types.
 OPERATORS = {
     "onnx.Cast": (most_cases(), 10),
     "onnx.Cast before 24": ([*all_cases(21)], 10),
@@ -58,7 +57,7 @@ OPERATORS = {
 
 
 def of_some_pairs(every: list[Case], step: int) -> list[Case]:
-    """The cases of every so many pairs of types."""
+    """Return the cases of every n-th pair of types."""
     pairs = list(dict.fromkeys((case.inputs[0], case.outputs[0]) for case in every))
     return [case for case in every if (case.inputs[0], case.outputs[0]) in pairs[1::step]]
 
@@ -68,7 +67,7 @@ def of_some_pairs(every: list[Case], step: int) -> list[Case]:
 def test_a_cause_that_many_inputs_show_is_caught(
     operator: str, whole: bool, record_property: Record
 ) -> None:
-    """In some pairs of types; the slow tests look at all."""
+    """In some pairs of types; the slow tests take all."""
     every, step = OPERATORS[operator]
     shown, missed = 0, []
     for case in of_some_pairs(every, 1 if whole else step):
@@ -87,18 +86,18 @@ def test_a_cause_that_many_inputs_show_is_caught(
 
 @cache
 def demanded_of(name: str) -> list[Want]:
-    """What the oracle demands of the edge vectors of a case, by its id."""
+    """Return the oracle's expectation of a case's edge vectors."""
     return demanded(case_of(name), vectors_of(name).inputs[0])
 
 
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_judge_counts_what_two_lists_of_codes_say(step: int) -> None:
-    """Some causes, in a case that shows it each: as many answers are wrong as the oracle has."""
+    """For some causes, in a case that shows each: the oracle counts as many wrong answers."""
     compared = 0
     for name, cause in list(OF_VALUES.items())[::step]:
         for case in may_show(name):
             if not case.startswith(HAVE_ORACLE) or case.endswith("-to-string"):
-                continue  # of texts the oracle names a number
+                continue  # the oracle names numbers for texts
             if not decides(case, cause):
                 continue
             vectors, target = vectors_of(case), case_of(case).outputs[0].name
@@ -113,7 +112,7 @@ def test_the_judge_counts_what_two_lists_of_codes_say(step: int) -> None:
 
 
 def test_vectors_that_ask_nothing_special_catch_nothing() -> None:
-    """The proof can fail: zeros tell few causes that the vectors catch."""
+    """The proof can fail: zeros catch few of the causes that the vectors catch."""
     case = case_of("onnx.Cast-25/float32-to-float8e4m3fn/saturate=1")
     spec = CATALOG.specs[case.spec]
     asked = (edge(case).inputs[0], np.zeros(9, np.uint32))
@@ -125,13 +124,13 @@ def test_vectors_that_ask_nothing_special_catch_nothing() -> None:
 
 
 def wrong_in(vectors: VectorSet, answers: Answers) -> int:
-    """How many answers are judged wrong."""
+    """Return how many answers are judged wrong."""
     groups = judge(vectors, answers).groups
     return sum(group.count for group in groups if group.verdict in FAILURES)
 
 
 def test_one_reading_holds_for_a_whole_case() -> None:
-    """Ties to even in one half and truncation in the other are no reading of float to int4."""
+    """Half ties to even, half truncation is not a reading of float to int4."""
     vectors = vectors_of("onnx.Cast-25/float32-to-int4")
     even, toward_zero = (reading.codes for reading in vectors.expected.readings)
     half = np.where(np.arange(len(even)) % 2 == 0, even, toward_zero)
@@ -148,7 +147,7 @@ def last_of_odd(codes: Bits) -> Bits:
 
 
 def in_other_order(codes: Bits) -> Bits:
-    """Two elements share a byte, and are unpacked in the wrong order."""
+    """Unpack the two elements of a byte in the wrong order."""
     even = codes.size // 2 * 2
     return np.concatenate([codes[:even].reshape(-1, 2)[:, ::-1].reshape(-1), codes[even:]])
 
@@ -183,7 +182,7 @@ def test_a_bug_of_places_is_caught(bug: str, name: str) -> None:
 
 
 def exposed(case: Case, bits: Bits, expected: Expected) -> set[int]:
-    """The binades of results in which an answer that is one ulp too high is judged wrong."""
+    """Return the binades of results in which one ulp too high is judged wrong."""
     fmt = case.outputs[0].format
     codes = expected.readings[0].codes
     magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
@@ -197,21 +196,23 @@ def exposed(case: Case, bits: Bits, expected: Expected) -> set[int]:
 
 
 def binade_of(fmt: Float, magnitude: Bits) -> Bits:
-    """Number the binades: by the exponent field, those of subnormals from 0 downwards."""
+    """Number the binades: by the exponent field, subnormals from 0 downwards."""
     field = (magnitude >> magnitude.dtype.type(fmt.mantissa)).astype(np.int64)
     low = np.frexp(magnitude.astype(np.float64))[1] - fmt.mantissa
     return np.where((magnitude > 0) & (field == 0), low, field) if fmt.zero else field
 
 
 def is_of_wide_binades(case: Case) -> bool:
-    """Tell where not every binade is asked: float64 has 2098, of which every eighth is."""
+    """Return whether binades are sampled: of float64's 2098, every eighth is asked."""
     source, target = (types[0].format for types in (case.inputs, case.outputs))
     wide = isinstance(source, Text) or (isinstance(source, Float) and source.exponent == 11)
     return wide and isinstance(target, Float) and target.exponent == 11
 
 
 def test_one_ulp_high_on_one_binade_is_caught_whichever_it_is(record_property: Record) -> None:
-    """Of float64 in one of nine: the files would be too large, and the boundary tier asks all."""
+    """One binade in nine for float64: the files would be too large, and the boundary tier has
+    all.
+    """
     reached = 0
     for case in most_cases():
         fmt, vectors = case.outputs[0].format, edge(case)

@@ -1,7 +1,7 @@
-"""The edge calls tell right from wrong: wrong kernels and causes are caught where they can be seen.
+"""The edge calls catch wrong kernels and causes wherever they can be observed.
 
-Kernels are written by hand and share nothing with the evaluator. Causes are as many as there are;
-those that no edge call catches are put to the boundary tier, which may not show them either.
+Kernels are independent of the evaluator. Causes that no edge call catches are tried on the boundary
+tier, which may not show them either.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def same(one: Answer | None, other: Answer | None) -> bool:
 
 
 def refutes(calls: CallSet, due: ExpectedCall, answer: Answer | None) -> bool:
-    """Tell whether an answer is none that a call has for certain: it differs from each reading."""
+    """Return whether an answer differs from each reading of a call for certain."""
     undefined = calls.decisions[due.row].level == "undefined"
     if answer is None or undefined or (due.between and len(due.readings) > 1):
         return False
@@ -45,7 +45,7 @@ def refutes(calls: CallSet, due: ExpectedCall, answer: Answer | None) -> bool:
 
 
 def is_none_of(reading: CallReading, answer: Answer) -> bool:
-    """Tell two lists of codes apart, by types, shapes and what has to be exact."""
+    """Return whether two lists of codes differ in types, shapes or exact elements."""
     if isinstance(answer, Refused) or reading.pattern == REFUSED:
         return isinstance(answer, Refused) != (reading.pattern == REFUSED)
     assert isinstance(answer, Outputs)
@@ -61,8 +61,8 @@ def is_none_of(reading: CallReading, answer: Answer) -> bool:
 def test_a_right_kernel_is_not_accused_and_each_wrong_one_is(
     name: str, record_property: Record
 ) -> None:
-    """By at least as many calls as two lists of codes tell apart, and at most by those in which it
-    differs from the right one.
+    """At least as many calls catch it as two lists of codes distinguish, and at most those in which
+    it differs from the right one.
     """
     operator: Operator = OPERATORS[name]
     shown = dict.fromkeys(operator.wrong, 0)

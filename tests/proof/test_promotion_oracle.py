@@ -1,4 +1,4 @@
-"""What is expected of promotions is what the oracle reads in the text, and the calls ask enough."""
+"""Expected promotions agree with the oracle, and the calls suffice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def edge(case: Case) -> CallSet:
 
 
 def given(calls: CallSet, index: int = 0) -> Wanted:
-    """What is expected of a call, in the oracle's form."""
+    """Return a call's expectation in the oracle's form."""
     expected = calls.expected[index]
     answers = set()
     for reading in expected.readings:
@@ -50,7 +50,7 @@ def given(calls: CallSet, index: int = 0) -> Wanted:
 
 def test_every_case_is_asked_for_its_type() -> None:
     left_out = 3 * 3 * 17 * 4  # each of three attributes, of three types and any other
-    others = 14 * 17 * 4  # targets of uint64 that are none of the three
+    others = 14 * 17 * 4  # targets of uint64 other than the three
     assert len(asked()) == 17 * 17 * 2 * 2 * 4 * 3 + left_out + others
     assert len({case.id for case in asked()}) == len(asked())
 
@@ -95,7 +95,7 @@ def test_the_values_of_every_call_are_the_oracles(part: int) -> None:
 
 
 def agree(source: DType, codes: np.ndarray, due: ExpectedOutput, level: str) -> list[str]:
-    """Compare an output with the oracle's; gives the levels of its elements."""
+    """Compare an output with the oracle's; return its elements' levels."""
     levels = []
     for code, got, said in zip(
         codes.tolist(), due.codes.tolist(), due.patterns.tolist(), strict=True
@@ -112,7 +112,7 @@ def agree(source: DType, codes: np.ndarray, due: ExpectedOutput, level: str) -> 
 
 
 def test_a_call_of_an_undefined_row_asks_for_something_undefined() -> None:
-    """Nothing is left open of a call whose values are all defined."""
+    """Not all values of the call are defined."""
     free = 0
     for case in asked():
         calls = edge(case)

@@ -1,4 +1,4 @@
-"""The sequence operators are held to an independent oracle, on every edge call and on any other."""
+"""The sequence operators agree with an independent oracle, on edge calls and random ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def call(case: Case, codes: tuple[int, ...]) -> Call:
 
 
 def found(spec: Spec, case: Case, codes: tuple[int, ...]) -> Sequences | None:
-    """What the spec file gives: every sequence, None for undefined."""
+    """Return the spec's sequences, None if undefined."""
     readings = compile_formula(spec, case).expect(call(case, codes)).readings
     if readings[0].pattern == UNDEFINED:
         return None
@@ -39,7 +39,6 @@ def found(spec: Spec, case: Case, codes: tuple[int, ...]) -> Sequences | None:
 
 
 def due(spec: Spec, case: Case, codes: tuple[int, ...]) -> Sequences | None:
-    """What the oracle says."""
     if spec in ONNX:
         return ranges.onnx(case.inputs[0].name, codes)
     first, second, third = (t.name for t in case.inputs)
@@ -68,7 +67,7 @@ def test_every_edge_call_is_as_the_oracle_has_it(spec_id: str, output: str) -> N
 
 @st.composite
 def arguments(draw: st.DrawFn, case: Case) -> tuple[int, ...]:
-    """Numbers of all sizes, most of them rounded, and now and then any code at all."""
+    """Draw numbers of all sizes, most of them rounded, and now and then any code."""
     codes = []
     for dtype in case.inputs:
         fmt = dtype.format

@@ -1,7 +1,7 @@
-"""Nothing is ever said against a backend that is right, in whichever numbers it computes.
+"""Right backends are never accused, whatever their arithmetic.
 
-Vectors are put to each backend once, and judged as in a run. The same backends, with a bit of each
-element flipped, are accused.
+Each gets all vectors once, and is judged as in a run. With a flipped bit per element they are
+accused.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ SPECS = (
 )  # fmt: skip
 EVERY = {"onnx.Cast": 3, "onnx.CastLike": 9, "openvino.Convert": 3, "openvino.ConvertLike": 9,
          "openvino.FakeConvert": 3, "onnx.QuantizeLinear": 2, "onnx.BitCast": 3}  # fmt: skip
-FLIPPED = 8  # of the cases that are asked one
+FLIPPED = 8  # every eighth case
 
 
 def asked(spec: str) -> Iterator[Case]:
-    """Some cases of a spec; which, is another third or ninth in each."""
+    """Return some cases of a spec; `which` selects another third or ninth."""
     every = EVERY.get(CATALOG.specs[spec].op, 1)
     yield from list(cases(CATALOG.specs[spec]))[len(spec) % every :: every]
 
 
 def answers(right: Right, vectors: Vectors) -> list[Outputs]:
-    """What a backend answers to each call, nothing where it declines one."""
+    """Return a backend's answers to each call, none if declined."""
     calls = vectors.calls if isinstance(vectors, CallSet) else [vectors.inputs[:1]]
     found = [right.answer(vectors.case, call) for call in calls]
     got = [one for one in found if isinstance(one, Outputs)]
@@ -57,7 +57,7 @@ def judged(vectors: Vectors, got: list[Outputs]) -> CaseResult:
 
 
 def flipped(one: Outputs) -> Outputs:
-    """The same but for the lowest bit of each element."""
+    """Return the same with each element's lowest bit flipped."""
     return replace(one, arrays=(one.arrays[0] ^ 1, *one.arrays[1:]))
 
 

@@ -14,7 +14,7 @@ def upper_half(codes: Bits) -> Bits:
 
 
 def added_bias(codes: Bits) -> Bits:
-    """0x7fff and the last kept bit are added in 32 bits, and the upper half is kept."""
+    """Add 0x7fff and the last kept bit in 32 bits, and keep the upper half."""
     low = (codes >> np.uint32(16)) & np.uint32(1)
     return upper_half(codes + np.uint32(0x7FFF) + low)
 
@@ -31,7 +31,7 @@ def subnormals_flushed(codes: Bits) -> Bits:
 
 
 def packed(codes: Bits) -> Bits:
-    """bfloat16 to bfloat16 by an instruction that rounds: the number is not left alone."""
+    """bfloat16 to bfloat16 by a rounding instruction."""
     sign, magnitude = split(codes, BFLOAT16)
     kept = np.where(magnitude >> 7 == 0, 0, np.minimum(magnitude, BFLOAT16.top))
     return joined(sign, kept, BFLOAT16)
@@ -42,7 +42,7 @@ def from_float64_through_float32(codes: Bits) -> Bits:
 
 
 def from_float64_with_subnormals_flushed(codes: Bits) -> Bits:
-    """The float32 on the way is a zero where it is subnormal: the processor was told so."""
+    """Flush subnormals of the intermediate float32 to zero."""
     return subnormals_flushed(by_hardware(codes.view(np.float64), np.float32))
 
 

@@ -1,7 +1,7 @@
-"""Conversions in integers, as runtimes without the instruction do them; right but for `rounding`.
+"""Integer implementations of conversions, right except for `rounding`.
 
-Codes come in the storage of their format and are worked on as int64; shifts of C that are taken
-modulo the width are written out where a bug is about them.
+Codes come in their format's storage and are processed as int64. C's shifts modulo the width are
+written out if a bug needs them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Rounding = Callable[[Ints, Ints], Ints]
 
 @dataclass(frozen=True)
 class Layout:
-    """The fields of a float format with a sign: exponent, mantissa, and the bias of the former."""
+    """The fields of a signed float format: exponent, mantissa, and exponent bias."""
 
     exponent: int
     mantissa: int
@@ -33,7 +33,7 @@ class Layout:
 
     @property
     def top(self) -> int:
-        """The exponent field of all ones at its place: infinity in an IEEE format."""
+        """The exponent field of all ones, shifted: infinity in an IEEE format."""
         return ((1 << self.exponent) - 1) << self.mantissa
 
 
@@ -44,29 +44,29 @@ E4M3FNUZ = Layout(4, 3, 8)
 
 
 def ints(codes: Bits) -> Ints:
-    """The codes as signed integers of 64 bits; those of 64 bits keep their bits."""
+    """Return codes as int64. Those of 64 bits are reinterpreted."""
     return codes.view(np.int64) if codes.dtype == np.uint64 else codes.astype(np.int64)
 
 
 def split(codes: Bits, fmt: Layout) -> tuple[Ints, Ints]:
-    """(the sign as 0 or 1, the other bits)."""
+    """Return (the sign as 0 or 1, the other bits)."""
     wide = ints(codes)
     return (wide >> fmt.sign) & 1, wide & ((1 << fmt.sign) - 1)
 
 
 def fields(magnitude: Ints, fmt: Layout) -> tuple[Ints, Ints]:
-    """(exponent field, mantissa field)."""
+    """Return (exponent field, mantissa field)."""
     return magnitude >> fmt.mantissa, magnitude & ((1 << fmt.mantissa) - 1)
 
 
 def joined(sign: Ints, magnitude: Ints | int, fmt: Layout) -> Bits:
-    """Codes of magnitudes with signs."""
     codes = (sign << fmt.sign) | magnitude
     width = -(-(fmt.sign + 1) // 8) * 8
     return codes.astype(f"uint{width}")
 
 
-# Rounding: a significand without its last n bits --------------------------------------------------
+# Rounding a significand by its last n bits
+# ----------------------------------------------------------
 
 
 def nearest_even(significand: Ints, n: Ints) -> Ints:
@@ -76,7 +76,7 @@ def nearest_even(significand: Ints, n: Ints) -> Ints:
 
 
 def nearest_away(significand: Ints, n: Ints) -> Ints:
-    """Half of the last kept place is added: ties go away from zero."""
+    """Add half of the last kept place: ties go away from zero."""
     n = np.minimum(n, 61)
     return (significand + (1 << n >> 1)) >> n
 
@@ -91,7 +91,7 @@ def truncated(significand: Ints, n: Ints) -> Ints:
 def narrowed(
     magnitude: Ints, source: Layout, target: Layout, rounding: Rounding = nearest_even
 ) -> Ints:
-    """Magnitudes in the target's layout, rounded once, as if its exponent had no upper end."""
+    """Round magnitudes to the target's layout once, with unbounded exponents."""
     field, mantissa = fields(magnitude, source)
     significand = mantissa + (np.minimum(field, 1) << source.mantissa)
     exponent = np.maximum(field, 1) - source.bias + target.bias
@@ -101,7 +101,7 @@ def narrowed(
 
 
 def to_ieee(codes: Bits, source: Layout, target: Layout, rounding: Rounding = nearest_even) -> Bits:
-    """A conversion between IEEE formats: beyond the largest is infinity, NaN is one with a 1."""
+    """Convert between IEEE formats. Overflow gives infinity, NaN gets a 1."""
     sign, magnitude = split(codes, source)
     rounded = np.minimum(narrowed(magnitude, source, target, rounding), target.top)
     rounded = np.where(magnitude == source.top, target.top, rounded)
@@ -119,7 +119,7 @@ def to_finite(
     beyond: int,
     nan: int,
 ) -> Bits:
-    """A conversion to a format of 8 bits: beyond `most`, infinity included, it is `beyond`."""
+    """Convert to an 8-bit format. Above `most`, infinity included, return `beyond`."""
     sign, magnitude = split(codes, source)
     rounded = narrowed(magnitude, source, target, rounding)
     rounded = np.where((rounded > most) | (magnitude == source.top), beyond, rounded)
@@ -127,7 +127,7 @@ def to_finite(
 
 
 def widened(codes: Bits, source: Layout, target: Layout) -> Bits:
-    """A conversion to a wider IEEE format from one of a smaller exponent, no special value kept."""
+    """Convert to an IEEE format of wider exponent, without special values."""
     sign, magnitude = split(codes, source)
     field, mantissa = fields(magnitude, source)
     lead = np.frexp(np.maximum(mantissa, 1).astype(np.float64))[1].astype(np.int64) - 1
@@ -139,7 +139,6 @@ def widened(codes: Bits, source: Layout, target: Layout) -> Bits:
 
 
 def by_hardware(numbers: NDArray[np.generic], kind: DTypeLike) -> Bits:
-    """The codes of numbers converted by the processor, which does it right."""
     with np.errstate(all="ignore"):
         converted = numbers.astype(kind)
     return converted.view(f"uint{8 * converted.dtype.itemsize}")

@@ -1,4 +1,4 @@
-"""What a bug from the field is: a wrong conversion that was reported in public, built anew."""
+"""Bugs from the field: publicly reported wrong conversions, rebuilt."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Conversion = Callable[[Bits], Bits]
 
 @dataclass(frozen=True)
 class FieldBug:
-    """A conversion as it was done wrong: from codes of the source to codes of the destination.
+    """A wrong conversion from codes of the source to codes of the destination.
 
-    It is asked of the latest version of the operator that has a case of that name. `example` is an
-    input with what it gave: of the report where it shows one, else of the code that it shows.
+    It applies to the operator's latest version that has the case. `example` is an input with its
+    wrong answer, from the report or else from its code.
     """
 
     name: str

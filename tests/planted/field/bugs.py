@@ -1,5 +1,3 @@
-"""All bugs from the field."""
-
 from __future__ import annotations
 
 from planted.field import bfloat16, e8m0, float8, float16, integers, widening

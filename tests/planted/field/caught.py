@@ -1,6 +1,4 @@
-"""Which case a bug from the field is asked, and how many vectors catch a conversion: by the judge,
-and by the independent oracle.
-"""
+"""Cases of field bugs, and how many vectors judge and oracle catch."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ BULK = Avoid(placements=EVERYWHERE - {"", "support", "bulk", "sweep"})
 
 @cache
 def latest_cases(op: str) -> dict[str, Case]:
-    """The cases of an operator by name, each of the latest version that has it."""
+    """Return an operator's cases by name, each of its latest version."""
     specs = [spec for spec in CATALOG.specs.values() if spec.op == op]
     in_order = sorted(specs, key=lambda spec: version_key(op_and_version(spec.id)[1]))
     return {case.name: case for spec in in_order for case in cases(spec)}
@@ -39,7 +37,7 @@ def case_of(bug: FieldBug) -> Case:
 
 
 def caught_by(convert: Conversion, vectors: VectorSet) -> int:
-    """How many vectors are judged wrong, asked and judged as in a run."""
+    """Return the number of vectors judged wrong as in a run."""
     backend = Scripted(
         lambda case, inputs: Outputs(
             (convert(inputs[0].reshape(-1)).reshape(inputs[0].shape),), (case.outputs[0].name,)
@@ -50,7 +48,7 @@ def caught_by(convert: Conversion, vectors: VectorSet) -> int:
 
 
 def demanded(case: Case, bits: Bits) -> list[Want]:
-    """What the oracle demands of each input."""
+    """Return the oracle's expectation for each input."""
     if case.op == "onnx.Cast":
         return wanted(asked(case), bits)
     pair, said = (case.inputs[0].name, case.outputs[0].name), dict(case.attributes)
@@ -62,9 +60,7 @@ def demanded(case: Case, bits: Bits) -> list[Want]:
 
 
 def refuted(target: str, wants: Sequence[Want], got: Sequence[int | str | None]) -> int:
-    """How many answers are none that is demanded, under the reading that is kindest; None is a
-    refusal.
-    """
+    """Return how many answers are wrong under the most favourable reading; None is a refusal."""
 
     def is_wrong(want: Want, number: int, answer: int | str | None) -> bool:
         reading = want.readings[min(number, len(want.readings) - 1)]

@@ -1,4 +1,4 @@
-"""Wrong conversions to float8e8m0 and from it."""
+"""Wrong conversions to and from float8e8m0."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from convcheck.numerics.codes import Bits
 
 
 def raised(magnitude: Ints, up: Bits) -> Bits:
-    """The exponent fields of float32 numbers, one more where it is to be up, as far as it goes."""
+    """Return float32 exponent fields, incremented if rounded up, saturating."""
     return np.minimum((magnitude >> 23) + up, 0xFE)
 
 
 def nan_kept(codes: Bits, result: Bits) -> Bits:
-    """What a conversion gives of numbers, those below zero included, and NaN of NaN."""
+    """Return results for numbers, negative ones included, and NaN for NaN."""
     sign, magnitude = split(codes, FLOAT32)
     positive = np.where(sign == 1, 0, result)
     return np.where(magnitude > FLOAT32.top, 0xFF, positive).astype(np.uint8)
 
 
 def bit_missing_in_mask(codes: Bits) -> Bits:
-    """0x4fffff for 0x7fffff: two of the bits that tell a power of two are not looked at."""
+    """0x4fffff for 0x7fffff: the test for powers of two ignores two bits."""
     _, magnitude = split(codes, FLOAT32)
     up = np.where(magnitude >> 23 == 0, magnitude > 0x400000, magnitude & 0x4FFFFF > 0)
     return nan_kept(codes, raised(magnitude, up))
 
 
 def up_above_the_least(codes: Bits) -> Bits:
-    """Among subnormals of float32 all above the least result are rounded up."""
+    """Round up all float32 subnormals above the least result."""
     _, magnitude = split(codes, FLOAT32)
     up = np.where(magnitude >> 23 == 0, magnitude > 0x400000, magnitude & 0x400000 > 0)
     return nan_kept(codes, raised(magnitude, up))
 
 
 def exponent_and_one(codes: Bits) -> Bits:
-    """The exponent field, one more where there is a mantissa: nothing else is looked at."""
+    """Increment the exponent field if there is a mantissa, and ignore the rest."""
     _, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
     return (field + ((mantissa > 0) & (field < 0xFF))).astype(np.uint8)
 
 
 def unsigned_exponent(codes: Bits) -> Bits:
-    """The exponent is moved to the bias of float32 without a sign: what is below becomes NaN."""
+    """Move the exponent to float32's bias unsigned, so that underflow becomes NaN."""
     sign, magnitude = split(codes, FLOAT64)
     field, mantissa = fields(magnitude, FLOAT64)
     moved = field - 1023 + 127
@@ -55,7 +55,7 @@ def unsigned_exponent(codes: Bits) -> Bits:
 
 
 def numbers(codes: Bits) -> Bits:
-    """float32 codes of all but NaN: a power of two is its exponent field, or half the least."""
+    """Return float32 codes of all but NaN: the exponent field, or half the least."""
     return np.where(codes == 0, 0x400000, codes.astype(np.uint32) << 23).astype(np.uint32)
 
 
@@ -64,7 +64,7 @@ def nan_without_payload(codes: Bits) -> Bits:
 
 
 def nan_as_an_integer(codes: Bits) -> Bits:
-    """The code of a NaN is itself converted to float32, as the integer that it is."""
+    """Convert a NaN's code to float32 as an integer."""
     return np.where(codes == 0xFF, np.uint32(0x4EFF0000), numbers(codes))
 
 

@@ -23,7 +23,7 @@ from convcheck.numerics.codes import Bits
 
 
 def shifted_twice(codes: Bits) -> Bits:
-    """Subnormal results lose all their bits; NaN keeps the payload that is left, if any."""
+    """Subnormal results lose all bits. NaN keeps the remaining payload, if any."""
     sign, magnitude = split(codes, FLOAT32)
     right = to_ieee(codes, FLOAT32, FLOAT16)
     right = np.where(magnitude < 0x38800000, joined(sign, 0, FLOAT16), right)
@@ -32,12 +32,12 @@ def shifted_twice(codes: Bits) -> Bits:
 
 
 def rounded_13(significand: Ints) -> Ints:
-    """The last 13 bits rounded off to nearest even."""
+    """Round off the last 13 bits to nearest even."""
     return nearest_even(significand, np.full(len(significand), 13))
 
 
 def sticky_lost(codes: Bits) -> Bits:
-    """For a subnormal result the significand is shifted to its place first, then rounded."""
+    """Shift a subnormal result's significand first, then round."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
     aligned = (0x800000 + mantissa) >> np.clip(113 - field, 0, 31)
@@ -47,7 +47,7 @@ def sticky_lost(codes: Bits) -> Bits:
 
 
 def shift_modulo_32(codes: Bits) -> Bits:
-    """The same without a lower end: the processor takes the count of the shift modulo 32."""
+    """The same without a lower bound: the processor shifts modulo 32."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
     small = rounded_13((0x800000 | mantissa) >> ((113 - field) & 31))
@@ -62,7 +62,7 @@ def zero_below(least: int, codes: Bits) -> Bits:
 
 
 def carry_lost(codes: Bits) -> Bits:
-    """A mantissa that is rounded up to all zeros does not move the exponent."""
+    """A mantissa that rounds up to all zeros does not increment the exponent."""
     _, magnitude = split(codes, FLOAT64)
     right = to_ieee(codes, FLOAT64, FLOAT16)
     field, mantissa = fields(magnitude, FLOAT64)
@@ -72,7 +72,7 @@ def carry_lost(codes: Bits) -> Bits:
 
 
 def low_word_dropped(codes: Bits) -> Bits:
-    """Only the upper 32 bits of a float64 are looked at; NaN is told from infinity by all."""
+    """Use only the upper 32 bits of a float64, except to detect NaN."""
     upper = codes & np.uint64(0xFFFFFFFF00000000)
     _, magnitude = split(codes, FLOAT64)
     seen = np.where(magnitude > FLOAT64.top, codes, upper)

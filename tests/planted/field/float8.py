@@ -1,4 +1,4 @@
-"""Wrong conversions to float8 of either kind, and to float4."""
+"""Wrong conversions to float8 and float4."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from planted.field.bug import FieldBug
 
 from convcheck.numerics.codes import Bits
 
-# to float8e4m3fn that saturates, and that does not; to the others
+# to float8e4m3fn with saturation, and without; to the others
 saturated = partial(to_finite, source=FLOAT32, target=E4M3, most=0x7E, beyond=0x7E, nan=0x7F)
 unsaturated = partial(saturated, beyond=0x7F)
 to_e5m2 = partial(to_finite, source=FLOAT32, target=E5M2, most=0x7B, beyond=0x7B, nan=0x7F)
@@ -35,7 +35,7 @@ to_e2m1 = partial(to_finite, source=FLOAT32, target=E2M1, most=7, beyond=7, nan=
 
 
 def top_exponent_lost(bias: int, least: int, most: int, codes: Bits) -> Bits:
-    """The largest exponent field is taken for overflow; ties go up, and below `least` is zero."""
+    """Treat the largest exponent field as overflow. Ties go up, and below `least` is zero."""
     fmt = Layout(4, 3, bias)
     sign, magnitude = split(codes, FLOAT32)
     rounded = narrowed(magnitude, FLOAT32, fmt, nearest_away)
@@ -49,28 +49,28 @@ def top_exponent_lost(bias: int, least: int, most: int, codes: Bits) -> Bits:
 
 
 def early_nan(codes: Bits) -> Bits:
-    """The mantissa is compared with that of the largest, not with half a place more."""
+    """Compare the mantissa with the largest, not with half a place more."""
     sign, magnitude = split(codes, FLOAT32)
     nan = joined(sign, 0x7F, E4M3)
     return np.where(magnitude > (135 << 23) + 0x600000, nan, unsaturated(codes))
 
 
 def early_infinity(codes: Bits) -> Bits:
-    """x itself is compared with the largest, before it is rounded."""
+    """Compare x with the largest before rounding."""
     sign, magnitude = split(codes, FLOAT32)
     beyond = (magnitude > 0x47600000) & (magnitude <= FLOAT32.top)
     return np.where(beyond, joined(sign, 0x7C, E5M2), to_ieee(codes, FLOAT32, E5M2))
 
 
 def quiet_nan_only(codes: Bits) -> Bits:
-    """A NaN whose first mantissa bit is 0 is taken for a number, a very large one."""
+    """Treat a NaN whose first mantissa bit is 0 as a very large number."""
     sign, magnitude = split(codes, FLOAT32)
     signalling = (magnitude > FLOAT32.top) & (magnitude & 0x400000 == 0)
     return np.where(signalling, joined(sign, 0x7E, E4M3), saturated(codes))
 
 
 def rounded_before_subnormals(codes: Bits) -> Bits:
-    """A significand is rounded to the normal width first; its carry stays in the exponent."""
+    """Round to the normal width first. The carry stays in the exponent."""
     sign, magnitude = split(codes, FLOAT16)
     field, mantissa = fields(magnitude, FLOAT16)
     carried = nearest_even(mantissa, np.full(len(mantissa), 7)) >> 3
@@ -87,7 +87,7 @@ def through_float16(codes: Bits) -> Bits:
 
 
 def through_cut_float16(codes: Bits) -> Bits:
-    """float16 on the way is cut off, so that it stays finite; then it is rounded to even."""
+    """Truncate to float16, so that it stays finite, then round to even."""
     sign, magnitude = split(codes, FLOAT32)
     cut = np.minimum(narrowed(magnitude, FLOAT32, FLOAT16, truncated), FLOAT16.top - 1)
     cut = np.where(magnitude > FLOAT32.top, FLOAT16.top + 1, cut)
@@ -96,7 +96,7 @@ def through_cut_float16(codes: Bits) -> Bits:
 
 
 def interpreted(codes: Bits) -> Bits:
-    """Half is added and the carry or-ed into the exponent; what is subnormal is shifted after."""
+    """Add half, or the carry into the exponent, and shift subnormals afterwards."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
     exponent = np.clip(field - 127 + 7, 0, 15)
@@ -109,7 +109,7 @@ def interpreted(codes: Bits) -> Bits:
 
 
 def element_of_block(fmt: Layout, least: int, most: int, mask: int, codes: Bits) -> Bits:
-    """An element of a block format: subnormals from the wrong place, its mantissa masked."""
+    """Take subnormals from the wrong place, and mask the mantissa."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
     width, exponent = fmt.mantissa, field - 127
@@ -127,14 +127,14 @@ def element_of_block(fmt: Layout, least: int, most: int, mask: int, codes: Bits)
 
 
 def block_of_e4m3(codes: Bits) -> Bits:
-    """Its largest mantissa, 6, is the mask of all; NaN has a code of its own."""
+    """Mask with the largest mantissa, 6. NaN has its own code."""
     sign, magnitude = split(codes, FLOAT32)
     wrong = element_of_block(E4M3, -6, 8, 6, codes)
     return np.where(magnitude > FLOAT32.top, joined(sign, 0x7F, E4M3), wrong)
 
 
 def shift_modulo_64(codes: Bits) -> Bits:
-    """The shifts to the place of a subnormal are by any number, which is taken modulo 64."""
+    """Shift subnormals modulo 64."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = (part.astype(np.uint64) for part in fields(magnitude, FLOAT32))
     exponent = np.maximum(field.astype(np.int64), 1) - 127
@@ -153,7 +153,7 @@ def shift_modulo_64(codes: Bits) -> Bits:
 
 
 def signed_zero_of_fnuz(codes: Bits) -> Bits:
-    """A small negative number is rounded to -0, whose code is that of NaN."""
+    """Round small negative numbers to -0, whose code is NaN."""
     result = to_finite(codes, FLOAT32, E4M3FNUZ, most=0x7F, beyond=0x7F, nan=0)
     _, magnitude = split(codes, FLOAT32)
     result = np.where(magnitude > FLOAT32.top, np.uint8(0x80), result)
@@ -161,7 +161,7 @@ def signed_zero_of_fnuz(codes: Bits) -> Bits:
 
 
 def top_of_float4_lost(codes: Bits) -> Bits:
-    """4 has the largest exponent, which is taken for overflow."""
+    """Treat 4, which has the largest exponent, as overflow."""
     sign, magnitude = split(codes, FLOAT32)
     return np.where(magnitude >= 129 << 23, joined(sign, 7, E2M1), to_e2m1(codes))
 

@@ -1,4 +1,4 @@
-"""Wrong conversions from integers and to them, and of booleans."""
+"""Wrong conversions from and to integers, and of booleans."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from convcheck.numerics.codes import Bits
 
 
 def whole(codes: Bits) -> tuple[Ints, Ints]:
-    """(sign, magnitude of the whole part) of float32 numbers, which is cut at 2^62."""
+    """Return (sign, integer part's magnitude) of float32 numbers, clamped at 2^62."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
     exponent = np.minimum(field - 127, 61)
@@ -30,12 +30,12 @@ def minus_one_for_true(codes: Bits) -> Bits:
 
 
 def less_seven(codes: Bits) -> Bits:
-    """A signed nibble is read as unsigned, less a bias of 7."""
+    """Read a signed nibble as unsigned, minus a bias of 7."""
     return codes.astype(np.uint8) - np.uint8(7)
 
 
 def half_away(codes: Bits) -> Bits:
-    """Rounded to a whole number with ties away from zero, then wrapped to four bits."""
+    """Round ties away from zero, then wrap to four bits."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
     significand = np.where(field > 0, mantissa | 1 << 23, mantissa)
@@ -50,7 +50,7 @@ def clamped(codes: Bits) -> Bits:
 
 
 def lowest_above(codes: Bits) -> Bits:
-    """What is too large on either side, and NaN, is the lowest number."""
+    """Map overflow on either side, and NaN, to the lowest number."""
     sign, number = whole(codes)
     signed = np.where(sign == 1, -number, number)
     _, magnitude = split(codes, FLOAT32)

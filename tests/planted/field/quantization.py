@@ -1,4 +1,4 @@
-"""Quantisation as it was done wrong, by public reports."""
+"""Publicly reported wrong quantisation."""
 
 from __future__ import annotations
 
@@ -36,22 +36,20 @@ Numbers = Sequence[float]
 
 @dataclass(frozen=True)
 class Example:
-    """A call with what it gave: of the report where it shows one, else of the code it shows."""
+    """A call with its wrong answer, from the report or else from its code."""
 
     x: Numbers
     scale: Numbers
     zero: Numbers | None
     gave: Numbers
-    #: The shapes of x and of the scale; of one scale, none.
+    #: The shapes of x and of the scale; None for one scale.
     shapes: tuple[tuple[int, ...], tuple[int, ...]] | None = None
-    #: Attributes that the case has with another value.
+    #: Attributes that differ from the case's.
     said: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class QuantizationBug:
-    """A wrong quantisation that was reported in public, built anew."""
-
     name: str
     case: str
     link: str
@@ -61,13 +59,13 @@ class QuantizationBug:
 
 
 def low_bits_unseen(quotients: Floats, p: Asked) -> Bits:
-    """Of a float32 the last 14 bits do not decide a tie."""
+    """Ignore the last 14 bits of a float32 in ties."""
     codes = quotients.astype(np.float32).view(np.uint32) & np.uint32(0xFFFFC000)
     return narrowed(codes.view(np.float32).astype(np.float64), p)
 
 
 def held_by_int32(quotients: Floats) -> Floats:
-    """As ARM converts: the nearest number of int32."""
+    """Clamp to int32, as ARM does."""
     return np.clip(np.rint(quotients), -(2.0**31), 2.0**31 - 1)
 
 

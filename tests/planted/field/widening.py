@@ -20,14 +20,13 @@ from convcheck.numerics.codes import Bits
 
 
 def rebiased(codes: Bits, fmt: Layout) -> Bits:
-    """float32 codes of exponents moved to its bias, whatever they are: of zero and infinity too."""
+    """Rebias all float32 exponents, also of zero and infinity."""
     sign, magnitude = split(codes, fmt)
     wide = (magnitude << (23 - fmt.mantissa)) + ((127 - fmt.bias) << 23)
     return (sign << 31 | wide).astype(np.uint32)
 
 
 def half_right(codes: Bits) -> Bits:
-    """float32 codes of all float16 codes."""
     sign, magnitude = split(codes, FLOAT16)
     special = sign << 31 | FLOAT32.top | (magnitude & 0x3FF) << 13
     wide = widened(codes, FLOAT16, FLOAT32)
@@ -35,7 +34,7 @@ def half_right(codes: Bits) -> Bits:
 
 
 def infinity_rebiased(codes: Bits) -> Bits:
-    """Numbers other than subnormals are right; those are zeros, as the comment there says."""
+    """Flush subnormals to zero, as the source's comment says. Infinity is wrong."""
     sign, magnitude = split(codes, FLOAT16)
     zero = (sign << 31).astype(np.uint32)
     return np.where(magnitude >> 10 == 0, zero, rebiased(codes, FLOAT16))
@@ -48,16 +47,16 @@ def subnormals_rebiased(codes: Bits) -> Bits:
 
 
 def leading_bit_ored(codes: Bits) -> Bits:
-    """The leading bit of what was a subnormal is or-ed into an exponent that is to be one more."""
+    """Or a subnormal's leading bit into an exponent that should be incremented."""
     right = half_right(codes)
     _, magnitude = split(codes, FLOAT16)
     subnormal = (magnitude > 0) & (magnitude >> 10 == 0)
-    less = right - np.uint32(1 << 23)  # the exponent before the leading bit is added to it
+    less = right - np.uint32(1 << 23)  # the exponent before the leading bit is added
     return np.where(subnormal, less | np.uint32(1 << 23), right)
 
 
 def mantissa_one_off(codes: Bits) -> Bits:
-    """The mantissa of what was a subnormal is one place too far to the right."""
+    """Shift a subnormal's mantissa one place too far right."""
     right = half_right(codes)
     _, magnitude = split(codes, FLOAT16)
     subnormal = (magnitude > 0) & (magnitude >> 10 == 0)
@@ -66,7 +65,7 @@ def mantissa_one_off(codes: Bits) -> Bits:
 
 
 def fnuz_nan_as_zero(codes: Bits) -> Bits:
-    """-0 of float16 for the code that is NaN: the sign is put back at the end."""
+    """Give float16's -0 for the NaN code: the sign is put back at the end."""
     sign, magnitude = split(codes, E4M3FNUZ)
     return np.where(
         magnitude == 0, (sign << 15).astype(np.uint16), widened(codes, E4M3FNUZ, FLOAT16)
@@ -78,7 +77,7 @@ def nan_as_480(codes: Bits) -> Bits:
 
 
 def no_leading_bit(codes: Bits) -> Bits:
-    """One exponent for all subnormals; NaN has one code only."""
+    """Use one exponent for all subnormals. NaN has one code."""
     sign, magnitude = split(codes, E4M3)
     _, mantissa = fields(magnitude, E4M3)
     wrong = (sign << 31 | 120 << 23 | mantissa << 20).astype(np.uint32)
@@ -87,7 +86,7 @@ def no_leading_bit(codes: Bits) -> Bits:
 
 
 def wrapped_shift(codes: Bits) -> Bits:
-    """The count of leading zeros less 4 is to stay at 0; it wraps around to a large shift."""
+    """The count of leading zeros minus 4 should stop at 0, but wraps to a large shift."""
     sign, magnitude = split(codes, E4M3)
     wide = magnitude << 24
     zeros = 32 - np.frexp(np.maximum(wide, 1).astype(np.float64))[1].astype(np.int64)
