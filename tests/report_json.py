@@ -1,4 +1,4 @@
-"""Logs of runs as JSON data and as text, for the tests that look into them."""
+"""Logs of runs as JSON data and as text."""
 
 from __future__ import annotations
 
@@ -22,18 +22,16 @@ ROWS = ("rule", "case", "part")
 
 
 def document(result: RunResult) -> Any:
-    """The log of a run as JSON data."""
     return parsed(encode.text(result))
 
 
 def parsed(text: str) -> Any:
-    """A log as one object: its head, `rules`, `cases`, `parts`, and its end."""
+    """Merge a log into one object: its head, `rules`, `cases`, `parts`, and its end."""
     [found] = several(text)
     return found
 
 
 def several(text: str) -> list[Any]:
-    """Several logs, one after another."""
     found: list[Any] = []
     for line in map(json.loads, text.splitlines()):
         if "format" in line:
@@ -46,7 +44,7 @@ def several(text: str) -> list[Any]:
 
 
 def render(document: Any) -> str:
-    """JSON data of a log as its text."""
+    """Return the text of a log's JSON data."""
     ends = {key for key in document if key in End.__struct_fields__}
     head = {key for key in document if key not in ends and key[:-1] not in ROWS}
     lines = [{key: document[key] for key in document if key in head}]
@@ -56,18 +54,18 @@ def render(document: Any) -> str:
 
 
 def masked(document: Any) -> Any:
-    """JSON data without what differs between machines and versions of convcheck."""
+    """Remove machine- and version-dependent fields from JSON data."""
     return document | {"environment": SOMEWHERE, "convcheck": "VERSION"}
 
 
 def held_to_schema(name: str, found: Any) -> Any:
-    """Return JSON data of a format, which its schema has to allow."""
+    """Return a format's JSON data, validated by its schema."""
     jsonschema.Draft202012Validator(schema(name)).validate(found)
     return found
 
 
 def held_log(text: str) -> Any:
-    """Return logs as JSON data, whose lines the schemas have to allow."""
+    """Return logs as JSON data, validated by their schemas."""
     for line in map(json.loads, text.splitlines()):
         held_to_schema("run-head" if "format" in line else "run-line", line)
     return several(text)

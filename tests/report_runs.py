@@ -1,4 +1,4 @@
-"""Results of runs, built by hand, for the tests of the reports."""
+"""Results of runs, built by hand, for tests of reports."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def group(
 
 
 def answered(case: Case, *groups: Group, checked: int = 980) -> CaseResult:
-    """What no group has is right; or, where all is undefined, undefined."""
+    """Answers outside the groups pass, or are undefined if all are."""
     verdict = case_verdict(groups)
     rest = checked - sum(one.count for one in groups if not one.placement)
     right: Verdict = "undefined" if verdict == "undefined" else "pass"
@@ -246,7 +246,7 @@ def scalars(name: str, *words: int) -> tuple[Strip, ...]:
 
 
 def lengths() -> CaseResult:
-    """Too long, and too wide for codes beside values."""
+    """Too long, and too wide for codes next to values."""
     words = (0x7FFFFFFFFFFFFFF8, 0x7FFFFFFFFFFFFFFA, 0x7FFFFFFFFFFFFFFC)
     return failed(
         call(("int64",) * 3, "int64", 0, 0, 0), AGREED, "one element too many",
@@ -259,7 +259,7 @@ def lengths() -> CaseResult:
 
 
 def tensors() -> CaseResult:
-    """A tensor with its input beside it, patterns, and a reading."""
+    """A tensor next to its input, patterns, and a reading."""
     first, shape = 49, (128,)
     data = strip("float16", shape, 0x9060, 0x8D03, 0x8B80, 0x8500, 0x8046, 0x0500, first=first)
     due = strip("float16", shape, 0x9100, 0x8D00, 0x8D00, "<zero>", "<zero>", "<undefined>",
@@ -273,7 +273,7 @@ def tensors() -> CaseResult:
 
 
 def outputs() -> CaseResult:
-    """Two outputs, of which the second is wrong: one element of more digits than have room."""
+    """Two outputs. The second is wrong: one element has too many digits."""
     wide = (0xFFFFFFFFFFFFFFFF, 0x8000000000000000, 0x7FFFFFFFFFFFFFFF, 2)
     data = strip("int64", (4,), *wide)
     flags = strip("bool", (), 1)
@@ -286,7 +286,7 @@ def outputs() -> CaseResult:
 
 
 def calls() -> RunResult:
-    """Whole calls, and beside them values."""
+    """Whole calls, and values."""
     three = scalars("uint8", 5, 0, 1)
     of_three = call(("uint8",) * 3, "uint8", 0, 0, 0)
     kinds = [replace(of_three, attributes=(("kind", n),)) for n in range(5)]
@@ -324,7 +324,7 @@ def excuse(line: int, kind: Tolerance = "known", reason: str = "", issue: str = 
 
 
 def excused_by(excuse: Excuse, result: CaseResult) -> CaseResult:
-    """Let an entry excuse what fails of a case: its groups, or all of it where it has none."""
+    """Let an entry excuse a case's failing groups, or the whole case if it has none."""
     if not result.groups:
         return replace(result, excuse=excuse)
     groups = (
@@ -374,7 +374,7 @@ reason = "gives NaN where it overflows"
 
 
 def stale() -> RunResult:
-    """Nothing fails but what is listed, and the list is not true any more."""
+    """Only listed failures, but the list is stale."""
     problems = (
         Problem("stale", Place(KNOWN_FILE, 40), "passes now; remove the entry, 40-48"),
         Problem("changed", Place(KNOWN_FILE, 52), "40 of its values fail, 38 are listed: "
@@ -384,7 +384,7 @@ def stale() -> RunResult:
 
 
 def listed() -> RunResult:
-    """All of it: known, waived, new failures, problems, a shard."""
+    """Known, waived and new failures, problems, a shard."""
     new = answered(case("onnx.Cast-21", "float32", "float8e4m3fn", saturate=1), WRAPPED)
     both = replace(TRUNCATED, excuse=excuse(12, issue=ISSUE))
     lower = answered(case("onnx.Cast-21", "float64", "float16"), both, replace(WRAPPED, kind="odd"))
@@ -392,7 +392,7 @@ def listed() -> RunResult:
 
 
 def many() -> RunResult:
-    """More findings, entries and problems than a page has room for."""
+    """More findings, entries and problems than fit a page."""
     specs = [f"onnx.Cast-{version}" for version in range(30, 60)]
     found = [
         answered(case(spec, "float32", "bfloat16"), replace(TRUNCATED, kind=f"off by {spec}"))
@@ -422,12 +422,12 @@ CAUSES = (
 
 
 def diagnosed(case: Case, answers: int, *fits: tuple[str, ...]) -> CaseResult:
-    """Return a case of which 312 answers are wrong, and causes give all."""
+    """Return a case with 312 wrong answers, which causes explain."""
     return replace(answered(case, TRUNCATED), diagnosis=CaseDiagnosis(answers, 312, fits))
 
 
 def explained() -> RunResult:
-    """Causes alone and together, a finding that none explains, one that is known."""
+    """Causes alone and together, a finding without a cause, a known one."""
     specs, wide = ("onnx.Cast-19", "onnx.Cast-21"), [("truncates",), ("toward-zero",)]
     diagnosis = CaseDiagnosis(44, 40, (), (Near("truncates", 31),))
     other = answered(case("onnx.Cast-21", "float32", "float8e4m3fn"), WRAPPED)
@@ -458,7 +458,7 @@ HOSTILE = "</script><img src=x onerror=\"alert('x')\"><!--<script>&\u2028{{ 7*7 
 
 
 def hostile() -> RunResult:
-    """Everything that others write, written by somebody who means harm."""
+    """All foreign text is malicious."""
     by = replace(ELSE, rule=HOSTILE, cite=HOSTILE, source=HOSTILE)
     link = Excuse("known", HOSTILE, "javascript:alert('x')", excuse(1).place)
     died = Example((0x3F800000,), 0x3F80, None, HOSTILE)

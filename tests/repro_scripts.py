@@ -1,4 +1,4 @@
-"""Repro scripts run as a maintainer would, several in one interpreter where they are many."""
+"""Run repro scripts as a maintainer would, several per interpreter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ print(json.dumps(done))
 
 
 def run_many(paths: Sequence[Path]) -> list[tuple[int, str]]:
-    """Give the exit code and the output of each script."""
+    """Return the exit code and the output of each script."""
     done = subprocess.run(
         [sys.executable, "-c", _MANY, *map(str, paths)],
         capture_output=True, text=True, timeout=120, check=False,
@@ -36,7 +36,7 @@ def run_many(paths: Sequence[Path]) -> list[tuple[int, str]]:
 
 
 def run_one(path: Path) -> tuple[int, str]:
-    """Give the exit code and the output of a script that has a process of its own."""
+    """Return the exit code and the output of a script in a new process."""
     done = subprocess.run(
         [sys.executable, str(path)], capture_output=True, text=True, timeout=120, check=False
     )

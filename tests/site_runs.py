@@ -1,4 +1,4 @@
-"""Runs of two runtimes, and a site of them, for the tests of the site."""
+"""Runs of two runtimes, and their site."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HALF, BRAIN, EIGHT, BOOL = (
 
 
 def release(version: str, *cases: CaseResult, name: str = "onnxruntime") -> RunResult:
-    """Make the run of a release, as a built-in backend names itself."""
+    """Make the run of a release, with a built-in backend's name."""
     backend = BackendInfo("ort", f"{name} {version}, CPU, 1 thread", "ort")
     return replace(run(*cases, causes=CAUSES), backend=backend)
 
@@ -56,13 +56,13 @@ SITE: Sequence[RunResult] = (
 
 
 def whole_calls() -> RunResult:
-    """Whole calls, and a case that dies as a whole, of a runtime of their own."""
+    """Whole calls, and a case that crashes as a whole, of another runtime."""
     died = unasked(case("onnx.Cast-21", "bool", "int4"), "crashed", "SIGSEGV")
     return replace(calls(), backend=BackendInfo("mine", "7"), cases=(*calls().cases, died))
 
 
 def build_site(folder: Path, runs: Sequence[RunResult]) -> Path:
-    """Write reports and the site of them."""
+    """Write reports and their site."""
     files = []
     for i, result in enumerate(runs):
         files.append(folder / f"{i}.json")
@@ -74,11 +74,10 @@ def build_site(folder: Path, runs: Sequence[RunResult]) -> Path:
 
 
 def harmful() -> RunResult:
-    """What somebody writes who means harm, as far as a report may have it."""
+    """Malicious text wherever a report may contain it."""
     cases = tuple(replace(one, case=replace(one.case, attributes=())) for one in hostile().cases)
     return replace(hostile(), cases=cases, environment=None)
 
 
 def whole_site(folder: Path) -> Path:
-    """Write a site that has every kind of page."""
     return build_site(folder, (*SITE, whole_calls(), harmful()))

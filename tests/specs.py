@@ -1,4 +1,4 @@
-"""Small spec files for the tests: a good one, and what breaks it."""
+"""Small spec files for the tests: a good one, and edits that break it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ types:
 
 
 def head(sources: str, targets: str) -> str:
-    """Return the head of a spec that converts some types, 'float32, int8', to some."""
+    """Return the head of a spec from some types, 'float32, int8', to some."""
     return f"{HEAD}  T: [{sources}]\n  U: [{targets}]\n"
 
 
@@ -69,7 +69,7 @@ examples:
 
 
 def wrapping() -> str:
-    """Return the spec GOOD without examples, to nearest even; what is out of range wraps round."""
+    """Return GOOD without examples, to nearest even, wrapping out of range."""
     table = GOOD[: GOOD.index("examples:")].replace("round: toward-zero", "round: nearest-even")
     for line, end in (("> max", "+max"), ("< min", "min")):
         table = table.replace(f'      "x {line}": {end}\n', "", 1)
@@ -77,13 +77,13 @@ def wrapping() -> str:
 
 
 def write_spec(folder: Path, text: str = GOOD, name: str = "convert-1") -> Path:
-    """Write a spec file into a folder of its own; gives the folder."""
+    """Write a spec file into a new folder, and return the folder."""
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
     return folder
 
 
 def findings(folder: Path, spec: str = "acme.Convert-1") -> list[Diagnostic]:
-    """Load a folder beside the built-in specs and lint one spec of it."""
+    """Load a folder with the built-in specs, and lint one spec of it."""
     catalog = load([folder])
     return lint_spec(catalog.specs[spec]).diagnostics

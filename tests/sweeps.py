@@ -1,4 +1,4 @@
-"""Sweeps of parts of the cases of a version of Cast, and what they come to."""
+"""Partial sweeps of a version's Cast cases, and their results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def finished(case: Case, *tallies: Tally) -> CaseResult:
 
 
 def groups(case: Case, change: Change, span: Span = SPAN) -> list[Group]:
-    """The failures of a backend that is right but for a change."""
+    """Return the failures of a backend that is right except for a change."""
     result = finished(case, swept(Swept(compiled(case), change), case, span))
     assert result.checked == span.count
     assert sum(g.count for g in result.groups) == span.count
@@ -43,9 +43,9 @@ def case_of(target: str, *attributes: str, source: str = "float32") -> Case:
 
 
 def comparable(result: CaseResult) -> CaseResult:
-    """Without the digest of what is right, and the extreme example of what is undefined.
+    """Remove the digest of passes, and the extreme example of undefined answers.
 
-    Answers that are no codes are counted by the call.
+    Invalid codes are counted by the call.
     """
     kept = []
     for group in result.groups:

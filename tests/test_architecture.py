@@ -1,4 +1,4 @@
-"""The house: imports run one way, heavy things are imported when used."""
+"""Imports run one way, and heavy modules are imported when used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import convcheck
 
 PACKAGE = Path(convcheck.__file__).parent
 DATA = PACKAGE / "data"  # of an installed package: specs, vectors and examples
-# each room with those that it may import from; none is above itself
+# each room with the rooms that it may import from
 MAY_IMPORT = {
     "numerics": set(),
     "rules": {"numerics"},
@@ -77,9 +77,9 @@ OWNERS = {
 }
 ONNXRUNTIMES_OWN = {"InsertedPrecisionFreeCast", "InsertedCast_"}
 OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.cast")
-# what tests are of that no room has: the proof, its speed, and the documentation
+# tests without a room of their own
 OTHER_TESTS = {"abuse", "proof", "bench", "docs"}
-# the lines of Python that a room may have; "" are the files beside the rooms
+# the most lines of Python of a room; "" are the files outside rooms
 BUDGET = {
     "": 961,
     "ask": 2649,
@@ -106,23 +106,22 @@ BUDGET = {
 
 @cache
 def files(folder: Path = PACKAGE, names: str = "*.py") -> dict[Path, ast.Module]:
-    """Return the files below a folder but programs that are data, each parsed once."""
+    """Return the parsed files below a folder, without example programs."""
     paths = [p for p in sorted(folder.rglob(names)) if DATA not in p.parents]
     return {path: ast.parse(path.read_text()) for path in paths}
 
 
 def imports(tree: ast.Module) -> set[str]:
-    """Name every module that a file imports, anywhere in it."""
+    """Return every module that a file imports, anywhere in it."""
     return {name for node in ast.walk(tree) for name in named(node)}
 
 
 def tops(tree: ast.Module) -> set[str]:
-    """Name every package that a file imports from, anywhere in it."""
+    """Return every package that a file imports from, anywhere in it."""
     return {module.split(".")[0] for module in imports(tree)}
 
 
 def named(node: ast.AST) -> set[str]:
-    """Name every module that a statement imports."""
     if isinstance(node, ast.Import):
         return {alias.name for alias in node.names}
     if isinstance(node, ast.ImportFrom) and node.module:
@@ -131,7 +130,7 @@ def named(node: ast.AST) -> set[str]:
 
 
 def room(path: Path) -> str:
-    """Name the room that a file stands in, '' for the package's own files."""
+    """Return a file's room, '' for the package's own files."""
     parts = path.relative_to(PACKAGE).parts
     return parts[0] if len(parts) > 1 else ""
 
@@ -154,7 +153,7 @@ def test_all_that_is_printed_goes_through_streams() -> None:
     for path, tree in files().items():
         calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
         names = {f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "") for f in calls}
-        # a console draws what streams then prints
+        # a console prints what streams draws
         allowed = {"print"} if path.name == "console.py" else set()
         assert not names & printing - allowed, path
 
@@ -171,7 +170,7 @@ def test_runtimes_are_imported_when_used() -> None:
 
 
 def test_only_a_console_draws_with_rich() -> None:
-    """Pages are blocks; the library of the terminal is known to one file."""
+    """Pages are blocks. One file knows the terminal library."""
     users = {path.name for path, tree in files(PACKAGE / "report").items() if "rich" in tops(tree)}
     assert users == {"console.py"}
 
@@ -184,7 +183,7 @@ def test_no_eval_and_no_pickle() -> None:
 
 
 def test_no_python_file_knows_an_operator() -> None:
-    """Rules live in specs/: no operator's name is in the code, outside examples in docstrings."""
+    """Rules live in specs/. Code names no operator, outside examples in docstrings."""
     for path, tree in files().items():
         if room(path) in ("cli", ""):
             continue
@@ -199,7 +198,7 @@ def test_no_python_file_knows_an_operator() -> None:
 
 
 def test_no_room_outgrows_its_budget() -> None:
-    """A room that needs more lines takes them from what it has, or its budget is raised here."""
+    """A room that needs more lines takes them from existing code, or its budget is raised here."""
     lines = Counter(dict.fromkeys(BUDGET, 0))
     for path in files():
         lines[room(path)] += len(path.read_text().splitlines())
@@ -207,7 +206,7 @@ def test_no_room_outgrows_its_budget() -> None:
 
 
 def test_no_files_of_a_room_import_each_other() -> None:
-    """Neither directly nor by way of others; imports in functions and for types count as well."""
+    """Also indirectly, in functions and for types."""
     trees = {
         ".".join(["convcheck", *path.relative_to(PACKAGE).with_suffix("").parts]): tree
         for path, tree in files().items()
@@ -221,14 +220,13 @@ def test_no_files_of_a_room_import_each_other() -> None:
 
 
 def imported_modules(tree: ast.Module) -> set[str]:
-    """Name the modules that a file imports anything from."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
     names = {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
     return imports(tree) | names
 
 
 def test_a_test_file_is_imported_by_none() -> None:
-    """What two of them need is in a file of its own; each has a name of its own."""
+    """Shared helpers are in separate files. Each file has a unique name."""
     tests = files(TESTS, "test_*.py")
     assert len({path.name for path in tests}) == len(tests)
     for path, tree in tests.items():
@@ -236,7 +234,6 @@ def test_a_test_file_is_imported_by_none() -> None:
 
 
 def test_tests_stand_by_room() -> None:
-    """Each test file is in the folder of a room."""
     tests = files(TESTS, "test_*.py")
     folders = {path.parent.relative_to(TESTS).as_posix() for path in tests} - {"."}
     assert folders <= ROOMS | OTHER_TESTS
@@ -254,7 +251,7 @@ HEAVY = ("numpy", "yaml", "onnx", "onnxruntime", "rich", "ml_dtypes", "distribut
 
 
 def _heavy_after(call: str) -> str:
-    """Say what heavy modules the command line has imported when something was called."""
+    """Return the heavy modules imported after a call."""
     code = (
         f"import sys; from convcheck.cli import group\ntry: {call}\n"
         f"finally: print([m for m in {HEAVY} if m in sys.modules])"
@@ -268,7 +265,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_a_run_has_its_fork_server_started_before_anything_heavy_is_imported() -> None:
-    """The server imports what a worker needs while this process reads the specs."""
+    """The server imports modules for workers while this process reads the specs."""
     planted = (
         "import convcheck.cli.early as early; early.start_server = sys.exit; "
         "group.main(['run', '--backend', 'ort', 'onnx.Cast-21'], standalone_mode=False)"
@@ -277,7 +274,7 @@ def test_a_run_has_its_fork_server_started_before_anything_heavy_is_imported() -
 
 
 def test_a_fork_server_imports_what_workers_need_and_no_numpy_that_draws_the_same_in_all() -> None:
-    """What numpy.random has drawn from since it was imported, each fork would draw again."""
+    """A numpy.random imported before the fork has the same state in each fork."""
     code = (
         "import os, sys; out = os.dup(1); import convcheck.pool.preload; found = [m for m in "
         "('convcheck.vectors.corpus', 'numpy.random') if m in sys.modules]; "

@@ -1,5 +1,3 @@
-"""What several files of tests of reports share."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -10,5 +8,5 @@ from site_runs import whole_site
 
 @pytest.fixture(scope="session")
 def built_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site that has every kind of page; nobody changes it."""
+    """A site with every kind of page. Tests must not change it."""
     return whole_site(tmp_path_factory.mktemp("site"))

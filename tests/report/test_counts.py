@@ -1,4 +1,4 @@
-"""One document, one set of numbers: every format counts the same cases, values and findings."""
+"""Every format counts the same cases, values and findings of a document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from convcheck.report.html.data import data
 from convcheck.report.json.encode import text
 
 SEVERAL = [name for name in RUNS if name not in ("interrupted", "nothing")]
-# verdict, cases, judged, failing the run, asked, wrong, known, waived; how many of a verdict
+# verdict, cases, judged, failing the run, asked, wrong, known, waived; cases by verdict
 COUNTS = {
     "all_pass": "PASS 13 11 0 5249740 0 0 0; pass 10 tolerated 1 undefined 1 unsupported 1",
     "failing": "FAIL 23 22 9 21560 1176 0 0; fail 9 pass 13 unsupported 1",
@@ -57,7 +57,7 @@ def test_what_is_counted_in_a_run(name: str) -> None:
 
 
 def facts(finding: Finding) -> list[str]:
-    """Return what a finding is known by: id, command, rule, citation, and words of its examples."""
+    """Return a finding's id, command, rule, citation, and words of its examples."""
     rows = [row for e in finding.examples if isinstance(e, tuple) for row in e]
     lines = [line for e in finding.examples if isinstance(e, CallInWords) for line in e.lines]
     bits = [piece.text for row in rows for line in row.bits for piece in line]
@@ -85,7 +85,7 @@ def test_every_format_holds_the_facts_of_a_finding(name: str) -> None:
 
 
 def table(lines: list[list[str]]) -> Table:
-    """Return the cells of a table that are not 0, by their row and their column."""
+    """Return a table's nonzero cells by row and column."""
     heads, *rows = lines
     return {
         row[0]: {h: c for h, c in zip(heads[1:], row[1:], strict=True) if c != "0"} for row in rows
@@ -98,7 +98,7 @@ def terminal_table(page: str) -> Table:
 
 
 def html_table(result: RunResult) -> Table:
-    """Return the table that the data of the page comes to, without what was asked."""
+    """Return the table of the page's data, without the number of values asked."""
     page = data(Document(result))
     found: Table = {}
     for spec in (one["id"] for one in page["specs"]):
@@ -131,7 +131,7 @@ def test_the_tables_of_specs_are_one(name: str) -> None:
     ("fail", "1 of 1 case, 60 of 60 values judged of 100 asked"),
 ])  # fmt: skip
 def test_what_is_undefined_was_asked_and_not_judged(verdict: Verdict, said: str) -> None:
-    """As of an exhaustive run a third may be, which the number of values does not claim."""
+    """A third of an exhaustive run may be undefined, which the number of values excludes."""
     groups = (group(ELSE, verdict, counts=(60, 60)), group(PARSE, "undefined", counts=(40, 40)))
     elsewhere = group(PARSE, "undefined", counts=(7, 7), placement="alone")
     found = answered(case("onnx.Cast-19", "float32", "int8"), *groups, elsewhere, checked=100)

@@ -1,4 +1,4 @@
-"""How completely cases were asked is said in every report: one line, and with -v which."""
+"""Every report states the coverage of cases in one line, with -v by case."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def asked(coverage: Coverage, count: int, source: str = "float32") -> RunResult:
 
 
 def every() -> RunResult:
-    """Cases of every coverage, and one that was not asked, which has none."""
+    """Return cases of every coverage, and one that was not asked, without coverage."""
     counts = {"exhaustive": 3, "boundary-complete": 2}
     declined = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
     sources = ("float32", "float64", "int64", "int8", "string")

@@ -1,4 +1,4 @@
-"""What became of the causes between two runs: by cause, above the findings."""
+"""Changes of causes between two runs, shown above the findings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RIGHT = group(ELSE, "pass", counts=(980, 980))
 
 
 def told(fits: Mapping[str, Sequence[Names]], digest: str = "a") -> RunResult:
-    """Make a run in which these cases fail, each with what gives all of its answers."""
+    """Make a run with these failing cases and their causes."""
     failing = replace(TRUNCATED, digest=digest * 32)
     cases = [
         replace(
@@ -45,7 +45,7 @@ def told(fits: Mapping[str, Sequence[Names]], digest: str = "a") -> RunResult:
 
 
 def changed(found: RunDifference) -> list[tuple[str, Names, int, int, dict[str, int]]]:
-    """Give what became of each cause: how, which, of how many cases, and what became of those."""
+    """Return each cause's change, cases, and the changes of those."""
     return [
         (
             one.change,
@@ -93,7 +93,7 @@ def test_a_case_whose_cause_is_another() -> None:
 
 
 def test_what_fits_in_both_runs_is_no_change() -> None:
-    """Alone, the old run would be told by what explains most: truncation, of all three cases."""
+    """Alone, the old run would be explained by truncation, which covers all three cases."""
     old = told({A: [CUT], B: [CUT], C: [NARROW, CUT]})
     found = diff_runs(old, told({A: [CUT], B: [CUT], C: [NARROW]}, "b"))
     assert (changed(found), switched(found)) == ([], [])
@@ -102,7 +102,7 @@ def test_what_fits_in_both_runs_is_no_change() -> None:
 
 
 def test_the_same_answers_have_the_same_cause() -> None:
-    """A newer catalogue knows more causes, or other names."""
+    """A newer catalogue has more causes, or other names."""
     for before, after in (([], [CUT]), ([NARROW], [CUT]), ([CUT], [])):
         found = diff_runs(told({A: before}), told({A: after}))
         assert found.nothing

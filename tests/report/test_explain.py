@@ -38,7 +38,7 @@ PAGES = {
     "explain-fake-convert-shift": f"{FAKE}/float16-float16-float16/per-tensor-shift/"
     "destination_type=f8e4m3 100 0.1 0.3 --backend reference",
 }
-# what is asked, and its rule | its level | what is expected | other fields of the page
+# the question, and its rule | its level | the expected value | other fields of the page
 FACTS = {
     "onnx.Cast-21 --from float32 --to float8e4m3fn --where saturate=0 464.25":
         "float-to-float8 | normative | any NaN | case [x] > max (max is 448) | "
@@ -137,7 +137,7 @@ def test_what_is_expected_and_by_which_rule(question: str) -> None:
     done = convcheck("explain", *shlex.split(question))
     assert (done.returncode, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
-    # without the places of rules, and what the level and the verdict mean
+    # without the places of rules, and the meanings of level and verdict
     page = re.sub(r" +specs/\S+:[0-9]+$|(?<=d): .*$", "", done.stdout, flags=re.MULTILINE)
     fields = [" ".join(one.split()) for one in re.split(r"\n+(?! )", page)]
     rule, level, expected, *others = FACTS[question].split(" | ")
@@ -194,7 +194,7 @@ def test_a_trace_is_what_the_evaluator_does(spec: object) -> None:
 
 
 def test_the_rounded_value_is_exact_however_far() -> None:
-    """[x] of numbers far beyond max, where the evaluator only needs to know that they are."""
+    """[x] of numbers far beyond max, whose exact value the evaluator does not need."""
     spec = CATALOG.specs["onnx.Cast-21"]
     case = next(c for c in cases(spec) if c.name == "float64-to-float8e4m3fn/saturate=1")
     bits = np.array([2**0.5 * 2.0**900, -(2.0**1023)]).view(np.uint64)

@@ -1,4 +1,4 @@
-"""The tool that compares the facts of runs: what it calls a difference, and what it does not."""
+"""The comparison of facts of runs reports differences in facts and nothing else."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The id of a finding: in every run, and taken by commands."""
+"""A finding has the same id in every run, and commands accept it."""
 
 from __future__ import annotations
 

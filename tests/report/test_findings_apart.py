@@ -1,4 +1,4 @@
-"""What is two findings: of two operators, and where most values are wrong and where fewer are."""
+"""Separate findings: of two operators, and of rows with many and few wrong values."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_two_faults_by_one_row_are_two_findings_with_an_example_each(
     assert len(same_way) < len(ids)
     assert sorted(map(sorted, ids.values())) == [
         [("onnx.Cast-24", "int32")], [("onnx.Cast-24", "int8")],
-        [("onnx.CastLike-24", "int32")],  # of int8 it gives what the function body gives
+        [("onnx.CastLike-24", "int32")],  # for int8 it agrees with the function body
     ]  # fmt: skip
     shares = {source: (group["count"], group["of"]) for _, source, group in failing}
     assert shares["int32"][0] * 10 < shares["int32"][1]
@@ -91,7 +91,7 @@ def test_another_operator_or_share_is_another_finding_in_every_format(others: li
     annotations = "\n".join(annotated(result))
     for page in (in_markdown(result), in_junit(result), html_text(result), annotations):
         assert [name for name in ids if name not in page] == []
-    assert not diff_runs(run(), result).findings  # cases of one run only are no changes
+    assert not diff_runs(run(), result).findings  # cases of one run only are not changes
     before = run(*(replace(c, verdict="pass", groups=()) for c in result.cases))
     changed = diff_runs(before, result)
     assert sorted(found.finding for found in changed.findings) == sorted(ids)

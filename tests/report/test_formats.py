@@ -1,4 +1,4 @@
-"""A new format is a file that draws it and a line in the registry."""
+"""A new format needs one file and a line in the registry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ main()
 
 
 def with_brief(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line with another format in the registry."""
     (folder / "brief.py").write_text(DRAWER)
     (folder / "run.py").write_text(RUN)
     command = [sys.executable, str(folder / "run.py"), *arguments]

@@ -30,7 +30,7 @@ HOSTILE = "100%25 a::b,c=d\r\n::error::x % %0A"
 
 
 def read(line: str) -> tuple[str, dict[str, str], str]:
-    """Read a command as the runner does: its name, its properties, its message."""
+    """Parse a command as the runner does: its name, its properties, its message."""
     assert "\n" not in line
     assert "\r" not in line
     found = re.fullmatch(r"::([a-z]+) ([^:]*)::(.*)", line)
@@ -64,7 +64,7 @@ def test_a_cause_is_an_error_and_what_it_explains_is_none() -> None:
         "B: gives NaN where <rounding> carries past the largest value (nan-at-max) (1 case,"
     )
     assert third == "FAIL db8eefcc: overflow gives NaN, not max (1 case)"
-    assert fourth.startswith("A with B: truncates (truncates); and")  # no cause that is not told
+    assert fourth.startswith("A with B: truncates (truncates); and")  # no unreported cause
     assert (
         "\n      convcheck explain onnx.Cast-19/float32-to-bfloat16 " in commands(explained())[0][2]
     )

@@ -1,4 +1,4 @@
-"""The HTML report without a browser: its data, its number lines, and that it is text throughout."""
+"""The HTML report without a browser: its data, its number lines, and escaping."""
 
 from __future__ import annotations
 
@@ -66,8 +66,6 @@ def examples_in(found: Any) -> list[Any]:
 
 
 class Parts(HTMLParser):
-    """Elements, with their attributes, and the text of the data."""
-
     def __init__(self, page: str) -> None:
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
@@ -122,7 +120,7 @@ def test_the_same_result_gives_the_same_page(name: str, tmp_path: Path) -> None:
 
 
 def test_a_cause_shows_an_example_of_other_types() -> None:
-    """Both types are others if possible, then one of them; a case is shown once."""
+    """Both types differ if possible, then one. Each case is shown once."""
     types = [("float32", "bfloat16"), ("float32", "float16"), ("float64", "bfloat16"),
              ("float64", "float16"), ("float64", "int16")]  # fmt: skip
     cases = [diagnosed(case("onnx.Cast-19", *pair), 980, ("truncates",)) for pair in types]
@@ -225,15 +223,15 @@ def test_the_grid_goes_on_past_its_largest_value() -> None:
 
 
 def test_a_number_line_by_hand() -> None:
-    """1 + 2^-8 + 2^-23 is just past the midpoint of 1 and 1 + 2^-7; bfloat16's step is 2^-7 there,
-    and half of that below 1.
+    """1 + 2^-8 + 2^-23 is just past the midpoint of 1 and 1 + 2^-7. The step of bfloat16 is 2^-7
+    there, and half of that below 1.
     """
     example = TRUNCATED.examples[0]
     assert isinstance(example, Example)
     words = (example.inputs[0], example.expected, example.got)
     step = Fraction(1, 128)
     values = [1 - step / 2, Fraction(1), 1 + step, 1 + 2 * step]
-    # the answers' neighbours are shown, too
+    # the answers' neighbours are also shown
     values = [*values, 1 + 3 * step]
     edge = (values[-1] - values[0]) / 16
     low, across = values[0] - edge, values[-1] - values[0] + 2 * edge
@@ -275,7 +273,7 @@ def test_a_text_that_is_a_number_has_a_place() -> None:
 
 
 def test_an_overview() -> None:
-    """Floats go by their index, so that -0 and 0 are in the middle, and infinities at the ends."""
+    """Floats are ordered by index: -0 and 0 in the middle, infinities at the ends."""
     spans = ((0xFF800000, 0xFF800000), (0x80000000, 0x00000000), (0x7FC00000, 0x7FC00001))
     assert overview(F32, spans) == {"spans": [(0, 0), (500, 500)], "nan": True}
     whole = overview(F32, ((0x00000000, 0x7F800000),)) or {}

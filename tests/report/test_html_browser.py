@@ -1,4 +1,4 @@
-"""The HTML report in a real browser: it opens, filters, drills down, and keeps text text."""
+"""The HTML report in a real browser: it opens, filters, drills down, and escapes text."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_filters(browser: Browser, pages: dict[str, Path]) -> None:
 def test_chips_count_cases_as_the_other_formats_do(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
-    """A case counts under its status; that others have such values too is said apart."""
+    """A case counts under its status. Other cases with such values are stated separately."""
     for name in ("kinds", "listed", "failing"):
         counts: Counter[str] = Counter()
         for some in Document(RUNS[name]()).cases.values():
@@ -238,7 +238,7 @@ def test_a_cause_is_a_filter(browser: Browser, pages: dict[str, Path]) -> None:
 
 
 def test_what_a_cause_does_not_explain_has_no_letter(browser: Browser, tmp_path: Path) -> None:
-    """A version of a cell that nothing explains, and a failure that a list excuses."""
+    """A version of a cell without a cause, and a failure that a list excuses."""
     specs, fits = ("onnx.Cast-19", "onnx.Cast-21"), ("truncates",)
     half = diagnosed(case(specs[0], "float64", "bfloat16"), 980, fits)
     listed = replace(WRAPPED, excuse=excuse(12))
@@ -374,7 +374,7 @@ def test_copying_a_command(browser: Browser, pages: dict[str, Path]) -> None:
 
 
 def large(count: int) -> RunResult:
-    """Failing groups none of which is like another."""
+    """Return distinct failing groups."""
     types = [name for name, fmt in FORMATS.items() if not isinstance(fmt, Text) and name != "bool"]
     cases = []
     pairs = [(v, s, t) for v in range(19, 26) for s in types for t in types]

@@ -1,4 +1,4 @@
-"""The JUnit report: held to the schema of Jenkins, to golden files, and to what a run found."""
+"""The JUnit report: Jenkins' schema, golden files, and the facts of a run."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ HOSTILE = "a\x00\x1b[31m\x0b\ufffe\ud800]]> <b> & \"'\t\r\nend"
 
 
 def rendered(result: RunResult) -> Element:
-    """Render a report, hold it to the schema, and read it back."""
+    """Render a report, validate it, and read it back."""
     text = in_junit(result)
     SCHEMA.validate(text)
     return fromstring(text)
 
 
 def outcome(result: CaseResult, level: Level = "disputed") -> tuple[str, str]:
-    """Give the tag and the message of the case."""
+    """Return the tag and the message of the case."""
     test = next(rendered(run(result, level=level)).iter("testcase"))
     tags = [(child.tag, child.get("message", child.text or "")) for child in test]
     return tags[0] if tags else ("", "")
@@ -76,7 +76,7 @@ def test_every_report_is_what_the_schema_says_and_counts_right(name: str) -> Non
             assert suite.get(count) == str(len(list(suite.iter(tag))))
     assert root.get("failures") == str(len(list(root.iter("failure"))))
     assert root.get("tests") == str(len(named))
-    # a program that only looks at the tests sees a run that did not pass
+    # programs that only read the tests also see a failed run
     bad = len(list(root.iter("failure"))) + len(list(root.iter("error")))
     assert bool(bad) == (result.outcome != "pass")
 
@@ -189,7 +189,7 @@ def test_characters_that_xml_cannot_have() -> None:
 
 
 def test_thousands_of_cases_take_no_time() -> None:
-    """A guard against what grows faster than the run; 7,649 cases of a runtime take 0.7 s."""
+    """A guard against superlinear time. 7,649 cases of a runtime take 0.7 s."""
     several = [replace(TRUNCATED, kind=kind) for kind in ("a", "b")]
     found = [answered(one.case, *several) for one in many().cases[:30]] * 10
     start = time.process_time()

@@ -1,4 +1,4 @@
-"""`convcheck show`, and what a shell completes."""
+"""`convcheck show`, and shell completion."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_cases() -> None:
 
 
 def test_counts() -> None:
-    """The same cases with the same numbers of inputs as a run asks, and their sum."""
+    """The same cases and numbers of inputs as in a run, and their sum."""
     options = ("onnx.Cast-21", "--to", "int4")
     *lines, last = convcheck("show", "cases", *options, "--count").stdout.splitlines()
     assert [line.split()[1] for line in lines] == convcheck(
@@ -91,8 +91,8 @@ finally: print(sorted({"onnx", "onnxruntime", "openvino", "torch", "ml_dtypes"} 
 
 
 def test_backends(tmp_path: Path) -> None:
-    """Ours, and those of another package: one whose runtime is not installed, two that are broken.
-    None is loaded: in one process, runtimes may get into each other's way.
+    """Built-in ones, and those of another package: one without its runtime, two broken. None is
+    loaded, since runtimes in one process may conflict.
     """
     (tmp_path / "elsewhere.py").write_text("import no_such_runtime.core\n")
     (tmp_path / "shattered.py").write_text("raise RuntimeError('driver\\ntoo old')\n")

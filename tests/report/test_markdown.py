@@ -1,4 +1,4 @@
-"""The Markdown report: golden files, its size, and what a Markdown parser makes of it."""
+"""The Markdown report: golden files, its size, and its parsed form."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Give every token of a text, those within paragraphs too."""
+    """Return every token of a text, within paragraphs included."""
     for token in PARSER.parse(text):
         yield token
         yield from token.children or ()
 
 
 def words(text: str) -> str:
-    """Give what a reader sees outside of code blocks, a paragraph a line."""
+    """Return the visible text outside of code blocks, a paragraph per line."""
     said = []
     for token in PARSER.parse(text):
         parts = token.children or ()
@@ -65,7 +65,7 @@ def words(text: str) -> str:
 
 
 def check(text: str) -> None:
-    """Hold a report to what must be so in any: its size, its HTML, its folds."""
+    """Check a report's size, its HTML, its folds."""
     assert len(text.encode()) < LIMIT
     raw = [t.content for t in tokens(text) if t.type in ("html_block", "html_inline")]
     assert not [html for html in raw if not ALLOWED.fullmatch(html)]
@@ -133,7 +133,7 @@ def test_known_failures_are_folded_with_reason_and_issue() -> None:
 
 
 def large(count: int) -> RunResult:
-    """Make a run of so many findings, each of long names."""
+    """Make a run of this many findings, each of long names."""
     targets = [replace(dtype("int8"), name=f"{'t' * 40}{i}") for i in range(count)]
     cases = [replace(ONE, outputs=(target,)) for target in targets]
     found = [
@@ -198,7 +198,7 @@ def test_text_from_outside_is_only_text() -> None:
         prose = "".join(
             t.content for t in tokens(text) if t.type in ("text", "html_block", "html_inline")
         )
-        assert not re.search(r"[@]octocat|#12", prose)  # a comment stands within
+        assert not re.search(r"[@]octocat|#12", prose)  # a comment separates them
 
 
 def test_words_are_shown_as_they_are() -> None:

@@ -1,4 +1,4 @@
-"""A report that is read back is the run that it was written of."""
+"""A report that is read back equals the run that was written."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_damaged_report_is_an_error_with_the_path(
 
 @pytest.mark.parametrize("name", ["report-1-failing", "report-1-calls"])
 def test_a_report_of_an_earlier_version_is_refused(name: str, tmp_path: Path) -> None:
-    """The files were written by convcheck 0.1.0, and are not to be made anew."""
+    """The files are by convcheck 0.1.0. Do not regenerate them."""
     done = convcheck("report", GOLDEN / f"{name}.json")
     assert done.returncode == 2
     assert "convcheck-report/1, which an earlier version of convcheck wrote" in done.stderr
@@ -148,7 +148,7 @@ def test_a_report_of_other_types_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_group_is_read_for_the_types_of_its_case(tmp_path: Path) -> None:
-    """Groups that are alike are read once, of each type: 0x3f808001 is no code of float16."""
+    """Equal groups are read once per type: 0x3f808001 is not a code of float16."""
     written = render(document(RUNS["failing"]()))
     assert "0x3f808001" in written
     (tmp_path / "run.json").write_text(written)

@@ -1,4 +1,4 @@
-"""The reports of runs built by hand: a golden page of each, and what each has to hold."""
+"""The reports of runs built by hand: a golden page of each, and required contents."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_json_golden(name: str) -> None:
     check_golden(f"{name}.json", render(masked(document(RUNS[kind]()))), None)
 
 
-# the fields of a group, each with what it is where it is absent
+# the defaults of a group's fields
 GROUP = {"verdict": "pass", "kind": "", "reading": "", "placement": "", "digest": ""} | {
     "count": 0,
     "of": 0,
@@ -116,7 +116,7 @@ SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]
 
 
 def accepts_scalars(asked: Question) -> Question:
-    """Take for safe what a table for scalars refuses."""
+    """Accept as safe what a table for scalars refuses."""
     of_table = asked.scalars and 0 in asked.ranks and any(asked.ranks)
     return asked._replace(
         unsafe=asked.unsafe or (of_table and priority(asked.left) == priority(asked.right))
@@ -127,7 +127,7 @@ KERNELS = {**PROMOTE.wrong, "refusal missing for scalars": asked_as(accepts_scal
 
 
 def promoted(name: str) -> RunResult:
-    """Ask a wrong kernel which type some types have in common."""
+    """Ask a wrong kernel for the common type of some types."""
     backend = Scripted(KERNELS[name])  # type: ignore[arg-type]
     results = []
     for one in cases(SPEC):
@@ -163,12 +163,12 @@ def test_a_pattern_of_wrong_cells_is_what_was_answered(
     assert wrong == sum(c.verdict == "fail" for c in result.cases)
     assert wrong == sum(len(p.cells) * len(p.settings) for p in found)
     findings = Document(result).findings
-    assert len(findings) <= 3  # one a level, not one a cell
+    assert len(findings) <= 3  # one per level, not one per cell
     assert max(len(one.members) for one in findings) <= wrong  # a case counts once
     text = rendered(result, 80)
     assert cell[2] in text
     assert f"FAIL  {wrong} of 800 cases, " in text
-    # an id that has to stay whole to be copied may be longer
+    # an id stays whole for copying, so it may be longer
     assert all(len(line) <= 80 or "/" in line for line in text.splitlines())
 
 
@@ -283,7 +283,7 @@ def test_a_message_cannot_steer_the_terminal() -> None:
 
 
 def test_the_name_of_a_type_cannot_steer_the_terminal() -> None:
-    kind = "\x1b[31mu9\x07 instead of uint8"  # the name is the backend's
+    kind = "\x1b[31mu9\x07 instead of uint8"  # the backend's name for the type
     wrong = answered(case("onnx.Cast-19", "float32", "uint8"), group(ELSE, "fail", kind))
     shown = rendered(run(wrong), 80)
     assert "u9 instead of uint8" in shown

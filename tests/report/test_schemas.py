@@ -1,4 +1,4 @@
-"""The schemas of the JSON formats: made from the structs, and held against what is written."""
+"""The JSON formats' schemas are generated from the structs, and validate the output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sentence that is shown carries the verdict: of the row, of each reading, or with the row."""
+"""The cited sentence supports the verdict: of the row, of each reading, or with the row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from specs import GOOD, write_spec
 
 TABLES = ["float-to-float8-saturating", "float-to-float8", "float-to-float8e8m0"]
 CASTS = [spec for spec in CATALOG.specs.values() if spec.op == "onnx.Cast" and spec.version >= 19]
-# What a row or a cell of ONNX's tables prints -> the word of a row or a cell here.
+# A row's or cell's text in ONNX's tables -> its name here.
 ROWS = {
     "0": "+0", "-0": "-0", "NaN": "nan", "-NaN": "-nan", "Inf": "+inf", "-Inf": "-inf",
     "[x] > FLT_MAX": "[x] > max", "[x] < -FLT_MAX": "[x] < -max", "else": "else",
@@ -75,7 +75,7 @@ def given(rule: Rule, label: str, printed: str) -> tuple[str, ...]:
     if label == "[x] = -0":
         return ("+0",)  # rounded to nearest even, in a format without a negative zero
     if printed == "-NaN":
-        return ("-nan", "nan")  # the sign of a NaN is asked for from version 23 on
+        return ("-nan", "nan")  # the sign of a NaN counts from version 23 on
     if rule.name == "float-to-float8e8m0" and printed == "0":
         return ("min",)  # the format has no zero
     return (CELLS[printed],)

@@ -1,4 +1,4 @@
-"""Several backends in one run: reports built by hand, held to golden files, and real runs."""
+"""Several backends in one run: reports built by hand with golden files, and real runs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ def by(name: str, result: RunResult) -> Side:
 
 
 def few(*groups: Group) -> RunResult:
-    """One case, with these groups."""
     return run(answered(case("onnx.Cast-19", "float32", "bfloat16"), *groups),
                passed(case("onnx.Cast-19", "float32", "float16")))  # fmt: skip
 
@@ -129,7 +128,7 @@ def test_reports_hold_those_of_each_run() -> None:
 
 
 def test_causes_that_backends_share_stand_first() -> None:
-    """One is told by `truncates`, the other by what no input tells from that."""
+    """One is explained by `truncates`, the other by an equivalent cause."""
     other = explained()
     cases = [one for one in other.cases if one.diagnosis and len(one.diagnosis.fits) > 1]
     swapped = [
@@ -170,7 +169,7 @@ def test_each_backend_has_its_turn() -> None:
     seen.clear()
     with pytest.raises(UsageError, match="unknown backend 'nope'"):
         each(("reference", "nope"), ask, lambda n: False)
-    assert not seen  # a slip is said before hours are spent
+    assert not seen  # a typo is reported before hours are spent
 
 
 SMALL = ("onnx.Cast-21", "--from", "float16", "--to", "float8e5m2")
@@ -202,7 +201,7 @@ def test_one_that_cannot_be_started_does_not_keep_the_others_from_it(tmp_path: P
     failed = [log["backend"]["address"] for log in held_log(path.read_text()) if "error" in log]
     assert failed == [ABSENT]
     bad = convcheck("run", *good, "--backend", TRUNCATING, *SMALL)
-    assert bad.returncode == 1  # a finding is graver
+    assert bad.returncode == 1  # a finding is more serious
     none = convcheck("run", "--backend", ABSENT, "--backend", "no.such:Thing", *SMALL)
     assert none.returncode == 4
     assert "Traceback" not in none.stderr

@@ -1,6 +1,4 @@
-"""The site without a browser: what its pages say, that their links lead somewhere, that text is
-text, and what becomes of the folder.
-"""
+"""The site without a browser: its pages, links, escaping, and folder."""
 
 from __future__ import annotations
 
@@ -49,7 +47,7 @@ EIGHTS = RuleKey("float-to-float8-saturating", "", "onnx/cast")
 
 
 def told(folder: Path, *runs: RunResult) -> Site:
-    """Return what the site tells of some runs, each by its report."""
+    """Return the site's data of some runs, each with its report."""
     found = dict[RunName, SiteRun]()
     for i, result in enumerate(runs):
         path = folder / f"{i}.json"
@@ -58,7 +56,7 @@ def told(folder: Path, *runs: RunResult) -> Site:
     return site_of([*found.values()])
 
 
-# What it tells -------------------------------------------------------------------------------
+# Data ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -82,7 +80,7 @@ def test_what_a_runtime_is_called(name: str, version: str, expected: tuple[str, 
 
 
 def test_a_link_is_for_good() -> None:
-    """Of ids and names that are published nothing may change: other pages have them."""
+    """Published ids and names must not change, since other pages link to them."""
     assert finding_of_site(RunName("onnxruntime", "1.31.1"), FLOATS) == "c21b40a9b307"
     assert file_name("onnx", "cast", "float-to-float") == "onnx_cast_float-to-float"
     assert file_name("a > b") == "a-b~" + file_name("a > b")[-6:] != file_name("a-b")
@@ -98,7 +96,7 @@ def test_releases_are_in_their_order_and_rules_have_their_history(tmp_path: Path
 
 
 def test_what_was_asked_with_other_vectors_is_not_compared(tmp_path: Path) -> None:
-    """No release broke what the one before it was not asked."""
+    """Releases with different vectors are not compared."""
     before = replace(release("1.0", *RIGHT), corpora=(("onnx.Cast-19", "0" * 64),))
     site = told(tmp_path, before, release("1.1", TRUNCATES), release("2.0", *RIGHT, name="other"))
     one = site.runtime("onnxruntime")
@@ -128,11 +126,11 @@ def test_counts_hide_nothing(tmp_path: Path) -> None:
     assert parts[-1]["x"] + parts[-1]["width"] <= 1010
 
 
-# Its pages -----------------------------------------------------------------------------------
+# Pages ---------------------------------------------------------------------------------------
 
 
 class Links(HTMLParser):
-    """The elements of a page, and where its links lead."""
+    """The elements of a page, and its links' targets."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -194,7 +192,7 @@ def test_it_is_replaced_as_a_whole(tmp_path: Path) -> None:
     again = build_site(tmp_path, two)
     assert {path: path.read_bytes() for path in again.rglob("*") if path.is_file()} == first
     mark = site / "convcheck-site.json"
-    mark.write_text(json.dumps(json.loads(mark.read_text()) | {"dates": {}}))  # of an older version
+    mark.write_text(json.dumps(json.loads(mark.read_text()) | {"dates": {}}))  # by an older version
     assert convcheck("site", site, tmp_path / "0.json").returncode == 0
     assert not (site / "findings").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.json", "1.json", "site"]

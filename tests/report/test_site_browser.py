@@ -1,4 +1,4 @@
-"""The site in a real browser: from disk, in both colours, on a phone, by keys alone."""
+"""The site in a real browser: from disk, in both colours, on a phone, with the keyboard alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from convcheck.report.site.names import RunName, finding_of_site
 
 READY = 1.0  # seconds, on a quiet machine
 SLACK = 3  # on a loaded one
-TRIES = 4  # of which the quickest counts, where others are waited for as well
+TRIES = 4  # the quickest counts, since a loaded machine delays others
 FOUND = finding_of_site(
     RunName("onnxruntime", "1.10.0"), RuleKey("float-to-float", "", "onnx/cast")
 )

@@ -1,4 +1,4 @@
-"""The one layout of tables: whole where there is room, and else in parts by columns."""
+"""Layout of tables: whole if they fit, else split by columns."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_names_are_written_downwards() -> None:
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("width", [40, 60, 79])
 def test_a_narrow_terminal_breaks_no_counts(name: str, width: int) -> None:
-    """What a wide terminal shows of a spec is there, in parts, under the label of the spec."""
+    """Each part of a split table has the label of the spec, and nothing is lost."""
     made = Document(RUNS[name]())
     wide, narrow = (plain_lines([counts_table(made)], columns) for columns in (WIDE, width))
     assert all(len(line) <= width for line in narrow)
@@ -78,6 +78,6 @@ def test_a_narrow_terminal_breaks_no_matrix(name: str, width: int) -> None:
 
 
 def symbols(lines: list[str], names: list[str]) -> Counter[tuple[str, str]]:
-    """Return how often each symbol stands in the rows that begin with a name."""
+    """Count each symbol in the rows whose first cell is a name."""
     rows = [(name, line) for line in lines for name in names if line.startswith(f"  {name} ")]
     return Counter((name, one) for name, line in rows for one in line[len(name) + 2 :].split())

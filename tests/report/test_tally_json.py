@@ -1,4 +1,4 @@
-"""Tallies as JSON: what is read back is what was written, and adds up to the same."""
+"""Tallies as JSON: they are read back unchanged, and add up to the same."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def rules(case: Case) -> Rules:
 
 
 class Wrong:
-    """The right answers, but of many a low bit is turned, and some calls go wrong as a whole."""
+    """Right answers with flipped low bits, and some calls that fail as a whole."""
 
     name, version = "wrong", "1"
 
@@ -113,12 +113,11 @@ HOOK = hook_of(hooks(CATALOG.types.types))
 
 
 def data(thing: object) -> Any:
-    """What is written of a tally or a part, as JSON data."""
+    """Return a tally or a part as JSON data."""
     return json.loads(encoded(thing))
 
 
 def written(tally: Tally) -> Any:
-    """Write, as the schema says."""
     document = data(tally)
     OF_TALLY.validate(document)
     return document
@@ -163,7 +162,7 @@ def test_what_is_right_is_short() -> None:
     assert not any(entry.get("ranges") for entry in right)
 
 
-# Random ones --------------------------------------------------------------------------------------
+# Random tallies -----------------------------------------------------------------------------------
 
 POSITIONS = st.integers(0, 0xFFFF)
 PAIRS = st.lists(st.tuples(POSITIONS, POSITIONS).map(lambda p: (min(p), max(p))), max_size=5)
@@ -239,7 +238,7 @@ def test_a_group_of_a_decision_with_readings_has_them_again() -> None:
 # Damage -------------------------------------------------------------------------------------------
 
 
-FAIL = -1  # the place of an entry of wrong answers
+FAIL = -1  # the position of an entry of wrong answers
 KEY, ENTRY = ("entries", FAIL, 0), ("entries", FAIL, 1)
 Damage = tuple[tuple[Any, ...], Any]
 DAMAGES: dict[str, Damage] = {
@@ -274,7 +273,7 @@ DAMAGES: dict[str, Damage] = {
 
 
 def damaged(document: Any, path: tuple[Any, ...], to: Any) -> None:
-    """Set what a path leads to, to a value or what a function gives of it, or take it away."""
+    """Replace the value at a path, by a value or a function's result, or delete it."""
     for step in path[:-1]:
         document = document[step]
     if to is KeyError:
@@ -306,8 +305,8 @@ def test_what_is_no_tally_is_none(document: Any) -> None:
 
 
 def parts(number: int) -> list[Part]:
-    """What two shards have of a case: one its vectors and the first half, one the second half,
-    where something was lost and declined.
+    """Return two shards of a case: the vectors and the first half; the second half, with losses and
+    declined parts.
     """
     case, (one, two) = case_of(number), swept(number, True)
     key, sample = next((k, e.first) for k, e in one.entries if k.sort == "fail")

@@ -1,4 +1,4 @@
-"""Where a cause acts, in words: from them a reader finds its cases among those judged."""
+"""The description of a cause's cases: a reader finds them among the judged cases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from catalogue import CATALOG
 from convcheck.report.where import JudgedCases
 from convcheck.rules.cases import cases
 
-# A line for each case: for each runtime the letters of its cause, `.` for none, `-` if not judged.
+# A line per case: for each runtime the letters of its cause, `.` for none, `-` if not judged.
 _TABLE = Path(__file__).parent / "explained.txt.xz"
 _RUNTIMES = ("ort", "onnx-reference", "torch", "ml_dtypes", "pypto", "openvino-eval")
 _PLACE = r"(?:\{[^}]*\}|[^-{} ]+)"  # the types of one of several inputs
@@ -32,12 +32,11 @@ def explained(runtime: str) -> dict[str, str]:
     return {row[0]: row[at] for row in rows if row[at] != "-" and row[0] in _CASES}
 
 
-# A reader of the words, who looks at ids alone ---------------------------------------------------
+# A parser of descriptions that sees only ids ------------------------------------------------------
 
 
 @cache
 def by_types(ids: tuple[str, ...]) -> dict[str, dict[str, list[str]]]:
-    """Return the ids of each spec by the types in them."""
     found: dict[str, dict[str, list[str]]] = {}
     for one in ids:
         spec, head, *_ = one.split("/")
@@ -46,7 +45,7 @@ def by_types(ids: tuple[str, ...]) -> dict[str, dict[str, list[str]]]:
 
 
 def meant(line: str, ids: tuple[str, ...]) -> set[str]:
-    """Return which of some ids a line means."""
+    """Return the ids that a line describes."""
     if line in ids:
         return {line}
     specs, said = line.split(": ")
@@ -66,7 +65,7 @@ def _has_values(case: str, wanted: dict[str, str]) -> bool:
 
 
 def _specs(text: str, known: Sequence[str]) -> Iterator[str]:
-    """Yield what onnx.Cast-6,19…25, CastLike-15 means."""
+    """Yield the specs of 'onnx.Cast-6,19…25, CastLike-15'."""
     standard = ""
     for word in text.split(", "):
         found = re.fullmatch(r"(?:([a-z]+)\.)?([A-Za-z]+)-(\S+)", word)
@@ -85,7 +84,7 @@ def _has(versions: str, version: str) -> bool:
 
 
 def _heads(text: str) -> Iterator[str]:
-    """Yield the types in an id that 'bool, int8 to float8e5m2' or 'int8-{int4, int8}' mean."""
+    """Yield the types in ids of 'bool, int8 to float8e5m2' or 'int8-{int4, int8}'."""
     inputs, to, outputs = text.rpartition(" to ")
     inputs, outputs = (inputs, outputs) if to else (outputs, "")
     several = re.fullmatch(f"{_PLACE}(-{_PLACE})+", inputs)
@@ -94,16 +93,13 @@ def _heads(text: str) -> Iterator[str]:
     for names in product(*lists):
         for output in _types(outputs) if outputs else [""]:
             yield "-".join(names) + (f"-to-{output}" if output else "")
-            if len(names) == 1:  # the id may name an input that has the type of the output
+            if len(names) == 1:  # the id may name an input of the output's type
                 yield f"{names[0]}-{output}"
 
 
 def _types(text: str) -> Iterator[str]:
     for name in text.split(", "):
         yield from _FAMILIES.get(name, (name,))
-
-
-# ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("runtime", _RUNTIMES)
@@ -149,10 +145,10 @@ def test_what_is_named_always() -> None:
     to_float8 = r"onnx.Cast-(19|2.)/float(16|32|64)-to-float8e4m3fn/saturate=0"
     said = "onnx.Cast-19…28: float16, float32, float64 to float8e4m3fn, saturate=0"
     assert chosen(to_float8, JudgedCases(cast, CATALOG.types)) == (said,)
-    # also if no case with another value, or of another version, was judged
+    # even if no case with another value or version was judged
     alone = [one for one in cast if re.fullmatch(to_float8, one.id)]
     assert JudgedCases(alone).where(alone).lines == (said,)
-    # a gap in the versions, and values that make no difference
+    # a gap in the versions, and values without effect
     gap = JudgedCases(cast, CATALOG.types)
     assert chosen(r"onnx.Cast-(19|23|24|25)/float64-to-float8e4m3fn/.*", gap) == (
         "onnx.Cast-19,23…25: float64 to float8e4m3fn",

@@ -1,6 +1,6 @@
-"""A finding as something to run without convcheck: it fails while the bug is there, and not after.
+"""Standalone scripts of findings fail while the bug exists, and pass afterwards.
 
-The scripts are run; the findings are those of the runtimes that are installed.
+They run on the installed runtimes' findings.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ORT = (
     "onnx.Cast-21/string-to-float8e4m3fn/saturate=0",
     "onnx.CastLike-21/float64-float16",
     "onnx.Range-11/int64-int64-int64",
-    # of an element alone ONNX Runtime gives another answer, and the report has a part of the call
+    # alone, the element differs in ONNX Runtime, so the report has a part of the call
     "onnx.QuantizeLinear-21/float32-float32-int4/axis",
     "onnx.QuantizeLinear-21/float32-float32-uint4/blocks/block_size=3",
 )
@@ -66,25 +66,25 @@ OPENVINO = (
 FIRST = (
     "onnx.QuantizeLinear-13/float32-float32-int8/tensor",
     "openvino.FakeQuantize-1/float32-float32-float32-float32-float32/per-channel/levels=102",
-    # its models have shapes that are not stated, but for the first call
+    # its models have dynamic shapes, except the first call
     "openvino.FakeQuantize-1/bfloat16-bfloat16-bfloat16-bfloat16-bfloat16/tensor/levels=256",
     "openvino.FakeQuantize-1/float32-float32-float32-float32-float32/low-rank/levels=256/auto_broadcast=numpy",
-    # the importer of ONNX's models wants to know how many dimensions there are
+    # the importer of ONNX models needs the rank
     "onnx.DequantizeLinear-21/int8-float32-int8/tensor",
-    # its other outputs are of all elements together
+    # its other outputs depend on all elements
     "onnx.DynamicQuantizeLinear-11/float32-to-uint8/tensor",
 )
 
 
 @pytest.fixture(autouse=True)
 def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spare the commands that run in this process reading the specs each time."""
+    """Cache the specs for commands in this process."""
     monkeypatch.setattr("convcheck.cli.repro.catalog", lambda: CATALOG)
 
 
 @cache
 def of_runtime(address: str) -> RunResult:
-    """Ask cases in one run; for the tests of this process only once."""
+    """Run cases once for all tests of this process."""
     names = {"ort": (*ORT, PASSING), "openvino": OPENVINO, "openvino:first": FIRST}[address]
     cases = [find_case(CATALOG, name, None, None, ()) for name in names]
     done = execute(
@@ -95,7 +95,7 @@ def of_runtime(address: str) -> RunResult:
 
 
 def reported(result: RunResult, folder: Path) -> list[tuple[Group, Witness]]:
-    """Give the findings of a report that was written, read back, and found there."""
+    """Return the findings of a report that was written and read back."""
     path = folder / "run.json"
     path.write_text(render(document(result)))
     again = read(str(path), TYPES)
@@ -123,7 +123,7 @@ def script(witness: Witness, path: Path) -> Path:
 
 
 def repaired(witness: Witness) -> Witness:
-    """The same finding where the answer is what is expected."""
+    """Return the finding with the expected answer."""
     assert witness.got is not None
     return replace(witness, due=(Due("", witness.got),), between=())
 
@@ -156,8 +156,8 @@ def test_scripts_of_a_report_fail_with_the_answer_that_it_has(
 
 
 def test_a_chain_is_shown_in_its_setting(tmp_path: Path) -> None:
-    """What ONNX Runtime makes of a chain: as a graph it is wrong while the middle is hidden, and
-    each cast is as the rules have it where the middle is an output, too.
+    """ONNX Runtime's graph is wrong while the middle is hidden. If the middle is an output as well,
+    each cast is right.
     """
     pytest.importorskip("onnxruntime")
     report, chain = tmp_path / "run.json", "float16-to-bfloat16-to-int8"
@@ -232,7 +232,7 @@ def test_scripts_of_graphs_fail_in_their_settings(
 
 
 def test_a_disputed_call_may_be_read_in_any_way_and_lie_between(tmp_path: Path) -> None:
-    """The reading that is not the report's, and a value between two, are right; beyond, not."""
+    """Another reading than the report's, and a value between two, pass. Values beyond fail."""
     pytest.importorskip("openvino")
     found = reported(of_runtime("openvino"), tmp_path)
     witness = next(w for _, w in found if w.between and len(w.due) > 1)
@@ -240,7 +240,7 @@ def test_a_disputed_call_may_be_read_in_any_way_and_lie_between(tmp_path: Path) 
     assert low.words != high.words
     last = replace(witness, between=(), due=witness.due[-1:])
     assert isinstance(last.due[0].outputs, tuple)
-    # the script's own judgement, of an answer in the place of the runtime's
+    # the script's own verdict on an answer in the runtime's place
     answers = {
         "other": last.due[0].outputs[0],
         "inside": replace(high, words=low.words),

@@ -1,8 +1,7 @@
-"""Every sentence that an ONNX spec cites stands in its document, word for word.
+"""Every sentence that an ONNX spec cites is in its document, word for word.
 
-Operators' texts, function bodies and source files are those of the onnx package; sentences of other
-documents are stored, with the page and the day they were read. What is told in other words is no
-quotation.
+Texts of operators, function bodies and source files are from the onnx package. Sentences of other
+documents are stored with the page and the day of reading. Paraphrases are not quotations.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ OPERATORS, FUNCTIONS = "ONNX operators", "ONNX operator definitions"
 
 
 def plain(text: str) -> str:
-    """Drop what is only markup: backslashes, bullets, emphasis, line breaks, kinds of quotes."""
+    """Remove markup: backslashes, bullets, emphasis, line breaks, kinds of quotes."""
     text = re.sub(r"[\\*`]", "", text)
     for curly, straight in (("‘", "'"), ("’", "'"), ("“", '"'), ("”", '"')):
         text = text.replace(curly, straight)
@@ -38,7 +37,7 @@ def plain(text: str) -> str:
 
 @cache
 def document(source: Source) -> str:
-    """The text that a citation has to stand in, descriptions of attributes and so on included."""
+    """Return a citation's document, with descriptions of attributes and so on."""
     if source.title == OPERATORS:
         op, version = source.section.split(" - ")
         return text_of(op, int(version))
@@ -94,7 +93,7 @@ def test_a_sentence_that_does_not_stand_there_is_seen() -> None:
 
 
 def test_a_row_of_a_table_cites_its_own_row() -> None:
-    """No row of a rule with columns rests on the sentence of the whole rule."""
+    """In a rule with columns, no row cites the sentence of the whole rule."""
     for spec in SPECS:
         for rule in (rule for rule in spec.rules if rule.columns):
             for row in rule.rows:

@@ -1,7 +1,7 @@
-"""Every sentence that a spec of OpenVINO or of PyPTO cites is one that was read on the page.
+"""Every sentence that a spec of OpenVINO or PyPTO cites was read on its page.
 
-Their texts are not here to be searched, as those of ONNX are: the sentences are kept with the page
-and the day on which they were read there.
+Unlike ONNX's texts, theirs are not available, so sentences are stored with the page and the day of
+reading.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HOSTS = (*OPENVINO, "https://gitcode.com/cann/pypto/")
 
 
 def unread(spec: Spec) -> Iterator[str]:
-    """What a spec cites of a page of OpenVINO or of PyPTO and nobody read there."""
+    """Return the citations of an OpenVINO or PyPTO page that nobody has read there."""
     for cite in citations(spec):
         page = spec.sources[cite.source].url
         if page.startswith(HOSTS) and cite.text not in PAGES.get(page, ()):
@@ -46,7 +46,7 @@ def test_a_word_that_is_not_on_the_page_is_found() -> None:
 
 
 def test_no_sentence_is_kept_that_nothing_cites_and_pages_stand_still() -> None:
-    """Documentation of PyPTO changes its mind: it is cited at a tag, or at a commit."""
+    """PyPTO's documentation changes, so it is cited at a tag or a commit."""
     cited: dict[str, set[str]] = {}
     for spec in CATALOG.specs.values():
         for cite in citations(spec):
@@ -56,13 +56,13 @@ def test_no_sentence_is_kept_that_nothing_cites_and_pages_stand_still() -> None:
     assert not [page for page in PAGES if "/blob/master/" in page or "/latest/" in page]
 
 
-# Rows of tables, of which OpenVINO has none on its pages -----------------------------------------
+# Rows of tables (OpenVINO's pages have none) ------------------------------------------------------
 
 OF_PYPTO = [spec for spec in CATALOG.specs.values() if spec.op.startswith("pypto.")]
 
 
 def test_a_row_of_a_table_cites_its_own_row() -> None:
-    """No row of a rule with columns rests on the sentence of the whole rule."""
+    """In a rule with columns, no row cites the sentence of the whole rule."""
     for spec in OF_PYPTO:
         for rule in (rule for rule in spec.rules if rule.columns):
             for row in rule.rows:
@@ -70,7 +70,7 @@ def test_a_row_of_a_table_cites_its_own_row() -> None:
 
 
 def unlike_its_row(spec: Spec) -> Iterator[str]:
-    """The pairs of a spec whose row in the text has other types, or other modes."""
+    """Return the pairs of a spec whose row in the text has other types or modes."""
     for one in spec.pairs.lists if spec.pairs else ():
         [(source, targets)] = one.listed.items()
         name, *others = (CATALOG.types.types[t].name_in("pypto") for t in (source, *targets))

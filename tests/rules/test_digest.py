@@ -1,4 +1,4 @@
-"""A spec's digest: of what it can be asked, and of nothing else that is known."""
+"""A spec's digest depends on its possible cases, and on nothing else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CAST = ["onnx.Cast-21", "--from", "float32", "--to", "float16"]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the built-in specs, loaded in place of these."""
+    """A loaded copy of the built-in specs."""
     copied = tmp_path / "specs"
     shutil.copytree(data_dir("specs"), copied)
     monkeypatch.setattr(loading, "data_dir", lambda name: copied)
@@ -40,7 +40,7 @@ def change(path: Path, old: str, new: str) -> None:
 
 
 def changed(*folders: Path) -> set[str]:
-    """Name the specs of which the digest is another than that of the built-in one."""
+    """Name the specs whose digest differs from the built-in one."""
     specs = load(folders).specs
     return {
         name
@@ -50,7 +50,7 @@ def changed(*folders: Path) -> set[str]:
 
 
 def those_with(specs: dict[str, Spec], *types: str) -> set[str]:
-    """Name the specs that list a type, or ask it besides."""
+    """Name the specs that list a type, or also ask it."""
     return {
         name
         for name, spec in specs.items()
@@ -93,7 +93,7 @@ def test_another_format_of_a_type_changes_those_that_name_it(
     change(folder / "dtypes.yaml", old, new)
     users = those_with(dict(BUILT_IN), name)
     if name == "float8e4m3fn":
-        users.add("openvino.FakeConvert-13")  # computes in it, and is not asked it
+        users.add("openvino.FakeConvert-13")  # computes in it, but has no cases of it
     assert changed() == users
 
 
@@ -108,7 +108,7 @@ def own(tmp_path: Path) -> Path:
     text = GOOD.replace("[float8e4m3fn, int8]", "[float8e4m3fn, mine]")
     text = text.replace("when: {to: float8e4m3fn}", "when: {to: [float8e4m3fn, float8e3m4]}")
     own = write_spec(tmp_path / "own", text)
-    row = ROW.replace("}", ", openvino: f32, onnx: FLOAT}")  # names that others have
+    row = ROW.replace("}", ", openvino: f32, onnx: FLOAT}")  # names of other types
     (own / "dtypes.yaml").write_text(
         f"floats:\n  float8e3m4: {row}\nsets:\n  mine: [int8, float8e3m4]\n"
     )

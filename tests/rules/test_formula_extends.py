@@ -1,4 +1,4 @@
-"""A formula that extends another: rules and conditions by name, lists of calls added."""
+"""A formula extends another: rules and conditions by name, lists of calls added."""
 
 from __future__ import annotations
 

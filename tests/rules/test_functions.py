@@ -1,4 +1,4 @@
-"""`calls` in spec files: which function of a library is the operator, and what it is asked."""
+"""`calls` in spec files: a library's function for the operator, and its arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences in another language: each has a translation, marked as ours wherever it stands."""
+"""Sentences in another language have a translation, always marked as convcheck's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes that are left out: nothing is sent, what is due is what the default gives."""
+"""Attributes that are left out: nothing is sent, and the default's result is expected."""
 
 from __future__ import annotations
 

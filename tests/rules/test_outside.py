@@ -1,4 +1,4 @@
-"""What a text leaves out: it is asked, by a few inputs, and no answer is a failure."""
+"""Cases outside a text are asked with a few inputs, and no answer is a failure."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_type_of_a_later_version_is_asked(spec: Spec) -> None:
 
 @pytest.mark.parametrize("spec", [*CAST, *LIKE], ids=lambda spec: spec.id)
 def test_nothing_is_expected_and_a_sentence_says_why(spec: Spec) -> None:
-    """The least of each is asked: not the 2^32 codes of a source, nor samples of it."""
+    """Only the smallest tier is asked: not a source's 2^32 codes, nor samples of it."""
     for case in outside(spec):
         asked = vectors(spec, case)
         (decision,) = asked.expected.decisions
@@ -92,7 +92,7 @@ def test_strings_are_not_supported_yet_until_version_9() -> None:
 
 @pytest.mark.parametrize("spec", CAST, ids=lambda spec: spec.id)
 def test_casting_from_and_to_complex_is_not_supported_in_any_version(spec: Spec) -> None:
-    """One sentence of the types of the input, and one of those of the output, say so."""
+    """One sentence on input types, and one on output types."""
     for side, word, name in (("input", "from", "complex64-to-float32"),
                              ("output", "to", "float32-to-complex64")):  # fmt: skip
         case = next(c for c in outside(spec) if c.name == name)
@@ -110,7 +110,7 @@ def test_a_complex_code_is_no_number_and_is_shown_by_its_bits() -> None:
 
 
 def test_a_missing_or_unknown_type_is_what_the_node_says() -> None:
-    """Of version 1, `to` is a word; a CastLike has none."""
+    """In version 1, `to` is a string. CastLike has none."""
     for spec in CAST:
         words = {c.attribute("to"): c for c in outside(spec) if c.attribute("to") is not None}
         assert len(words) == 3
@@ -122,7 +122,7 @@ def test_a_missing_or_unknown_type_is_what_the_node_says() -> None:
     assert not [c for spec in LIKE for c in outside(spec) if c.attribute("to") is not None]
 
 
-# A backend that does anything but crash -----------------------------------------------------------
+# A backend that does anything except crash --------------------------------------------------------
 
 
 def zeros(case: Case, inputs: Sequence[Bits]) -> Outputs:

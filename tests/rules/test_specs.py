@@ -1,4 +1,4 @@
-"""Spec files: good ones lint clean, and every kind of bad one says where and what."""
+"""Good spec files lint clean, and every kind of error is reported with its place."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_bad_yaml_has_a_place(text: str) -> None:
 
 
 def said(spec: Spec) -> list[dict[str, object]]:
-    """All that a spec says, and those that it extends."""
+    """Return the text of a spec and its parents."""
     bare = {name: value for name, value in vars(spec).items() if name != "parent"}
     return [bare, *(said(spec.parent) if spec.parent else [])]
 

@@ -1,4 +1,4 @@
-"""What a text supports: pairs of types, shapes; and a default that is another mode."""
+"""Supported pairs of types and shapes; a default equal to another mode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from convcheck.rules.model import Spec
 from convcheck.semantics.evaluate import compile_case
 from specs import findings, write_spec
 
-# An operator without versions, two of four pairs, and a default that is another value.
+# An operator without versions, two of four pairs, and a default equal to another value.
 SMALL = """\
 op: acme.Cast
 sources:
@@ -59,7 +59,6 @@ examples:
 
 @pytest.fixture(scope="module")
 def spec(tmp_path_factory: pytest.TempPathFactory) -> Spec:
-    """The small spec, loaded once."""
     return load([write_spec(tmp_path_factory.mktemp("specs") / "s", SMALL)]).specs["acme.Cast"]
 
 
@@ -76,7 +75,7 @@ def test_listed_pairs_are_asked_in_every_mode_and_others_by_default(spec: Spec) 
 
 
 def test_lists_of_pairs_are_for_attribute_values(tmp_path: Path) -> None:
-    """A pair that is listed for some modes is asked in these, and in the default."""
+    """A pair listed for some modes is asked in these, and in the default."""
     lists = """\
   - {cite: "In every mode.", listed: {float32: [int8]}}
   - {when: {mode: [UP, DOWN]}, cite: "In two.", listed: {int16: [int8]}}
@@ -142,7 +141,7 @@ def test_as_names_another_value(tmp_path: Path, change: str, message: str) -> No
 
 
 def test_the_weaker_level_counts(spec: Spec) -> None:
-    """The default is normative, what it stands for only implied."""
+    """The default is normative, its meaning only implied."""
     case = next(case for case in cases(spec) if case.name == "float32-to-int8/mode=NONE")
     levels = {d.name: d.level for d in compile_case(spec, case).decisions}
     assert levels["default > rounded / else"] == "implied"

@@ -1,4 +1,4 @@
-"""onnx.BitCast: every bit stays, of NaNs too, and only types of one width are asked."""
+"""onnx.BitCast keeps every bit, also of NaNs, and only types of equal width are asked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def width(fmt: object) -> int:
 def test_pairs_are_those_of_one_width() -> None:
     types = {t.name: width(t.format) for t in SPEC.types["T1"]}
     wanted = {(a, b) for a in types for b in types if types[a] == types[b]}
-    wanted -= {(a, "bool") for a in types if a != "bool"}  # a byte other than 0 and 1 is no bool
+    wanted -= {(a, "bool") for a in types if a != "bool"}  # bytes other than 0 and 1 are invalid
     assert {(c.inputs[0].name, c.outputs[0].name) for c in CASES} == wanted
     assert len(CASES) == len(wanted) == 96 + 8 + 7
 
@@ -40,7 +40,7 @@ def test_every_bit_stays() -> None:
         assert isinstance(source, Bool | Float | Int)
         if width(source) <= 8:
             assert len(vectors) == 1 << source.bits
-        else:  # no byte, and no half, can be taken for another
+        else:  # no byte or half looks like another
             told = np.unpackbits(vectors.inputs[0][:, None].view(np.uint8), axis=1)
             columns = {column.tobytes() for column in told.T}
             assert len(columns) == width(source)

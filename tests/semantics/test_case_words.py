@@ -1,4 +1,4 @@
-"""What a case word declares of itself holds, and a word of any other nature is evaluated."""
+"""A case word's declared properties hold. A word without any is evaluated."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ SOURCES = ["float8e5m2", "float8e4m3fnuz", "float6e2m3", "bfloat16", "int8", "ui
 MODES = ["nearest-even", "toward-zero", "away"]
 TARGETS = [t for t in CATALOG.types.types.values() if not isinstance(t.format, Text)]
 WORDS = [*CASES, "x < 2^-126", "x < 2^3", "x >= 2^3", "x < -2^3", "x <= -2^3", "x > 2^-3"]
-STEP = 0x57EF  # the code next to 127 in float16, which is near no power of two
+STEP = 0x57EF  # the code next to 127 in float16, not near a power of two
 
 
 def points(source: str, target: Numeric) -> Points:
-    """Return every code of a source, finite and not zero, in the order of the codes."""
+    """Return a source's finite nonzero codes in order."""
     fmt = cast(Numeric, CATALOG.types.types[source].format)
     codes = np.arange(1 << fmt.bits).astype(fmt.storage)
     x = decode(fmt, codes)
@@ -58,14 +58,14 @@ def points(source: str, target: Numeric) -> Points:
 
 
 def apart(p: Points, held: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
-    """Part the answers by the sign of x, each in the order of the magnitudes."""
+    """Split answers by the sign of x, each in order of magnitude."""
     for sign in (False, True):
         here = held[p.x.sign == sign]
         yield here[::-1] if sign and not isinstance(p.source, Float) else here
 
 
 def on_a_grid(p: Points, held: NDArray[np.bool_]) -> bool:
-    """Whether in each binade none holds, or all codes that are multiples of some power of two."""
+    """Return whether in each binade none holds, or all multiples of some power of two."""
     binades = np.stack([p.x.sign, p.x.exponent + np.frexp(p.x.significand.astype(float))[1]])
     for binade in np.unique(binades, axis=1).T:
         here = (binades == binade[:, None]).all(axis=0)
@@ -105,7 +105,7 @@ def odd(codes: Codes) -> NDArray[np.bool_]:
 
 
 def odd_multiple(p: Points, mode: str) -> NDArray[np.bool_]:
-    """Hold of single codes: x is an odd multiple of some code."""
+    """Return whether x is an odd multiple of some code."""
     return odd(cast(Codes, p.bits)) & p.number
 
 
@@ -167,7 +167,7 @@ rules:
 
 
 def planted(nature: Nature, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
-    """A spec with a word of its own, which is added to the vocabulary and to nothing else."""
+    """A spec with a new word in the vocabulary alone."""
     words = {**CASES, "x is odd": CaseWord(nature, odd_multiple)}
     monkeypatch.setattr(vocabulary, "CASES", words)
     return load([write_spec(folder / "own", SPEC)])
@@ -198,12 +198,12 @@ def test_vectors_have_it_right(tier: Tier, own: Catalog) -> None:
 
 
 def forgotten(codes: Codes, out: Codes) -> None:
-    """Answer as if the word were not there: [x] of what is near 1 is 1."""
+    """Answer as if the word did not exist: [x] near 1 is 1."""
     out[odd(codes)] = 1
 
 
 def swept_rows(backend: Swept, catalog: Catalog) -> dict[tuple[str, str], int]:
-    """Count by row and verdict what a sweep of a part of float32 comes to."""
+    """Count a partial float32 sweep by row and verdict."""
     case, program = question(catalog, "float32")
     tally = sweep(
         backend, case, program, form_decision(catalog.specs[case.spec]), SPAN, lambda *call: None

@@ -1,4 +1,4 @@
-"""An input of which only the type counts: its values and its shape must have no influence."""
+"""An input with a type only: its values and shape must have no effect."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def vectors(name: str) -> VectorSet:
 
 
 class Recording(Reference):
-    """The reference, which remembers what it was asked."""
+    """The reference, which records its calls."""
 
     def __init__(self) -> None:
         super().__init__(CATALOG)
@@ -150,9 +150,7 @@ def test_a_replay_after_a_crash_asks_the_same() -> None:
     notes: list[Index] = []
     backend = Recording()
     ask(backend, one, lambda placement, index: notes.append(index.copy()), {})
-    for index, inputs in zip(
-        notes, backend.calls, strict=True
-    ):  # as the worker makes them in a sweep
+    for index, inputs in zip(notes, backend.calls, strict=True):  # as in a worker's sweep
         again = inputs_at(one, index)
         assert all(np.array_equal(a, b) for a, b in zip(inputs, again, strict=True))
 
@@ -163,7 +161,7 @@ Bug = Callable[[Case, Outputs, Sequence[Bits]], Outputs]
 
 
 def broadcasts(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
-    """The output takes the shape that both inputs broadcast to."""
+    """The output has the broadcast shape of both inputs."""
     try:
         shape = np.broadcast_shapes(*(bits.shape for bits in inputs))
     except ValueError:
@@ -173,14 +171,13 @@ def broadcasts(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
 
 
 def takes_its_shape(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
-    """An output of the same number of elements takes the second input's shape."""
+    """An output of equal size has the second input's shape."""
     if inputs[0].size != inputs[1].size:
         return right
     return Outputs((right.arrays[0].reshape(inputs[1].shape),), right.types)
 
 
 def copies_its_value(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
-    """The first element is the second input's."""
     if not (inputs[0].size and inputs[1].size):
         return right
     codes = right.arrays[0].copy()
@@ -189,17 +186,15 @@ def copies_its_value(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outp
 
 
 def empty_like_empty(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
-    """The output is empty where the second input is."""
+    """The output is empty if the second input is."""
     return right if inputs[1].size else Outputs((right.arrays[0].reshape(-1)[:0],), right.types)
 
 
 def type_of_the_first(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
-    """The output has the type of the first input."""
     return Outputs((inputs[0],), (case.inputs[0].name,))
 
 
 def always_float32(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
-    """The output is float32 whatever the second input is."""
     return Outputs((np.zeros(inputs[0].shape, np.uint32),), ("float32",))
 
 
@@ -207,7 +202,7 @@ BUGS: tuple[Bug, ...] = (
     broadcasts, takes_its_shape, copies_its_value, empty_like_empty, type_of_the_first,
     always_float32,
 )  # fmt: skip
-HARMLESS = {  # what these cannot be seen to do
+HARMLESS = {  # not observable
     ("type_of_the_first", "float16-float16")  # the type is the same, and so is every value
 }
 

@@ -1,4 +1,4 @@
-"""`differs through TYPE`: what one rounding and two put apart is due less firmly, and the same."""
+"""`differs through TYPE` weakens the level of values that double rounding changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RULE = """rules:
 
 @pytest.mark.parametrize("saturate", [0, 1])
 def test_only_the_level_is_another(saturate: int) -> None:
-    """Each vector at which a runtime that rounds twice goes wrong is implied, and no other."""
+    """Each vector that double rounding gets wrong is implied, and no other."""
     spec = CATALOG.specs["onnx.Cast-24"]
     name = f"{spec.id}/float64-to-float8e5m2/saturate={saturate}"
     case = find_case(CATALOG, name, None, None, ())

@@ -1,4 +1,4 @@
-"""DynamicQuantizeLinear: the evaluator held to the oracle in fractions, and planted bugs caught."""
+"""DynamicQuantizeLinear: the evaluator agrees with fractions, and planted bugs are caught."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CASES = list(cases(SPEC))
 
 
 def told(expected: ExpectedCall) -> set[Due] | None:
-    """A call's readings in the oracle's words."""
+    """Return a call's readings in the oracle's words."""
     if expected.readings[0].pattern == UNDEFINED:
         return None
     found = set()
@@ -48,7 +48,7 @@ def test_the_edge_calls_against_the_oracle(case: Case) -> None:
 
 
 def test_any_tensors_against_the_oracle() -> None:
-    """Put together, so that what one call's elements are chosen of is not another's."""
+    """All calls together: each has its own readings."""
     rng = np.random.default_rng(0)
     made = []
     for _ in range(100):
@@ -74,7 +74,7 @@ def test_what_is_left_open(words: list[str]) -> None:
 
 
 def caught(bug: Dynamic, case: Case) -> int:
-    """How many of the edge calls are judged wrong."""
+    """Return how many edge calls are judged wrong."""
     calls, names = calls_asked(case), tuple(t.name for t in case.outputs)
     return wrong_in(
         calls, [Outputs(bug.answer(x), names) if x.size else None for (x,) in calls.calls]
@@ -91,7 +91,7 @@ def test_each_bug_is_caught_by_two_calls(bug: Dynamic) -> None:
 
 
 def by_reciprocals(x: Bits) -> tuple[Bits, Bits, Bits]:
-    """By numpy, as OpenVINO was seen to answer: products with 1 / 255 and 1 / range."""
+    """In numpy, as observed in OpenVINO: products with 1 / 255 and 1 / range."""
     values = x.view(np.float32)
     low, high = adjusted(values.reshape(-1))
     with np.errstate(all="ignore"):

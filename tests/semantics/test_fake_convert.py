@@ -1,4 +1,4 @@
-"""FakeConvert: the evaluator held to the oracle, the vectors to what they have to ask."""
+"""FakeConvert: the evaluator agrees with the oracle, and the vectors suffice."""
 
 from __future__ import annotations
 
@@ -55,14 +55,13 @@ def case_of(name: str, layout: str, destination: str = "f8e4m3") -> Case:
 
 
 def with_parameters(name: str, words: str) -> tuple[str, list[Codes]]:
-    """Give the layout and the tensors of one scale and perhaps one shift."""
+    """Return the layout and the tensors of one scale and perhaps one shift."""
     fmt = case_of(name, "per-tensor").inputs[0].format
     codes = [np.array([code_of(fmt, word)[0]], fmt.storage) for word in words.split()]
     return ("per-tensor", "per-tensor-shift")[len(codes) - 1], codes
 
 
 def told(due: Reading, index: int) -> int | str:
-    """An element in the oracle's words."""
     words = {pattern.UNDEFINED: UNDEFINED, pattern.ANY_ZERO: ZERO}
     return words.get(int(due.patterns[index]), int(due.codes[index]))
 
@@ -70,7 +69,7 @@ def told(due: Reading, index: int) -> int | str:
 def held(
     name: str, destination: str, way: int, words: str, data: Codes, said: Said | None = None
 ) -> int:
-    """Compare every element under one reading; gives how many are defined."""
+    """Compare every element under one reading; return how many are defined."""
     layout, parameters = with_parameters(name, words)
     case = compiled(name, layout, destination)
     run = case.run([data, *parameters], case.steps.readings[way - 1])
@@ -85,9 +84,10 @@ def held(
 
 
 def said_of_all(name: str, destination: str, way: int, words: str) -> Said:
-    """What the oracle says of every code, each step being monotone: to multiply, to add and to
-    round. So of all numbers between two of which it says the same, it says that too; and those of
-    which it says anything are next to one another, with zero among them.
+    """Return the oracle's result for every code.
+
+    Each step is monotone, so numbers between two with equal results have the same result. Defined
+    numbers are adjacent, and include zero.
     """
     rest = tuple(int(tensor[0]) for tensor in with_parameters(name, words)[1])
     every = {code: decode(name, code) for code in range(1 << FLOATS[name].bits)}
@@ -125,7 +125,7 @@ def test_every_pattern_of_16_bits_against_the_oracle(
     said = said_of_all(name, destination, way, words)
     every = np.arange(1 << 16, dtype=np.uint16)
     assert held(name, destination, way, words, every, said) > 10_000
-    for code in every[::97].tolist():  # what was concluded is what is said
+    for code in every[::97].tolist():  # check interpolated results
         _, parameters = with_parameters(name, words)
         rest = tuple(int(tensor[0]) for tensor in parameters)
         assert said[code] == expect(name, destination, way, (code, *rest))
@@ -134,7 +134,7 @@ def test_every_pattern_of_16_bits_against_the_oracle(
 @pytest.mark.parametrize("words", SETS)
 @pytest.mark.parametrize("name", TYPES)
 def test_the_edge_data_against_the_oracle(name: str, words: str) -> None:
-    """Data made for one set of parameters is asked of every other one as well."""
+    """Data made for one set of parameters is used with every other one as well."""
     for destination in ("f8e4m3", "f8e5m2"):
         calls = steps_calls(spec(), case_of(name, "per-tensor-shift", destination), "edge", 0)[0]
         data = np.unique(np.concatenate([call[0] for call in calls]))[::5]
@@ -185,7 +185,7 @@ def test_where_all_readings_agree_the_level_is_implied() -> None:
 
 
 def test_where_nothing_is_rounded_the_expression_alone_decides() -> None:
-    """Normative: values of the float8 type, brought there and back by powers of two."""
+    """Normative: values of the float8 type, converted and restored by powers of two."""
     for words, data, due in (
         ("1 0", [0x3C00, 0x3C80, 0xBC00], [0x3C00, 0x3C80, 0xBC00]),  # 1, 1.125, -1
         ("2 0.5", [0x3E00, 0x4100], [0x3E00, 0x4100]),  # 1.5 * 2 - 0.5 = 2.5; 4.5
@@ -195,7 +195,7 @@ def test_where_nothing_is_rounded_the_expression_alone_decides() -> None:
         found = case.expect([np.array(data, np.uint16), *parameters])
         assert case.decisions[found.row].level == "normative", words
         assert found.readings[0].outputs[0].codes.tolist() == due
-        beside = case.expect([np.array([*data, 0x3C01], np.uint16), *parameters])  # a rounded one
+        beside = case.expect([np.array([*data, 0x3C01], np.uint16), *parameters])  # a rounded value
         assert case.decisions[beside.row].level == "implied"
 
 
@@ -290,7 +290,7 @@ def test_every_boundary_of_the_destination_is_asked(case: Case) -> None:
 
 
 def changes(steps: Steps) -> dict[str, Steps]:
-    """Steps with one thing wrong each."""
+    """Steps with one error each."""
     first, convert, last = steps.lines
     double = steps.readings[2]
     half = case_of("float16", "per-tensor").inputs[0]

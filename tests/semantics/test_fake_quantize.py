@@ -1,4 +1,4 @@
-"""FakeQuantize: the evaluator held to the oracle, the vectors to what they have to ask."""
+"""FakeQuantize: the evaluator agrees with the oracle, and the vectors suffice."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def told(due: Reading, index: int) -> int | str:
 
 
 def held(name: str, levels: int, call: tuple[Bits, ...]) -> int:
-    """Compare every element under every reading; gives how many are defined."""
+    """Compare every element under every reading; return how many are defined."""
     made, defined = compiled(name, levels), 0
     for way, reading in zip(WAYS, made.steps.readings, strict=True):
         due = Reading(*made.finished(made.run(call, reading)))
@@ -133,14 +133,14 @@ def back(q: Floats, a: Given) -> Floats:
 
 
 def text(place: Part = divided, rounds: Whole = np.rint, value: Part = back) -> Part:
-    """The expression in float32 for what is between the limits, right but for what is given."""
+    """Make the expression in float32 between the limits, right except for the arguments."""
     return lambda x, a: value(rounds(place(x, a)), a)
 
 
 def bug(
     inside: Part | None = None, lower: str = "<=", upper: str = ">", order: bool = True
 ) -> Part:
-    """An implementation in float32, right but for what is given."""
+    """Make a float32 implementation, right except for the arguments."""
 
     def made(x: Floats, a: Given) -> Floats:
         ordered = np.minimum(a.low, a.high), np.maximum(a.low, a.high)
@@ -192,8 +192,6 @@ BUGS: dict[str, Part] = {
 
 
 class Planted:
-    """A backend made of a function on float32."""
-
     name, version = "planted", "1"
 
     def __init__(self, compute: Part) -> None:
@@ -211,7 +209,7 @@ class Planted:
 
 
 def verdicts(compute: Part) -> set[str]:
-    """What becomes of the cases of float32."""
+    """Return the verdicts of the float32 cases."""
     found = set()
     for (name, _, levels), case in ALL.items():
         if name == "float32" and levels != 1:
@@ -231,7 +229,7 @@ def test_the_text_in_float32_is_tolerated_or_passes() -> None:
 
 
 def in_float64(inside: Part) -> Part:
-    """The same in float64, rounded at the end."""
+    """Compute in float64, and round at the end."""
     return lambda x, a: bug(inside)(x.astype(float), Given(*(one.astype(float) for one in a)))
 
 
@@ -240,7 +238,7 @@ def in_float64(inside: Part) -> Part:
     [
         (text(), False),
         (text(reciprocal), False),  # an ulp off some of the ties
-        # A tie of which nothing is rounded goes down.
+        # An exact tie rounds down.
         (text(rounds=lambda p: np.ceil(p - 0.5)), True),
     ],
 )

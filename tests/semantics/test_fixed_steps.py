@@ -1,5 +1,7 @@
-"""Quantisation with one scale as a conversion of x: what is expected of many codes in a row, found
-with few evaluations, held to the oracle where it changes and to the evaluator code by code."""
+"""Quantisation with one scale: expected values of runs of codes.
+
+They are compared with the oracle at each change, and with the evaluator code by code.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,6 @@ def of(spec: str, start: str) -> list[Case]:
 
 
 def due(case: Case, code: int) -> set[Result]:
-    """What the oracle says of a code of x."""
     [x, scale, *_], y = (t.name for t in case.inputs), case.outputs[0].name
     words = dict(case.fixed)
     zero = code_of(case.outputs[0].format, words["y_zero_point"])[0] if len(words) > 1 else None
@@ -44,7 +45,7 @@ def told(flat: Constant) -> set[Result]:
 
 
 def flats(case: Case, first: int = 0, count: int = 0) -> list[Constant]:
-    """The runs of a source, or of a part of it."""
+    """Return the runs of a source, or of a part of it."""
     program, source, size = compiled(case), case.inputs[0].format, count or WHOLE_SPAN
     firsts = [first] if count else range(0, 1 << 32, WHOLE_SPAN)
     found = [each for one in firsts
@@ -55,7 +56,7 @@ def flats(case: Case, first: int = 0, count: int = 0) -> list[Constant]:
 
 @pytest.mark.parametrize("name", ["int8/tensor", "float8e4m3fn/tensor/saturate=1"])
 def test_all_runs_of_a_scale_against_the_oracle(name: str) -> None:
-    """The first and the last code of each: between them x / scale is between theirs, so y is."""
+    """The first and the last code of each run. x / scale is monotone, so y is constant between."""
     target = name.split("/")[0]
     [case, *_] = of("QuantizeLinear-21", f"float32-float32-{target}/{name.split('/', 1)[1]}")
     runs = flats(case)
@@ -83,7 +84,7 @@ def test_runs_are_what_the_evaluator_says_of_each_code(case: Case) -> None:
 
 
 def test_a_sample_of_every_case_against_the_oracle() -> None:
-    """Codes at random, and those next to where what is due changes."""
+    """Random codes, and neighbours of changes."""
     rng, defined = np.random.default_rng(0), 0
     for case in FIXED[::23]:
         if case.op != "onnx.QuantizeLinear":

@@ -161,7 +161,7 @@ ROUNDED = [t for t in NUMERIC if not isinstance(t.format, Float) or t.format.zer
 
 
 def in_bulk(fmt: Numeric, mode: str, value: Fraction) -> int | None:
-    """The code of a value by the arithmetic on arrays, None where it is outside."""
+    """Round by array arithmetic; None if out of range."""
     number = from_fractions([value])
     rounded = round_to(number, fmt, MODES[mode])
     magnitude = int(rounded.magnitude[0])
@@ -174,7 +174,7 @@ def in_bulk(fmt: Numeric, mode: str, value: Fraction) -> int | None:
 
 
 def near(fmt: Numeric, magnitude: int, part: Fraction, negative: bool) -> Fraction:
-    """A value between two neighbours of a format, by the position of the lower one."""
+    """Return a value between two neighbours of a format, by the position of the lower one."""
     if isinstance(fmt, Float):
         low, high = fmt.value(magnitude), fmt.value(magnitude + 1)
     else:
@@ -188,7 +188,7 @@ def near(fmt: Numeric, magnitude: int, part: Fraction, negative: bool) -> Fracti
 def test_a_scalar_rounds_as_arrays_do(data: st.DataObject) -> None:
     fmt = data.draw(st.sampled_from(ROUNDED), label="type").format
     mode = data.draw(st.sampled_from(sorted(MODES)))
-    # Integers of 64 bits and a fraction beside are more than a Number holds.
+    # Integers of 64 bits plus a fraction exceed a Number.
     top = fmt.max_magnitude if isinstance(fmt, Float) else min(int(fmt.max), 2**62)
     magnitude = data.draw(st.integers(0, top + 2))
     part = data.draw(st.sampled_from([Fraction(n, 4) for n in range(4)] + [Fraction(1, 3**90)]))
@@ -202,8 +202,8 @@ def test_a_scalar_rounds_as_arrays_do(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("eighths", range(8))
 def test_a_number_as_written_is_rounded_where_there_is_no_zero(eighths: int) -> None:
-    """From the least number to beyond the largest, held to facts: exact, down below the middle, and
-    up from the middle on, where the significand of one bit is odd.
+    """From the least number to beyond the largest, compared with facts: exact, down below the
+    middle, and up from the middle on, if the one-bit significand is odd.
     """
     fmt = CATALOG.types.types["float8e8m0"].format
     assert isinstance(fmt, Float)

@@ -1,4 +1,4 @@
-"""What numbers, codes and texts become by a word of `through`, worked out by hand."""
+"""Results of the words of `through` for numbers, codes and texts, by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TYPES = CATALOG.types.types
 
 
 def through(how: str, source: str, target: str, bits: Bits) -> Points:
-    """What becomes of codes of a source by a hop, on the way to a target."""
+    """Return codes of a source after a hop to a target."""
     hop = read_hop(parse_yaml(f"through: {how}", "own.yaml").need("through"), CATALOG.types)
     there = points(source, target, bits)
     assert not keeps(hop, there.source, there.target)
@@ -34,7 +34,7 @@ def codes(source: str, *values: int) -> Codes:
     return np.array(values, TYPES[source].format.storage)
 
 
-# (through, source, destination, code, the code of the source that denotes what it becomes)
+# (through, source, destination, code, the result's code in the source)
 BY_HAND = [
     ("negated", "float32", "float16", 0x3F800000, 0xBF800000),
     ("negated", "float32", "float16", 0x80000000, 0x80000000),  # zeros stay
@@ -90,7 +90,7 @@ def test_a_text_is_read_otherwise() -> None:
     assert to_fraction(there.x, 0) == 100
 
 
-# (word, mode, source, destination, code, what it gives)
+# (word, mode, source, destination, code, result)
 GIVEN = [
     ("wrapped-magnitude", "toward-zero", "int16", "uint8", 0xFFFE, 2),
     ("wrapped-unsigned", "toward-zero", "int16", "int8", 0x01FF, 0x7F),

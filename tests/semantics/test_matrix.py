@@ -1,4 +1,4 @@
-"""A matrix in a spec file: what it says, what breaks it, and what its lint finds."""
+"""A matrix in a spec file: its meaning, its errors, and its lint."""
 
 from __future__ import annotations
 

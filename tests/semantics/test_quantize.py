@@ -1,5 +1,4 @@
-"""QuantizeLinear and DequantizeLinear: the evaluator held to the oracle, element by element, and
-tensors to where their elements meet."""
+"""QuantizeLinear and DequantizeLinear: the evaluator agrees with the oracle for each element."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ SPECS = [name for name in CATALOG.specs if "uantizeLinear-" in name and "Dynamic
 
 
 def elements(case: Case, call: Call) -> Iterator[tuple[int, int, int | None]]:
-    """The codes that meet in each element of x, by loops of our own."""
+    """Return the codes that meet in each element of x, by plain loops."""
     x, scale, *zero = call
     said = dict(case.attributes)
     axis, block = int(said.get("axis", 1)), int(said.get("block_size", 0))
@@ -37,7 +36,6 @@ def elements(case: Case, call: Call) -> Iterator[tuple[int, int, int | None]]:
 
 
 def due(case: Case, codes: tuple[int, int, int | None]) -> set[Result]:
-    """What the oracle says of one element."""
     types = (case.inputs[0].name, case.inputs[1].name, case.outputs[0].name)
     if case.op == "onnx.DequantizeLinear":
         return dequantize(case.version, types, codes)
@@ -49,14 +47,13 @@ def due(case: Case, codes: tuple[int, int, int | None]) -> set[Result]:
 
 
 def told(reading: CallReading, i: int) -> Result:
-    """An element in the oracle's words."""
     [output] = reading.outputs
     words = {pattern.UNDEFINED: UNDEFINED, pattern.ANY_NAN: NAN, pattern.ANY_ZERO: ZERO}
     return words.get(int(output.patterns[i]), int(output.codes[i]))
 
 
 def held(case: Case, call: Call, expected: ExpectedCall) -> int:
-    """Compare a call; gives how many of its elements are defined."""
+    """Compare a call; return how many elements are defined."""
     if expected.readings[0].pattern == pattern.UNDEFINED:
         wanted = [due(case, codes) for codes in elements(case, call)]
         assert all(each == {UNDEFINED} for each in wanted)
@@ -71,7 +68,7 @@ def held(case: Case, call: Call, expected: ExpectedCall) -> int:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_the_edge_calls_against_the_oracle(name: str) -> None:
-    """Every element of every case in which an answer is due."""
+    """Every element of every defined case."""
     defined = 0
     for case in cases(CATALOG.specs[name]):
         if not compile_steps(CATALOG.specs[name], case).outside:
@@ -83,7 +80,7 @@ def test_the_edge_calls_against_the_oracle(name: str) -> None:
 
 INF, HALF = "0x7c00", "0x0800"  # of float16: an infinity, and 2^-13
 PUT: list[tuple[str, list[str], set[str]]] = [
-    # 2.5001 is 2.5 in float16, which is the least that `precision` asks for.
+    # 2.5001 is 2.5 in float16, the lowest allowed `precision`.
     (
         "onnx.QuantizeLinear-23/float32-float32-int8/in-float16/precision=10",
         ["2.5001", "1", "0"],
@@ -109,7 +106,7 @@ PUT: list[tuple[str, list[str], set[str]]] = [
         ["-0", "2", "0"],
         {"-0"},
     ),
-    # A number that is too small is no -0.
+    # Underflow does not give -0.
     (
         "onnx.DequantizeLinear-19/float8e4m3fn-float32/tensor-default",
         ["-0.015625", "0x00000001"],

@@ -1,4 +1,4 @@
-"""The sequence operators: the texts' examples, the cases and calls, and the hard ones of them."""
+"""The sequence operators: the texts' examples, cases and calls, hard calls."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def ask(name: str, *words: str) -> ExpectedCall:
 
 
 def sequences(name: str, *words: str) -> list[list[str]] | str:
-    """The sequences of every reading, the first one first; 'undefined'."""
+    """Return the sequences of every reading, or 'undefined'."""
     expected = ask(name, *words)
     fmt = CASES[name][1].outputs[0].format
     if expected.readings[0].pattern == UNDEFINED:
@@ -107,7 +107,7 @@ def alike(call: Call) -> object:
 
 
 def test_tensors_in_the_place_of_scalars_are_asked_and_nothing_is_expected() -> None:
-    """Whatever they hold: the same numbers as scalars are a sequence."""
+    """Even if the same numbers as scalars give a sequence."""
     for spec in SPECS:
         asked = 0
         for case in cases(spec):
@@ -125,7 +125,7 @@ def test_tensors_in_the_place_of_scalars_are_asked_and_nothing_is_expected() -> 
         assert asked
 
 
-NEVER = {  # what is not asked; what agrees in float32 is exact, and so is what is an integer
+NEVER = {  # not asked: results that agree in float32 are exact, and so are integers
     "float64 / every reading agrees",
     "integers-from-integers / every reading agrees",
     "integers / every reading agrees",
@@ -145,7 +145,7 @@ def patterns(name: str, *words: str) -> list[int]:
 
 
 def test_what_reaches_the_limit_once_rounded_may_end_before_it() -> None:
-    """256 has no successor but 258 in bfloat16: 257 becomes 256, and the formula has it twice."""
+    """In bfloat16, 256 is followed by 258. 257 becomes 256, so the formula has it twice."""
     for words in (("250", "257", "1"), ("0", "2.1", "0.3")):
         found = sequences(openvino("bfloat16", "bfloat16"), *words)
         assert isinstance(found, list)
@@ -157,7 +157,7 @@ def test_what_reaches_the_limit_once_rounded_may_end_before_it() -> None:
 
 
 def test_no_accumulate_type_is_less_accurate_than_the_output() -> None:
-    """Steps of 0.1 added up in float32 are none of the readings of float64."""
+    """Steps of 0.1 added up in float32 match no reading of float64."""
     words = ("0", "1", "0.1")
     found = sequences(openvino("float64", "float64"), *words)
     assert isinstance(found, list)
@@ -203,7 +203,7 @@ def test_the_wrong_direction_is_empty(words: str) -> None:
 
 
 def test_a_length_of_none_of_the_readings_fails() -> None:
-    """Of 3·2^60 + 1 in steps of 2^60 float64 sees no remainder, and float32 no more."""
+    """In 3·2^60 + 1 with steps of 2^60, neither float64 nor float32 sees a remainder."""
     words = ["0", "3458764513820540929", "1152921504606846976"]
     lengths = [len(s) for s in sequences(openvino("int64", "int64"), *words)]
     assert lengths == [4, 3]

@@ -1,4 +1,4 @@
-"""What is expected of many codes, found out with few evaluations, is what the evaluator says."""
+"""Expectations of whole runs of codes equal the evaluator's."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def of_sources(names: tuple[str, ...]) -> list[Case]:
 
 @dataclass
 class Facts:
-    """What is expected of elements: the row, and of each reading the code and the pattern."""
+    """Expectations of elements: the row, and each reading's code and pattern."""
 
     rows: NDArray[np.int16]
     readings: list[tuple[Codes, NDArray[np.uint8]]]
@@ -61,7 +61,7 @@ class Facts:
 def looked_up(
     found_runs: list[Run], case: Case, program: Program, tile: int, codes: Codes
 ) -> Facts:
-    """What an runs says of codes, in order."""
+    """Look up codes in order."""
     found = Facts.of(run_program(program, case, codes[:0]))
     rows = np.full(len(codes), -1, found.rows.dtype)
     readings = [
@@ -101,7 +101,7 @@ def outlined(case: Case, first: int, count: int, tile: int = TILE) -> list[Run]:
 
 
 def unlike(case: Case, first: int, count: int, codes: Codes, tile: int = TILE) -> Codes:
-    """Codes, in order, of which the runs of a page does not say what the evaluator says."""
+    """Return codes in order whose run differs from the evaluator."""
     found_runs = outlined(case, first, count, tile)
     found = looked_up(found_runs, case, compiled(case), tile, codes)
     return codes[found.differ(Facts.of(run_program(compiled(case), case, codes)))]
@@ -136,7 +136,7 @@ def wide(case: Case) -> bool:
 
 @cache
 def newest() -> tuple[Case, ...]:
-    """A case of every pair of types, and every way in which pypto.cast rounds."""
+    """Return a case of every pair of types, and every rounding mode of pypto.cast."""
     found = {(c.inputs[0].name, c.outputs[0].name): c for c in cases(CATALOG.specs["onnx.Cast-28"])}
     modes = [
         c
@@ -153,7 +153,7 @@ def boundaries(case: Case) -> Codes:
 
 
 def held(case: Case, pages: list[int], random: int) -> int:
-    """Hold pages of the runs against the evaluator; gives the number of codes."""
+    """Compare pages of runs with the evaluator; return the number of codes."""
     rng = np.random.default_rng(len(case.id))
     edges = boundaries(case)
     total = 0
@@ -205,7 +205,7 @@ def test_every_code_of_32_bits(source: str, target: str, attributes: tuple[str, 
         assert not len(unlike(case, first, WHOLE_SPAN, codes)), hex(first)
 
 
-# The proof can fail, and what the probes are for ----------------------------------------------
+# The proof can fail; the probes -----------------------------------------------------------------
 
 
 def test_runs_of_another_rounding_is_found_out() -> None:
@@ -220,7 +220,7 @@ def test_runs_of_another_rounding_is_found_out() -> None:
 
 
 def test_results_that_wrap_within_a_tile(tmp_path: Path) -> None:
-    """Both ends of half a tile have the same code where 256 results lie in between."""
+    """Both ends of half a tile have the same code if 256 results lie between."""
     catalog = load([write_spec(tmp_path / "specs", wrapping())])
     case = find_case(catalog, "acme.Convert-1", "float32", "int8", ())
     program = compile_case(catalog.specs[case.spec], case)
@@ -280,7 +280,7 @@ WINDOW = 2 * CHUNK
 
 
 def near_powers(first: int) -> NDArray[np.int64]:
-    """The codes beside multiples of each power of two in a window, on both sides of its middle."""
+    """Return codes next to multiples of powers of two, on both sides of a window's middle."""
     rise = (np.arange(0, WINDOW, 1 << k)[:24] + d for k in range(17) for d in (-1, 0, 1))
     codes = np.unique(np.concatenate([np.arange(64), *rise]))
     codes = np.unique(np.concatenate([codes, CHUNK - codes, CHUNK + codes]))
@@ -290,7 +290,7 @@ def near_powers(first: int) -> NDArray[np.int64]:
 @pytest.mark.parametrize(
     ("source", "target", "first"),
     [
-        ("float32", "bool", 0x4F000000),  # where integers wrap round
+        ("float32", "bool", 0x4F000000),  # integers wrap here
         ("float32", "float8e5m2", 0x47700000),  # around the largest value
         ("float32", "int8", 0x42FE0000),
         ("int32", "bool", 0x47800000),
@@ -300,7 +300,7 @@ def near_powers(first: int) -> NDArray[np.int64]:
 def test_wrong_conversions_are_cut_as_they_are_evaluated(
     source: str, target: str, first: int
 ) -> None:
-    """Of each cause, and of some with another one."""
+    """For each cause, and for some pairs."""
     case = find_case(CATALOG, "onnx.Cast-21", source, target, ())
     codes = near_powers(first).astype(case.inputs[0].format.storage)
     formats = [cast(Numeric, t[0].format) for t in (case.inputs, case.outputs)]

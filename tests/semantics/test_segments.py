@@ -1,4 +1,4 @@
-"""What is looked up by segments is what the evaluator says."""
+"""Lookups by segments equal the evaluator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MANY = 10**7
 
 
 def conversions() -> Iterator[tuple[Conversion, Case]]:
-    """Every numeric conversion of every spec, each program once."""
+    """Return each numeric conversion once per distinct program."""
     for case in (case for spec in CATALOG.specs.values() for case in cases(spec)):
         types = (*case.inputs, *case.outputs)
         texts = any(isinstance(dtype.format, Text) for dtype in types)
@@ -43,7 +43,7 @@ SAMPLED = {one: case for one, case in ALL.items() if is_sampled(case)}
 
 
 def unlike(found: Expected, due: Expected) -> NDArray[np.bool_]:
-    """Where expectations differ."""
+    """Return the differences of expectations."""
     wrong = found.rows != due.rows
     for one, other in zip(found.readings, due.readings, strict=True):
         wrong |= (one.codes != other.codes) | (one.patterns != other.patterns)
@@ -51,7 +51,7 @@ def unlike(found: Expected, due: Expected) -> NDArray[np.bool_]:
 
 
 def wrong(conversion: Conversion, codes: Codes) -> Codes:
-    """The codes of which segments do not say what the evaluator says: as they are, and cut."""
+    """Return codes whose segments differ from the evaluator, whole and cut."""
     program, source, target = conversion
     codes = codes.astype(source.storage)
     due = run_conversion(*conversion, codes)
@@ -134,7 +134,7 @@ def test_the_ends_of_every_binade_and_special_values(one: Conversion) -> None:
 
 @pytest.mark.parametrize("name", ["float8e4m3fn/saturate=1", "float8e8m0/saturate=0/round_mode=up"])
 def test_levels_near_every_boundary(name: str) -> None:
-    """Values that two roundings change are told apart by the exact distance from a boundary."""
+    """Values that double rounding changes are separated by exact distance from a boundary."""
     one = of_name(f"onnx.Cast-25/float64-to-{name}")
     powers = np.uint64(1) << np.arange(44, dtype=np.uint64)
     far = np.concatenate([powers, powers + np.uint64(1), powers - np.uint64(1)])

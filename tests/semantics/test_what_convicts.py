@@ -1,4 +1,4 @@
-"""A wrong element is shown with the row that decided it, not with the formula before it."""
+"""A wrong element is shown with the row that decided it, not with the preceding formula."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TO_FLOAT6 = "onnx.QuantizeLinear-28/float32-float32-float6e2m3/tensor"
 TO_INT8 = "onnx.QuantizeLinear-23/float32-float32-int8/tensor"
 FAKE = "openvino.FakeConvert-13/float32-float32/per-tensor/destination_type=f8e4m3"
 CAST, FORMULA = "ONNX operators, Cast - 19", "ONNX operators, QuantizeLinear - 23"
-# the case, x, one wrong code of each; the row, the level and the document that convict
+# the case, x, one wrong code each; the row, the level and the document shown
 ONE_ELEMENT = (
     (f"{TO_E4M3}/saturate=0", "4500", 0x7E, "not-saturating / [x] > max", "normative", CAST),
     (f"{TO_E4M3}/saturate=0", "inf", 0x7E, "not-saturating / +inf", "normative", CAST),
@@ -48,7 +48,7 @@ ONE_ELEMENT = (
 
 
 def wrong(name: str, x: list[str], wrongly: dict[int, int]) -> Group:
-    """Return the group of a tensor with some codes in the place of the right ones, of scale 1."""
+    """Return the group of a tensor of scale 1 with some codes replaced."""
     case = find_case(CATALOG, name, None, None, ())
     fmt, scale, *zero = (dtype.format for dtype in case.inputs)
     data = np.array([code_of(fmt, word)[0] for word in x], fmt.storage)

@@ -1,4 +1,4 @@
-"""Causes as laws of a survey, held to answers computed from exact values, and to near misses."""
+"""Causes as laws of a survey, compared with exact answers and near misses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Value = Any  # a Fraction, or 'nan', 'inf', '-inf', '-0', '-nan'; a text
 
 @cache
 def case_of(source: str, target: str) -> Case:
-    if source == "complex64":  # which the text leaves out
+    if source == "complex64":  # outside the text
         return find_case(CATALOG, f"onnx.Cast-25/{source}-to-{target}", None, None, ())
     return find_case(CATALOG, "onnx.Cast-25", source, target, ())
 
@@ -51,7 +51,7 @@ def nothing_due(got: Bits) -> tuple[Reading]:
 
 
 def fits_of(source: str, target: str, codes: Any, got: Bits) -> Fits:
-    """What a survey tells of answers, by the names of the causes."""
+    """Return the names of the causes that a survey finds in answers."""
     case, asked = case_of(source, target), points(source, target, codes)
     trial = Trial(
         CATALOG.specs[case.spec], case, asked, got, np.zeros(len(got), bool), nothing_due(got)
@@ -65,12 +65,12 @@ def fitting(source: str, target: str, codes: Any, got: Bits) -> Laws:
 
 
 def edge(source: str, target: str, wanted: Callable[[Value], bool]) -> list[int]:
-    """The edge inputs of a pair that a row might decide."""
+    """Return the edge inputs of a pair that a row might decide."""
     bits, _ = numeric_inputs(TYPES[source].format, TYPES[target].format, "edge", 0)
     return [code for code in bits.tolist() if wanted(decode(source, code))]
 
 
-# What each law says, from the exact value x; bits and sign of the destination.
+# Laws, from the exact value x, with bits and sign of the destination.
 
 
 def number(x: Value) -> bool:
@@ -107,7 +107,7 @@ def by_way_of(bits: int, rounds: Callable[[Fraction], int], clamped: bool) -> Ca
 
 @dataclass(frozen=True)
 class Plant:
-    """A law's pair of types, the inputs it speaks of, and what it answers (mod the width)."""
+    """A law's pair of types, inputs, and answer (modulo the width)."""
 
     source: str
     target: str
@@ -116,7 +116,6 @@ class Plant:
 
 
 def beyond(low: int, high: int, finite: bool = False) -> Callable[[Value], bool]:
-    """Out of a range, on either side."""
     return lambda x: not low <= x <= high if number(x) else not finite and x != "-0"
 
 
@@ -186,13 +185,15 @@ def test_the_laws_of_integers_are_told_apart() -> None:
 
 @cache
 def grid_of(target: str) -> list[Fraction]:
-    """The magnitudes of a small float format, and one past the largest."""
+    """Return a small float format's magnitudes, and one past the largest."""
     fmt = TYPES[target].format
     return [fmt.value(m) for m in range(fmt.max_magnitude + 2)]
 
 
 def nearest(target: str, rounds: str, x: Value, *, top: Value) -> Value:
-    """The value of a small float format nearest to x by brute force; `top` beyond the largest."""
+    """Return the value of a small float format nearest to x by brute force; `top` beyond the
+    largest.
+    """
     fmt = TYPES[target].format
     if not number(x):
         return x if x in ("nan", "-nan") else ("-" if negative(x) else "") + str(top)
@@ -297,7 +298,7 @@ def test_another_law_is_recognised_and_a_near_miss_is_not(name: str) -> None:
 
 
 def test_what_a_text_leaves_out_has_laws_too() -> None:
-    """No rule of Cast-1 converts to float8e5m2; what runtimes do there is told all the same."""
+    """Cast-1 has no rule for float8e5m2. A survey still reports its laws."""
     case = find_case(CATALOG, "onnx.Cast-1", "float32", "float8e5m2", ())
     asked = points("float32", "float8e5m2", [0x3F800000, 0x47800000, 0x7FC00000])
     got = np.array([0x3C, 0x7B, 0x7F], np.uint8)

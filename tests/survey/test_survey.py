@@ -1,4 +1,4 @@
-"""`convcheck run --open`: planted backends are told by what they do, and real ones are asked."""
+"""`convcheck run --open`: laws of planted backends, and real backends."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def asked(name: str, selection: Selection, tier: str = "edge") -> tuple[CaseResult, ...]:
-    """What a backend did, asked in worker processes like any other."""
+    """Ask a backend in worker processes."""
     corpus = Corpus(CATALOG, tier, 0, ())  # type: ignore[arg-type]
     done = execute(
         PLANTED + name if name[0].isupper() else name, select(CATALOG, selection),
@@ -102,7 +102,7 @@ PLANTS = {
 def test_a_planted_law_is_told_for_every_pair(name: str) -> None:
     for label, law in PLANTS[name].items():
         found = laws(name, f"float-to-fixed / {label}")
-        # int32 holds every float16, so nothing but infinity and NaN is out of its range
+        # int32 holds every float16, so only infinity and NaN are out of range
         assert len(found) >= 8
         assert all(law in fitting for fitting in found.values()), label
 
@@ -111,7 +111,7 @@ def test_a_law_of_finite_values_alone() -> None:
     found = row(together("Wrapping"), "float-to-fixed / x > max").of(0)
     for case, one in found.items():
         kinds = dict(one.fits)
-        if case.name == "float16-to-int32":  # only infinity is out of its range
+        if case.name == "float16-to-int32":  # only infinity is out of range
             assert kinds == {"": ()}
         else:
             assert kinds["finite"][0] == "wraps round", case.name
@@ -145,7 +145,7 @@ def test_refusals_and_crashes_are_counted_apart_from_answers() -> None:
                for case, one in deadly.items() if one.asked > 1)  # fmt: skip
     assert "crashes some, else wraps round" in shown(
         killed
-    )  # so few inputs do not tell it from int32
+    )  # so few inputs do not separate it from int32
     assert re.search(r"1 of [0-9]+ inputs, in its words:\s+died of SIGFPE", shown(killed))
 
 
@@ -201,7 +201,7 @@ def test_backends_are_compared_by_their_answers() -> None:
 
 
 def test_every_difference_is_found() -> None:
-    """Two backends that differ in one input of a row are told to differ in that one."""
+    """Backends that differ in one input of a row are reported to differ in it."""
     first = asked("X86", SHORT)
     assert not any(row.differences for row in collect([first, first]))
     [changed] = [r for r in first if r.case.name == "float32-to-int4"]
@@ -257,7 +257,7 @@ def reading(name: str, *codes: int) -> CallReading:
 
 
 def of_calls() -> Survey:
-    """Three calls that may be read in two ways, and two in which nothing is defined."""
+    """Three calls with two readings, and two undefined ones."""
     ways = (decision("readings differ", "disputed", "up", "down"), decision("step 0", "undefined"))
     free = ExpectedCall(1, (CallReading("", pattern=UNDEFINED),))
     expected = (*(ExpectedCall(0, (reading("up", n, n), reading("down", n))) for n in (1, 2, 3)),

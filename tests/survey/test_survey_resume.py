@@ -1,4 +1,4 @@
-"""A survey that is interrupted goes on: its bytes are those of one in one piece."""
+"""An interrupted survey resumes, with the same bytes as a whole one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def kept(journal: Path) -> set[str]:
-    """The cases whose results are in a journal."""
     if not journal.exists():
         return set()
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)[1:]

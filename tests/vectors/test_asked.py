@@ -1,6 +1,6 @@
-"""Nothing of a kind is left unasked by the edge tier, for any source and destination of Cast.
+"""The edge tier covers every kind of value, for any source and destination of Cast.
 
-What stands here is counted on exact integers, without the code that makes the inputs.
+Counts are on exact integers, independent of the generator.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from comparing import numeric, type_names
 from convcheck.numerics.format import Float, Int
 from convcheck.vectors.inputs import numeric_inputs
 
-WIDE = type_names(28, 9)  # sources; what is narrower is asked whole
+WIDE = type_names(28, 9)  # sources; narrower ones are asked whole
 ALL = type_names(28)
 
 
 @cache
 def values(source: str, target: str) -> list[tuple[bool, int, int]]:
-    """The finite values that the edge tier asks: whether they are negative, an integer without
-    its sign, and the exponent of its last bit.
+    """Return the edge tier's finite values: sign, integer magnitude, and the exponent of the last
+    bit.
     """
     fmt = numeric(source)
     codes = numeric_inputs(fmt, numeric(target), "edge", 0)[0].tolist()
@@ -43,13 +43,13 @@ def _value(fmt: Float, code: int) -> tuple[bool, int, int]:
 # Exponents -------------------------------------------------------------------------------------
 
 SIGNS, FAREST = (False, True), 2000
-NEAR, FAR = 64, 65  # exponents next to the range of all sources; the windows of float64 farther out
+NEAR, FAR = 64, 65  # exponents within the range of all sources plus one; float64's windows beyond
 
 
 def unasked(source: str, target: str, signs: tuple[bool, ...]) -> Iterator[tuple[int, bool]]:
-    """The lengths of runs of exponents, on either side of the destination's range, that have no
-    value in one of these signs that is no power of two; and whether they are far out in a source
-    that has more exponents than a case can have vectors.
+    """Return lengths of runs of exponents, on either side of the destination's range, that have no
+    value, other than powers of two, in one of these signs. The second value tells whether they are
+    far out, in a source with more exponents than vectors.
     """
     mine, its = numeric(source), numeric(target)
     asked = {
@@ -69,7 +69,7 @@ def unasked(source: str, target: str, signs: tuple[bool, ...]) -> Iterator[tuple
 
 @pytest.mark.parametrize("source", WIDE)
 def test_no_window_of_exponents_is_left_unasked(source: str) -> None:
-    """No two exponents in a row are without a value, no four without one in a sign."""
+    """Of two consecutive exponents one has a value; of four, in each sign."""
     one_sign = ((False,), (True,)) if numeric(source).signed else ()
     for signs, widest in ((SIGNS, 1), *((one, 3) for one in one_sign)):
         for target in ALL:
@@ -84,7 +84,7 @@ CROWDED = {("float64", t): 16 for t in ("float32", "float64", "bfloat16")}  # mo
 
 
 def exponents_within(source: str, target: str) -> range:
-    """The exponents of the powers of two that both types have."""
+    """Return the exponents of the powers of two that both types have."""
     mine, its = numeric(source), numeric(target)
     if isinstance(its, Float) and isinstance(mine, Float):
         low = max(mine.lowest_exponent, its.lowest_exponent)
@@ -106,13 +106,13 @@ def test_every_power_of_two_is_asked_in_both_signs(source: str, target: str) -> 
         assert wanted <= {e for sign, e in asked if sign == negative}, negative
 
 
-# Bits that are dropped -------------------------------------------------------------------------
+# Dropped bits ----------------------------------------------------------------------------------
 
 KINDS = ("above a tie", "below a tie", "above a value")
 
 
 def unit(target: str, exponent: int) -> tuple[int, bool]:
-    """The exponent of the destination's last bit in a binade, and whether it is a normal one."""
+    """Return the exponent of the destination's last bit in a binade, and whether that is normal."""
     fmt = numeric(target)
     if isinstance(fmt, Float):
         last = max(exponent - fmt.mantissa, fmt.lowest_exponent)
@@ -121,14 +121,13 @@ def unit(target: str, exponent: int) -> tuple[int, bool]:
 
 
 def last_bit(source: str, exponent: int) -> int:
-    """The exponent of the source's last bit in a binade."""
     fmt = numeric(source)
     return max(exponent - fmt.mantissa, fmt.lowest_exponent) if isinstance(fmt, Float) else 0
 
 
 def single_bits(whole: int, dropped: int, parity: bool) -> Iterator[tuple[str, int]]:
-    """Where a value has one dropped bit more or less than a boundary that it decides about, and
-    which. Without `parity`, ties are not rounded to even.
+    """Return where a value has one dropped bit more or less than a boundary that it decides about,
+    and which bit. Without `parity`, ties are not rounded to even.
     """
     half = 1 << (dropped - 1)
     kept, rest = divmod(whole, 2 * half)
@@ -138,9 +137,9 @@ def single_bits(whole: int, dropped: int, parity: bool) -> Iterator[tuple[str, i
 
 
 def missing(source: str, target: str, normal: bool) -> dict[str, set[int]]:
-    """Which dropped bits are never the only one, in the binade where that is fewest; empty where no
-    binade drops two. Above a value is asked in normal binades; ties of integers, which are all of
-    one spacing, next to 1.
+    """Return the dropped bits that are never alone, in the binade with the fewest; empty if no
+    binade drops two. Normal binades have neighbours above a value. Ties of integers, which are
+    equally spaced, are next to 1.
     """
     asked: dict[tuple[str, int], set[int]] = defaultdict(set)
     for _, whole, last in values(source, target):
@@ -159,7 +158,7 @@ def missing(source: str, target: str, normal: bool) -> dict[str, set[int]]:
 
 
 def binades(source: str, target: str, normal: bool) -> list[int]:
-    """The exponents that both types have at which two bits are dropped, and a tie can be."""
+    """Return both types' exponents at which two bits are dropped and ties are possible."""
     mine, its = numeric(source), numeric(target)
     low = mine.lowest_exponent if isinstance(mine, Float) else 0
     high = min(int(fmt.max).bit_length() - 1 for fmt in (mine, its))
@@ -172,7 +171,8 @@ def binades(source: str, target: str, normal: bool) -> list[int]:
     ]  # fmt: skip
     if isinstance(mine, Float):
         return found
-    # the longest integers drop the most bits; three ties in a row of powers of two are three long
+    # the longest integers drop the most bits; three consecutive ties of powers of two are three
+    # long
     return found[-1 if unit(target, high)[0] < high else -3 :]
 
 

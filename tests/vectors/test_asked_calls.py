@@ -1,4 +1,4 @@
-"""Nothing of a kind is left unasked of whole calls of tensors."""
+"""The edge calls of tensors cover every kind of value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from convcheck.semantics.expected import EXACT
 
 SCALED = [s for s in CATALOG.specs.values() if isinstance(s.body, Steps)]
 QUANTIZING = [s for s in SCALED if s.op in ("onnx.QuantizeLinear", "onnx.DequantizeLinear")]
-# The ends of the codes, and one of which the bytes differ; of floats those that are positive.
+# The ends of the codes, and one with distinct bytes; for floats the positive ones.
 ENDS = {
     "float32": {1, 0x7F7FFFFF, 0x01234567},
     "float16": {1, 0x7BFF, 0x0123},
@@ -34,7 +34,6 @@ ENDS = {
 
 
 def inside(spec: Spec) -> list[Case]:
-    """The cases in which something is expected."""
     steps = spec.body_as(Steps)
     return [c for c in cases(spec) if not outside_of(steps, layout_of(spec, c), c)]
 
@@ -56,7 +55,7 @@ def test_the_ends_of_the_codes_of_scales_and_zero_points_are_asked(spec: Spec) -
 
 @pytest.mark.parametrize("name", ["openvino.FakeConvert-13", "openvino.FakeQuantize-1"])
 def test_the_ends_of_the_codes_of_every_other_input_are_asked(name: str) -> None:
-    """Only where something is expected: so of scales, those that are finite and not 0."""
+    """Only in defined cases: for scales, finite and nonzero ones."""
     found: dict[tuple[int, str], set[int]] = defaultdict(set)
     for case in inside(CATALOG.specs[name]):
         calls = calls_asked(case)
@@ -70,9 +69,9 @@ def test_the_ends_of_the_codes_of_every_other_input_are_asked(name: str) -> None
 
 @pytest.mark.parametrize("spec", QUANTIZING, ids=lambda spec: spec.id)
 def test_an_int32_that_float32_does_not_hold_is_asked_beside_a_tie(spec: Spec) -> None:
-    """Cut to float32, it is on the other side."""
+    """Truncated to float32, it is on the other side."""
     taking = [c for c in inside(spec) if c.inputs[0].name == "int32"]
-    assert taking or spec.version in (19, 21)  # these have no scale for an int32 in quantising
+    assert taking or spec.version in (19, 21)  # no scale for an int32 in quantising
     for case in taking if spec.op == "onnx.QuantizeLinear" else ():
         beside = 0
         for x, scale, *_ in calls_asked(case).calls:

@@ -1,4 +1,4 @@
-"""Where a run's vectors come from: files that fit, memory otherwise, an error where damaged."""
+"""A run reads vectors from files that fit, makes them otherwise, and rejects damaged files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def corpus(folder: Path, catalog: Catalog = CATALOG, seed: int = 0) -> Corpus:
 
 
 def same(corpus: Corpus, case: Case) -> bool:
-    """Tell whether a corpus gives what the generator gives."""
+    """Return whether a corpus equals the generator."""
     given, made = corpus.vectors(case), vector_set(SPEC, case, "edge")
     names = [made.expected.decisions[i].name for i in made.expected.rows]
     return (
@@ -84,7 +84,7 @@ def test_another_seed_or_no_folder_is_made_in_memory(folder: Path, tmp_path: Pat
 
 
 def edited(spec: Spec) -> Spec:
-    """The spec after somebody changed a rounding mode."""
+    """The spec with another rounding mode."""
     rules = tuple(
         replace(r, rounding=Rounding("toward-zero")) if r.name == "float-to-float" else r
         for r in spec.rules

@@ -1,4 +1,4 @@
-"""Vectors for other tools: what is written says the same as the vectors, and is whole or not."""
+"""Exported vectors equal the originals, and files are whole or unchanged."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PROMOTION = (
 
 @pytest.fixture(autouse=True)
 def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spare the commands that run in this process reading the specs each time."""
+    """Cache the specs for commands in this process."""
     monkeypatch.setattr("convcheck.cli.export.catalog", lambda: CATALOG)
 
 
@@ -65,7 +65,7 @@ def test_json_is_the_vector_file(name: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_folder_of_json_is_a_vectors_folder(tmp_path: Path) -> None:
-    """Whole specs of it are the checked-in files; --out brings the folder up to date."""
+    """Files of whole specs equal the checked-in ones; --out updates the folder."""
     export("onnx.Cast-9", "onnx.Range-11", "--as", "json", "--out", tmp_path / "out")
     for name in ("onnx/Cast-9/float32-to-int8.json", "onnx/Range-11/int32-int32-int32.json"):
         made = (tmp_path / "out" / name).read_text()
@@ -132,7 +132,7 @@ def test_texts_are_left_out_of_safetensors_and_counted(
 
 # ONNX's own backend tests --------------------------------------------------------------------
 
-# Conversions that the ReferenceEvaluator does as the text says.
+# Conversions that the ReferenceEvaluator does right.
 RIGHT = ("float32-to-int32", "float32-to-float16", "int32-to-int8", "float64-to-float32",
          "bool-to-float32", "float32-to-bool", "float32-to-float64")  # fmt: skip
 
@@ -147,7 +147,7 @@ def loaded(folder: Path) -> dict[str, Path]:
 
 
 def wrong_outputs(folder: Path) -> list[str]:
-    """Run a test's data sets on the ReferenceEvaluator; name those whose bits differ."""
+    """Run a test on the ReferenceEvaluator, and name the data sets with wrong bits."""
     import onnx
     from onnx import numpy_helper
     from onnx.reference import ReferenceEvaluator
@@ -170,7 +170,7 @@ def wrong_outputs(folder: Path) -> list[str]:
 
 
 def same_bits(due: np.ndarray[Any, Any], got: np.ndarray[Any, Any]) -> bool:
-    """Compare bits; of a NaN, that it is one."""
+    """Compare bits. Any NaN equals any other."""
     if (due.dtype, due.shape) != (got.dtype, got.shape):
         return False
     word = f"u{due.itemsize}"
@@ -194,7 +194,7 @@ def test_onnx_tests_load_and_pass_on_the_reference_evaluator(
 
 
 def test_a_wrong_output_is_seen(tmp_path: Path) -> None:
-    """The comparison above can fail: one bit of one expected value is turned."""
+    """The comparison can fail: one bit of an expected value is flipped."""
     import onnx
 
     folder = tmp_path / "kind"

@@ -1,4 +1,4 @@
-"""`generate SPEC --out DIR` keeps what DIR has of other specs; a run reads vectors of own specs."""
+"""`generate SPEC --out DIR` keeps DIR's other specs, and runs read vectors of a user's specs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PASSES = ("run", "--backend", "reference", "acme.Convert-*")
 
 @pytest.fixture
 def specs(tmp_path: Path) -> Path:
-    """A folder of a user's specs, of which the second extends the first."""
+    """A folder of a user's specs. The second extends the first."""
     folder = write_spec(tmp_path / "specs", FIRST)
     write_spec(folder, SECOND, "convert-2")
     return write_spec(folder, FIRST.replace("acme.Convert", "acme.Other"), "other-1")
 
 
 def generate(specs: Path, out: str, *patterns: str) -> dict[str, bytes]:
-    """Generate vectors into a folder beside the specs; gives all its files."""
+    """Generate vectors into a folder next to the specs, and return its files."""
     folder = specs.parent / out
     done = convcheck("generate", *patterns, "--specs", specs, "--out", folder)
     assert done.returncode == 0, done.stderr
@@ -41,7 +41,7 @@ def generate(specs: Path, out: str, *patterns: str) -> dict[str, bytes]:
 
 
 def edit(specs: Path) -> None:
-    """Change a rule of version 1, which version 2 has from it."""
+    """Change a rule of version 1, which version 2 inherits."""
     edited = FIRST.replace('"[x] > max":  +max', '"[x] > max":  nan')
     assert edited != FIRST
     write_spec(specs, edited)
@@ -76,7 +76,7 @@ def test_vectors_that_cannot_stay_are_an_error(specs: Path) -> None:
         ((OTHER, "--seed", "1"), "has vectors of other specs, of tier edge, seed 0"),
         ((OWN[0],), "has vectors of acme.Convert-2, in files that are to be written"),
     ):
-        (specs / "convert-2.yaml").unlink(missing_ok=True)  # what it extends nobody knows now
+        (specs / "convert-2.yaml").unlink(missing_ok=True)  # its parent is unknown now
         done = convcheck("generate", *words, "--specs", specs, "--out", folder)
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr

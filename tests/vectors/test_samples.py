@@ -1,4 +1,4 @@
-"""The sequence of samples: the same however it is cut, and made of what its docstring says."""
+"""The sequence of samples does not depend on cuts, and follows its docstring."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PAIRS = [
     ("int64", "string"),
     ("bool", "float16"),
 ]
-TURNS = 4  # of numeric destinations: source binades, near boundaries, patterns, scattered
+TURNS = 4  # numeric destinations: source binades, near boundaries, patterns, scattered
 NEAR = 1
 
 # Eight codes from the millionth on, and the SHA-256 of the first 100,000.
@@ -93,26 +93,26 @@ def named(pair: tuple[str, str]) -> str:
 
 
 def exact(fmt: Numeric, codes: Codes) -> list[Fraction | None]:
-    """The values of codes; None for NaN and infinities."""
+    """Return the values of codes; None for NaN and infinities."""
     x = decode(fmt, codes)
     return [to_fraction(x, i) if x.kind[i] == FINITE else None for i in range(len(x))]
 
 
 def binade(value: Fraction) -> int:
-    """Give the e of 2^e <= |value| < 2^(e+1)."""
+    """Return the e of 2^e <= |value| < 2^(e+1)."""
     e = abs(value).numerator.bit_length() - value.denominator.bit_length()
     return e if abs(value) >= Fraction(2) ** e else e - 1
 
 
 def spacing(fmt: Numeric, value: Fraction) -> Fraction:
-    """The distance of two neighbouring values of a format around a value."""
+    """Return the distance of neighbouring values of a format around a value."""
     if not isinstance(fmt, Float):
         return Fraction(1)
     least = fmt.lowest_exponent if fmt.zero else -(10**6)
     return Fraction(2) ** max((binade(value) if value else least) - fmt.mantissa, least)
 
 
-# The same however it is cut ---------------------------------------------------------------------
+# Independent of cuts ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=named)
@@ -149,7 +149,7 @@ def test_a_pattern_is_a_word_of_splitmix64_in_plain_integers() -> None:
 
 @pytest.mark.parametrize("pair", list(GOLDEN), ids=named)
 def test_the_sequence_is_the_one_that_was_promised(pair: tuple[str, str]) -> None:
-    """Where it has to change, SEQUENCE in convcheck/vectors/samples.py has to be raised."""
+    """A change needs a new SEQUENCE in convcheck/vectors/samples.py."""
     codes = samples(*formats(pair), 0, 0, 100_000)
     little = codes.astype(codes.dtype.newbyteorder("<"))
     text = hashlib.sha256(little.tobytes()).hexdigest()
@@ -157,7 +157,7 @@ def test_the_sequence_is_the_one_that_was_promised(pair: tuple[str, str]) -> Non
     assert (" ".join(f"{int(code):x}" for code in few), text) == GOLDEN[pair]
 
 
-# What it is made of -----------------------------------------------------------------------------
+# Composition ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_the_sequence_is_the_one_that_was_promised(pair: tuple[str, str]) -> Non
 def test_every_binade_of_the_source_has_its_share(
     pair: tuple[str, str], lowest: int, highest: int
 ) -> None:
-    """Within as many samples of the first turn as there are binades, wherever they begin."""
+    """Within as many samples of the first turn as there are binades, from any start."""
     source, target = formats(pair)
     turns = TURNS if isinstance(target, Float | Int) else 2
     zero = not isinstance(source, Float) or source.zero

@@ -1,4 +1,4 @@
-"""Vector files of whole calls: what is written is read again, and damage is one clear error."""
+"""Vector files of whole calls are read back unchanged, and damage gives one clear error."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ def files() -> dict[str, str]:
 
 @pytest.fixture
 def folder(files: dict[str, str], tmp_path: Path) -> Path:
-    """A vectors folder of the sample, to be damaged."""
     for name, text in files.items():
         write_whole(tmp_path / "vectors" / name, text.encode(), folders=True)
     return tmp_path / "vectors"
@@ -100,7 +99,7 @@ def of_reading(reading: CallReading) -> object:
 
 
 def of_due(due: ExpectedOutput) -> object:
-    free = np.where(due.patterns == 0, due.codes, 0)  # a code counts where one is expected
+    free = np.where(due.patterns == 0, due.codes, 0)  # a code counts only if one is expected
     assert due.codes.dtype == due.dtype.format.storage
     return due.dtype, due.shape, free.tolist(), due.patterns.tolist()
 
@@ -153,14 +152,14 @@ def first_line(data: Any) -> Any:
 
 
 def of_output(data: Any) -> list[Any]:
-    """The first output due of the first call of which outputs are due."""
+    """Return the first output of the first call that expects outputs."""
     lines = (line for one in data["sets"] for line in one)
     found = next(r[1] for line in lines for r in line[2] if isinstance(r[1], list) and r[1][0][2])
     return found[0]  # type: ignore[no-any-return]
 
 
 def patterns_of_output(data: Any, word: str) -> None:
-    """Put a word in the place of every pattern, or code, of an output."""
+    """Replace every pattern, or code, of an output by a word."""
     of_output(data)[2] = " ".join(word for _ in of_output(data)[2].split())
 
 
@@ -204,7 +203,7 @@ EDITS: dict[str, Callable[[Any], object]] = {
 
 
 def rewrite(folder: Path, text: str) -> None:
-    """Put a text in the file's place, and its hash into the manifest."""
+    """Replace the file's text, and update its hash in the manifest."""
     path, manifest = folder / RANGE, folder / MANIFEST
     old = sha256(path.read_text(encoding="utf-8"))
     path.write_text(text, encoding="utf-8")

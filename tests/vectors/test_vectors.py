@@ -1,4 +1,4 @@
-"""The vectors: those checked in, the files they are in, and which inputs they have."""
+"""The vectors: checked-in ones, their files, and their inputs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ from convcheck.vectors.store.write_calls import file_key
 
 FOLDER = data_dir("vectors")
 MOST = 900  # vectors of a case
-LARGEST = 24_000_000  # bytes of all files, the manifest among them
+LARGEST = 24_000_000  # bytes of all files, with the manifest
 NAMES = ("float32-to-float8e4m3fn/saturate=0", "int4-to-int8", "string-to-float16")
 
 
 @pytest.fixture(scope="module")
 def few() -> list[VectorSet]:
-    """Three cases of Cast-21."""
     found = [v for v in vector_sets(cast(21), "edge") if v.case.name in NAMES]
     assert len(found) == len(NAMES)
     return found
@@ -45,7 +44,7 @@ def few() -> list[VectorSet]:
 
 @pytest.fixture
 def folder(tmp_path: Path, few: list[VectorSet]) -> Path:
-    """A vectors folder of their own for three cases."""
+    """A vectors folder of its own for three cases."""
     assert write_folder(files_of(few), tmp_path) == len(NAMES) + 1
     return tmp_path
 
@@ -61,12 +60,12 @@ def read(folder: Path, case: Case) -> VectorSet:
     return found
 
 
-# What is checked in --------------------------------------------------------------------------
+# Checked-in vectors --------------------------------------------------------------------------
 
 
 @pytest.mark.long
 def test_the_checked_in_vectors_are_those_of_the_specs() -> None:
-    """They are made once: what would be written is what is there, what is read is what is made."""
+    """Vectors are made once: written ones equal the files, read ones equal the made."""
     specs = CATALOG.specs.values()
     elements = [spec for spec in specs if not spec.body.whole_calls]
     read_already: set[str] = set()
@@ -77,7 +76,7 @@ def test_the_checked_in_vectors_are_those_of_the_specs() -> None:
 
 
 def read_back(spec: Spec, read_already: set[str]) -> Iterator[VectorSet]:
-    """Make the vectors of a spec, and hold what is read of each file to them."""
+    """Make the vectors of a spec, and compare each file with them."""
     manifest = read_manifest(FOLDER)
     for made in vector_sets(spec, "edge"):
         path = manifest.specs[spec.id]["cases"][file_key(made.case)]
@@ -96,8 +95,8 @@ def read_back(spec: Spec, read_already: set[str]) -> Iterator[VectorSet]:
 
 
 def same_due(one: Expected, other: Expected) -> bool:
-    """Tell whether the same is due of each element, under each reading: the last one is repeated
-    where a decision has fewer.
+    """Return whether elements have equal expectations under each reading. The last reading is
+    repeated if a decision has fewer.
     """
     for number in range(max(len(one.readings), len(other.readings))):
         mine, its = (e.readings[min(number, len(e.readings) - 1)] for e in (one, other))
@@ -124,7 +123,7 @@ def test_every_line_is_one_vector() -> None:
     for name, entry in read_manifest(FOLDER).files.items():
         head, found, rest = text_of(name).partition('\n"vectors": [\n')
         if not found:
-            continue  # of whole calls
+            continue  # whole calls
         lines = rest.removesuffix("\n]}\n").split(",\n")
         assert head.startswith('{"convcheck-vectors": 2,')
         assert len(lines) == rest.count("\n") - 1 == entry.vectors
@@ -165,7 +164,7 @@ def test_versions_share_what_is_equal() -> None:
 
 
 def test_cases_of_a_spec_share_what_is_equal(tmp_path: Path) -> None:
-    """What attributes change nothing about is written once, and each case reads it as its own."""
+    """Parts that attributes do not change are written once and shared."""
     spec = cast(24)
     kept = ("saturate=0", "saturate=1", "saturate=default")
     sets = [v for v in vector_sets(spec, "edge") if v.case.name in
@@ -218,7 +217,7 @@ def test_a_manifest_that_is_none(folder: Path, content: str) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder, hidden ones too."""
+    """Return every file of a folder, hidden ones included."""
     files = [p for p in folder.rglob("*") if p.is_file()]
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
 
@@ -236,7 +235,7 @@ def test_writing_again_changes_nothing_and_what_is_left_over_goes(
 
 
 def test_a_manifest_of_another_shape_is_written_anew(folder: Path, few: list[VectorSet]) -> None:
-    """One of format 2, or damaged, lists no file that is ours to remove."""
+    """One of format 2, or damaged, lists no files that may be removed."""
     (folder / MANIFEST).write_text('{"convcheck-manifest": 2, "files": {"a": 1, "b": ["c"]}}')
     assert write_folder(files_of(few), folder) == 1
     assert read_manifest(folder).files.keys() == contents(folder).keys() - {MANIFEST}
