@@ -11,7 +11,6 @@ needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
 
 
 def c_compiler() -> str:
-    """Return its path, or skip the test."""
     if CC is None:
         pytest.skip("no C compiler")
     return CC

@@ -58,12 +58,10 @@ def in_process(
 
 
 def loaded(folders: Sequence[Path] = ()) -> Catalog:
-    """Load the specs, a user's own ones always anew."""
     return load(folders) if folders else CATALOG
 
 
 def ended() -> int:
-    """Return the exit code of the entry point."""
     try:
         main(own=False)
     except SystemExit as end:
@@ -73,7 +71,6 @@ def ended() -> int:
 
 @contextmanager
 def surroundings(cwd: Path | None, environment: dict[str, str]) -> Iterator[None]:
-    """Imitate `python -W error -m convcheck` in a folder."""
     folder = cwd or Path.cwd()
     with (
         chdir(folder),
@@ -105,7 +102,6 @@ def convcheck_process(*arguments: object, cwd: Path | None = None, **environment
 
 
 def variables(environment: dict[str, str]) -> dict[str, str]:
-    """Return the environment of a command."""
     return {"COLUMNS": "80", "NO_COLOR": "1", **environment}
 
 

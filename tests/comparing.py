@@ -17,7 +17,7 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, PATTERNS, Expected
 
-SHOWN = 5  # differences in a message
+SHOWN = 5
 LAYOUTS = {"float32": ("<f", "<I", 31, 0x7F800000), "float64": ("<d", "<Q", 63, 0x7FF << 52)}
 VERSIONS = (1, 6, 9, 13, 19, 21, 23, 24, 25, 28)
 
@@ -39,7 +39,6 @@ def questions(version: int, source: str, targets: Iterable[str] = ()) -> list[Ca
 
 
 def type_names(version: int, narrowest: int = 1, widest: int = 64) -> list[str]:
-    """Return a version's sources of a code width."""
     return [
         t.name
         for t in cast(version).types[cast(version).inputs[0][1]]
@@ -88,14 +87,12 @@ def neighbours(source: str, code: int) -> list[int]:
 
 
 def asked(case: Case) -> Ask | Want:
-    """Return the oracle's question for each input of a case."""
     source, target = case.inputs[0].name, case.outputs[0].name
     said = dict(case.given) | ({"to": None} if case.attribute("to") is not None else {})
     return question(case.version, source, target, said)
 
 
 def wanted(ask: Ask | Want, bits: Bits) -> list[Want]:
-    """Return the oracle's expectation of each input."""
     return [ask if isinstance(ask, Want) else answer(ask, x) for x in bits.tolist()]
 
 
@@ -139,7 +136,6 @@ def _differences(bits: Bits, expected: Expected, wants: Sequence[Want]) -> Itera
 
 
 def readings_of(expected: Expected) -> Iterator[tuple[Pattern, ...]]:
-    """Return each element's expectation in the oracle's words."""
     words = [(word,) for word in PATTERNS]
     columns = [
         [
@@ -152,6 +148,5 @@ def readings_of(expected: Expected) -> Iterator[tuple[Pattern, ...]]:
 
 
 def _collapsed(said: Said) -> Said:
-    """Merge equal readings."""
     level, readings = said
     return level, readings[:1] if len(set(readings)) == 1 else readings

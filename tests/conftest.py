@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 from places import ROOT, TESTS
 
-SEVERAL_PROCESSES = {"browser", "local"}  # fixtures: a browser, a cluster
+SEVERAL_PROCESSES = {"browser", "local"}
 
 # Processes started by tests find the planted backends, under both names, and shared helpers.
 _before = os.environ.get("PYTHONPATH")
@@ -41,7 +41,7 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-@pytest.hookimpl(trylast=True)  # of the remaining tests
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Retry browser and cluster tests once, and start with long tests.
 
@@ -65,7 +65,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage again, but not what was imported."""
     gc.freeze()
     gc.enable()
 

@@ -14,7 +14,6 @@ SOURCES = "https://github.com/onnx/onnx/blob/main/onnx/"
 
 
 def source_file(url: str) -> str:
-    """Return a source file of the installed ONNX."""
     return (Path(onnx.__file__).parent / url.removeprefix(SOURCES)).read_text("utf-8")
 
 

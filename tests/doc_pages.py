@@ -31,7 +31,6 @@ class Block:
 
 
 def name_of(page: Path) -> str:
-    """Return a page's path from the checkout."""
     return page.relative_to(ROOT).as_posix()
 
 
@@ -57,7 +56,6 @@ def _marks_above(lines: list[str], at: int) -> tuple[str, ...]:
 
 
 def prose(page: Path) -> str:
-    """Return a page without its code blocks."""
     kept, inside = [], False
     for line in page.read_text("utf-8").splitlines():
         fenced = line.lstrip().startswith("```")

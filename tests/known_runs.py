@@ -40,7 +40,6 @@ reason = "by design"
 
 
 def wrong(count: int, digest: int, by=ELSE) -> Group:  # type: ignore[no-untyped-def]
-    """Make a failing group."""
     made = group(by, "fail", "one ulp too small in magnitude", (count, 100))
     return replace(made, digest=f"{digest:032x}")
 
@@ -52,7 +51,6 @@ FAILING = {
 
 
 def found(failing: dict[str, Group], left_out: Iterable[str] = (), **more: object) -> RunResult:
-    """Make a run of all cases except some."""
     cases = [
         answered(c, failing[c.id]) if c.id in failing else passed(c)
         for c in HERE
@@ -62,7 +60,6 @@ def found(failing: dict[str, Group], left_out: Iterable[str] = (), **more: objec
 
 
 def whole(result: RunResult, verdict: str, *names: str) -> RunResult:
-    """Make cases fail as a whole."""
     cases: list[CaseResult] = [
         unasked(c.case, verdict, "ValueError") if c.case.id in names else c  # type: ignore[arg-type]
         for c in result.cases

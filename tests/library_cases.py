@@ -29,7 +29,6 @@ def chain_case(*types: str, hops: tuple[Case, ...] = (), **setting: str) -> Case
 
 
 def codes_of(backend: Backend, case: Case, values: object) -> np.ndarray:
-    """Return a backend's codes, well-formed and of the case's type."""
     answer = backend.answer(case, [np.array(values, case.inputs[0].format.storage)])
     assert isinstance(answer, Outputs), answer
     assert answer.types == (case.outputs[0].name,)
@@ -44,7 +43,6 @@ def named(spec: str, *names: str) -> list[Case]:
 
 
 def report_of(address: str, chosen: list[Case]) -> dict[str, Any]:
-    """Return a run's JSON report without the backend's name."""
     done = execute(address, chosen, CORPUS, jobs=1, timeout=30.0, fail_fast=False,
                    on_result=lambda result: None)  # fmt: skip
     result = RunResult(done.backend, "edge", "disputed", CORPUS.digests(chosen), done.results)

@@ -25,7 +25,7 @@ def marked(name: str, value: str) -> list[int]:
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             ours = mark in (folder / "environ").read_bytes().split(b"\0")
-        except OSError:  # another's, or it has ended
+        except OSError:
             continue
         if ours:
             found.append(int(folder.name))
@@ -39,7 +39,6 @@ def parent_of(process: int) -> int:
 
 
 def children_of(parent: int) -> list[int]:
-    """Return the children of a process, zombies included."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -51,12 +50,10 @@ def children_of(parent: int) -> list[int]:
 
 
 def descendants_of(parent: int) -> list[int]:
-    """Return the children of a process, theirs, and so on."""
     return [each for child in children_of(parent) for each in (child, *descendants_of(child))]
 
 
 def is_alive(process: int) -> bool:
-    """Return whether a process exists and is not a zombie."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text()
     except OSError:

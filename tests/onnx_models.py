@@ -28,7 +28,6 @@ def saved(
     opset: int = 21,
     **more: object,
 ) -> Path:
-    """Save a model whose last node makes its output."""
     tensors = [numpy_helper.from_array(v, name) for name, v in (constants or {}).items()]
     given = [helper.make_tensor_value_info(name, kind, ["n"]) for name, kind in inputs.items()]
     made = helper.make_empty_tensor_value_info(nodes[-1].output[0])
@@ -46,7 +45,6 @@ def branch(name: str, *nodes: NodeProto) -> GraphProto:
 
 
 def whole_model(path: Path) -> Path:
-    """Save a model with conversions of every kind, in every place."""
     own = helper.make_function(
         "own", "Twice", ["a"], ["c"],
         [cast("narrow", "a", "b", F16), cast("wide", "b", "c", BFLOAT16)],

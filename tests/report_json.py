@@ -44,7 +44,6 @@ def several(text: str) -> list[Any]:
 
 
 def render(document: Any) -> str:
-    """Return the text of a log's JSON data."""
     ends = {key for key in document if key in End.__struct_fields__}
     head = {key for key in document if key not in ends and key[:-1] not in ROWS}
     lines = [{key: document[key] for key in document if key in head}]

@@ -164,7 +164,6 @@ def failing() -> RunResult:
 
 
 def kinds() -> RunResult:
-    """Every kind of type, pattern and failure."""
     spec = "onnx.Cast-24"
     nan, zero = Example((0x7FC00000,), "<nan>", 0x80), Example((1 << 31,), 0, 0x7F)
     wide = Example((0x3FF0000000000001,), 0x3F800000, 0x3F800001)
@@ -286,7 +285,6 @@ def outputs() -> CaseResult:
 
 
 def calls() -> RunResult:
-    """Whole calls, and values."""
     three = scalars("uint8", 5, 0, 1)
     of_three = call(("uint8",) * 3, "uint8", 0, 0, 0)
     kinds = [replace(of_three, attributes=(("kind", n),)) for n in range(5)]
@@ -342,7 +340,6 @@ LOST = group(
 
 
 def known() -> RunResult:
-    """Every failure is on the list, and the list is right."""
     first = excuse(12, issue=ISSUE)
     specs = ("onnx.Cast-19", "onnx.Cast-21", "onnx.CastLike-21")
     return run(
@@ -392,7 +389,6 @@ def listed() -> RunResult:
 
 
 def many() -> RunResult:
-    """More findings, entries and problems than fit a page."""
     specs = [f"onnx.Cast-{version}" for version in range(30, 60)]
     found = [
         answered(case(spec, "float32", "bfloat16"), replace(TRUNCATED, kind=f"off by {spec}"))

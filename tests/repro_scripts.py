@@ -26,7 +26,6 @@ print(json.dumps(done))
 
 
 def run_many(paths: Sequence[Path]) -> list[tuple[int, str]]:
-    """Return the exit code and the output of each script."""
     done = subprocess.run(
         [sys.executable, "-c", _MANY, *map(str, paths)],
         capture_output=True, text=True, timeout=120, check=False,
@@ -36,7 +35,6 @@ def run_many(paths: Sequence[Path]) -> list[tuple[int, str]]:
 
 
 def run_one(path: Path) -> tuple[int, str]:
-    """Return the exit code and the output of a script in a new process."""
     done = subprocess.run(
         [sys.executable, str(path)], capture_output=True, text=True, timeout=120, check=False
     )

@@ -62,7 +62,6 @@ def whole_calls() -> RunResult:
 
 
 def build_site(folder: Path, runs: Sequence[RunResult]) -> Path:
-    """Write reports and their site."""
     files = []
     for i, result in enumerate(runs):
         files.append(folder / f"{i}.json")

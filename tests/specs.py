@@ -69,7 +69,6 @@ examples:
 
 
 def wrapping() -> str:
-    """Return GOOD without examples, to nearest even, wrapping out of range."""
     table = GOOD[: GOOD.index("examples:")].replace("round: toward-zero", "round: nearest-even")
     for line, end in (("> max", "+max"), ("< min", "min")):
         table = table.replace(f'      "x {line}": {end}\n', "", 1)
@@ -84,6 +83,5 @@ def write_spec(folder: Path, text: str = GOOD, name: str = "convert-1") -> Path:
 
 
 def findings(folder: Path, spec: str = "acme.Convert-1") -> list[Diagnostic]:
-    """Load a folder with the built-in specs, and lint one spec of it."""
     catalog = load([folder])
     return lint_spec(catalog.specs[spec]).diagnostics

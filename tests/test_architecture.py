@@ -112,12 +112,10 @@ def files(folder: Path = PACKAGE, names: str = "*.py") -> dict[Path, ast.Module]
 
 
 def imports(tree: ast.Module) -> set[str]:
-    """Return every module that a file imports, anywhere in it."""
     return {name for node in ast.walk(tree) for name in named(node)}
 
 
 def tops(tree: ast.Module) -> set[str]:
-    """Return every package that a file imports from, anywhere in it."""
     return {module.split(".")[0] for module in imports(tree)}
 
 
@@ -130,7 +128,6 @@ def named(node: ast.AST) -> set[str]:
 
 
 def room(path: Path) -> str:
-    """Return a file's room, '' for the package's own files."""
     parts = path.relative_to(PACKAGE).parts
     return parts[0] if len(parts) > 1 else ""
 
@@ -183,7 +180,6 @@ def test_no_eval_and_no_pickle() -> None:
 
 
 def test_no_python_file_knows_an_operator() -> None:
-    """Rules live in specs/. Code names no operator, outside examples in docstrings."""
     for path, tree in files().items():
         if room(path) in ("cli", ""):
             continue
@@ -206,7 +202,6 @@ def test_no_room_outgrows_its_budget() -> None:
 
 
 def test_no_files_of_a_room_import_each_other() -> None:
-    """Also indirectly, in functions and for types."""
     trees = {
         ".".join(["convcheck", *path.relative_to(PACKAGE).with_suffix("").parts]): tree
         for path, tree in files().items()
@@ -251,7 +246,6 @@ HEAVY = ("numpy", "yaml", "onnx", "onnxruntime", "rich", "ml_dtypes", "distribut
 
 
 def _heavy_after(call: str) -> str:
-    """Return the heavy modules imported after a call."""
     code = (
         f"import sys; from convcheck.cli import group\ntry: {call}\n"
         f"finally: print([m for m in {HEAVY} if m in sys.modules])"

@@ -47,7 +47,6 @@ def check_abuse(case: Abuse, folder: Path, stdout: IO[str] | None = None) -> Don
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return the contents of a folder's files. Links give their target."""
     return {
         str(path.relative_to(folder)): os.fsencode(path.readlink())
         if path.is_symlink()
@@ -58,6 +57,5 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def copied(prepared: Path, folder: Path) -> Path:
-    """Return a fresh copy of the prepared folder."""
     shutil.copytree(prepared, folder, dirs_exist_ok=True, symlinks=True)
     return folder

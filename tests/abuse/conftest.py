@@ -35,7 +35,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(prepared: Path, tmp_path: Path) -> Path:
-    """A fresh copy of the prepared folder."""
     found = copied(prepared, tmp_path)
     (found / "hard.json").unlink()
     (found / "hard.json").hardlink_to(found / "r.json")

@@ -131,7 +131,6 @@ BEYOND = {"Honest": "fail", "LowersLimits": "fail", "LowersRecursion": "fail",
 def test_a_backend_does_not_reach_beyond_its_case(
     backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Answers to the other cases are zeros, and some are wrong."""
     folder, report = tmp_path / "temporary", tmp_path / "r.json"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))

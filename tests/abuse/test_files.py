@@ -58,7 +58,6 @@ OTHERS = [
 
 @pytest.fixture
 def odd(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with good and odd files."""
     (folder / "odd" / "export").mkdir(parents=True)
     for name in ("fifo", "odd/MANIFEST.json", "odd/export/convcheck-export.json"):
         os.mkfifo(folder / name)
@@ -71,7 +70,6 @@ def odd(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _no_waiting() -> Iterator[None]:
-    """Let no read wait."""
     before = signal.signal(signal.SIGALRM, _woken)
     signal.alarm(180)
     try:
@@ -210,7 +208,6 @@ def test_a_pipe_in_the_place_of_vectors(name: str, tmp_path: Path) -> None:
 
 
 def chain(folder: Path, length: int) -> None:
-    """Write a chain of specs, each extending the one before."""
     first = (SPECS / "convert-1.yaml").read_text().partition("examples:")[0]
     (folder / "convert-1.yaml").write_text(first)
     (folder / "dtypes.yaml").write_text((SPECS / "dtypes.yaml").read_text())

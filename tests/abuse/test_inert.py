@@ -59,7 +59,6 @@ def test_files_have_nothing_that_is_obeyed_when_they_are_shown(tmp_path: Path) -
 
 
 def test_a_spec_of_ones_own(tmp_path: Path) -> None:
-    """File names, type names and keys of a user's spec are escaped."""
     (tmp_path / "a\x1b[31m-1.yaml").write_text('op: "::error::x"\nversion: 1\n"##[x]\\e[0m": 1\n')
     done = convcheck("show", "specs", "--specs", tmp_path)
     assert done.returncode == 2

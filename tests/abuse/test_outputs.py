@@ -102,14 +102,12 @@ PRINTING = [
 
 @pytest.fixture
 def full() -> Iterator[IO[str]]:
-    """A stdout that cannot be written."""
     with open("/dev/full", "w", encoding="utf-8") as stream:
         yield stream
 
 
 @pytest.fixture
 def closed() -> Iterator[IO[str]]:
-    """A stdout without a reader."""
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w", encoding="utf-8") as stream:
@@ -131,7 +129,6 @@ def test_nobody_reads_stdout(
 
 
 def test_a_pipe_is_closed_while_the_report_is_written(folder: Path) -> None:
-    """End to end, with a shell whose reader has gone."""
     command = f"'{sys.executable}' -m convcheck {RUN} --json x | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (141, b"")

@@ -14,12 +14,10 @@ Report = dict[str, Any]
 
 
 def passed(report: Report) -> None:
-    """Mark a failing case as passed."""
     report["cases"][0]["verdict"] = "pass"
 
 
 def emptied(report: Report) -> None:
-    """Remove the groups of a case that was asked."""
     report["cases"][0] |= {"groups": [], "verdict": "unsupported"}
 
 
@@ -37,12 +35,10 @@ def counted_too_high(report: Report) -> None:
 
 
 def twice(report: Report) -> None:
-    """Duplicate a case."""
     report["cases"].append(report["cases"][0])
 
 
 def without_its_failures(report: Report) -> None:
-    """Remove the failing groups of a case and adjust its verdict."""
     case = report["cases"][0]
     case["groups"] = [group for group in case["groups"] if group.get("verdict") != "fail"]
     case["verdict"] = "pass"

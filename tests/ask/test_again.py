@@ -72,7 +72,6 @@ LENGTH, POSITION, LUCK = "length-dependent", "position-dependent", "differs from
     ],
 )
 def test_what_depends_on_something_fails_at_every_level(name: str, kinds: set[str]) -> None:
-    """Both answers shown were observed. A refusal has one."""
     groups = found(getattr(inconsistent, name)())
     assert {group.kind for group in groups} == kinds
     assert all(gates(group, "normative") for group in groups)
@@ -113,7 +112,7 @@ def test_in_a_large_set_each_row_has_its_share() -> None:
     assert len(asked) <= CHUNK
     assert set(range(2 * CHUNK - 10, 2 * CHUNK)) <= set(asked.tolist())
     assert (np.diff(asked) > 0).all()
-    assert all(index.size <= CHUNK for _, index in log.calls)  # the most that a note holds
+    assert all(index.size <= CHUNK for _, index in log.calls)
 
 
 def test_what_killed_a_worker_is_avoided() -> None:

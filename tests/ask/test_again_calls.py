@@ -86,7 +86,7 @@ def test_what_the_last_call_left_is_found_with_both_answers(of: CallSet) -> None
     assert (group.verdict, group.kind, group.placement) == (
         "inconsistent", "order-dependent", "in reverse order",
     )  # fmt: skip
-    assert (group.count, group.of) == (7, LONG)  # lengths 4 to 10
+    assert (group.count, group.of) == (7, LONG)
     shown = example(group)
     assert shown.message == "in order gives 0x02 in element 2, in reverse order gives 0x0b"
     assert (shown.difference, shown.wrong, shown.arguments) == ((0, 2), 1, (10,))

@@ -35,7 +35,6 @@ def run(name: str, numbers: Any = (0, 1, 2), **options: Any) -> Execution:
 
 
 def bad_one(execution: Execution) -> CaseResult:
-    """Return the result of case number 1. The others must be untouched."""
     before, result, after = execution.results
     assert [(r.verdict, r.checked, r.message) for r in (before, after)] == [("pass", SHORT, "")] * 2
     assert result.case == case(1)
@@ -43,13 +42,11 @@ def bad_one(execution: Execution) -> CaseResult:
 
 
 def counts(result: CaseResult) -> list[tuple[str, str, int, int]]:
-    """Count by verdict and kind, passes last."""
     found = [(g.verdict, g.kind, g.count, g.of) for g in result.groups]
     return sorted(found, key=lambda group: group[0] == "pass")
 
 
 def shown(result: CaseResult) -> CallExample:
-    """Return the example of the failure."""
     [example] = [e for g in result.groups if g.verdict != "pass" for e in g.examples]
     assert isinstance(example, CallExample)
     return example
@@ -209,7 +206,7 @@ def test_a_refused_call(name: str) -> None:
 
 def test_calls_of_too_large_answers_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMIT_VARIABLE, "2")
-    execution = run("Segfault")  # crashes in a call that is not asked
+    execution = run("Segfault")
     result = bad_one(execution)
     assert (result.verdict, result.checked, result.left_out) == ("pass", SHORT, LONG - SHORT)
     said = "9 calls were not asked: an answer of more elements than CONVCHECK_MAX_ELEMENTS allows"

@@ -138,7 +138,7 @@ def test_malformed_answers(name: str, kind: str) -> None:
 def test_wrong_shapes() -> None:
     answers, _ = asked("WrongShape")
     assert Fault("wrong shape", "bulk", "(127,), not (128,)", 0) in answers.faults
-    assert (answers.state == ANSWERED).sum() >= 6  # asked alone
+    assert (answers.state == ANSWERED).sum() >= 6
     answers, _ = asked("Flattened")
     assert {f.placement for f in answers.faults} == {"alone", "2-D", "3-D", "4-D"}
     assert (answers.state == ANSWERED).all()
@@ -203,14 +203,13 @@ def test_when_a_case_is_declined_no_other_answer_is_on_its_way() -> None:
 
 
 def test_a_placement_may_refuse_what_is_undefined() -> None:
-    """A refusal fails only if the value has an expected result."""
     from convcheck.ask.elements import ask as ask_backend
     from convcheck.backends.protocol import Outputs, Refused
     from convcheck.rules.cases import cases
     from convcheck.vectors.generate import vector_set
 
     spec = CATALOG.specs["onnx.Cast-25"]
-    case = next(c for c in cases(spec) if c.name == "string-to-bool")  # undefined throughout
+    case = next(c for c in cases(spec) if c.name == "string-to-bool")
     vectors = vector_set(spec, case, "edge")
 
     class NoScalars:

@@ -79,7 +79,6 @@ WHOLE = [case for case in HALF if case.outputs[0].name not in NARROW]
 
 
 def noisy(codes: Codes, out: Codes) -> None:
-    """Change some answers at random."""
     hit = codes * np.array(40503, codes.dtype) % 7 < 3
     out[hit] = (out[hit] + codes[hit] % 3).astype(out.dtype)
 
@@ -126,7 +125,6 @@ def test_as_many_as_are_wrong_are_counted(count: int) -> None:
 
 
 def test_a_run_of_wrong_answers_is_one_range_wherever_it_lies() -> None:
-    """Within a piece, across pieces, across chunks; judged in bulk or one by one."""
     low, high = 0x3F80C123, 0x3F82D456
 
     def change(codes: Codes, out: Codes) -> None:
@@ -208,7 +206,6 @@ def test_what_is_declined_later_is_refused() -> None:
 
 @pytest.mark.parametrize("target", ["int8", "int16", "int32"])
 def test_what_may_be_refused_is_no_failure(target: str) -> None:
-    """NaN is undefined there."""
     case = case_of(target)
     span = Span(0x7FF00000, 2 * CHUNK)
     result = finished(case, swept(Unbound(compiled(case), lambda c: Refused("no")), case, span))

@@ -88,7 +88,6 @@ def test_what_is_not_written_is_not_what_was_there_before(target: str, first: in
 
 @pytest.mark.parametrize("place", PLACES)
 def test_wrong_runs_with_right_answers_between(place: int) -> None:
-    """The third and fourth chunk are wrong alike, except their last element."""
     first = 0x10000000
     wrong = [first + 2 * CHUNK, first + 4 * CHUNK, first + 5 * CHUNK, first + COUNT]
     exception = first + 5 * CHUNK + place

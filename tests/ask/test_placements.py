@@ -68,7 +68,6 @@ def test_no_call_is_larger_than_an_output_may_be(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_backend_that_is_slow_is_asked_one_large_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At its pace, the next call would take 3 s of the limit of 4 s."""
     monkeypatch.setenv(TIMEOUT_VARIABLE, "4")
 
     def slow(case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -125,7 +124,7 @@ def test_a_kernel_that_drops_dimensions_of_1_gives_a_wrong_shape(of: str) -> Non
         return Outputs((inputs[0].copy().reshape(kept),), (case.outputs[0].name,))
 
     plain = case_of(INT32, INT32)
-    for case in (plain, replace(plain, inputs=(INT32, INT32), bound=True)):  # told by an input
+    for case in (plain, replace(plain, inputs=(INT32, INT32), bound=True)):
         answers = ask(Scripted(squeezed), vectors_of(case, range(50)), Log(), {})
         ranks = {"first": {2}, "inner": {3, 4}, "last": {4}, "every": {2, 3, 4}}[of]
         faults = {(f.kind, f.placement) for f in answers.faults}

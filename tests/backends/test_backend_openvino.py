@@ -92,7 +92,6 @@ def outputs(answer: Answer) -> tuple[list[Bits], list[str]]:
 
 
 def only(answer: Answer, name: str, shape: tuple[int, ...]) -> list[int]:
-    """Return the codes of the only output, of this type and shape."""
     (array,), (kind,) = outputs(answer)
     assert (kind, array.shape, array.dtype) == (name, shape, TYPES[name].format.storage)
     return [int(code) for code in array.reshape(-1)]
@@ -214,7 +213,6 @@ def test_pad_bits_are_ignored_and_a_strange_bool_is_seen() -> None:
 
 
 def fetched(own: str, memory: list[int]) -> list[tuple[str, tuple[int, ...], Any]]:
-    """Read three codes of a type."""
     types = {"int4": {"own": "i4", "bits": 4}, "bool": {"own": "boolean", "bits": 8}}
     tensor = ov.Tensor(getattr(ov.Type, own), ov.Shape([3]))
     tensor.data.view(np.uint8)[:] = memory

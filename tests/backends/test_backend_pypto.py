@@ -57,7 +57,7 @@ def pypto() -> Backend:
     pytest.importorskip("pypto", reason="pypto is not installed: pip install '.[pypto]'")
     try:
         return open_backend("pypto")
-    except UnavailableError as error:  # no cmake, no compiler
+    except UnavailableError as error:
         pytest.skip(f"pypto cannot be used here: {error.message}; {error.hint}")
 
 
@@ -328,7 +328,6 @@ def test_a_cache_that_cannot_be_written_is_unavailable(tmp_path: Path) -> None:
 
 @pytest.fixture
 def packages(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand-ins for both packages, nothing built yet."""
     (tmp_path / "lib" / "calculator").mkdir(parents=True)
     (tmp_path / "lib" / "calculator" / "CMakeLists.txt").write_text("")
     monkeypatch.setattr(pypto_build, "_folder", lambda name: str(tmp_path))

@@ -25,7 +25,6 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
-    """The built-in specs, and two that are only a function of torch."""
     base = CATALOG.specs["onnx.Cast-28"]
     promoting = FunctionRow(attributes=(("unsafe", ("true",)), ("u64", None)))
     extra = {

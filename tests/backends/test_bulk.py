@@ -253,7 +253,6 @@ PACKED: list[Numeric] = [
 
 
 def bit_by_bit(fmt: Numeric, codes: Codes) -> Codes:
-    """Pack with a bit stream, without arithmetic."""
     flat = np.ascontiguousarray(codes, np.uint8).reshape(-1)
     bits = np.unpackbits(flat[:, None], axis=1, count=fmt.bits, bitorder="little")
     return np.packbits(bits, bitorder="little")
@@ -291,5 +290,5 @@ def test_packing_of_shapes_and_of_views(fmt: Numeric) -> None:
         into = np.empty(some.shape, np.uint8)
         unpack_into(fmt, memory, into)
         np.testing.assert_array_equal(into, back)
-        back[...] = 0  # a copy
+        back[...] = 0
         np.testing.assert_array_equal(memory, bit_by_bit(fmt, some))

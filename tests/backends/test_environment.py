@@ -42,7 +42,7 @@ def test_the_same_release_answers_the_same() -> None:
         *named("onnx.Cast-9", "string-to-float32"),
         *list(cases(CATALOG.specs["onnx.CastLike-15"]))[5:6],
         *list(cases(CATALOG.specs["onnx.Range-11"]))[:2],
-        *list(cases(CATALOG.specs["openvino.Range-4"]))[:1],  # cannot be asked
+        *list(cases(CATALOG.specs["openvino.Range-4"]))[:1],
     ]  # fmt: skip
     direct = report_of("ort", chosen)
     assert {"fail", "pass", "unsupported"} <= {it["verdict"] for it in direct["cases"]}
@@ -81,7 +81,7 @@ def test_torch_answers_the_same() -> None:
 
 
 @pytest.mark.parametrize(("message", "missing"), [
-    ("\"arange_cpu\" not implemented for 'Float8_e4m3fn'", True),  # of 2.7.1, a RuntimeError
+    ("\"arange_cpu\" not implemented for 'Float8_e4m3fn'", True),
     ("upper bound and larger bound inconsistent with step sign", False),
 ])  # fmt: skip
 def test_a_kernel_that_an_old_torch_lacks_is_no_refusal(message: str, missing: bool) -> None:
@@ -90,7 +90,7 @@ def test_a_kernel_that_an_old_torch_lacks_is_no_refusal(message: str, missing: b
 
 
 def test_a_kernel_that_an_old_openvino_lacks_is_no_refusal() -> None:
-    message = "cpu_convert can't convert from: i8 precision to: i4"  # of 2024.3.0
+    message = "cpu_convert can't convert from: i8 precision to: i4"
     found = RUNTIMES["openvino"].heard(Refused(message))
     assert found == Declined(message, missing=True)
 
@@ -132,7 +132,6 @@ def test_a_large_answer_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def planted_run(how: str, tmp_path: Path) -> list[dict[str, Any]]:
-    """Run a planted runtime on casts. Return the report's cases."""
     program, path = tmp_path / "python", tmp_path / "run.json"
     planted = TESTS / "process" / "planted_runtime.py"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {planted} {how} "$@"\n')

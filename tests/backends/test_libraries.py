@@ -86,7 +86,7 @@ CASTS: list[tuple[str, str, str, Attributes, list[int], list[int]]] = [
     ("jax ml_dtypes", "float64", "float32", (), [0x3FF8 << 48, 0x7FE0 << 48],
      [0x3FC00000, 0x7F800000]),
     ("torch", "float16", "float64", (), [0xBE00, 0x0001], [0xBFF8 << 48, 0x3E70 << 48]),
-    ("torch", "float32", "int8", (), [0xBFC00000, 0x42FE0000], [0xFF, 0x7F]),  # -1.5, 127
+    ("torch", "float32", "int8", (), [0xBFC00000, 0x42FE0000], [0xFF, 0x7F]),
     ("torch", "uint64", "int64", (), [(1 << 63) + 5, 7], [(1 << 63) + 5, 7]),
     ("torch", "uint32", "uint16", (), [0x00012345], [0x2345]),
     ("mlx", "float32", "complex64", (), [0x3F800000], [0x3F800000]),
@@ -95,7 +95,7 @@ CASTS: list[tuple[str, str, str, Attributes, list[int], list[int]]] = [
      [0x7E, 0x7F, 0x80]),
     ("mlx torch", "float32", "float8e4m3fn", ALWAYS, [0x43E80000, 0x447A0000, 0x80000000],
      [0x7E, 0x7E, 0x80]),
-    ("tinygrad", "float32", "float8e4m3fn", ALWAYS, [0x3F800000, 0x447A0000], [0x38, 0x7E]),  # 1000
+    ("tinygrad", "float32", "float8e4m3fn", ALWAYS, [0x3F800000, 0x447A0000], [0x38, 0x7E]),
     ("triton", "float32", "float8e4m3fn", ALWAYS, [0x3F800000, 0x3F880001], [0x38, 0x39]),
     ("mlx tinygrad:python", "float8e4m3fn", "float32", (), [0x01], [0x3B000000]),
     ("mlx", "float8e4m3fn", "float32", (), [0x7E], [0x43E00000]),
@@ -105,18 +105,18 @@ CASTS: list[tuple[str, str, str, Attributes, list[int], list[int]]] = [
      [0x40, 0, 0x80]),
     ("torch", "float32", "float8e4m3fnuz", NEVER, [0x43780000, 0x80000000], [0x80, 0x00]),
     ("torch", "float8e5m2fnuz", "float32", (), [0x40, 0xC0], [0x3F800000, 0xBF800000]),
-    ("ml_dtypes", "float8e4m3fnuz", "bool", (), [0x00, 0x80, 0x01], [0, 1, 1]),  # NaN, the least
+    ("ml_dtypes", "float8e4m3fnuz", "bool", (), [0x00, 0x80, 0x01], [0, 1, 1]),
     ("tinygrad:python", "float32", "float8e5m2fnuz", ALWAYS, [0, 0x3F800000], [0, 0x40]),
     ("jax ml_dtypes torch", "float32", "float8e8m0", NEAREST, [0x3F800000, 0x3FC00000, 0x3FBFFFFF],
      [0x7F, 0x80, 0x7F]),
-    ("jax ml_dtypes", "float32", "float4e2m1", (), [0xC0A00000, 0x41200000], [0xE, 0x7]),  # a tie
+    ("jax ml_dtypes", "float32", "float4e2m1", (), [0xC0A00000, 0x41200000], [0xE, 0x7]),
     ("ml_dtypes", "float4e2m1", "float32", (), [0x1, 0xF], [0x3F000000, 0xC0C00000]),
     ("ml_dtypes", "float32", "float6e2m3", (), [0x40F00000, 0x3E000000], [0x1F, 0x01]),
     ("ml_dtypes", "float6e3m2", "float16", (), [0x1F, 0x20], [0x4F00, 0x8000]),  # 28; -0
     ("jax ml_dtypes", "int4", "int8", (), [0x7, 0x8, 0xF], [0x07, 0xF8, 0xFF]),
     ("jax ml_dtypes", "int8", "int4", (), [0xFD, 0x19], [0xD, 0x9]),
     ("ml_dtypes", "int64", "uint2", (), [7, 4], [3, 0]),
-    ("litert ml_dtypes", "float32", "int4", (), [0xC0400000], [0xD]),  # -3
+    ("litert ml_dtypes", "float32", "int4", (), [0xC0400000], [0xD]),
     ("litert", "int4", "float32", (), [0x7, 0x8, 0xF], [0x40E00000, 0xC1000000, 0xBF800000]),
     ("litert", "uint4", "float32", (), [0x1, 0xF], [0x3F800000, 0x41700000]),
 ]  # fmt: skip

@@ -45,7 +45,6 @@ fed_or_constant = pytest.mark.parametrize("variant", ["", ":const"])
 
 
 def cast_21(source: str, target: str) -> Case:
-    """Return a case of a version that each of them imports."""
     return select(CATALOG, Selection(("onnx.Cast-21",), (source,), (target,)))[0]
 
 

@@ -76,7 +76,6 @@ def judged(command: str) -> Execution:
 
 
 def of_c(folder: Path, *compiler: str) -> Execution:
-    """Run the program of `example c`."""
     return judged(compiled(folder, convcheck("backend", "example", "c").stdout, *compiler))
 
 
@@ -257,7 +256,6 @@ def test_what_is_right(mode: str, opened: Callable[..., Process]) -> None:
 
 @pytest.mark.parametrize("mode", ["good", "spaces"])
 def test_several_requests_at_a_time(mode: str, opened: Callable[..., Process]) -> None:
-    """More requests, of every size, than a pipe holds."""
     sizes = (0, 1, 30, 40_000, 7, 20_000, 20_000, 3)
     questions = [[np.arange(size).astype(np.uint8)] for size in sizes]
     answers = list(opened(mode).answers(case(1), questions))

@@ -13,7 +13,6 @@ CAST = ("onnx.Cast-21", "--from", "float32", "--to", "int8")
 
 
 def example() -> str:
-    """Return the example backend of docs/backends.md."""
     return (EXAMPLES / "mybackend.py").read_text(encoding="utf-8")
 
 

@@ -25,7 +25,6 @@ def answer(reference: Reference, one: Case, bits: Bits) -> Bits:
 
 
 def test_what_was_asked_before_changes_no_answer() -> None:
-    """Other cases, new inputs in the same array and writes into an answer do not matter."""
     reference, huge = Reference(CATALOG), np.array([0x7F00_0000, 0x3F80_0000], np.uint32)
     clamped = answer(reference, case(NARROW + "1"), huge)
     assert clamped.tolist() == [0x7E, 0x38]

@@ -50,9 +50,9 @@ def test_the_reference_is_the_same_served() -> None:
 def test_onnx_runtime_is_the_same_served() -> None:
     pytest.importorskip("onnxruntime")
     chosen = select(CATALOG, Selection(("onnx.Cast-21",), (), ("float8e4m3fn",), (), ()))
-    chosen += named("onnx.Cast-25", "float32-to-int2", "bool-to-int2")  # no kernel
+    chosen += named("onnx.Cast-25", "float32-to-int2", "bool-to-int2")
     chosen += named("onnx.Cast-9", "string-to-float32", "float32-to-string")
-    chosen += list(cases(CATALOG.specs["openvino.Range-4"]))[:1]  # unsupported by its adapter
+    chosen += list(cases(CATALOG.specs["openvino.Range-4"]))[:1]
     direct = report_of("ort", chosen)
     assert {"fail", "pass", "unsupported"} <= {it["verdict"] for it in direct["cases"]}
     assert report_of(f"process:{SERVE} ort", chosen) == direct
@@ -119,7 +119,7 @@ def test_a_backend_that_wants_a_new_process_gets_one(specs: Path) -> None:
         timeout=20.0, fail_fast=False, on_result=lambda result: None, judge=judge,
     )  # fmt: skip
     assert [r.verdict for r in two.results] == ["pass", "pass"]
-    assert two.restarts == 0  # no crash
+    assert two.restarts == 0
 
 
 def serve(
@@ -196,7 +196,7 @@ def test_a_bad_request(
         loop(Reference(CATALOG), CATALOG, io.BytesIO(HELLO + text), writing)
     os.close(writing)
     with os.fdopen(reading, "rb") as answers:
-        assert answers.read().count(b"\n") == 1  # the answer to hello
+        assert answers.read().count(b"\n") == 1
     assert raised.value.message.startswith(words)
     assert raised.value.exit_code == 2
 

@@ -29,7 +29,7 @@ from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import CHUNK, WHOLE_SPAN, Span
 
 SPEC = CATALOG.specs["onnx.Cast-21"]
-PARTS = [Span(n * WHOLE_SPAN, WHOLE_SPAN) for n in (0, 68, 136, 204)]  # as long as in a run
+PARTS = [Span(n * WHOLE_SPAN, WHOLE_SPAN) for n in (0, 68, 136, 204)]
 ARRAY = 1 << 23  # inputs of an array that exceeds the cache
 CASES = [
     "float8e4m3fn/saturate=1", "float8e5m2/saturate=0", "float16", "bfloat16", "int8", "int4",
@@ -46,10 +46,8 @@ def one_core() -> Iterator[None]:
 
 
 class Turns:
-    """The measurements of a case, in seconds."""
-
     def __init__(self, case: Case) -> None:
-        keep_heap()  # as in a worker
+        keep_heap()
         self.case, self.ort, self.theirs = case, open_backend("ort"), open_backend("ml_dtypes")
         source, target = case.inputs[0].format, case.outputs[0].format
         self.codes, self.out = np.zeros(CHUNK, source.storage), np.zeros(CHUNK, target.storage)
@@ -84,8 +82,6 @@ class Turns:
         return {"whole": timed(partial(self.sweep, span, lambda where, index: False))}
 
     def chunks(self, span: Span) -> dict[str, float]:
-        """The hand-written loop, in cache."""
-
         def by_hand() -> None:
             for _ in self.inputs(span):
                 self.call()
@@ -94,8 +90,6 @@ class Turns:
         return {"chunks": timed(by_hand)}
 
     def arrays(self, span: Span) -> dict[str, float]:
-        """The hand-written loop, out of cache."""
-
         def by_hand() -> None:
             length = min(ARRAY, span.count)
             for at in range(span.first, span.first + span.count, length):
@@ -108,7 +102,6 @@ class Turns:
         return {"arrays": timed(by_hand)}
 
     def inputs(self, span: Span) -> Iterator[None]:
-        """Write chunk after chunk into the buffer."""
         self.codes[:] = np.arange(span.first, span.first + CHUNK)
         yield
         for _ in range(1, span.count // CHUNK):

@@ -23,7 +23,6 @@ _KINDS: dict[str, type] = {"float32": np.float32, "bfloat16": bfloat16}
 
 
 def answered(calls: CallSet, given: Sequence[Answer | None]) -> CallAnswers:
-    """Return answers to calls, None for a call that is not asked."""
     assert len(calls) == len(given)
     return answered_calls(given)
 

@@ -59,7 +59,7 @@ def test_another_version_has_another_key_where_a_row_differs() -> None:
             )
         )
     }
-    assert len(keys) == 2  # Cast-23 has a row for -NaN
+    assert len(keys) == 2
 
 
 def test_a_version_that_answers_further_inputs_otherwise_is_searched_again() -> None:

@@ -105,7 +105,6 @@ def told(
     vectors: VectorSet, convert: Callable[[Bits], Bits], ask: Callable[[Bits], Bits] | None,
     *names: str,
 ) -> tuple[tuple[str, ...], ...]:  # fmt: skip
-    """Return the causes that fit, of some or all."""
     causes = [CAUSES[name] for name in names] or list(CAUSES.values())
     answers = answering(vectors, convert(vectors.inputs[0]))
     found = diagnose(Search(tuple(causes), CATALOG), vectors, answers, ask)
@@ -151,7 +150,7 @@ def test_what_is_asked_more_is_no_vector_and_is_decided() -> None:
     [codes] = asked
     values = codes.view(np.float32).astype(np.float64)
     assert not np.isin(codes, vectors.inputs[0]).any()
-    assert (np.abs(values) < 129).all()  # undefined beyond them
+    assert (np.abs(values) < 129).all()
     differs = np.rint(values) != np.trunc(values)
     assert 100 < np.count_nonzero(differs) < len(codes) - 100
     assert (np.abs(values % 1 - 0.5) > 1e-3).any()  # some lie at no boundary
@@ -183,8 +182,8 @@ def test_pairs_are_told_apart_between_boundaries() -> None:
 @pytest.mark.parametrize(
     ("name", "elsewhere", "explained"),
     [
-        ("ties-away", {0x7FC00000: 0x7E01}, True),  # another NaN
-        ("ties-away", {0x7FC00000: 0x7C00}, False),  # infinity
+        ("ties-away", {0x7FC00000: 0x7E01}, True),
+        ("ties-away", {0x7FC00000: 0x7C00}, False),
         ("ties-away", {0x3F800000: 0x3C01}, False),
         ("nan-is-+inf", {0x7FC00000: 0x7E01}, True),  # in whole vectors only
     ],

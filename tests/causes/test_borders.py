@@ -37,8 +37,8 @@ from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.generate import inputs_of
 from convcheck.vectors.model import CallSet
 
-_CALLS = 96  # per case
-_FEW = 4  # printed elements of a tensor
+_CALLS = 96
+_FEW = 4
 # The rules leave these open for every input.
 OPEN = {
     "true-unless-zero", "true-unless-empty", "prints-0-and-1", "prints-False-and-True",
@@ -67,7 +67,6 @@ class Planted:
         return readings_at(self.program, points_of(self.case, bits))[0]
 
     def border(self) -> tuple[Bits, Bits] | None:
-        """Return an input inside and the next one outside, or None."""
         source, bits = self.case.inputs[0].format, inputs_of(self.case, "edge")[0]
         if isinstance(source, Text):
             mask = self.departs(bits)
@@ -86,7 +85,6 @@ class Planted:
         return _code(source, inside), _code(source, outside)
 
     def line(self, bits: Bits) -> str:
-        """Describe an input's expected value and the cause's answer."""
         source, target = self.case.inputs[0].format, self.case.outputs[0].format
         due = AskedInputs.of(self.spec, self.case, bits).due.readings[0]
         words = (due_word(one, 0) for one in (due, self.given(bits)))
@@ -194,7 +192,6 @@ def _sides(
 
 
 def _call(calls: CallSet, i: int) -> str:
-    """Return the first elements of the inputs of a call."""
     both = zip(calls.case.inputs, calls.calls[i], strict=False)
     return f"{calls.case.id}: " + "; ".join(
         f"{dtype.name}{list(bits.shape)} "

@@ -32,9 +32,7 @@ from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 
 Record = Callable[[str, object], None]
-CAUSES = {
-    cause.name: replace(cause, common=False, found_with=()) for cause in causes_of(CATALOG)
-}  # all that fit
+CAUSES = {cause.name: replace(cause, common=False, found_with=()) for cause in causes_of(CATALOG)}
 # Cause -> the body that it edits. An attribute counts as a body.
 OF_CALLS = {
     name: cause.call.body if cause.call else "steps" if "destination" in name else "matrix"
@@ -124,7 +122,6 @@ def told(
 
 
 def given(calls: CallSet, cause: Cause) -> CallAnswers | None:
-    """Return the answers of a backend with a cause, None if the case leaves them open."""
     spec = CATALOG.specs[calls.case.spec]
     candidate = next(iter(wrong_calls(spec, calls.case, calls.calls)((cause,))), None)
     if candidate is None:
@@ -312,7 +309,6 @@ def _is_right(calls: CallSet, i: int, got: object) -> bool:
 
 
 def _with(answers: CallAnswers, i: int, change: Callable[[np.ndarray], np.ndarray]) -> CallAnswers:
-    """Return answers with one replaced."""
     one = answers.got[i]
     assert isinstance(one, Outputs)
     other = Outputs((change(one.arrays[0]), *one.arrays[1:]), one.types)
@@ -357,7 +353,7 @@ def test_what_is_no_answer_to_a_call_has_no_cause() -> None:
 
 
 _EVERY = 6  # every sixth bug: all take a minute
-UNKNOWN = {  # faults without a catalogue entry
+UNKNOWN = {
     "wrong direction returns reversed", "an ulp too far from zero", "two readings in one tensor",
     "one code in four one step up", "scales one channel off", "outputs swapped",
     "outputs flattened", "first output not converted", "True as all ones",
@@ -392,7 +388,7 @@ def test_a_line_of_a_cause_rounds_a_part_of_it() -> None:
     """OpenVINO 2026.4.1 on a CPU: 1 / 3 becomes 0x3eab in bfloat16, and the rest is in float32."""
     name = "bfloat16-bfloat16-bfloat16/per-tensor-shift/destination_type=f8e5m2"
     case = find_case(CATALOG, f"openvino.FakeConvert-13/{name}", None, None, ())
-    words = [0xC6A0, 0xC696, 0xC269, 0xC1EB], [0x4040], [0x3E9A]  # data, scale, shift
+    words = [0xC6A0, 0xC696, 0xC269, 0xC1EB], [0x4040], [0x3E9A]
     call = tuple(np.array(tensor, np.uint16) for tensor in words)
     cause = CAUSES["reciprocal-as-bfloat16-through-float16"]
     [made, *_] = wrong_calls(CATALOG.specs[case.spec], case, [call])((cause,))
@@ -420,7 +416,6 @@ def test_a_tensor_with_a_subnormal_number_is_flushed(codes: list[int], flushed: 
 
 
 def _right(calls: CallSet) -> CallAnswers:
-    """Return right answers."""
     return answered(calls, [_answer(due.readings[0]) for due in calls.expected])
 
 

@@ -111,7 +111,6 @@ COMMANDS = {
 def test_a_bad_cause_is_bad_input_before_anything_is_asked(
     bad: str, command: str, tmp_path: Path
 ) -> None:
-    """Also if nothing fails, so that no cause is tried."""
     old, new, said, hint = BAD[bad]
     assert old in GOOD
     with_causes(tmp_path, GOOD.replace(old, new))

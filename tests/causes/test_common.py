@@ -31,7 +31,7 @@ from convcheck.vectors.model import VectorSet
 Fits = tuple[tuple[str, ...], ...]
 CAUSES = {cause.name: cause for cause in causes_of(CATALOG)}
 TO_BOOL = "onnx.Cast-21/int64-to-bool"
-ALIKE = ("through-int32-wrap", "through-int32-least-is-false")  # the vectors do not separate them
+ALIKE = ("through-int32-wrap", "through-int32-least-is-false")
 TO_FLOAT8 = "onnx.Cast-21/float64-to-float8e5m2/saturate=0"
 
 
@@ -113,7 +113,7 @@ def test_what_is_listed_of_a_release_is_what_a_run_of_it_tells(tmp_path: Path) -
     convcheck("run", "--backend", "ml_dtypes", "-q", "--json", out)
     causes = parsed(out.read_text())["causes"]
     told = {one["name"] for cause in causes for one in cause["together"]}
-    assert listed in (told, set())  # nothing is listed of a later release
+    assert listed in (told, set())
 
 
 OWN = """\

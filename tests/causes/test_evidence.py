@@ -93,7 +93,7 @@ def test_an_attribute_that_other_types_obey_is_not_ignored() -> None:
         for one in results[1:]
         if one.diagnosis
     ]
-    for source in ("float32", "bfloat16", "float64"):  # the third exceeds the wrong ones
+    for source in ("float32", "bfloat16", "float64"):
         assert told(results) == [(("round-mode-is-up",), names[1:])]
         results += right(source)
     assert told(results) == [(("rounds-away",), names[1:])]
@@ -226,5 +226,5 @@ def test_no_neighbour_that_fits_some_calls_explains_a_fault(fault: str) -> None:
     assert {name for fit in found.fits for name in fit} <= right
     assert bool(found.fits) is bool(right)
     sizes = [sum(call[0].size for call in some.calls) for some in more]
-    assert found.answers > len(calls)  # elements, not calls
+    assert found.answers > len(calls)
     assert all(size > 9 * sizes[0] for size in sizes[1:])

@@ -89,7 +89,6 @@ def search() -> Search:
 
 
 def converted(case: Case, convert: Convert, tier: Tier) -> tuple[VectorSet, Answers]:
-    """Return the vectors of a case, and their answers."""
     of_tier = CORPUS if tier == "edge" else Corpus(CATALOG, tier, 0, ())
     vectors = of_tier.vectors(case)
     assert isinstance(vectors, VectorSet)
@@ -97,7 +96,6 @@ def converted(case: Case, convert: Convert, tier: Tier) -> tuple[VectorSet, Answ
 
 
 def refuted(case: Case, convert: Convert, names: tuple[str, ...]) -> bool:
-    """Return whether the boundary tier has an answer that the causes do not give."""
     alone = Search(search().named(names), CATALOG)
     found = diagnose(alone, *converted(case, convert, "boundary"))
     return found is None or names not in found.fits

@@ -20,7 +20,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("named", "count"), [
-    ("A", 5), ("a", 5), ("truncates", 5), ("toward-zero", 4),  # also fits, but not with B
+    ("A", 5), ("a", 5), ("truncates", 5), ("toward-zero", 4),
     ("B", 2), ("nan-at-max", 2), ("A+B", 1), ("truncates+nan-at-max", 1), ("B+A", 1),
 ])  # fmt: skip
 def test_a_letter_and_a_name_give_the_cases_in_which_a_cause_is_at_work(

@@ -18,18 +18,16 @@ from convcheck.errors import SpecError
 from convcheck.rules.load import load
 
 SEEN = observations_of(CATALOG)
-FEW = {"jax": 3, "litert": 6, "mlx": 11, "tinygrad": 6, "tract": 3}  # runtimes with fewer than 20
+FEW = {"jax": 3, "litert": 6, "mlx": 11, "tinygrad": 6, "tract": 3}
 ASKED = {"onnx.Cast": "onnx.Cast-21", "openvino.Convert": "openvino.Convert-1"}
 
 
 def names_of(one: Observation) -> list[str]:
-    """Return the first and last case."""
     named = [f"{a}-to-{b}" for a in sorted(one.sources) for b in sorted(one.targets)]
     return list(dict.fromkeys((named[0], named[-1])))
 
 
 def laws_told(backend: str, asked: Sequence[str], out: Path) -> tuple[str, Mapping[str, set[str]]]:
-    """Return a survey's output, and the laws of each row of a case."""
     done = convcheck("run", "--open", "--backend", backend, *asked, "--json", out, "--no-progress")
     if done.returncode == 4:
         pytest.skip(done.stderr)
@@ -44,7 +42,6 @@ def laws_told(backend: str, asked: Sequence[str], out: Path) -> tuple[str, Mappi
 
 
 def wrong(seen: Sequence[Observation], laws: Mapping[str, set[str]]) -> list[str]:
-    """Return the entries that the runtime contradicts."""
     keys = [(f"{name}: {one.row}", one.cause) for one in seen for name in names_of(one)]
     return [f"{key}: {cause.name}" for key, cause in keys if cause.says not in laws.get(key, ())]
 

@@ -45,7 +45,7 @@ CASES = (
 )  # fmt: skip
 OF_BLOCKS = [name for name in CASES if "blocks" in name]
 _EVERY = 5  # every fifth bug: all take half a minute
-UNKNOWN = {  # faults without a catalogue entry
+UNKNOWN = {
     "subnormal x taken for 0", "subnormal scale taken for 0", "infinity is 0",
     "the least number never reached", "FN for FNUZ, and the other way round",
     "e4m3 for e5m2, and the other way round", "the tail not written",
@@ -58,7 +58,6 @@ def every_cause() -> tuple[Cause, ...]:
 
 
 def explained(bug: Bug, name: str) -> CaseDiagnosis | None:
-    """Return the explanation of a bug's answers to a case."""
     calls = asked(name)
     output = calls.case.outputs[0]
     codes = (answer(bug.way, calls.case, call) for call in calls.calls)
@@ -67,7 +66,6 @@ def explained(bug: Bug, name: str) -> CaseDiagnosis | None:
 
 
 def told(bug: Bug, names: Sequence[str] = CASES) -> CaseDiagnosis | None:
-    """Return the explanation of the first case that shows a bug."""
     for name in names:
         calls = asked(name)
         if calls.case.op in bug.ops and wrong_in(calls, given(by_way(bug.way), calls)):
@@ -131,7 +129,6 @@ def fused(x: Floats, factor: Floats, summand: Floats) -> Floats:
 
 
 def flushed(x: Floats) -> Floats:
-    """Flush subnormal numbers to zero."""
     found: Floats = np.where(np.abs(x) < F32(2.0**-126), F32(0), x)
     return found
 

@@ -148,8 +148,6 @@ def test_a_type_of_ones_own_whose_largest_exponent_is_read_as_special(tmp_path: 
 
 
 def of_calls(calls: CallSet, kernel: Callable[..., NDArray[Any]]) -> list[tuple[str, ...]]:
-    """Return the causes that fit a kernel on codes."""
-
     def answers(some: CallSet) -> Any:
         with np.errstate(all="ignore"):
             given = (np.asarray(kernel(*call)) for call in some.calls)

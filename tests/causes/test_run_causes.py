@@ -32,7 +32,7 @@ def test_a_cause_stands_before_what_it_explains(whole: tuple[str, Path]) -> None
     assert "4 of 4 cases fail; 1 cause explains 4 of them, every answer of each" in lines
     [title] = [line for line in lines if line.startswith("A  truncates")]
     assert title.split()[2:5] == ["(truncates)", "4", "cases"]
-    assert "FAIL" not in "\n".join(lines[:-1])  # no finding apart
+    assert "FAIL" not in "\n".join(lines[:-1])
     assert any(line.split()[:2] == ["float32", "A"] for line in lines)
 
 
@@ -116,7 +116,7 @@ def test_merged_shards_are_held_to_a_list_of_causes(
     assert convcheck(*merge).returncode == 0
     [part, _] = [convcheck("report", shard, "--known", known) for shard in shards]
     assert part.returncode == 0
-    assert "1 entry of" in " ".join(part.stdout.split())  # compared in part
+    assert "1 entry of" in " ".join(part.stdout.split())
     known.write_text(text.replace('"truncates"', '"ties-away"'))
     other = convcheck(*merge)
     assert other.returncode == 1

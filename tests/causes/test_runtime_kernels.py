@@ -22,7 +22,6 @@ F32 = np.float32
 
 
 def told(name: str, kernel: Callable[..., Bits]) -> tuple[Names, ...]:
-    """Return the causes of a kernel's answers, further calls included."""
     calls, ask = asked(name), partial(answers_of, kernel)
     found = diagnose(Search(EVERY, CATALOG), calls, ask(calls), ask=ask)
     assert found is not None

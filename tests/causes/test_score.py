@@ -197,7 +197,6 @@ def test_a_cause_that_the_vectors_miss_is_named(tmp_path: Path) -> None:
 
 
 def as_float(word: str) -> str:
-    """Return a float64 code's number in hexadecimal digits."""
     return float(np.array(int(word, 16), np.uint64).view(np.float64)).hex()
 
 
@@ -327,7 +326,6 @@ EXACT_IN_FLOAT16 = 2048
 
 
 def test_what_is_wrong_with_values_is_planted_in_the_first_case_that_converts_the_types() -> None:
-    """One conversion represents all of them."""
     cause = NAMED["truncates"]
     tensors, scalars = promotions("float16-int64/tensor-tensor", "float16-int64/scalar-scalar")
     assert planted([scalars], [cause])[0].caught > 0

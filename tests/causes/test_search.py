@@ -33,7 +33,7 @@ from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.survey.elements import Known
 from convcheck.vectors.model import VectorSet
 
-OPEN = (  # cases without expected values, for causes that show only there
+OPEN = (
     "onnx.Cast-1/float32-to-float4e2m1",
     "onnx.Cast-1/complex64-to-bool",
     "onnx.Cast-9/string-to-bool",

@@ -24,7 +24,6 @@ def ask(types: str, backend: str, *more: object) -> Done:
 
 
 def shown(done: Done) -> str:
-    """Return the output as one line."""
     return " ".join((done.stdout + done.stderr).split())
 
 

@@ -199,7 +199,6 @@ def test_two_c_headers_go_into_one_program_and_no_index_is_out_of_bounds(tmp_pat
 
 
 def _row(table: ChainTable, a: str, b: str, c: str) -> tuple[int, int, int]:
-    """Return the verdict in C's words, and the permitted action."""
     verdicts = ("equal", "equal where defined", "disputed", "different")
     found = table.chains.get((a, b, c))
     if found is None:

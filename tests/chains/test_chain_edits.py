@@ -30,7 +30,6 @@ CAUSES = causes_of(CATALOG)
 
 
 def fits(names: str, instead: str | Callable[[Codes], Codes]) -> tuple[tuple[str, ...], ...]:
-    """Return the causes of a chain's answers."""
     asked = asked_chain(CASTS, names.split())
     assert asked is not None
     corpus = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes})

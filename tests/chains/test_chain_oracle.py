@@ -27,7 +27,6 @@ def converted(source: str, target: str, code: int) -> Pattern:
 
 
 def onward(source: str, target: str, due: Pattern) -> Pattern:
-    """Return the next cast's result."""
     if due[0] == "undefined":
         return due
     fmt = CATALOG.types.types[source].format
@@ -45,7 +44,6 @@ def same(found: Results, due: list[Pattern]) -> bool:
 
 
 def check(source: str, middle: str, target: str) -> None:
-    """Compare every code of a chain, and of its direct cast, with the oracle."""
     way = next(CompiledCasts(CATALOG, SPEC).chain((source, middle, target)).ways())
     fmt = way.chain.source
     codes = np.arange(1 << fmt.bits, dtype=np.uint64)

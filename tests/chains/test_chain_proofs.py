@@ -35,7 +35,6 @@ def ways(spec: str, *names: str, where: tuple[str, ...] = ()) -> list[Way]:
 def test_intervals_tell_what_every_input_tells(
     spec: str, least: int, most: int, step: int, where: tuple[str, ...]
 ) -> None:
-    """Every `step`-th chain of narrow sources, in each reading."""
     conversions, proved = CompiledCasts(CATALOG, CATALOG.specs[spec], where), 0
     narrow = (t for t in triples(CATALOG.specs[spec]) if least <= TYPES[t[0]].format.bits <= most)
     for names in islice(narrow, 0, None, step):

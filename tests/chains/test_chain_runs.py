@@ -26,7 +26,6 @@ def report(backend: str, path: Path, *more: object) -> tuple[int, dict[str, Any]
 
 
 def causes(found: dict[str, Any]) -> Counter[tuple[str, ...]]:
-    """Return the causes of failing cases, with counts."""
     failing = [case for case in found["cases"] if case["verdict"] == "fail"]
     return Counter(tuple(case["diagnosis"]["fits"][0]) for case in failing)
 
@@ -100,7 +99,7 @@ def test_a_cast_made_instead_may_be_wrong_itself(
     code, found = report(f"{PLANTED}:{backend}", tmp_path / "report.json", *SMALL, *narrow)
     assert code == 1
     failing = [case for case in found["cases"] if case["verdict"] == "fail"]
-    assert len(failing) == 2  # fed, and a constant
+    assert len(failing) == 2
     fits = (case["diagnosis"].get("fits", []) for case in failing)
     assert Counter(tuple(one[0]) for one in fits if one) == explained
 

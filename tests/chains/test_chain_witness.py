@@ -32,7 +32,6 @@ NAN = np.uint64(1 << 63)  # of any type narrower than 64 bits
 
 
 def numbers(name: str, codes: U64) -> NDArray[np.generic]:
-    """Return the numbers of codes by numpy and ml_dtypes."""
     known = np.dtype(FLOATS.get(name, name))
     return codes.astype(f"u{known.itemsize}").view(known)
 

@@ -191,7 +191,7 @@ def test_the_example_program_answers_pairs(tmp_path: Path) -> None:
     program.write_text(convcheck("backend", "example", "python").stdout)
     done = convcheck("run", "--chains", "--no-progress", "onnx.QuantizeLinear-13",
                      "--backend", f"process:{sys.executable} {program}")  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr  # 3 if nothing is judged
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_an_operator_that_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_calls_are_counted(spec: str) -> None:
 
 
 NOTHING = [
-    ("run", "--dry-run", PROMOTE, "--to", "int8"),  # the type of the output is the answer
+    ("run", "--dry-run", PROMOTE, "--to", "int8"),
     ("run", "--dry-run", FAKE, "--where", "destination_type=f8"),
     ("run", "--dry-run", PROMOTE, "--where", "promote_unsafe=yes"),
     ("run", "--dry-run", RANGE, "--where", "destination_type=f8e4m3"),

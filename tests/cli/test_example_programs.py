@@ -15,7 +15,6 @@ ASKED = ("onnx.QuantizeLinear-13", "--from", "float32", "--to", "int8", "--no-pr
 
 
 def program(language: str, folder: Path, right: str = "", wrong: str = "") -> str:
-    """Return an example's backend, with a part of it replaced."""
     name = {"c": "cast.c", "python": "cast.py"}[language]
     text = (KERNELS / name).read_text("utf-8")
     assert right in text

@@ -178,7 +178,7 @@ def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path
         command, env={**os.environ, "DIARY": str(diary)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    while not log.exists() or len(log.read_text().splitlines()) < 12:  # some results are in
+    while not log.exists() or len(log.read_text().splitlines()) < 12:
         time.sleep(0.02)
     process.send_signal(number)
     out, _ = process.communicate(timeout=60)
@@ -258,7 +258,7 @@ def on_a_terminal(*arguments: str) -> str:
 
 def test_progress_and_colour_are_for_terminals() -> None:
     shown = on_a_terminal("run", "--backend", RIGHT, *OTHER)
-    assert "━" in shown  # the bar
+    assert "━" in shown
     assert "\x1b[1;32mPASS" in shown
     without = on_a_terminal("run", "--backend", RIGHT, *OTHER, "--no-progress")
     assert "━" not in without

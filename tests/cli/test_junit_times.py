@@ -29,7 +29,6 @@ EPOCH = 1_700_000_000
 
 
 def junit(folder: Path, name: str, **environment: str) -> Element:
-    """Run a backend that takes longer for one case, and return its JUnit."""
     (folder / "slow.py").write_text(SLOW)
     options = (*ASKED, "--junit", name, "--json", f"{name}.json")
     done = convcheck("run", "--backend", "slow:Slow", *options, cwd=folder, **environment)

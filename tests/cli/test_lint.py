@@ -14,14 +14,12 @@ CHILD = "op: acme.Convert\nversion: {0}\nextends: convert-{1}\nnotes: [nothing e
 
 
 def linted(folder: Path, code: int = 2) -> str:
-    """Return the messages of `lint` for a folder of bad specs."""
     done = convcheck("lint", "--specs", folder, "acme.*")
     assert done.returncode == code, done
     return done.stderr
 
 
 def family(folder: Path, text: str) -> Path:
-    """Write three specs, each extending the one before."""
     write_spec(folder, text)
     for version in (2, 3):
         write_spec(folder, CHILD.format(version, version - 1), f"convert-{version}")
@@ -30,7 +28,7 @@ def family(folder: Path, text: str) -> Path:
 
 def test_all_files_that_are_no_yaml_are_told_at_once(tmp_path: Path) -> None:
     folder = write_spec(tmp_path / "mine")
-    write_spec(folder, "op: [acme\n", "a")  # not even its name can be read
+    write_spec(folder, "op: [acme\n", "a")
     write_spec(folder, CHILD.format(2, 1) + "rules: {\n", "b")
     write_spec(folder, CHILD.format(3, 1) + "rulez: []\nexmples: []\n", "c")
     said = linted(folder)

@@ -90,7 +90,6 @@ ASKED = ("run", "--backend", "slow:Slow", "onnx.Cast-21", "--from", "int8", "--t
 
 
 def impatient(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command that warns of slow backends after 0.1 s."""
     (folder / "slow.py").write_text(SLOW)
     (folder / "main.py").write_text(IMPATIENT)
     return subprocess.run(

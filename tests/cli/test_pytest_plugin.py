@@ -88,7 +88,6 @@ def pytest_process(project: Path, *arguments: str) -> Done:
 def verdicts(
     project: Path, *arguments: str, run: Callable[..., Done] = run_pytest
 ) -> tuple[dict[str, str], str]:
-    """Return the outcome of each test, and the output."""
     done = run(project, *arguments, "--junit-xml", "pytest.xml")
     assert "INTERNALERROR" not in done.stdout + done.stderr
     found = {}
@@ -117,7 +116,6 @@ def test_a_test_per_case_beside_the_users_own(project: Path) -> None:
 
 
 def _report_of_int32(project: Path) -> str:
-    """Return the failing case in the output of `convcheck run`, from heading to bits."""
     case = ("onnx.Cast-21", "--case", "int8-to-int32")
     done = convcheck("run", "--backend", MINE[1], *case, cwd=project)
     shown = done.stdout[done.stdout.index("FAIL  ") :]

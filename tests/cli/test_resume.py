@@ -93,7 +93,6 @@ def asked_once(diary: Path, known: list[set[str]]) -> None:
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
-    """A journal of one case, for a run of two."""
     path = tmp_path / "run.journal"
     process = subprocess.Popen(
         [sys.executable, "-m", "convcheck", *arguments(path, tmp_path / "run.json")],

@@ -15,7 +15,6 @@ ONE, OTHER = "tests.planted.told_apart:ThroughInt32", "tests.planted.told_apart:
 
 @pytest.fixture
 def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Reports of two backends with a cause in common."""
     monkeypatch.chdir(ROOT)
     files = [tmp_path / "a.json", tmp_path / "b.json"]
     for backend, file in zip((ONE, OTHER), files, strict=True):

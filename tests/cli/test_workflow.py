@@ -77,7 +77,6 @@ class Machine:
         return done.returncode
 
     def job(self, job: dict[str, Any], **values: object) -> int:
-        """Run steps until one fails, and return the exit code."""
         for command in steps(job):
             for name, value in values.items():
                 command = command.replace(f"${{{{ matrix.{name} }}}}", str(value))
@@ -87,7 +86,6 @@ class Machine:
         return 0
 
     def check_reports(self, failing: bool) -> None:
-        """Check that the summary, the page and the test results exist and agree."""
         assert ("FAIL" in self.summary.read_text()) == failing
         assert "<html" in (self.folder / "report.html").read_text()
         suites = ET.parse(self.folder / "junit.xml").getroot()
@@ -106,7 +104,6 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def break_kernel(folder: Path) -> None:
-    """Let the kernel truncate instead of rounding."""
     text = (folder / "cast.c").read_text()
     assert ROUNDS in text
     (folder / "cast.c").write_text(text.replace(ROUNDS, ""))

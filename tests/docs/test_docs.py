@@ -101,7 +101,6 @@ def test_code_blocks_are_what_they_say(page: Path) -> None:
 
 
 def parse(block: Block) -> None:
-    """Parse a block in its language. Raises ValueError, SyntaxError or YAMLError."""
     if block.language == "toml":
         tomllib.loads(block.text)
     elif block.language == "yaml":
@@ -117,7 +116,6 @@ def parse(block: Block) -> None:
 
 
 def check_c(text: str) -> None:
-    """Check a program's syntax. Raises SyntaxError."""
     command = [c_compiler(), "-fsyntax-only", "-Wall", "-Werror", "-xc", "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -145,7 +143,6 @@ def test_commands_do_what_the_page_shows(page: Path, tmp_path: Path) -> None:
 
 
 def check_commands(block: Block, where: str, folder: Path) -> None:
-    """Run a block's commands in a folder; compare exit codes and output."""
     steps = shown(block.text) if block.language == "console" else listed(block.text)
     code, printed = 0, ""
     for number, (command, output) in enumerate(steps, 1):
@@ -157,13 +154,11 @@ def check_commands(block: Block, where: str, folder: Path) -> None:
 
 
 def listed(text: str) -> list[tuple[str, None]]:
-    """Return the commands of a script without comments."""
     bare = re.sub(r"(^|\s+)#.*$", "", text, flags=re.MULTILINE)
     return [(line, None) for line in bare.replace("\\\n", "").splitlines() if line.strip()]
 
 
 def shown(text: str) -> list[tuple[str, str]]:
-    """Return the commands of a console block with their outputs."""
     steps: list[tuple[str, str]] = []
     open_command = False
     for line in text.splitlines():
@@ -204,7 +199,6 @@ def run(command: str, folder: Path) -> tuple[int, str]:
 
 
 def called(arguments: list[str], folder: Path) -> tuple[int, str]:
-    """Run convcheck in this process, and return exit code and output."""
     stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     before, environment = Path.cwd(), dict(os.environ)
     argv, places = sys.argv, list(sys.path)

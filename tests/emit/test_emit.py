@@ -29,7 +29,6 @@ ASKED = 1 << 12  # inputs of each table of series
 
 
 def swept(spec: str) -> Iterator[Case]:
-    """Return a spec's cases from some types to narrow ones."""
     for case in cases(CATALOG.specs[spec]):
         if why_left_out(case):
             continue
@@ -83,7 +82,6 @@ def test_series_are_what_the_evaluator_says(spec: str) -> None:
 
 
 def test_names_are_unlike() -> None:
-    """As file names on any system, and as identifiers."""
     ids = {
         case.id for one in CATALOG.specs.values() for case in cases(one) if not why_left_out(case)
     }

@@ -92,7 +92,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(program: Path, case: Case, answers: Iterable[int]) -> tuple[int, str]:
-    """Run the vectors of a case on a kernel with these answers."""
     path = program.with_name("answers")
     write_answers(path, vectors(case).inputs[0].tolist(), answers)
     command = [str(program), case.id, str(path)]
@@ -102,7 +101,6 @@ def asked(program: Path, case: Case, answers: Iterable[int]) -> tuple[int, str]:
 
 
 def test_every_field_bug_is_caught(program: Path) -> None:
-    """By as many vectors as in a run of convcheck."""
     for bug in BUGS:
         case = case_of(bug)
         got = bug.convert(vectors(case).inputs[0])
@@ -112,7 +110,6 @@ def test_every_field_bug_is_caught(program: Path) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_due_passes(program: Path, name: str) -> None:
-    """Under any one reading."""
     case = CASES[name]
     for reading in range(len(suite(case).readings)):
         code, output = asked(program, case, right_answers(case, reading))
@@ -120,7 +117,6 @@ def test_what_is_due_passes(program: Path, name: str) -> None:
 
 
 def test_readings_are_not_mixed(program: Path) -> None:
-    """Once the others follow one reading, an answer of another is wrong."""
     case = latest_cases("onnx.Cast")["float32-to-int4"]
     first, second = right_answers(case), right_answers(case, 1)
     other = next(i for i, pair in enumerate(zip(first, second, strict=True)) if len({*pair}) == 2)

@@ -105,7 +105,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(program: Path, case: Case, answers: Sequence[int]) -> tuple[int, str]:
-    """Run the vectors of a case on a kernel with these answers."""
     path = program.with_name("answers")
     write_answers(path, vectors(case).inputs[0].tolist(), answers)
     done = subprocess.run(
@@ -115,7 +114,6 @@ def asked(program: Path, case: Case, answers: Sequence[int]) -> tuple[int, str]:
 
 
 def test_every_field_bug_is_caught_in_rust(program: Path) -> None:
-    """By as many vectors as in a run of convcheck."""
     for bug in BUGS:
         case = case_of(bug)
         code, output = asked(program, case, bug.convert(vectors(case).inputs[0]).tolist())
@@ -123,7 +121,6 @@ def test_every_field_bug_is_caught_in_rust(program: Path) -> None:
 
 
 def test_what_is_due_passes_in_rust(program: Path) -> None:
-    """Under any one reading."""
     for case in CASES.values():
         for reading in range(len(suite(case).readings)):
             code, output = asked(program, case, right_answers(case, reading))

@@ -37,12 +37,10 @@ FRESH = (
 
 
 def fresh(result: RunResult) -> Written:
-    """Write a list without judged cases."""
     return without_judged(baseline(result))
 
 
 def without_judged(written: Written) -> Written:
-    """Remove the judged cases, which other tests check."""
     text, judged, _ = written.text.partition(JUDGED)
     return replace(written, text=text.removesuffix("\n") if judged else text, judged=0)
 
@@ -95,7 +93,7 @@ def test_a_run_of_many_kinds_of_failures(tmp_path: Path) -> None:
         f'corpus = "{entries[-1]["corpus"]}"\ncount = 2\nreason = "not yet looked into"\n'
     )
     assert passes(written.text, result, tmp_path)
-    dead = replace(failing[IDS[3]], digest="f" * 32)  # different wording
+    dead = replace(failing[IDS[3]], digest="f" * 32)
     assert passes(written.text, whole(found(failing | {IDS[3]: dead}), "error", *IDS[6:]), tmp_path)
 
 
@@ -240,7 +238,6 @@ class Shell:
         (folder / "own/mine.py").write_text(MINE, encoding="utf-8")
 
     def do(self, *arguments: object, mode: str = "") -> tuple[int, str]:
-        """Run a command, and return exit code and output without the folder's name."""
         self.patch.setenv("MINE", mode)
         done = CliRunner().invoke(cli.group, list(map(str, arguments)), standalone_mode=False)
         said = f"convcheck: {done.exception}\n" if done.exception else done.output
@@ -255,7 +252,6 @@ class Shell:
         return code, self.problems()
 
     def problems(self) -> list[dict[str, str]]:
-        """Return the report's problems without the folder's name."""
         found = [
             {"repair": "", **one, "place": "{file}:{line}".format(**one["place"])}
             for one in parsed(self.json.read_text()).get("problems", [])
@@ -269,7 +265,6 @@ class Shell:
         return code, said[: said.index(HOLDS_12) + len(HOLDS_12)]
 
     def held(self, text: str) -> tuple[int, list[dict[str, str]]]:
-        """Compare the last run with another list."""
         path, held = self.folder / "other.toml", self.folder / "held.json"
         path.write_text(text, encoding="utf-8")
         code, _ = self.do("report", self.json, "--known", path, "--json", held)
@@ -278,7 +273,6 @@ class Shell:
 
 
 def test_the_life_of_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A gated backend gets another fault, and is repaired."""
     shell = Shell(tmp_path, monkeypatch)
     assert shell.update("bug") == (0, f"1 entry: 1 new\n{HOLDS_12}")
     text = shell.list.read_text()
@@ -289,7 +283,7 @@ def test_the_life_of_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     groups = [g for c in report_at(shell.json)["cases"] for g in c["groups"]]
     assert entry["count"] == sum(g["count"] for g in groups if g["verdict"] == "fail") > 10
 
-    code, (changed,) = shell.run("other")  # as many failures, other answers
+    code, (changed,) = shell.run("other")
     assert (code, changed["kind"], changed["place"]) == (1, "changed", "known.toml:4")
     assert changed["message"].startswith(f"{entry['count']} failures as listed, but with other ")
     repaired = text[: text.index("[[")] + changed["repair"] + text[text.index(JUDGED) :]
@@ -306,7 +300,7 @@ def test_the_life_of_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     code, said = shell.do("known", shell.list, shell.json, "--prune")
     assert (code, said) == (0, f"0 entries: 1 removed\n{HOLDS_12}")
     assert tomllib.loads(shell.list.read_text()).keys() == {"judged"}
-    assert shell.do("known", shell.list, shell.json)[0] == 2  # it exists already
+    assert shell.do("known", shell.list, shell.json)[0] == 2
 
 
 def test_a_list_that_is_edited_wrongly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,14 +31,12 @@ def every(_: tuple[str, ...]) -> list[str]:
 
 
 def list_of(result: RunResult, folder: Path) -> KnownList:
-    """Write the list of a run, and read it."""
     path = folder / "known.toml"
     path.write_text(baseline(result).text, encoding="utf-8")
     return read_known(str(path), CATALOG)
 
 
 def declining(*names: str, result: RunResult | None = None) -> RunResult:
-    """Make a run that declines some cases."""
     return whole(result or found(FAILING), "unsupported", *names)
 
 
@@ -90,7 +88,7 @@ def test_a_part_of_a_run_is_held_to_what_it_has(tmp_path: Path) -> None:
 def test_a_name_of_no_case_fails_the_run(tmp_path: Path) -> None:
     known = list_of(found(FAILING), tmp_path)
     held = hold(found(FAILING), known, lambda _: [], TODAY)
-    assert held.problems == ()  # the run has all its cases
+    assert held.problems == ()
     gone = found(FAILING, left_out=IDS[:1])
     (problem,) = hold(gone, known, lambda _: IDS[1:], TODAY).problems
     assert (problem.kind, problem.message[: len(IDS[0]) + 17]) == (

@@ -48,14 +48,11 @@ def without(key: str) -> str:
 
 
 def counting(count: int, digest: str, text: str = ENTRY) -> str:
-    """Return a list with another count and the last digit of the digest."""
     return text.replace("count = 21", f"count = {count}").replace('0000b"', f'0000{digest}"')
 
 
 @dataclass(frozen=True)
 class Held:
-    """A list, the failures of a run, and the outcome."""
-
     text: str
     failing: Mapping[str, Group]
     #: The problem of the list, or the outcome of the run.
@@ -170,7 +167,7 @@ def test_a_case_that_is_unsupported_is_neither_stale_nor_missing(tmp_path: Path)
 def test_a_part_of_the_cases_has_a_repair_for_all(tmp_path: Path) -> None:
     [problem] = held(PAST, found(FAILING, LATER), tmp_path).problems
     assert problem.kind == "expired"
-    assert "count = 21" in problem.repair  # its other cases are unknown
+    assert "count = 21" in problem.repair
 
 
 def test_a_backend_without_a_version(tmp_path: Path) -> None:

@@ -43,7 +43,6 @@ def shown(result: RunResult, width: int = 80, verbose: bool = False, quiet: bool
 
 
 def verdict(result: RunResult) -> str:
-    """Return the last lines, from the verdict on, as one."""
     text = shown(result)
     return " ".join(text[max(text.rfind(w) for w in ("\nFAIL", "\nPASS", "\nINTER")) :].split())
 

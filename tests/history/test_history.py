@@ -61,7 +61,7 @@ def test_it_goes_on_from_what_it_has(folder: Path) -> None:
     assert "onnxruntime 1.1" in first.stderr
     assert "onnxruntime 1.1" not in again.stderr
     other = convcheck("history", RANGE, "onnx.Cast-9", *ONE[1:], "--env-dir", folder)
-    assert "! 1.1 (2024-02-02): " in other.stdout  # another question has no report
+    assert "! 1.1 (2024-02-02): " in other.stdout
 
 
 def test_without_a_judged_case_there_is_no_history(folder: Path) -> None:

@@ -21,7 +21,6 @@ LACKING = (unasked(HALF, "unsupported", "no kernel"),)
 
 
 def fails(*names: str, fits: tuple[tuple[str, ...], ...] | None = None) -> CaseResult:
-    """Make a case that fails by several causes, each in its own row."""
     result = answered(HALF, *(WRONG[name] for name in names))
     return replace(result, diagnosis=CaseDiagnosis(980, 1, (names,) if fits is None else fits))
 
@@ -46,7 +45,6 @@ def story(found: History) -> str:
 
 
 def shown(found: History) -> dict[str, str]:
-    """Return the symbols of each row, by the letter and name of its cause."""
     letters, rows = "", {}
     for line in story(found).partition("\n\n")[2].splitlines():
         if line[:1].strip():

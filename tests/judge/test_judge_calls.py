@@ -25,7 +25,7 @@ F16, I32 = TYPES["float16"], TYPES["int32"]
 HERE = Place("spec.yaml", 1)
 RULE = Decision("rule", "row", "disputed", "It says so.", "Text, 1", HERE)
 FORM = replace(RULE, rule="output")
-ONE, TWO, HALF = 0x3C00, 0x4000, 0x3800  # in float16
+ONE, TWO, HALF = 0x3C00, 0x4000, 0x3800
 
 
 def codes(*words: int, dtype: DType = F16) -> Bits:

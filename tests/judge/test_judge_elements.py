@@ -36,7 +36,6 @@ def vectors_of(source: str, target: str, version: int = 21, **attributes: Any) -
 
 
 def right(vectors: VectorSet, reading: int = 0) -> Answers:
-    """Return the answers of one reading."""
     readings = vectors.expected.readings
     codes = readings[min(reading, len(readings) - 1)].codes.copy()
     return Answers(codes, np.full(len(vectors), ANSWERED, np.uint8), {})

@@ -39,7 +39,6 @@ def test_a_reading_is_taken_when_all_parts_are_there() -> None:
 
 
 def high_of(case: Case) -> Tally:
-    """Return a shorter part with the answers of the other reading."""
     return swept(of_reading(case, 1), case, Span(0x3F600000, CHUNK // 2))
 
 

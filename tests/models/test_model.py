@@ -30,7 +30,6 @@ TYPES = CATALOG.types.types
 
 
 def told(path: Path, *options: object) -> dict[str, Any]:
-    """Return a model's conversions by the names of their nodes."""
     done = convcheck("model", path, "--json", "-", *options)
     assert done.returncode == 0, done.stderr
     found = held_to_schema("model", json.loads(done.stdout))
@@ -72,7 +71,7 @@ def test_what_the_graph_bounds_does_not_occur(whole: Path) -> None:
     assert rows["to_byte"] == ["float-to-fixed / nan"]
     assert len(rows["any_to_byte"]) == 3
     assert (found["to_byte"]["known"]["low"], found["to_byte"]["known"]["high"]) == (0, 1)
-    assert found["if/then_branch/then_cast"]["known"]["why"] == "Sigmoid"  # of the graph around it
+    assert found["if/then_branch/then_cast"]["known"]["why"] == "Sigmoid"
 
 
 def test_chains(whole: Path) -> None:

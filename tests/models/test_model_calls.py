@@ -40,7 +40,6 @@ def found(
     constants: dict[str, np.ndarray[Any, Any]],
     **data: np.ndarray[Any, Any],
 ) -> ModelConversion:
-    """Return the result for the last node."""
     path = saved(folder / "m.onnx", nodes, inputs, constants)
     graph = read_model(str(path), CATALOG.types.types)
     rules = RulesForModel(CORPUS, graph.opset, codes_that_occurred(graph, data))
@@ -76,7 +75,7 @@ def test_a_nan_is_undefined_and_a_bounded_number_is_not(tmp_path: Path) -> None:
     assert [argument.name for argument in one.arguments] == ["x", "y_scale", "y_zero_point"]
     constant = {**given, "x": f32(-1, 0.125, 1000)}
     whole = found(tmp_path, [node], {}, constant)
-    assert whole.reaches("steps / readings agree")  # report rows have their own names
+    assert whole.reaches("steps / readings agree")
     fixed = whole.judged
     assert fixed is not None
     assert (fixed.kind, fixed.every, fixed.proven) == ("defined", True, True)
@@ -103,7 +102,7 @@ def test_a_scale_that_comes_from_elsewhere_may_be_no_number(tmp_path: Path) -> N
     judged = found(tmp_path, bounded, {"x": F32, "s": F32}, POINT).judged
     assert judged is not None
     finite = [row for row in judged.rows if "not finite" in row.name]
-    assert all("NaN" in row.example for row in finite)  # infinity cannot occur
+    assert all("NaN" in row.example for row in finite)
 
 
 def test_a_zero_point_of_a_float_has_no_meaning(tmp_path: Path) -> None:
@@ -210,7 +209,6 @@ def test_sequences_that_may_occur(tmp_path: Path) -> None:
 
 
 def shipped(package: str, name: str) -> Path:
-    """Return a model of a package, without importing it."""
     paths = [path for path in files(package) or () if path.name == name]
     assert paths, f"{package} has no {name}"
     return Path(str(paths[0].locate()))

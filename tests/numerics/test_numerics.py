@@ -187,7 +187,7 @@ def test_other_texts(text: str) -> None:
 
 
 def test_a_long_text_is_told_from_the_midpoint_that_it_is_just_above() -> None:
-    midpoint = "1.00000005960464477539062500"  # of 1 and the next float32
+    midpoint = "1.00000005960464477539062500"
     texts = [midpoint, midpoint + "0" * 9000, midpoint + "0" * 9000 + "1"]
     x = numbers_of_texts(np.array(texts, object))
     rounded = round_to(x, numeric("float32"), nearest_even).magnitude.tolist()
@@ -219,7 +219,6 @@ def test_special_texts() -> None:
 
 @pytest.mark.parametrize("name", UP_TO_16)
 def test_a_spelling_reads_back(name: str) -> None:
-    """All codes of up to 8 bits, and every 13th of 16 bits."""
     fmt = numeric(name)
     codes = all_codes(fmt)[:: 13 if fmt.bits > 8 else 1]
     x = decode(fmt, codes)

@@ -52,7 +52,7 @@ def test_an_index_counts_the_values_from_zero(dtype) -> None:  # type: ignore[no
     assert rough_indices(fmt, codes).tolist() == found
     steps = set(np.diff(found).tolist())
     assert steps <= {1, 0}
-    assert found.count(0) == 1 + (0 in steps)  # both zeros
+    assert found.count(0) == 1 + (0 in steps)
     pairs = zip(found, codes.tolist(), strict=True)
     assert all(code_at_index(fmt, at) == code for at, code in pairs if at)
 
@@ -71,7 +71,7 @@ def test_positions_of_32_bits_go_to_and_fro(name: str) -> None:
 @pytest.mark.parametrize("name", ["float64", "int64", "uint64", "bfloat16", "int4", "float8e8m0"])
 def test_the_lowest_of_codes_is_that_of_the_least_position(name: str) -> None:
     fmt, random = TYPES[name].format, np.random.default_rng(0)
-    for mask in (0, 1 << (fmt.bits - 1)):  # of all signs, and of one
+    for mask in (0, 1 << (fmt.bits - 1)):
         codes = random.integers(0, 1 << fmt.bits, 999, np.uint64).astype(fmt.storage)
         codes &= fmt.storage.type(((1 << fmt.bits) - 1) ^ mask)
         at = positions(fmt, codes).tolist()
@@ -80,7 +80,6 @@ def test_the_lowest_of_codes_is_that_of_the_least_position(name: str) -> None:
 
 
 def runs_of(failing: list[bool]) -> list[Pair]:
-    """The naive model: runs of failing positions."""
     edges = [i for i, (a, b) in enumerate(pairwise([False, *failing, False])) if a != b]
     return [(a, b - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 

@@ -47,7 +47,6 @@ def codes(draw: Random, name: str) -> int:
 
 
 def real(draw: Random, name: str) -> Fraction:
-    """Draw a finite number at or near a boundary of a format, in its range or a bit beyond."""
     fmt = numeric(name)
     if not isinstance(fmt, Float):
         value = Fraction(draw.randint(2 * int(fmt.min) - 9, 2 * int(fmt.max) + 9), 2)
@@ -62,7 +61,6 @@ def real(draw: Random, name: str) -> Fraction:
 
 
 def near_a_boundary(draw: Random, case: Case) -> int:
-    """Draw the code of a source value next to a boundary of the destination."""
     source, target = case.inputs[0], case.outputs[0]
     fmt = source.format
     if isinstance(fmt, Text) or isinstance(target.format, Text):
@@ -92,7 +90,6 @@ def integer_literal(draw: Random) -> str:
 
 
 def literal(draw: Random) -> str:
-    """Draw a decimal with or without sign, point and exponent."""
     whole = draw.choice(["", digits(draw, 1, 22)])
     part = "." + digits(draw, 0 if whole else 1, 22) if not whole or draw.random() < 0.7 else ""
     sign, sign_of_exponent = draw.choices(["", "+", "-"], k=2)
@@ -101,7 +98,6 @@ def literal(draw: Random) -> str:
 
 
 def word(draw: Random) -> str:
-    """Draw a word for a non-finite value, in mixed case."""
     chosen = draw.choice(["inf", "+inf", "-inf", "nan", "+nan", "-nan", "infinity"])
     return "".join(draw.choice([c, c.upper()]) for c in chosen)
 
@@ -114,7 +110,6 @@ def any_text(draw: Random) -> str:
 
 
 def boundary_literal(draw: Random, name: str) -> str:
-    """Draw at most 20 digits next to a boundary of a format."""
     x = real(draw, name)
     with localcontext(Context(prec=draw.choice([20, 20, 17, 9, 5]), Emax=99999, Emin=-99999)):
         return str(Decimal(x.numerator) / Decimal(x.denominator))

@@ -168,7 +168,7 @@ def bfloat16_of(values: np.ndarray) -> np.ndarray:
     return rounded_codes(decode(floats("float64"), bits), fmt)
 
 
-ZEROS = {  # signs of zero results, IEEE 754-2019, 6.3
+ZEROS = {
     ("add", "+0", "+0"): "+0", ("add", "+0", "-0"): "+0", ("add", "-0", "-0"): "-0",
     ("add", "1", "-1"): "+0", ("subtract", "1", "1"): "+0", ("subtract", "-0", "+0"): "-0",
     ("subtract", "+0", "+0"): "+0", ("multiply", "-1", "+0"): "-0", ("multiply", "-0", "-0"): "+0",
@@ -256,7 +256,6 @@ def test_nothing_is_lost_however_many_operations_follow_each_other(seed: int) ->
 
 @pytest.mark.parametrize("mode", MODES)
 def test_whole_numbers_of_any_size(mode: str) -> None:
-    """Compared with the rounding of one fraction to a wide enough grid."""
     draw, grid = Random(mode), Grid(Int(4096, signed=True), mode)
     values = [Fraction(k, 4) for k in range(-20, 21)]
     values += [v / Fraction(draw.randint(1, 9)) for v in drawn(draw, 200)]

@@ -31,7 +31,6 @@ __all__ = ["Pattern", "Want", "expect", "types"]
 def expect(
     version: int, source: str, destination: str, attributes: dict[str, object], x: int | str
 ) -> Want:
-    """Return the expected result of Cast in a version for x, a bit pattern or a string."""
     ask = question(version, source, destination, attributes)
     return ask if isinstance(ask, Want) else answer(ask, x)
 
@@ -55,7 +54,6 @@ def question(
 
 
 def answer(ask: Ask, x: int | str) -> Want:
-    """Return the expectation for x."""
     if ask.source == "string":
         return _from_string(ask, _checked(x))
     if isinstance(x, str):
@@ -83,7 +81,6 @@ def _convert(ask: Ask, value: Value) -> Want:
 
 
 def _float32(value: Value) -> Value:
-    """Round to float32."""
     if isinstance(value, str):
         return value
     float_, negative = FLOATS["float32"], value.numerator < 0

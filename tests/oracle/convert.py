@@ -7,12 +7,11 @@ from .question import DISPUTED, IMPLIED, NAN, NORMATIVE, UNDEFINED, Want, bits
 
 
 def expect(operator: str, source: str, destination: str, code: int) -> Want:
-    """Return the expectation for a code. A type to itself keeps its bits."""
     value = decode(source, code)
     if value in ("nan", "-nan") and destination in FLOATS:
         return Want(IMPLIED, (NAN,))
     if source == destination:
-        return bits(NORMATIVE, code)  # "is always allowed"
+        return bits(NORMATIVE, code)
     if destination == "bool":
         return bits(IMPLIED, int(value not in (0, "-0")))
     if isinstance(value, str):

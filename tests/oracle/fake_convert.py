@@ -48,7 +48,6 @@ def expect(name: str, destination: str, way: int, codes: tuple[int, ...]) -> int
 
 
 def read(name: str, code: int) -> Real:
-    """Decode a finite value."""
     value = decode(name, code)
     if value == "-0":
         return Real(Fraction(0), True)
@@ -60,7 +59,6 @@ def read(name: str, code: int) -> Real:
 def compute(
     name: str, destination: str, way: int, data: Real, scale: Real, shift: list[Real]
 ) -> Real:
-    """Evaluate the text's expression."""
     work = WORK.get(way, name)
 
     def in_work(x: Real) -> Real:

@@ -42,9 +42,6 @@ WAYS = (
 
 
 def expect(name: str, levels: int, way: Way, codes: tuple[int, ...]) -> int | str:
-    """Return the expected element for codes of x, input_low, input_high, output_low,
-    output_high.
-    """
     x, *limits = codes
     try:
         parts = [number(name, code) for code in limits]
@@ -59,7 +56,6 @@ def expect(name: str, levels: int, way: Way, codes: tuple[int, ...]) -> int | st
 def compute(
     name: str, levels: int, way: Way, x: Fraction | str, limits: list[Fraction]
 ) -> Fraction:
-    """Evaluate the text's expression."""
     low, high, output_low, output_high = limits
     if x in ("nan", "-nan"):
         raise SilentError

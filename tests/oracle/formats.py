@@ -42,7 +42,6 @@ class Float:
 
     @cached_property
     def binade(self) -> int:
-        """The number of codes with the same exponent."""
         return int(2**self.mantissa)
 
     @cached_property
@@ -103,7 +102,6 @@ def power(exponent: int) -> Fraction:
 
 @cache
 def span(name: str) -> tuple[int, int]:
-    """Return the least and the greatest value of an integer type."""
     if name in SIGNED:
         half = int(2 ** (SIGNED[name] - 1))
         return -half, half - 1
@@ -120,7 +118,6 @@ def decode(name: str, code: int) -> Value:
 
 @cache
 def _decoded(name: str) -> tuple[Value, ...]:
-    """Decode all codes of a format of up to 16 bits."""
     return tuple(_decode(name, code) for code in range(2 ** WIDTHS[name]))
 
 
@@ -159,7 +156,6 @@ class Grid:
 
 
 def _side(number: int, middle: int) -> int:
-    """Return the side of the middle on which a number lies."""
     if number == middle:
         return TIE
     return BELOW if number < middle else ABOVE
@@ -167,7 +163,6 @@ def _side(number: int, middle: int) -> int:
 
 @cache
 def grid(name: str) -> Grid:
-    """Return the continued magnitudes of a format of up to 16 bits."""
     if name == E8M0:
         codes = range(E8M0_NAN + BINADES_PAST_MAX)
         values = [power(code - E8M0_BIAS) for code in codes]

@@ -20,14 +20,12 @@ NORMATIVE, IMPLIED, DISPUTED, UNDEFINED = "normative", "implied", "disputed", "u
 
 
 class Question(NamedTuple):
-    """Two types, their ranks, and the attributes."""
-
     left: str
     right: str
     ranks: tuple[int, int]
-    unsafe: bool = False  # promote_unsafe
-    scalars: bool = False  # pytorch_scalar_promotion
-    target: str = "float32"  # u64_integer_promotion_target
+    unsafe: bool = False
+    scalars: bool = False
+    target: str = "float32"
 
 
 class Wanted(NamedTuple):
@@ -43,7 +41,6 @@ def priority(name: str) -> int:
 
 
 def answer(question: Question) -> Wanted:
-    """Return the expected result of a promotion."""
     left, right, ranks, unsafe, scalars, _ = question
     one_scalar = (ranks[0] == 0) != (ranks[1] == 0)
     if scalars and one_scalar and priority(left) == priority(right) > 0:
@@ -59,7 +56,6 @@ def answer(question: Question) -> Wanted:
 
 
 def common(left: str, right: str, target: str) -> str:
-    """Return the common type, ignoring shapes."""
     if left == right:
         return left
     if priority(left) != priority(right):
@@ -108,7 +104,6 @@ def holds(wide: str, narrow: str) -> bool:
 
 
 def exponent(name: str) -> int:
-    """Return the width of a float's exponent."""
     return WIDTHS[name] - 1 - FLOATS[name].mantissa
 
 

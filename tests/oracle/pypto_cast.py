@@ -108,7 +108,6 @@ CLAMP, WRAP, TORCH, INF, SILENT, OPEN = "clamp", "wrap", "torch", "inf", "silent
 def expect(
     version: str, source: str, destination: str, said: Mapping[str, object], code: int
 ) -> Want:
-    """Return the expectation for a code and attributes."""
     return answer(source, destination, question(version, source, destination, said), code)
 
 
@@ -121,7 +120,6 @@ def question(version: str, source: str, destination: str, said: Mapping[str, obj
 
 
 def answer(source: str, destination: str, way: Way | None, code: int) -> Want:
-    """Return the expectation for a code under a conversion."""
     if way is None:
         return UNDEFINED
     to = _to_integer if destination in INTEGERS else _to_float
@@ -149,7 +147,6 @@ def _way(
 
 @cache
 def _table(version: str, product: str) -> dict[str, dict[str, int]]:
-    """Map sources to destinations, each with its number of modes."""
     if version != "9.2":
         return {source: dict.fromkeys(found, 6) for source, found in SUPPORTED.items()}
     rows = {source: row.split(", ") for source, row in TABLES[product].items()}
@@ -255,5 +252,5 @@ def _to_float(source: str, destination: str, way: Way, code: int) -> Want:
             return UNDEFINED
         magnitude, level = float_.largest + 1, IMPLIED
     if magnitude == 0 and negative:
-        level = IMPLIED  # no text keeps the sign of a zero result
+        level = IMPLIED
     return bits(level, magnitude + (float_.sign if negative else 0))

@@ -13,7 +13,7 @@ from fractions import Fraction
 from .formats import FLOATS, INTEGERS, Value, decode, nearest_even, span
 
 NAN, ZERO, UNDEFINED = "nan", "zero", "undefined"
-Result = int | str  # a code; any NaN; a zero of either sign; nothing is expected
+Result = int | str
 NARROW = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
           "float4e2m1", "float6e2m3", "float6e3m2")  # fmt: skip
 PRECISIONS = {1: "float32", 10: "float16", 16: "bfloat16"}
@@ -117,7 +117,7 @@ def _to_float(name: str, quotient: Value, *, saturate: bool) -> Result:
         return float_.negative_zero
     if isinstance(quotient, str):
         if saturate and float_.specials == "fnuz":
-            return UNDEFINED  # versions of Cast differ
+            return UNDEFINED
         return _beyond(name, quotient == "-inf", saturate=saturate)
     code = nearest_even(name, quotient)
     if code > float_.largest:
@@ -197,7 +197,7 @@ def _code(name: str, value: Value) -> Result:
     return nearest_even(name, value) + (float_.sign if value < 0 else 0)
 
 
-Dynamic = tuple[tuple[int, ...], int, int]  # codes of y, of y_scale and of y_zero_point
+Dynamic = tuple[tuple[int, ...], int, int]
 
 
 def quantize_dynamically(codes: list[int]) -> set[Dynamic] | None:

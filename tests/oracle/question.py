@@ -45,8 +45,6 @@ UNDEFINED = Want("undefined", (("undefined",),))
 
 
 class Ask(NamedTuple):
-    """The question without the value. Versions of one edition share it."""
-
     edition: int
     source: str
     destination: str
@@ -66,7 +64,6 @@ def edition(version: int, destination: str) -> int:
 
 @cache
 def types(version: int) -> tuple[str, ...]:
-    """Return the types that T1 and T2 of a version list."""
     if version not in TYPES_ADDED:
         raise ValueError(f"there is no Cast-{version}")
     return tuple(name for since, names in TYPES_ADDED.items() if since <= version for name in names)

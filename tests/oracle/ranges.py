@@ -26,7 +26,6 @@ class SilentError(Exception):
 
 
 def number(name: str, code: int) -> Fraction:
-    """Decode a scalar argument."""
     value = decode(name, code)
     if value == "-0":
         return Fraction(0)

@@ -38,10 +38,10 @@ def sharded(result: RunResult, of: int = OF) -> list[tuple[str, RunResult]]:
 @pytest.mark.parametrize("of", [1, 2, 16])
 def test_merged_shards_are_the_run(name: str, of: int) -> None:
     result = RUNS[name]()
-    cases = {case.case.id: case for case in result.cases}  # a plan has no duplicates
+    cases = {case.case.id: case for case in result.cases}
     result = replace(result, cases=tuple(cases.values()))
     parts = sharded(result, of)
-    again = merge_shards([*parts[1:], parts[0]], RULES)  # in any order
+    again = merge_shards([*parts[1:], parts[0]], RULES)
     assert render(document(again)) == render(document(result))
 
 
@@ -116,7 +116,7 @@ def test_a_shard_is_whole() -> None:
     assert "4.json was interrupted" in refused(
         [*parts[:-1], (name, replace(last, interrupted=True))]
     )
-    fewer = replace(last, cases=last.cases[:-1])  # as --fail-fast leaves it
+    fewer = replace(last, cases=last.cases[:-1])
     assert "lack cases of their plan" in refused([*parts[:-1], (name, fewer)])
     assert "is a whole run" in refused([("run.json", replace(last, shard=None))])
 

@@ -116,7 +116,7 @@ def test_what_was_judged_and_is_declined_fails_the_merged_run_too(tmp_path: Path
     options = ("--backend", "tests.planted.sweeping:Unsupported", *ARGUMENTS[2:])
     assert convcheck("run", *options, "--known", known).returncode == 1
     paths = [tmp_path / f"{k}.json" for k in (1, 2)]
-    for k, path in enumerate(paths, 1):  # nothing is judged
+    for k, path in enumerate(paths, 1):
         done = convcheck("run", *options, "--shard", f"{k}/2", "--json", path)
         assert done.returncode == 3, done.stderr
     done = convcheck("report", *paths, "--known", known)

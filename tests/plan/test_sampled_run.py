@@ -36,7 +36,6 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(name: str) -> CaseResult:
-    """Run samples of float64 -> int8 in a worker."""
     case = find_case(CATALOG, "onnx.Cast-21", "float64", "int8", ())
     (span,) = sample_spans(NUMBER, SEED)
     unit = Unit(case, span, NUMBER, sampled=True)

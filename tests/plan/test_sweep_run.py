@@ -34,7 +34,6 @@ SELECT = ("--backend", "ort", "onnx.Cast-21", "--case", "onnx.Cast-21/float32-to
 
 
 def swept(name: str, first: int, timeout: float = 20.0) -> tuple[CaseResult, int]:
-    """Sweep a few chunks of float32 -> bfloat16 in a worker; return the result and restarts."""
     case = find_case(CATALOG, "onnx.Cast-21/float32-to-bfloat16", None, None, ())
     assert isinstance(case.inputs[0].format, Float)
     unit = Unit(case, Span(first // COUNT * COUNT, COUNT), COUNT)

@@ -36,7 +36,7 @@ from convcheck.vectors.span import CHUNK, Span, spans
 
 CORPUS = open_corpus(CATALOG, "exhaustive", 0, Path("none"))
 CASE = case_of("float8e4m3fn", "saturate=1")
-SHORT = 1000  # no call of a sweep has so few elements
+SHORT = 1000
 
 
 def edge(case: Case = CASE) -> VectorSet:

@@ -16,15 +16,12 @@ from convcheck.rules.model import Case
 
 
 class PyptoOnce(Pypto):
-    """pypto with a cache for one case."""
-
     def __init__(self) -> None:
         super().__init__()
         self._case: Case | None = None
-        self._known: tuple[Bits, Bits] | None = None  # the elements and their answers
+        self._known: tuple[Bits, Bits] | None = None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Answer from the cache if it has every element."""
         bits, (out,) = inputs[0], case.outputs
         if self._case != case:
             self._case, self._known = case, None

@@ -68,7 +68,6 @@ def replies(reply: Callable[[Case, Bits], object]) -> type[Good]:
 
 
 def changes(change: Callable[[Bits], Bits]) -> type[Good]:
-    """Make a backend that changes its answer."""
     return replies(lambda case, array: Outputs((change(array),), (case.outputs[0].name,)))
 
 
@@ -122,8 +121,6 @@ class Once(Good):
 
 
 class AfterManyCalls(Good):
-    """Crashes in its 30th call."""
-
     calls = 0
 
     def misbehave(self, array: Bits) -> None:

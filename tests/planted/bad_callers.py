@@ -79,8 +79,6 @@ class DiesThenDeclines(on(lambda numbers: segfault(), lambda length: length == 0
 
 
 class AfterManyCalls(Segfault):  # type: ignore[misc,valid-type]
-    """Crashes in its tenth call."""
-
     calls = 0
 
     def is_bad(self, length: int) -> bool:
@@ -118,8 +116,6 @@ DeclinesLater = on(lambda numbers: Declined("no seven"))
 
 
 class Scribbles(Good):
-    """Overwrites its input."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         answer = super().answer(case, inputs)
         inputs[0][()] = 99

@@ -47,7 +47,6 @@ def given(kernel: Kernel, calls: CallSet) -> list[Answer | None]:
 
 
 def wrong_in(calls: CallSet, answers: Sequence[Answer | None]) -> int:
-    """Return the number of calls judged wrong."""
     groups = judge(calls, answered_calls(answers)).groups
     return sum(group.count for group in groups if group.verdict in FAILURES)
 
@@ -65,7 +64,7 @@ def _sequence(bug: range_bugs.Bug, case: Case, call: Sequence[Bits]) -> Answer |
     try:
         asked = range_bugs.question(types, case.outputs[0].name, tuple(int(t) for t in call))
         return _one(case, range_bugs.answer(bug, asked))
-    except (ranges.SilentError, TypeError):  # tensors instead of scalars
+    except (ranges.SilentError, TypeError):
         return None
 
 
@@ -130,13 +129,11 @@ def emulated(x: Floats, to: str) -> Floats:
 
 
 def flushed(x: Floats, to: str) -> Floats:
-    """Flush subnormal numbers to zero."""
     least = 2.0 ** (-6 if to == "f8e4m3" else -14)
     return np.where(np.abs(x) < least, np.copysign(F32(0), x), x)
 
 
 def truncated(x: Floats, to: str) -> Floats:
-    """Round toward zero."""
     kind, _ = _NARROW[to]
     near = emulated(x, to)
     codes = near.astype(kind).view(np.uint8)
@@ -223,7 +220,6 @@ def question(case: Case) -> promotion.Question:
 
 
 def _type_of(asked: promotion.Question) -> str:
-    """Return the oracle's type, if not a refusal."""
     answers = promotion.answer(asked).answers
     return min(answers - {promotion.REFUSED}, default=promotion.REFUSED)
 

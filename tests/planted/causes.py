@@ -140,7 +140,6 @@ def decides(name: str, cause: Cause) -> bool:
 
 
 def caused(vectors: VectorSet, *causes: Cause) -> Answers:
-    """Return the answers of a backend with these causes, or right answers."""
     case = vectors.case
     program = compile_wrong(CATALOG.specs[case.spec], case, causes) if causes else compiled(case)
     assert program is not None
@@ -166,7 +165,6 @@ def converting(case: Case, *names: str) -> Convert:
 
 
 def answered_calls(given: Sequence[Answer | None]) -> CallAnswers:
-    """Return answers to calls, None for a call that is not asked."""
     got = tuple(one if isinstance(one, Outputs) else None for one in given)
     kinds = {type(None): NOT_ASKED, Refused: REFUSED}
     state = np.array([kinds.get(type(one), ANSWERED) for one in given], np.uint8)

@@ -16,8 +16,6 @@ from convcheck.rules.model import Case
 
 
 class Faithful(Reference):
-    """The reference, with one cast after the other."""
-
     options: Mapping[str, tuple[str, ...]] = {"optimisation": ("off", "all")}
     graphs = ("optimisation",)
 
@@ -60,8 +58,6 @@ class FusesWrongly(Fuses):
 
 
 class FusesOtherwise(FusesWrongly):
-    """The same, but the kernel of a cast alone adds 2."""
-
     alone = 2
 
 
@@ -78,7 +74,6 @@ class Misrounds(Faithful):
     """One wrong kernel: it flips the lowest bit of each float32."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Answer wrongly for float32, also as a middle."""
         found = super().answer(case, inputs)
         if not isinstance(found, Outputs) or found.types != ("float32",):
             return found
@@ -89,7 +84,6 @@ class Misfolds(Misrounds):
     """One wrong kernel for constants."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Answer wrongly for constants to float32, also as a middle."""
         if ("input", "constant") in case.setting:
             return super().answer(case, inputs)
         return Faithful.answer(self, case, inputs)
@@ -112,7 +106,7 @@ class Reorders(Faithful):
     """An optimiser that swaps two middles."""
 
     def kept(self, case: Case) -> tuple[Case, ...]:
-        if len(case.hops) != 3:  # casts
+        if len(case.hops) != 3:
             return super().kept(case)
         spec, (a, b) = self._catalog.specs[case.spec], (hop.outputs[0] for hop in case.hops[:2])
         types = (case.inputs[0], b, a, case.outputs[0])

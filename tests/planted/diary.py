@@ -11,7 +11,7 @@ from convcheck.backends.reference import Reference
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 
-LONG = 600.0  # seconds
+LONG = 600.0
 
 
 class Diary(Reference):

@@ -7,7 +7,7 @@ import sys
 import time
 from math import prod
 
-PAUSE = 0.004  # seconds after each byte
+PAUSE = 0.004
 SIZES = {"float16": 2, "float32": 4, "float64": 8}
 
 

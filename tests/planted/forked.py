@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.planted.bad_backends import Good
 
-TOLD = "CONVCHECK_TEST_TOLD"  # a file
+TOLD = "CONVCHECK_TEST_TOLD"
 
 
 def _tell(line: str) -> None:

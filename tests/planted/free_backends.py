@@ -22,7 +22,7 @@ from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Int
 from convcheck.rules.model import Case
 
-Number = Fraction | str  # exact, or 'nan', 'inf', '-inf', '-0' …
+Number = Fraction | str
 
 
 class Free(Reference):
@@ -81,8 +81,6 @@ class Lawless(Free):
 
 
 class Refusing(X86):
-    """Refuses non-finite numbers."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         values = [decode(case.inputs[0].name, code) for code in inputs[0].reshape(-1).tolist()]
         if any(isinstance(x, str) and x != "-0" for x in values):
@@ -91,8 +89,6 @@ class Refusing(X86):
 
 
 class Deadly(X86):
-    """Crashes on plus infinity."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if any(decode(case.inputs[0].name, c) == "inf" for c in inputs[0].reshape(-1).tolist()):
             os.kill(os.getpid(), signal.SIGFPE)
@@ -134,7 +130,5 @@ class ByTheOther(Reference):
 
 
 class Absent(Reference):
-    """Cannot start."""
-
     def __init__(self) -> None:
         raise UnavailableError("no such runtime here", hint="install it")

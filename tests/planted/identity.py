@@ -50,8 +50,6 @@ class BrokenCorpus(Corpus):
 
 
 class SlowCorpus(Corpus):
-    """Takes longer than a call may."""
-
     def vectors(self, case: Case) -> VectorSet:
         time.sleep(0.5)
         return super().vectors(case)

@@ -16,8 +16,6 @@ from convcheck.rules.model import Case
 
 
 class Steady:
-    """Returns its input."""
-
     name, version = "steady", "1"
     options: Mapping[str, tuple[str, ...]] = {
         "threads": ("1", "2", "4"),
@@ -122,8 +120,6 @@ class RefusesPieces(Steady):
 
 
 class Slow(Steady):
-    """Takes 0.1 ms per element."""
-
     longest = 0
 
     def spoil(self, codes: Bits, given: Bits) -> None:
@@ -150,8 +146,6 @@ class Spoils(Steady):
 
 
 class SteadyCaller(Steady):
-    """Counts to the given length."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         numbers = np.arange(int(inputs[0].reshape(-1)[0]), dtype=np.uint8)
         self.spoil(numbers, inputs[0])
@@ -198,8 +192,6 @@ class RefusesOptimised(SteadyCaller):
 
 
 class FirstOfAll(SteadyCaller):
-    """Wrong in its very first call."""
-
     called = False
 
     def spoil(self, codes: Bits, given: Bits) -> None:
@@ -299,8 +291,6 @@ class DiesOfTwoAgain(DiesAgain):
 
 
 class DiesOptimised(CallsByThreads):
-    """Also crashes on a length of 6 if optimised."""
-
     def spoil(self, codes: Bits, given: Bits) -> None:
         if self.choice["optimisation"] == "all" and len(codes) == 6:
             os.kill(os.getpid(), signal.SIGSEGV)

@@ -17,8 +17,6 @@ Floats = NDArray[np.float32]
 
 
 class Right:
-    """Rounds the quotient to float32, as one reading."""
-
     name, version = "planted", "1"
 
     def support(self, case: Case) -> Declined | None:

@@ -51,7 +51,6 @@ def flipped(codes: Bits, first: int) -> Bits:
 
 
 def by_columns(codes: Bits) -> Bits:
-    """Traverse rank 2 by columns."""
     return codes.reshape(codes.shape[::-1]).T.copy() if codes.ndim == 2 else codes
 
 
@@ -115,8 +114,6 @@ class RefusesLarge(Placed):
 
 
 class Old(PastLoop):
-    """A runtime without versions after 19, which says so when called."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         later = case.version > 19
         return Declined("the opset is later") if later else super().answer(case, inputs)
@@ -135,16 +132,12 @@ class CoarseCache(Reference):
 
 
 class AttributeIgnored(Reference):
-    """Ignores attributes."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         attributes = tuple((name, 1) for name, _ in case.attributes)
         return super().answer(replace(case, attributes=attributes), inputs)
 
 
 class LatestDies(PastLoop):
-    """Crashes in every call of version 21."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if case.version == 21:
             os.kill(os.getpid(), signal.SIGSEGV)

@@ -38,7 +38,6 @@ SPELLINGS = (
 
 @cache
 def all_cases(version: int) -> tuple[Case, ...]:
-    """Return the defined cases of a version of Cast."""
     spec = CATALOG.specs[f"onnx.Cast-{version}"]
     return tuple(
         case for case in cases(spec) if compiled(case).entries[0].steps[0].pattern != REFUSED
@@ -55,7 +54,6 @@ def most_cases() -> list[Case]:
 
 @cache
 def rich_inputs(source: Format, target: Format) -> Bits:
-    """Return inputs that show a bug wherever possible, shuffled."""
     pair = f"{text_of_format(source)} {text_of_format(target)}"
     rng = np.random.default_rng(zlib.crc32(pair.encode()))
     if isinstance(source, Text):

@@ -29,7 +29,6 @@ Meeting = Callable[[Bits, tuple[int, ...], int, int], Bits]
 
 @cache
 def _table(name: str) -> Floats:
-    """Return the values of all codes of a format of up to 16 bits."""
     words = (formats.decode(name, code) for code in range(2 ** WIDTHS[name]))
     return np.array([float(word) for word in words])
 
@@ -37,7 +36,7 @@ def _table(name: str) -> Floats:
 def values(name: str, codes: Bits) -> Floats:
     """Decode codes. int32 and float32 fit float64."""
     if name == "float32":
-        with np.errstate(invalid="ignore"):  # signalling NaNs
+        with np.errstate(invalid="ignore"):
             return codes.view(np.float32).astype(np.float64)
     if name == "int32":
         return codes.view(np.int32).astype(np.float64)
@@ -96,7 +95,6 @@ class Asked:
 
     @property
     def whole(self) -> bool:
-        """Whether y is an integer."""
         return self.target in INTEGERS
 
 
@@ -144,7 +142,6 @@ def axis_before(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> 
 
 
 def interleaved(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    """Interleave blocks."""
     if not block:
         return met(tensor, shape, axis, block)
     blocks = tensor.shape[axis]
@@ -197,7 +194,6 @@ def saturated(shifted: Floats, p: Asked) -> Floats:
 
 
 def wrapped(shifted: Floats, p: Asked) -> Floats:
-    """Keep the low bits of values in int64."""
     low, high = span(p.target)
     kept = np.clip(np.nan_to_num(shifted), -(2.0**62), 2.0**62).astype(np.int64)
     return ((kept - low) % (high - low + 1) + low).astype(np.float64)
@@ -356,7 +352,6 @@ def symmetric(shifted: Floats, p: Asked) -> Floats:
 
 
 def other_range(shifted: Floats, p: Asked) -> Floats:
-    """Use the range of the other signedness."""
     low, high = span(p.target)
     half = (high - low + 1) // 2
     return np.clip(shifted, *((0, 2 * half - 1) if low else (-half, half - 1)))
@@ -387,8 +382,6 @@ def as_type(names: dict[str, str]) -> Callable[[Floats, Asked], Bits]:
 
 
 def read_as(names: dict[str, str]) -> Callable[[Asked], Asked]:
-    """Read narrow floats as another type."""
-
     def change(p: Asked) -> Asked:
         if p.case.op == "onnx.QuantizeLinear" or p.source not in names:
             return p
@@ -418,7 +411,6 @@ def saturating(value: int, *where: Value) -> Callable[[Floats, Asked], Bits]:
 
 
 def cut(q: Floats, p: Asked) -> Bits:
-    """Round toward zero."""
     name = p.target
     codes = narrowed(q, p)
     back = np.abs(values(name, codes))
@@ -427,7 +419,6 @@ def cut(q: Floats, p: Asked) -> Bits:
 
 
 def flushed(q: Floats, p: Asked) -> Bits:
-    """Flush subnormal results to zero."""
     float_, codes = FLOATS[p.target], narrowed(q, p)
     small = (codes & (float_.sign - 1)) < float_.binade
     kept = float_.negative_zero and np.signbit(q)
@@ -465,7 +456,6 @@ def product_in(name: str) -> Callable[[Floats, Asked], Floats]:
 
 
 def stored_down(y: Floats, p: Asked) -> Bits:
-    """Round the last result toward zero."""
     codes = coded(p.target, y)
     back = np.abs(values(p.target, codes))
     over = np.isfinite(y) & (back > np.abs(y))
@@ -477,8 +467,6 @@ def stored_down(y: Floats, p: Asked) -> Bits:
 
 @dataclass(frozen=True)
 class Bug:
-    """A fault, and the operators that have it."""
-
     name: str
     way: Way
     ops: tuple[str, ...] = ("onnx.QuantizeLinear",)

@@ -11,8 +11,6 @@ from convcheck.rules.model import Case
 
 
 class DeltaZero(Reference):
-    """Raises in a call of Range with delta 0."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if inputs[2].size and not inputs[2].any():
             raise ZeroDivisionError

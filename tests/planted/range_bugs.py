@@ -20,8 +20,6 @@ Codes = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Question:
-    """Exact arguments, their types, and the output type."""
-
     start: Fraction
     stop: Fraction
     step: Fraction
@@ -30,7 +28,6 @@ class Question:
 
     @property
     def steps(self) -> Fraction:
-        """Return the number of steps from start to stop."""
         return (self.stop - self.start) / self.step
 
     @property
@@ -51,7 +48,6 @@ class Bug:
 
 
 def question(types: tuple[str, ...], output: str, codes: Codes) -> Question:
-    """Decode a call. Raises SilentError if the text leaves it open."""
     start, stop, step = (number(t, c) for t, c in zip(types, codes, strict=True))
     return Question(start, stop, step, types, output)
 

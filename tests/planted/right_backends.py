@@ -24,7 +24,7 @@ from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 
-Array = Any  # of objects, or of numpy's or ml_dtypes' floats
+Array = Any
 SPECIAL = {"nan": float("nan"), "-nan": -float("nan"), "inf": float("inf"), "-inf": -float("inf"),
            "-0": -0.0}  # fmt: skip
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32,
@@ -88,7 +88,6 @@ class Exact:
         return self.numbers([one(v) for v in x])
 
     def integers(self, name: str, x: Array) -> Bits:
-        """Return integers' codes, saturated; 0 for NaN."""
         low, high = span(name)
         found = (0 if v != v else int(min(max(v, low), high)) for v in map(self.value, x))
         return np.array([v % 2 ** INTEGERS[name] for v in found], np.uint64)
@@ -118,7 +117,6 @@ class Binary(Exact):
         return self._narrowed(floats(name, codes.reshape(-1)))
 
     def holds(self, name: str) -> bool:
-        """Return whether it has every value of a type."""
         mine = FLOATS[self.name]
         if name in FLOATS:
             its = FLOATS[name]
@@ -195,10 +193,10 @@ def stored(kind: Exact, name: str, x: Array, past: str = TO_INFINITY, free: Any 
     magnitudes = np.where(beyond, np.uint64(end), magnitudes)
     if kind.other:
         negative = negative ^ ((magnitudes == 0) & free) ^ (nan & (WIDTHS[name] > 8))
-        of_nan -= float_.specials == "ieee" and float_.mantissa > 1  # another payload
+        of_nan -= float_.specials == "ieee" and float_.mantissa > 1
     codes = np.where(nan, np.uint64(of_nan), magnitudes)
     codes |= np.where(negative, np.uint64(float_.sign), np.uint64(0))
-    if float_.specials == "fnuz":  # one zero, one NaN
+    if float_.specials == "fnuz":
         codes = np.where(magnitudes == 0, 0, codes)
         codes = np.where(nan | (beyond & (past == TO_NAN)), float_.sign, codes)
     if float_.specials == "finite":
@@ -229,7 +227,7 @@ def cast_(kind: Exact, case: Case, inputs: Sequence[Bits]) -> list[Bits]:
     if target == "bool":
         return [np.asarray(x != 0).astype(np.uint8)]
     if target in INTEGERS:
-        nearest = INTEGERS[target] < 8 or not case.op.startswith("onnx")  # or toward zero
+        nearest = INTEGERS[target] < 8 or not case.op.startswith("onnx")
         whole = kind.whole(x, toward_zero=not nearest or kind.truncates)
         if source in INTEGERS:
             return [low_bits(kind, target, whole)]
@@ -274,7 +272,7 @@ def by_oracle(case: Case, codes: Bits) -> Bits:
                 2 * float_.sign - 1
             )  # fmt: skip
         if kind != "undefined":
-            raise UnheldError  # a parsed text
+            raise UnheldError
         return "" if target == "string" else 0
 
     found = [one(code) for code in codes.tolist()]
@@ -317,7 +315,7 @@ def quantize(kind: Exact, case: Case, inputs: Sequence[Bits]) -> list[Bits]:
     quotient = kind.of(source, x) / kind.safe(kind.of(of_scale, scale))
     if target in INTEGERS:
         whole, exact = kind.whole(quotient), kind
-        if isinstance(kind, Binary):  # sums are exact
+        if isinstance(kind, Binary):
             whole, exact = whole.astype(np.float64), Binary("float64")
         shift = exact.of(target, zero[0]) if zero else exact.numbers([0] * len(x))
         return [exact.integers(target, whole + shift)]
@@ -336,7 +334,7 @@ def dequantize(kind: Exact, case: Case, inputs: Sequence[Bits]) -> list[Bits]:
         difference = kind.of(source, x, signed=True)
     free = np.zeros(len(x), bool)
     if source.startswith(("float8", "float4")) and not source.endswith("fnuz"):
-        free = x == FLOATS[source].sign  # -0
+        free = x == FLOATS[source].sign
     return [stored(kind, target, difference * kind.of(of_scale, scale), free=free)]
 
 
@@ -401,7 +399,7 @@ def sequence(kind: Exact, case: Case, inputs: Sequence[Bits]) -> list[Bits]:
         if not (all(map(kind.holds, types)) and (enough or kind.holds(target))):
             raise UnheldError
         if case.op == "onnx.Range" and kind.name in ("float16", "bfloat16"):
-            raise UnheldError  # needs float32
+            raise UnheldError
     if any(bits.ndim for bits in inputs):
         return [np.zeros(1, np.uint8)]
     start, stop, step = (kind.of(t, bits.reshape(1)) for t, bits in zip(types, inputs, strict=True))

@@ -63,8 +63,6 @@ class TruncatingInVectors(Truncating):
 
 
 class DyingTruncating(Truncating):
-    """Crashes on an edge vector."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if (np.asarray(inputs[0]) == 1).any():
             os.kill(os.getpid(), signal.SIGSEGV)

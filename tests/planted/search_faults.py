@@ -14,8 +14,6 @@ def _raising(*given: object) -> None:
 
 
 class NoSearch(Truncating):
-    """The search raises at the vectors of a case."""
-
     def __init__(self, catalog: Catalog) -> None:
         super().__init__(catalog)
         patch("convcheck.causes.search._found", _raising).start()

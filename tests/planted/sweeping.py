@@ -124,8 +124,6 @@ class HangsWhileBinding(MlDtypes):
 
 
 class RefusesAndCrashes(MlDtypes):
-    """Refuses one pattern, and crashes on another one in the same chunk."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if (np.asarray(inputs[0]) == DEADLY).any():
             return Refused("not this one")
@@ -135,8 +133,6 @@ class RefusesAndCrashes(MlDtypes):
 
 
 class Lost(MlDtypes):
-    """Crashes in its first call, and then supports nothing."""
-
     def support(self, case: Case) -> Declined | None:
         return Declined("device lost", missing=True) if Path("lost").exists() else None
 
@@ -147,8 +143,6 @@ class Lost(MlDtypes):
 
 
 class RefusesMany(MlDtypes):
-    """Refuses every hundredth pattern."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if (np.asarray(inputs[0]) % 100 == 7).any():
             return Refused("not these")
@@ -171,8 +165,8 @@ class AlwaysCrashes(MlDtypes):
 # The same with a sample of float64 -> int8
 
 SEED = 7
-DEADLY_SAMPLE = 0x403B_0000_0B75_7297  # 27, and some
-WRONG_SAMPLE = 0xC04A_BFFF_F3FC_94DF  # -53.5, but for some
+DEADLY_SAMPLE = 0x403B_0000_0B75_7297
+WRONG_SAMPLE = 0xC04A_BFFF_F3FC_94DF
 
 
 class CrashesOnSample(Crashes):

@@ -12,12 +12,10 @@ from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.program import Program
 
-Change = Callable[[Codes, Codes], None]  # changes the answers, given the codes
+Change = Callable[[Codes, Codes], None]
 
 
 class Swept:
-    """Answers calls and bound buffers."""
-
     name, version = "swept", "1"
 
     def __init__(self, program: Program, change: Change = lambda codes, out: None) -> None:

@@ -31,8 +31,6 @@ class Dies(ThroughInt32):
 
 
 class Raises(ThroughInt32):
-    """Raises at inputs outside the edge tier."""
-
     def misbehave(self, array: Bits) -> None:
         if UNASKED in array:
             raise RuntimeError("not this one")

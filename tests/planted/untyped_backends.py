@@ -135,8 +135,6 @@ class ExitsAtStart(Honest):
 
 
 class LowersLimits(Honest):
-    """Lowers the process's resource limits."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
         import resource
 
@@ -202,7 +200,6 @@ def in_session() -> None:
 
 
 def in_group() -> None:
-    """Leave one in the process group of the grandparent."""
     group = os.getpgid(os.getppid())
     child = os.fork()
     if not child:
@@ -224,7 +221,6 @@ def orphaned() -> None:
 
 
 def written_down(process: int) -> None:
-    """Record the process for the test."""
     with open(os.environ["CONVCHECK_TEST_LEFT"], "a") as file:
         file.write(f"{process}\n")
 
@@ -242,8 +238,6 @@ class LeavesAndDies(LeavesProcesses):
 
 
 class LeavesAndHangs(LeavesProcesses):
-    """Moves to another process group."""
-
     def go_on(self) -> None:
         os.setpgid(0, os.getpgid(os.getppid()))
         sleep()
@@ -275,8 +269,6 @@ class Floods(Honest):
 
 
 class Slow(Honest):
-    """Slow, but each call stays within the time limit."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
         import time
 

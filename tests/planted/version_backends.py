@@ -18,7 +18,7 @@ class Cast23(Reference):
     """Uses version 23's kernel for later versions."""
 
     def __init__(self) -> None:
-        super().__init__()  # with all specs
+        super().__init__()
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         known = {attribute.name for attribute in self._catalog.specs["onnx.Cast-23"].attributes}

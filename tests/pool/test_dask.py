@@ -49,7 +49,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         patch.setenv(MARK, str(os.getpid()))
         patch.setenv(FOLDER, str(tmp_path_factory.mktemp("hanging")))
         made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
-        with made:  # restarted workers inherit from this process
+        with made:
             yield made
 
 
@@ -75,13 +75,11 @@ def planted(name: str, corpus: Corpus | None = None) -> Setup:
 
 
 def jobs(count: int) -> list[Job]:
-    """Independent jobs: each case has its own type."""
     asked = (replace(case(n), inputs=(replace(INT8, name=f"type{n}"),)) for n in range(count))
     return [Job(number, one) for number, one in enumerate(asked)]
 
 
 def here(setup: Setup, asked: Sequence[Job]) -> tuple[dict[int, CaseResult], BackendInfo, int]:
-    """Return a local run's results, backend name, and restarts."""
     execution = execute(
         setup.address, [job.case for job in asked], setup.corpus, judge=setup.judge,
         jobs=1, timeout=20.0, fail_fast=False, on_result=lambda result: None,
@@ -185,8 +183,6 @@ def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url: str, local: 
 
 
 class Hangs(HangsOnOne):  # type: ignore[misc,valid-type]
-    """Leaves a file named by its number when it hangs."""
-
     def misbehave(self, array: Bits) -> None:
         if BAD in array:
             Path(os.environ[FOLDER], str(os.getpid())).touch()
@@ -199,7 +195,7 @@ def hanging() -> set[int]:
 
 def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: Any) -> None:
     setup = Setup("tests.pool.test_dask:Hangs", Corpus(), judge)
-    with closing(on_cluster(url, setup, jobs(2), 60.0)) as reports:  # one is done, and one hangs
+    with closing(on_cluster(url, setup, jobs(2), 60.0)) as reports:
         assert isinstance(next(reports), BackendInfo)
         assert isinstance(next(reports), Reported)
         assert eventually(lambda: bool(hanging()))

@@ -28,7 +28,7 @@ from convcheck.pool.process import start_ahead, waiting
 @pytest.fixture(autouse=True)
 def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(ROOT)
-    start_server()  # its socket stays
+    start_server()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield
     assert not list(tmp_path.iterdir())
@@ -56,7 +56,6 @@ def run(
 
 
 def bad_one(execution: Execution) -> CaseResult:
-    """Return the result of case number 1. The others must be untouched."""
     assert [r.case.name for r in execution.results] == [case(n).name for n in (0, 1, 2)]
     before, result, after = execution.results
     assert {(r.verdict, r.checked, r.message) for r in (before, after)} == {
@@ -259,7 +258,6 @@ def test_an_interrupt_does_not_wait_for_a_backend_to_open() -> None:
 def test_nothing_is_left_of_a_parent_that_is_killed(
     name: str, processes: int, tmp_path: Path
 ) -> None:
-    """Killed when the fork server exists, or also its worker, soon in a call."""
     script = (
         "from tests.pool.test_local import run\n"
         "if __name__ == '__main__':\n"

@@ -48,7 +48,6 @@ def _in_the_repository_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def results(name: str, asked: Sequence[Case] = CASES) -> list[CaseResult]:
-    """Run all in one worker, without crashes."""
     setup = Setup(f"{BACKENDS}:{name}", CORPUS, None, 30.0)
     with closing(run(setup, units(asked, lambda case: ()), Workers(1))) as events:
         heard = list(events)
@@ -145,7 +144,6 @@ def test_what_does_not_come_back_is_said() -> None:
 @pytest.mark.parametrize("lanes", [1, 2, 7])
 @pytest.mark.parametrize("target", ["", "-to-float8", "float32-to-float8e8m0"])
 def test_what_differs_in_attributes_is_in_one_batch(lanes: int, target: str) -> None:
-    """All attribute values of the same types, in large plans and in small ones."""
     specs = (CATALOG.specs[name] for name in ("onnx.Cast-24", "onnx.Cast-25"))
     asked = [case for spec in specs for case in cases(spec) if target in case.name]
     plan = units(asked, lambda case: ())

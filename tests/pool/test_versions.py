@@ -41,7 +41,6 @@ def failures(result: CaseResult) -> list[Group]:
 
 
 def failing(name: str, plan: list[Unit]) -> dict[str, list[tuple[str, str]]]:
-    """Return failing cases with kind and placement."""
     return {
         case: list(dict.fromkeys((g.verdict, g.placement) for g in failures(result)))
         for case, result in asked(name, plan).items()
@@ -87,7 +86,6 @@ def test_a_call_that_is_too_large_to_live_is_told_by_its_shape() -> None:
 
 @pytest.mark.parametrize("of", [1, 2, 3])
 def test_of_versions_that_are_declined_the_one_before_is_asked(of: int) -> None:
-    """However the plan is divided."""
     plan = units(CASES, lambda case: ())
     found: dict[str, list[tuple[str, str]]] = {}
     for index in range(of):

@@ -12,7 +12,7 @@ import sys
 import time
 
 IN, OUT = sys.stdin.buffer, 1
-asked = []  # the shape of the last request
+asked = []
 
 
 def put(*parts):

@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 
-ILL = 7  # the code of the fault
+ILL = 7
 
 
 class Planted:

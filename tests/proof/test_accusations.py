@@ -85,7 +85,7 @@ def of_fake_convert(case: Json, tensors: Sequence[Json]) -> list[Reading]:
             for p in parameters
         )
     ):
-        return [FREE]  # undefined
+        return [FREE]
     words = {fake_convert.ZERO: ZERO, fake_convert.UNDEFINED: FREE}
     readings: list[Reading] = []
     for way in fake_convert.WAYS:
@@ -136,7 +136,6 @@ READINGS: dict[str, Callable[[Json, Sequence[Json]], list[Reading]]] = {
 
 
 def rightly(case: Json, example: Json) -> bool:
-    """Return whether the oracle agrees with a finding."""
     if case["spec"] not in READINGS:
         return element_rightly(case, example)
     readings, got = READINGS[case["spec"]](case, example["input"]), example["got"]
@@ -206,7 +205,6 @@ def place(name: str, code: int) -> int:
 
 
 def put_right(case: Json, example: Json) -> Json:
-    """Return the example of a right runtime."""
     due = example["expected"]
     if case["spec"] not in READINGS:
         return {**example, "got": as_code(case["outputs"][0], due)}
@@ -218,7 +216,6 @@ def put_right(case: Json, example: Json) -> Json:
 
 
 def as_code(name: str, word: str) -> str:
-    """Return a code that fits a word of a report."""
     if word in (ZERO, FREE):
         return "0x0"
     if word not in (NAN, "<-nan>"):
@@ -272,7 +269,7 @@ def test_every_accusation_stands_up(name: str, tmp_path: Path) -> None:
     runtime = name.partition(" ")[0]
     pytest.importorskip(runtime, reason=f"{runtime} is not there: install convcheck[{runtime}]")
     chosen = [word for glob in globs for word in ("--case", glob)]
-    told = "--no-causes", "--json", tmp_path / "r.json"  # a cause is not a finding
+    told = "--no-causes", "--json", tmp_path / "r.json"
     done = convcheck("run", "--backend", backend, *specs, *chosen, *told)
     assert done.returncode in (0, 1), done.stderr
     found = report_at(tmp_path / "r.json")
@@ -337,7 +334,7 @@ def test_what_lies_between_two_readings_is_no_accusation() -> None:
     def tensor(name: str, *codes: int) -> Json:
         return {"type": name, "shape": [], "first": 0, "bits": [hex(code) for code in codes]}
 
-    arguments = [tensor("float32", code) for code in (0, 0x3F333333, 0x3DCCCCCD)]  # 0, 0.7, 0.1
+    arguments = [tensor("float32", code) for code in (0, 0x3F333333, 0x3DCCCCCD)]
     case = {"spec": "openvino.Range-4", "inputs": ["float32"] * 3, "outputs": ["float32"]}
     due = [r[0] for r in of_range(case, arguments) if isinstance(r, tuple) and r[0].shape == [7]]
     highest = [max(int(d.elements[i]) for d in due) for i in range(7)]
@@ -392,7 +389,7 @@ OTHERS = "onnx.Cast-21/float32-to-int8"
     [
         ("openvino", (), OPENVINO),
         ("pypto", (), PYPTO),
-        ("pypto", ("--case", "*/float32-to-float16*"), PYPTO),  # also matches cases of others
+        ("pypto", ("--case", "*/float32-to-float16*"), PYPTO),
         ("pypto", ("--case", OTHERS), ("onnx.Cast-21",)),
         ("openvino", ("--case", OTHERS), ("onnx.Cast-21",)),
         ("openvino", ("onnx.Cast-21", *PYPTO), ("onnx.Cast-21", *PYPTO)),

@@ -112,7 +112,7 @@ ARITHMETIC: Mapping[str, Callable[..., Fraction]] = {
     "Clip": lambda x, low, high: min(max(x, low), high),
     "Ceil": lambda x: Fraction(ceil(x)),
     "Relu": lambda x: max(x, Fraction(0)),
-    "Round": lambda x: Fraction(round(x)),  # ties to even
+    "Round": lambda x: Fraction(round(x)),
 }
 
 
@@ -131,7 +131,6 @@ def converted(tensor: Tensor, to: DType, said: Mapping[str, object], opset: int)
 
 
 def quantized(tensors: Sequence[Tensor], opset: int) -> list[Tensor]:
-    """Return the readings of a QuantizeLinear per tensor."""
     if any((tensor.patterns != EXACT).any() for tensor in tensors):
         raise OpenError
     spec, types = spec_at("QuantizeLinear", opset), tuple(t.dtype for t in tensors)
@@ -225,7 +224,7 @@ def results(body: FunctionProto, case: Case, inputs: Sequence[Bits]) -> list[lis
     """Return a body's result for each combination of readings; None if it leaves the result
     open.
     """
-    given = zip(body.input, case.inputs, inputs, strict=False)  # of some only the type counts
+    given = zip(body.input, case.inputs, inputs, strict=False)
     known = {name: exactly(dtype, bits) for name, dtype, bits in given}
     [opset] = [each.version for each in body.opset_import]
     try:

@@ -64,7 +64,6 @@ def test_every_bug_is_caught_by_three_vectors_wherever_so_many_show_it(
 
 
 def by_oracle(bug: FieldBug, bits: Bits) -> int:
-    """Return how many of a bug's answers are wrong by the oracle."""
     case = case_of(bug)
     return refuted(case.outputs[0].name, demanded(case, bits), bug.convert(bits).tolist())
 

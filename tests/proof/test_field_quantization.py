@@ -31,7 +31,6 @@ def case_of(bug: QuantizationBug) -> Case:
 
 
 def codes(name: str, numbers: np.ndarray) -> Bits:
-    """Encode numbers that a type has."""
     if name in INTEGERS:
         whole = numbers.astype(np.int64) % (1 << INTEGERS[name])
         return whole.astype(np.uint8 if INTEGERS[name] <= 8 else np.uint32)
@@ -70,7 +69,6 @@ def test_that_is_wrong_by_the_oracle_and_the_right_way_is_not(bug: QuantizationB
 
 
 def elements(case: Case, inputs: list[Bits]) -> list[tuple[int, int, int | None]]:
-    """Return the codes that meet, element by element."""
     p = asked(Way(), case, inputs)
     x, scale, *zero = (
         codes(dtype.name, numbers).tolist()

@@ -18,7 +18,6 @@ SHOWN = 5
 
 
 def differences(case: Case, step: int) -> list[str]:
-    """Return the differences of evaluator and oracle on edge vectors."""
     bits = inputs_of(case, "edge")[0][::step]
     expected = evaluate(CATALOG.specs[case.spec], case, bits)
     source, target = case.inputs[0].name, case.outputs[0].name

@@ -112,7 +112,7 @@ def test_any_code_of_the_wide_sources(data: st.DataObject) -> None:
     mode, satmode = data.draw(st.sampled_from(MODES)), data.draw(st.sampled_from(SATMODES))
     width = WIDTHS[source]
     numbers = st.integers(0, 2**width - 1)
-    if source in INTEGERS:  # of every length
+    if source in INTEGERS:
         numbers |= st.integers(0, width).flatmap(lambda n: st.integers(0, 2**n - 1))
     drawn = data.draw(st.lists(numbers, min_size=1, max_size=50))
     held(case_of(source, target, mode, satmode), codes(source, drawn))
@@ -121,7 +121,7 @@ def test_any_code_of_the_wide_sources(data: st.DataObject) -> None:
 def test_a_difference_is_found_and_shown() -> None:
     """One mode's expectations differ from the oracle's for another."""
     case, other = (case_of("float16", "int8", mode) for mode in ("CAST_RINT", "CAST_ROUND"))
-    tie = codes("float16", [0x3800])  # 0.5
+    tie = codes("float16", [0x3800])
     with pytest.raises(AssertionError, match=r"1 differ\n +0x3800: .*by round / else"):
         held(case, tie, evaluate(CATALOG.specs[other.spec], other, tie))
 

@@ -86,7 +86,6 @@ def test_a_cause_that_many_inputs_show_is_caught(
 
 @cache
 def demanded_of(name: str) -> list[Want]:
-    """Return the oracle's expectation of a case's edge vectors."""
     return demanded(case_of(name), vectors_of(name).inputs[0])
 
 
@@ -97,7 +96,7 @@ def test_the_judge_counts_what_two_lists_of_codes_say(step: int) -> None:
     for name, cause in list(OF_VALUES.items())[::step]:
         for case in may_show(name):
             if not case.startswith(HAVE_ORACLE) or case.endswith("-to-string"):
-                continue  # the oracle names numbers for texts
+                continue
             if not decides(case, cause):
                 continue
             vectors, target = vectors_of(case), case_of(case).outputs[0].name
@@ -124,7 +123,6 @@ def test_vectors_that_ask_nothing_special_catch_nothing() -> None:
 
 
 def wrong_in(vectors: VectorSet, answers: Answers) -> int:
-    """Return how many answers are judged wrong."""
     groups = judge(vectors, answers).groups
     return sum(group.count for group in groups if group.verdict in FAILURES)
 

@@ -36,7 +36,6 @@ def edge(case: Case) -> CallSet:
 
 
 def given(calls: CallSet, index: int = 0) -> Wanted:
-    """Return a call's expectation in the oracle's form."""
     expected = calls.expected[index]
     answers = set()
     for reading in expected.readings:
@@ -87,7 +86,7 @@ def test_the_values_of_every_call_are_the_oracles(part: int) -> None:
                     assert due.shape == codes.shape
                     levels = agree(source, codes.reshape(-1), due, level)
                     checked += len(levels)
-                    if expected.row:  # a call for values
+                    if expected.row:
                         weakest = max([weakest, *(LEVELS.index(one) for one in levels)])
                 if expected.row:
                     assert weakest == LEVELS.index(level), (case.id, call)

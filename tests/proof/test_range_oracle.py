@@ -31,7 +31,6 @@ def call(case: Case, codes: tuple[int, ...]) -> Call:
 
 
 def found(spec: Spec, case: Case, codes: tuple[int, ...]) -> Sequences | None:
-    """Return the spec's sequences, None if undefined."""
     readings = compile_formula(spec, case).expect(call(case, codes)).readings
     if readings[0].pattern == UNDEFINED:
         return None

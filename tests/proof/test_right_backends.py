@@ -41,7 +41,6 @@ def asked(spec: str) -> Iterator[Case]:
 
 
 def answers(right: Right, vectors: Vectors) -> list[Outputs]:
-    """Return a backend's answers to each call, none if declined."""
     calls = vectors.calls if isinstance(vectors, CallSet) else [vectors.inputs[:1]]
     found = [right.answer(vectors.case, call) for call in calls]
     got = [one for one in found if isinstance(one, Outputs)]
@@ -57,7 +56,6 @@ def judged(vectors: Vectors, got: list[Outputs]) -> CaseResult:
 
 
 def flipped(one: Outputs) -> Outputs:
-    """Return the same with each element's lowest bit flipped."""
     return replace(one, arrays=(one.arrays[0] ^ 1, *one.arrays[1:]))
 
 

@@ -85,7 +85,6 @@ def test_every_format_holds_the_facts_of_a_finding(name: str) -> None:
 
 
 def table(lines: list[list[str]]) -> Table:
-    """Return a table's nonzero cells by row and column."""
     heads, *rows = lines
     return {
         row[0]: {h: c for h, c in zip(heads[1:], row[1:], strict=True) if c != "0"} for row in rows

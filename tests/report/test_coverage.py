@@ -24,7 +24,6 @@ def asked(coverage: Coverage, count: int, source: str = "float32") -> RunResult:
 
 
 def every() -> RunResult:
-    """Return cases of every coverage, and one that was not asked, without coverage."""
     counts = {"exhaustive": 3, "boundary-complete": 2}
     declined = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
     sources = ("float32", "float64", "int64", "int8", "string")

@@ -176,7 +176,7 @@ def test_the_page() -> None:
     found = diff_runs(*a_lot())
     whole, brief = (plain_lines(diff_page(found, verbose), 80) for verbose in (True, False))
     check_golden("diff_verbose.txt", "\n".join(whole) + "\n")
-    assert brief[-2:] == whole[-2:]  # the counts
+    assert brief[-2:] == whole[-2:]
     assert max(map(len, brief)) <= 80
     heads = [[line.split()[0] for line in page if line[:1].isupper()] for page in (whole, brief)]
     assert heads[0] == heads[1]

@@ -16,7 +16,7 @@ def test_only_in_a_placement_is_said_where_another_was_asked_and_was_right() -> 
         ((right, tail), 'only in placement "odd tail"'),
         ((right, tail, alone), 'in placement "odd tail"'),
         ((group(ELSE, "fail", "one"), tail), 'in placement "odd tail"'),
-        ((bulk,), 'in placement "bulk"'),  # of a part of a sweep without other calls
+        ((bulk,), 'in placement "bulk"'),
         ((undefined, bulk), 'in placement "bulk"'),
         ((right, bulk), 'only in placement "bulk"'),
     ):

@@ -30,7 +30,6 @@ HOSTILE = "100%25 a::b,c=d\r\n::error::x % %0A"
 
 
 def read(line: str) -> tuple[str, dict[str, str], str]:
-    """Parse a command as the runner does: its name, its properties, its message."""
     assert "\n" not in line
     assert "\r" not in line
     found = re.fullmatch(r"::([a-z]+) ([^:]*)::(.*)", line)
@@ -64,14 +63,14 @@ def test_a_cause_is_an_error_and_what_it_explains_is_none() -> None:
         "B: gives NaN where <rounding> carries past the largest value (nan-at-max) (1 case,"
     )
     assert third == "FAIL db8eefcc: overflow gives NaN, not max (1 case)"
-    assert fourth.startswith("A with B: truncates (truncates); and")  # no unreported cause
+    assert fourth.startswith("A with B: truncates (truncates); and")
     assert (
         "\n      convcheck explain onnx.Cast-19/float32-to-bfloat16 " in commands(explained())[0][2]
     )
 
 
 def test_ten_are_shown_and_the_last_says_how_many_more() -> None:
-    found = commands(many())  # 30 findings, 12 problems
+    found = commands(many())
     assert len(found) == 10
     assert [("file" in properties) for _, properties, _ in found] == [True] * 4 + [False] * 6
     assert found[-1][1]["title"] == "33 more findings of convcheck"

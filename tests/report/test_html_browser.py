@@ -374,7 +374,6 @@ def test_copying_a_command(browser: Browser, pages: dict[str, Path]) -> None:
 
 
 def large(count: int) -> RunResult:
-    """Return distinct failing groups."""
     types = [name for name, fmt in FORMATS.items() if not isinstance(fmt, Text) and name != "bool"]
     cases = []
     pairs = [(v, s, t) for v in range(19, 26) for s in types for t in types]

@@ -43,14 +43,12 @@ HOSTILE = "a\x00\x1b[31m\x0b\ufffe\ud800]]> <b> & \"'\t\r\nend"
 
 
 def rendered(result: RunResult) -> Element:
-    """Render a report, validate it, and read it back."""
     text = in_junit(result)
     SCHEMA.validate(text)
     return fromstring(text)
 
 
 def outcome(result: CaseResult, level: Level = "disputed") -> tuple[str, str]:
-    """Return the tag and the message of the case."""
     test = next(rendered(run(result, level=level)).iter("testcase"))
     tags = [(child.tag, child.get("message", child.text or "")) for child in test]
     return tags[0] if tags else ("", "")

@@ -37,7 +37,7 @@ COMPLETED = {
 def test_lists(name: str) -> None:
     done = convcheck(*name.split("-"))
     assert (done.returncode, done.stderr) == (0, "")
-    check_golden(f"{name}.txt", done.stdout, width=None)  # ids have any length
+    check_golden(f"{name}.txt", done.stdout, width=None)
 
 
 def test_cases() -> None:

@@ -49,7 +49,6 @@ PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Return every token of a text, within paragraphs included."""
     for token in PARSER.parse(text):
         yield token
         yield from token.children or ()
@@ -65,7 +64,6 @@ def words(text: str) -> str:
 
 
 def check(text: str) -> None:
-    """Check a report's size, its HTML, its folds."""
     assert len(text.encode()) < LIMIT
     raw = [t.content for t in tokens(text) if t.type in ("html_block", "html_inline")]
     assert not [html for html in raw if not ALLOWED.fullmatch(html)]
@@ -133,7 +131,6 @@ def test_known_failures_are_folded_with_reason_and_issue() -> None:
 
 
 def large(count: int) -> RunResult:
-    """Make a run of this many findings, each of long names."""
     targets = [replace(dtype("int8"), name=f"{'t' * 40}{i}") for i in range(count)]
     cases = [replace(ONE, outputs=(target,)) for target in targets]
     found = [

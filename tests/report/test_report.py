@@ -116,7 +116,6 @@ SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]
 
 
 def accepts_scalars(asked: Question) -> Question:
-    """Accept as safe what a table for scalars refuses."""
     of_table = asked.scalars and 0 in asked.ranks and any(asked.ranks)
     return asked._replace(
         unsafe=asked.unsafe or (of_table and priority(asked.left) == priority(asked.right))
@@ -163,8 +162,8 @@ def test_a_pattern_of_wrong_cells_is_what_was_answered(
     assert wrong == sum(c.verdict == "fail" for c in result.cases)
     assert wrong == sum(len(p.cells) * len(p.settings) for p in found)
     findings = Document(result).findings
-    assert len(findings) <= 3  # one per level, not one per cell
-    assert max(len(one.members) for one in findings) <= wrong  # a case counts once
+    assert len(findings) <= 3
+    assert max(len(one.members) for one in findings) <= wrong
     text = rendered(result, 80)
     assert cell[2] in text
     assert f"FAIL  {wrong} of 800 cases, " in text
@@ -211,7 +210,7 @@ def test_settings_are_named_by_what_they_have_in_common() -> None:
     assert wrong_types.names_of(asked, asked) == ["in every setting asked"]
     assert wrong_types.names_of(asked[::2], asked) == ["a=0"]
     assert wrong_types.names_of([asked[0], asked[3]], asked) == ["x, a=0", "y, a=1"]
-    few = [("x", "a=default", "b=1")]  # asked of one pair, the others of two
+    few = [("x", "a=default", "b=1")]
     assert wrong_types.names_of(asked[:2], [*asked, *asked, *few]) == ["x"]
     assert wrong_types.names_of(few, [*asked, *asked, *few]) == ["x, a=default"]
 

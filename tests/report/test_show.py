@@ -73,7 +73,6 @@ def test_what_is_asked_besides_types(name: str) -> None:
 @pytest.mark.parametrize("width", [40, 100])
 @pytest.mark.parametrize("spec", CATALOG.specs.values(), ids=lambda spec: spec.id)
 def test_tables_are_shown_whole_in_parts(spec: Spec, width: int) -> None:
-    """Every cell of a matrix is under its heading at any width."""
     matrix = spec.body
     for table in matrix.tables if isinstance(matrix, Matrix) else ():
         rows = body_matrix.rows(table, matrix)

@@ -84,8 +84,8 @@ def test_each_side_has_its_verdict_and_its_findings(name: str, width: int) -> No
 
 def test_a_shared_finding_is_shown_once_with_the_names_of_those_that_have_it() -> None:
     text = shown(SIDES["shared"])
-    assert text.count("      one ulp too small in magnitude") == 2  # of Cast, and of CastLike
-    assert text.count("one, other") == 4  # all findings
+    assert text.count("      one ulp too small in magnitude") == 2
+    assert text.count("one, other") == 4
     part = shown(SIDES["part"])
     assert "one, other" in part
     assert "other: 312 of 980 in 1 case: onnx.Cast-19/float32-to-bfloat16" in part
@@ -201,7 +201,7 @@ def test_one_that_cannot_be_started_does_not_keep_the_others_from_it(tmp_path: P
     failed = [log["backend"]["address"] for log in held_log(path.read_text()) if "error" in log]
     assert failed == [ABSENT]
     bad = convcheck("run", *good, "--backend", TRUNCATING, *SMALL)
-    assert bad.returncode == 1  # a finding is more serious
+    assert bad.returncode == 1
     none = convcheck("run", "--backend", ABSENT, "--backend", "no.such:Thing", *SMALL)
     assert none.returncode == 4
     assert "Traceback" not in none.stderr

@@ -47,7 +47,6 @@ EIGHTS = RuleKey("float-to-float8-saturating", "", "onnx/cast")
 
 
 def told(folder: Path, *runs: RunResult) -> Site:
-    """Return the site's data of some runs, each with its report."""
     found = dict[RunName, SiteRun]()
     for i, result in enumerate(runs):
         path = folder / f"{i}.json"
@@ -96,7 +95,6 @@ def test_releases_are_in_their_order_and_rules_have_their_history(tmp_path: Path
 
 
 def test_what_was_asked_with_other_vectors_is_not_compared(tmp_path: Path) -> None:
-    """Releases with different vectors are not compared."""
     before = replace(release("1.0", *RIGHT), corpora=(("onnx.Cast-19", "0" * 64),))
     site = told(tmp_path, before, release("1.1", TRUNCATES), release("2.0", *RIGHT, name="other"))
     one = site.runtime("onnxruntime")
@@ -130,8 +128,6 @@ def test_counts_hide_nothing(tmp_path: Path) -> None:
 
 
 class Links(HTMLParser):
-    """The elements of a page, and its links' targets."""
-
     def __init__(self, text: str) -> None:
         super().__init__()
         self.elements: set[str] = set()
@@ -192,7 +188,7 @@ def test_it_is_replaced_as_a_whole(tmp_path: Path) -> None:
     again = build_site(tmp_path, two)
     assert {path: path.read_bytes() for path in again.rglob("*") if path.is_file()} == first
     mark = site / "convcheck-site.json"
-    mark.write_text(json.dumps(json.loads(mark.read_text()) | {"dates": {}}))  # by an older version
+    mark.write_text(json.dumps(json.loads(mark.read_text()) | {"dates": {}}))
     assert convcheck("site", site, tmp_path / "0.json").returncode == 0
     assert not (site / "findings").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.json", "1.json", "site"]

@@ -78,6 +78,5 @@ def test_a_narrow_terminal_breaks_no_matrix(name: str, width: int) -> None:
 
 
 def symbols(lines: list[str], names: list[str]) -> Counter[tuple[str, str]]:
-    """Count each symbol in the rows whose first cell is a name."""
     rows = [(name, line) for line in lines for name in names if line.startswith(f"  {name} ")]
     return Counter((name, one) for name, line in rows for one in line[len(name) + 2 :].split())

@@ -58,7 +58,7 @@ OF_TALLY, OF_PART = (
 )
 CASES = (
     ("onnx.Cast-21", "float16", "bfloat16", ()),
-    ("onnx.Cast-13", "float16", "int8", ()),  # out of range is undefined
+    ("onnx.Cast-13", "float16", "int8", ()),
     ("onnx.Cast-21", "float16", "float8e4m3fn", ("saturate=1",)),
 )
 Rules = tuple[Program, Decision]
@@ -113,7 +113,6 @@ HOOK = hook_of(hooks(CATALOG.types.types))
 
 
 def data(thing: object) -> Any:
-    """Return a tally or a part as JSON data."""
     return json.loads(encoded(thing))
 
 
@@ -166,7 +165,7 @@ def test_what_is_right_is_short() -> None:
 
 POSITIONS = st.integers(0, 0xFFFF)
 PAIRS = st.lists(st.tuples(POSITIONS, POSITIONS).map(lambda p: (min(p), max(p))), max_size=5)
-OUTPUTS = st.integers(0, 0xFF)  # of the narrowest destination
+OUTPUTS = st.integers(0, 0xFF)
 PATTERN = st.sampled_from(["<nan>", "<undefined>"])
 EXAMPLES = st.builds(
     Example, st.tuples(POSITIONS), OUTPUTS | PATTERN, OUTPUTS | st.none(), st.text(max_size=4)
@@ -200,7 +199,7 @@ def tallies(draw: st.DrawFn, case: Case) -> Tally:
         asked[index] = 0
         for reading in range(len(decision.readings)):
             found = draw(st.dictionaries(NAMES, ENTRIES, min_size=1, max_size=2))
-            if reading:  # as many as under the first
+            if reading:
                 found = {("fail", "x"): replace(draw(ENTRIES), count=asked[index])}
             else:
                 asked[index] = sum(entry.count for entry in found.values())
@@ -238,7 +237,7 @@ def test_a_group_of_a_decision_with_readings_has_them_again() -> None:
 # Damage -------------------------------------------------------------------------------------------
 
 
-FAIL = -1  # the position of an entry of wrong answers
+FAIL = -1
 KEY, ENTRY = ("entries", FAIL, 0), ("entries", FAIL, 1)
 Damage = tuple[tuple[Any, ...], Any]
 DAMAGES: dict[str, Damage] = {

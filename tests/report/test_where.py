@@ -25,7 +25,6 @@ _CASES = {case.id: case for spec in CATALOG.specs.values() for case in cases(spe
 
 @cache
 def explained(runtime: str) -> dict[str, str]:
-    """Return the judged cases of a runtime, each with the letters of its cause."""
     head, *lines = lzma.decompress(_TABLE.read_bytes()).decode().splitlines()
     at = head.split().index(runtime)
     rows = (line.split() for line in lines)
@@ -45,7 +44,6 @@ def by_types(ids: tuple[str, ...]) -> dict[str, dict[str, list[str]]]:
 
 
 def meant(line: str, ids: tuple[str, ...]) -> set[str]:
-    """Return the ids that a line describes."""
     if line in ids:
         return {line}
     specs, said = line.split(": ")

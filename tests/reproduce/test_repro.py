@@ -78,7 +78,6 @@ FIRST = (
 
 @pytest.fixture(autouse=True)
 def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cache the specs for commands in this process."""
     monkeypatch.setattr("convcheck.cli.repro.catalog", lambda: CATALOG)
 
 
@@ -95,7 +94,6 @@ def of_runtime(address: str) -> RunResult:
 
 
 def reported(result: RunResult, folder: Path) -> list[tuple[Group, Witness]]:
-    """Return the findings of a report that was written and read back."""
     path = folder / "run.json"
     path.write_text(render(document(result)))
     again = read(str(path), TYPES)
@@ -123,7 +121,6 @@ def script(witness: Witness, path: Path) -> Path:
 
 
 def repaired(witness: Witness) -> Witness:
-    """Return the finding with the expected answer."""
     assert witness.got is not None
     return replace(witness, due=(Due("", witness.got),), between=())
 

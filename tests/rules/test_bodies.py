@@ -19,7 +19,6 @@ GOODS = {"elements": GOOD, "table": LIKE, "matrix": MATRIX, "formula": FORMULA, 
 
 
 def asked(folder: Path, text: str) -> int:
-    """Load a user's spec, make the vectors of all cases, and count them."""
     catalog = load([write_spec(folder, text)])
     [spec] = [spec for name, spec in catalog.specs.items() if name.startswith("acme.")]
     return sum(len(vectors_of(spec, case, "edge")) for case in cases(spec))
@@ -289,7 +288,7 @@ def test_a_bad_one_is_refused(body: str, name: str, tmp_path: Path) -> None:
     ("said", "message"),
     [
         ("[nope]", "the parent has no attribute 'nope'"),
-        ("[clamp]", "unknown key `clamp`"),  # a rule of the parent still uses it
+        ("[clamp]", "unknown key `clamp`"),
     ],
 )
 def test_attributes_that_a_child_removes(said: str, message: str, tmp_path: Path) -> None:

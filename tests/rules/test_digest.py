@@ -26,7 +26,6 @@ CAST = ["onnx.Cast-21", "--from", "float32", "--to", "float16"]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A loaded copy of the built-in specs."""
     copied = tmp_path / "specs"
     shutil.copytree(data_dir("specs"), copied)
     monkeypatch.setattr(loading, "data_dir", lambda name: copied)
@@ -40,7 +39,6 @@ def change(path: Path, old: str, new: str) -> None:
 
 
 def changed(*folders: Path) -> set[str]:
-    """Name the specs whose digest differs from the built-in one."""
     specs = load(folders).specs
     return {
         name
@@ -93,7 +91,7 @@ def test_another_format_of_a_type_changes_those_that_name_it(
     change(folder / "dtypes.yaml", old, new)
     users = those_with(dict(BUILT_IN), name)
     if name == "float8e4m3fn":
-        users.add("openvino.FakeConvert-13")  # computes in it, but has no cases of it
+        users.add("openvino.FakeConvert-13")
     assert changed() == users
 
 
@@ -108,7 +106,7 @@ def own(tmp_path: Path) -> Path:
     text = GOOD.replace("[float8e4m3fn, int8]", "[float8e4m3fn, mine]")
     text = text.replace("when: {to: float8e4m3fn}", "when: {to: [float8e4m3fn, float8e3m4]}")
     own = write_spec(tmp_path / "own", text)
-    row = ROW.replace("}", ", openvino: f32, onnx: FLOAT}")  # names of other types
+    row = ROW.replace("}", ", openvino: f32, onnx: FLOAT}")
     (own / "dtypes.yaml").write_text(
         f"floats:\n  float8e3m4: {row}\nsets:\n  mine: [int8, float8e3m4]\n"
     )

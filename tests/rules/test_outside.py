@@ -228,7 +228,7 @@ def test_what_is_asked_is_in_the_digest_and_other_digests_know_nothing_of_it(
         for name, entries in (("a", LATER), ("b", fewer), ("c", LATER.replace("Not yet", "No")))
     ]
     assert plain != digests[0] != digests[1]
-    assert digests[0] == digests[2]  # a citation decides nothing
+    assert digests[0] == digests[2]
 
 
 def test_an_entry_that_asks_nothing_is_found(tmp_path: Path) -> None:

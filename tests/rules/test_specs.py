@@ -168,7 +168,6 @@ def test_bad_yaml_has_a_place(text: str) -> None:
 
 
 def said(spec: Spec) -> list[dict[str, object]]:
-    """Return the text of a spec and its parents."""
     bare = {name: value for name, value in vars(spec).items() if name != "parent"}
     return [bare, *(said(spec.parent) if spec.parent else [])]
 

@@ -49,7 +49,6 @@ STEP = 0x57EF  # the code next to 127 in float16, not near a power of two
 
 
 def points(source: str, target: Numeric) -> Points:
-    """Return a source's finite nonzero codes in order."""
     fmt = cast(Numeric, CATALOG.types.types[source].format)
     codes = np.arange(1 << fmt.bits).astype(fmt.storage)
     x = decode(fmt, codes)

@@ -41,8 +41,6 @@ def vectors(name: str) -> VectorSet:
 
 
 class Recording(Reference):
-    """The reference, which records its calls."""
-
     def __init__(self) -> None:
         super().__init__(CATALOG)
         self.calls: list[list[Bits]] = []
@@ -65,7 +63,7 @@ def test_a_case_for_each_of_cast(version: int) -> None:
     spec = CATALOG.specs[f"onnx.CastLike-{version}"]
     of_cast = CATALOG.specs[f"onnx.Cast-{CAST[version]}"]
     assert spec.extends == of_cast.id
-    told = (case for case in cases(of_cast) if case.attribute("to") is None)  # CastLike has no `to`
+    told = (case for case in cases(of_cast) if case.attribute("to") is None)
     pairs = list(zip(cases(spec), told, strict=True))
     assert len(pairs) > 100
     for like, plain in pairs:
@@ -150,7 +148,7 @@ def test_a_replay_after_a_crash_asks_the_same() -> None:
     notes: list[Index] = []
     backend = Recording()
     ask(backend, one, lambda placement, index: notes.append(index.copy()), {})
-    for index, inputs in zip(notes, backend.calls, strict=True):  # as in a worker's sweep
+    for index, inputs in zip(notes, backend.calls, strict=True):
         again = inputs_at(one, index)
         assert all(np.array_equal(a, b) for a, b in zip(inputs, again, strict=True))
 
@@ -186,7 +184,6 @@ def copies_its_value(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outp
 
 
 def empty_like_empty(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
-    """The output is empty if the second input is."""
     return right if inputs[1].size else Outputs((right.arrays[0].reshape(-1)[:0],), right.types)
 
 
@@ -202,9 +199,7 @@ BUGS: tuple[Bug, ...] = (
     broadcasts, takes_its_shape, copies_its_value, empty_like_empty, type_of_the_first,
     always_float32,
 )  # fmt: skip
-HARMLESS = {  # not observable
-    ("type_of_the_first", "float16-float16")  # the type is the same, and so is every value
-}
+HARMLESS = {("type_of_the_first", "float16-float16")}
 
 
 class Planted(Recording):

@@ -29,7 +29,6 @@ CASES = list(cases(SPEC))
 
 
 def told(expected: ExpectedCall) -> set[Due] | None:
-    """Return a call's readings in the oracle's words."""
     if expected.readings[0].pattern == UNDEFINED:
         return None
     found = set()
@@ -74,7 +73,6 @@ def test_what_is_left_open(words: list[str]) -> None:
 
 
 def caught(bug: Dynamic, case: Case) -> int:
-    """Return how many edge calls are judged wrong."""
     calls, names = calls_asked(case), tuple(t.name for t in case.outputs)
     return wrong_in(
         calls, [Outputs(bug.answer(x), names) if x.size else None for (x,) in calls.calls]

@@ -290,7 +290,6 @@ def test_every_boundary_of_the_destination_is_asked(case: Case) -> None:
 
 
 def changes(steps: Steps) -> dict[str, Steps]:
-    """Steps with one error each."""
     first, convert, last = steps.lines
     double = steps.readings[2]
     half = case_of("float16", "per-tensor").inputs[0]

@@ -209,7 +209,6 @@ class Planted:
 
 
 def verdicts(compute: Part) -> set[str]:
-    """Return the verdicts of the float32 cases."""
     found = set()
     for (name, _, levels), case in ALL.items():
         if name == "float32" and levels != 1:

@@ -45,7 +45,6 @@ def told(flat: Constant) -> set[Result]:
 
 
 def flats(case: Case, first: int = 0, count: int = 0) -> list[Constant]:
-    """Return the runs of a source, or of a part of it."""
     program, source, size = compiled(case), case.inputs[0].format, count or WHOLE_SPAN
     firsts = [first] if count else range(0, 1 << 32, WHOLE_SPAN)
     found = [each for one in firsts

@@ -82,7 +82,6 @@ RANGE = (SPECS / "openvino" / "range-4.yaml").read_text(encoding="utf-8")
 
 
 def changed(folder: Path, before: str, after: str) -> Path:
-    """Write the sequence spec under another name, with one piece of text changed."""
     assert before in RANGE
     text = RANGE.replace(before, after, 1).replace("op: openvino.Range", "op: acme.Sequence")
     folder.mkdir(exist_ok=True)

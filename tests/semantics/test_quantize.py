@@ -21,7 +21,6 @@ SPECS = [name for name in CATALOG.specs if "uantizeLinear-" in name and "Dynamic
 
 
 def elements(case: Case, call: Call) -> Iterator[tuple[int, int, int | None]]:
-    """Return the codes that meet in each element of x, by plain loops."""
     x, scale, *zero = call
     said = dict(case.attributes)
     axis, block = int(said.get("axis", 1)), int(said.get("block_size", 0))
@@ -68,7 +67,6 @@ def held(case: Case, call: Call, expected: ExpectedCall) -> int:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_the_edge_calls_against_the_oracle(name: str) -> None:
-    """Every element of every defined case."""
     defined = 0
     for case in cases(CATALOG.specs[name]):
         if not compile_steps(CATALOG.specs[name], case).outside:

@@ -37,7 +37,6 @@ def ask(name: str, *words: str) -> ExpectedCall:
 
 
 def sequences(name: str, *words: str) -> list[list[str]] | str:
-    """Return the sequences of every reading, or 'undefined'."""
     expected = ask(name, *words)
     fmt = CASES[name][1].outputs[0].format
     if expected.readings[0].pattern == UNDEFINED:

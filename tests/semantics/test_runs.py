@@ -61,7 +61,6 @@ class Facts:
 def looked_up(
     found_runs: list[Run], case: Case, program: Program, tile: int, codes: Codes
 ) -> Facts:
-    """Look up codes in order."""
     found = Facts.of(run_program(program, case, codes[:0]))
     rows = np.full(len(codes), -1, found.rows.dtype)
     readings = [
@@ -101,7 +100,6 @@ def outlined(case: Case, first: int, count: int, tile: int = TILE) -> list[Run]:
 
 
 def unlike(case: Case, first: int, count: int, codes: Codes, tile: int = TILE) -> Codes:
-    """Return codes in order whose run differs from the evaluator."""
     found_runs = outlined(case, first, count, tile)
     found = looked_up(found_runs, case, compiled(case), tile, codes)
     return codes[found.differ(Facts.of(run_program(compiled(case), case, codes)))]
@@ -225,7 +223,7 @@ def test_results_that_wrap_within_a_tile(tmp_path: Path) -> None:
     case = find_case(catalog, "acme.Convert-1", "float32", "int8", ())
     program = compile_case(catalog.specs[case.spec], case)
     source, target = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
-    for first in range(0x47800000, 0x4B800000, 1 << 20):  # in tiles, and in wide ones
+    for first in range(0x47800000, 0x4B800000, 1 << 20):
         codes = np.arange(first, first + 8 * TILE).astype(np.uint32)
         found_runs = runs(program, source, target, first, 8 * TILE)
         found = looked_up(found_runs, case, program, TILE, codes)
@@ -290,8 +288,8 @@ def near_powers(first: int) -> NDArray[np.int64]:
 @pytest.mark.parametrize(
     ("source", "target", "first"),
     [
-        ("float32", "bool", 0x4F000000),  # integers wrap here
-        ("float32", "float8e5m2", 0x47700000),  # around the largest value
+        ("float32", "bool", 0x4F000000),
+        ("float32", "float8e5m2", 0x47700000),
         ("float32", "int8", 0x42FE0000),
         ("int32", "bool", 0x47800000),
         ("uint32", "float16", 0),

@@ -43,7 +43,6 @@ SAMPLED = {one: case for one, case in ALL.items() if is_sampled(case)}
 
 
 def unlike(found: Expected, due: Expected) -> NDArray[np.bool_]:
-    """Return the differences of expectations."""
     wrong = found.rows != due.rows
     for one, other in zip(found.readings, due.readings, strict=True):
         wrong |= (one.codes != other.codes) | (one.patterns != other.patterns)

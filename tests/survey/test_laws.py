@@ -34,7 +34,7 @@ Value = Any  # a Fraction, or 'nan', 'inf', '-inf', '-0', '-nan'; a text
 
 @cache
 def case_of(source: str, target: str) -> Case:
-    if source == "complex64":  # outside the text
+    if source == "complex64":
         return find_case(CATALOG, f"onnx.Cast-25/{source}-to-{target}", None, None, ())
     return find_case(CATALOG, "onnx.Cast-25", source, target, ())
 
@@ -51,7 +51,6 @@ def nothing_due(got: Bits) -> tuple[Reading]:
 
 
 def fits_of(source: str, target: str, codes: Any, got: Bits) -> Fits:
-    """Return the names of the causes that a survey finds in answers."""
     case, asked = case_of(source, target), points(source, target, codes)
     trial = Trial(
         CATALOG.specs[case.spec], case, asked, got, np.zeros(len(got), bool), nothing_due(got)
@@ -156,7 +155,7 @@ INT_PLANTS = {
 }  # fmt: skip
 
 
-Asked = tuple[str, str, list[Any], Bits]  # types, codes and answers
+Asked = tuple[str, str, list[Any], Bits]
 
 
 def planted(plant: Plant) -> Asked:

@@ -51,7 +51,6 @@ def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def asked(name: str, selection: Selection, tier: str = "edge") -> tuple[CaseResult, ...]:
-    """Ask a backend in worker processes."""
     corpus = Corpus(CATALOG, tier, 0, ())  # type: ignore[arg-type]
     done = execute(
         PLANTED + name if name[0].isupper() else name, select(CATALOG, selection),
@@ -111,7 +110,7 @@ def test_a_law_of_finite_values_alone() -> None:
     found = row(together("Wrapping"), "float-to-fixed / x > max").of(0)
     for case, one in found.items():
         kinds = dict(one.fits)
-        if case.name == "float16-to-int32":  # only infinity is out of range
+        if case.name == "float16-to-int32":
             assert kinds == {"": ()}
         else:
             assert kinds["finite"][0] == "wraps round", case.name
@@ -278,8 +277,6 @@ def of_calls() -> Survey:
 
 
 class Fixed:
-    """A corpus of one case's calls."""
-
     def __init__(self, vectors: CallSet) -> None:
         self.one = vectors
 
@@ -393,7 +390,7 @@ def test_exit_codes() -> None:
     )
     assert absent.returncode == 4
     assert "could not be started: no such runtime here" in " ".join(absent.stdout.split())
-    assert "SURVEYED" in absent.stdout  # the other was
+    assert "SURVEYED" in absent.stdout
     two = ("--backend", "reference", "--backend", "nope")
     unknown = convcheck("run", "--open", *two, *float_to_int)
     assert unknown.returncode == 2

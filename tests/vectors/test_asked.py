@@ -84,7 +84,6 @@ CROWDED = {("float64", t): 16 for t in ("float32", "float64", "bfloat16")}  # mo
 
 
 def exponents_within(source: str, target: str) -> range:
-    """Return the exponents of the powers of two that both types have."""
     mine, its = numeric(source), numeric(target)
     if isinstance(its, Float) and isinstance(mine, Float):
         low = max(mine.lowest_exponent, its.lowest_exponent)

@@ -28,7 +28,6 @@ CASES = [case for case in cases(SPEC) if str(case.inputs[0]) in ("float32", "str
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A copy of the checked-in vectors of these cases, to be damaged."""
     whole, copy = data_dir("vectors"), tmp_path / "vectors"
     listed = read_manifest(whole).specs[SPEC.id]["cases"]
     for name in {MANIFEST, *(listed[case.name] for case in CASES)}:
@@ -41,7 +40,6 @@ def corpus(folder: Path, catalog: Catalog = CATALOG, seed: int = 0) -> Corpus:
 
 
 def same(corpus: Corpus, case: Case) -> bool:
-    """Return whether a corpus equals the generator."""
     given, made = corpus.vectors(case), vector_set(SPEC, case, "edge")
     names = [made.expected.decisions[i].name for i in made.expected.rows]
     return (
@@ -84,7 +82,6 @@ def test_another_seed_or_no_folder_is_made_in_memory(folder: Path, tmp_path: Pat
 
 
 def edited(spec: Spec) -> Spec:
-    """The spec with another rounding mode."""
     rules = tuple(
         replace(r, rounding=Rounding("toward-zero")) if r.name == "float-to-float" else r
         for r in spec.rules

@@ -33,7 +33,6 @@ PROMOTION = (
 
 @pytest.fixture(autouse=True)
 def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cache the specs for commands in this process."""
     monkeypatch.setattr("convcheck.cli.export.catalog", lambda: CATALOG)
 
 
@@ -138,7 +137,6 @@ RIGHT = ("float32-to-int32", "float32-to-float16", "int32-to-int8", "float64-to-
 
 
 def loaded(folder: Path) -> dict[str, Path]:
-    """Load tests as ONNX's own runner does."""
     from onnx.backend.test.loader import load_model_tests
 
     tests = load_model_tests(str(folder.parent), folder.name)

@@ -76,7 +76,7 @@ def test_vectors_that_cannot_stay_are_an_error(specs: Path) -> None:
         ((OTHER, "--seed", "1"), "has vectors of other specs, of tier edge, seed 0"),
         ((OWN[0],), "has vectors of acme.Convert-2, in files that are to be written"),
     ):
-        (specs / "convert-2.yaml").unlink(missing_ok=True)  # its parent is unknown now
+        (specs / "convert-2.yaml").unlink(missing_ok=True)
         done = convcheck("generate", *words, "--specs", specs, "--out", folder)
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr

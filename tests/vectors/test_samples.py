@@ -180,7 +180,7 @@ def test_every_binade_of_the_source_has_its_share(
     turns = TURNS if isinstance(target, Float | Int) else 2
     zero = not isinstance(source, Float) or source.zero
     binades = highest - lowest + 1 + zero
-    for first in (0, 10**9):  # both are of the first turn
+    for first in (0, 10**9):
         values = exact(source, samples(source, target, 3, first, turns * binades)[::turns])
         assert None not in values
         met = [binade(v) for v in values if v]

@@ -152,7 +152,6 @@ def first_line(data: Any) -> Any:
 
 
 def of_output(data: Any) -> list[Any]:
-    """Return the first output of the first call that expects outputs."""
     lines = (line for one in data["sets"] for line in one)
     found = next(r[1] for line in lines for r in line[2] if isinstance(r[1], list) and r[1][0][2])
     return found[0]  # type: ignore[no-any-return]

@@ -44,7 +44,6 @@ def few() -> list[VectorSet]:
 
 @pytest.fixture
 def folder(tmp_path: Path, few: list[VectorSet]) -> Path:
-    """A vectors folder of its own for three cases."""
     assert write_folder(files_of(few), tmp_path) == len(NAMES) + 1
     return tmp_path
 
@@ -123,7 +122,7 @@ def test_every_line_is_one_vector() -> None:
     for name, entry in read_manifest(FOLDER).files.items():
         head, found, rest = text_of(name).partition('\n"vectors": [\n')
         if not found:
-            continue  # whole calls
+            continue
         lines = rest.removesuffix("\n]}\n").split(",\n")
         assert head.startswith('{"convcheck-vectors": 2,')
         assert len(lines) == rest.count("\n") - 1 == entry.vectors
@@ -157,7 +156,7 @@ def test_versions_share_what_is_equal() -> None:
     assert not (FOLDER / "onnx" / "Cast-6").exists()
     six, one = (manifest.specs[f"onnx.Cast-{version}"]["cases"] for version in (6, 1))
     assert set(six.values()) == set(one.values())
-    assert all("/to=" in name for name in six.keys() ^ one.keys())  # a number, and a word
+    assert all("/to=" in name for name in six.keys() ^ one.keys())
     named = [name for spec in manifest.specs.values() for name in spec["cases"].values()]
     assert set(named) == set(manifest.files)
     assert len(named) > 2 * len(manifest.files)
@@ -217,7 +216,6 @@ def test_a_manifest_that_is_none(folder: Path, content: str) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return every file of a folder, hidden ones included."""
     files = [p for p in folder.rglob("*") if p.is_file()]
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
 

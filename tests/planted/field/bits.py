@@ -44,7 +44,6 @@ E4M3FNUZ = Layout(4, 3, 8)
 
 
 def ints(codes: Bits) -> Ints:
-    """Return codes as int64. Those of 64 bits are reinterpreted."""
     return codes.view(np.int64) if codes.dtype == np.uint64 else codes.astype(np.int64)
 
 
@@ -55,7 +54,6 @@ def split(codes: Bits, fmt: Layout) -> tuple[Ints, Ints]:
 
 
 def fields(magnitude: Ints, fmt: Layout) -> tuple[Ints, Ints]:
-    """Return (exponent field, mantissa field)."""
     return magnitude >> fmt.mantissa, magnitude & ((1 << fmt.mantissa) - 1)
 
 
@@ -127,7 +125,6 @@ def to_finite(
 
 
 def widened(codes: Bits, source: Layout, target: Layout) -> Bits:
-    """Convert to an IEEE format of wider exponent, without special values."""
     sign, magnitude = split(codes, source)
     field, mantissa = fields(magnitude, source)
     lead = np.frexp(np.maximum(mantissa, 1).astype(np.float64))[1].astype(np.int64) - 1

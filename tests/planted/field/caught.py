@@ -37,7 +37,6 @@ def case_of(bug: FieldBug) -> Case:
 
 
 def caught_by(convert: Conversion, vectors: VectorSet) -> int:
-    """Return the number of vectors judged wrong as in a run."""
     backend = Scripted(
         lambda case, inputs: Outputs(
             (convert(inputs[0].reshape(-1)).reshape(inputs[0].shape),), (case.outputs[0].name,)
@@ -48,7 +47,6 @@ def caught_by(convert: Conversion, vectors: VectorSet) -> int:
 
 
 def demanded(case: Case, bits: Bits) -> list[Want]:
-    """Return the oracle's expectation for each input."""
     if case.op == "onnx.Cast":
         return wanted(asked(case), bits)
     pair, said = (case.inputs[0].name, case.outputs[0].name), dict(case.attributes)

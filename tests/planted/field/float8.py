@@ -134,7 +134,6 @@ def block_of_e4m3(codes: Bits) -> Bits:
 
 
 def shift_modulo_64(codes: Bits) -> Bits:
-    """Shift subnormals modulo 64."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = (part.astype(np.uint64) for part in fields(magnitude, FLOAT32))
     exponent = np.maximum(field.astype(np.int64), 1) - 127

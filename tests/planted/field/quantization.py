@@ -59,7 +59,6 @@ class QuantizationBug:
 
 
 def low_bits_unseen(quotients: Floats, p: Asked) -> Bits:
-    """Ignore the last 14 bits of a float32 in ties."""
     codes = quotients.astype(np.float32).view(np.uint32) & np.uint32(0xFFFFC000)
     return narrowed(codes.view(np.float32).astype(np.float64), p)
 
