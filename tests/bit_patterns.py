@@ -6,7 +6,6 @@ from random import Random
 
 
 def field(draw: Random, bits: int) -> int:
-    """Draw few bits, all but few, a run of ones, anything."""
     top = (1 << bits) - 1
     if draw.random() < 0.5:
         return draw.randint(0, top)

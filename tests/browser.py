@@ -21,7 +21,6 @@ ARGUMENTS = (
 
 @contextmanager
 def started() -> Iterator[Browser]:
-    """Start a browser, or skip the test."""
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         pytest.skip(f"none of {', '.join(NAMES)} is on the path")

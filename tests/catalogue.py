@@ -24,7 +24,6 @@ CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 
 @cache
 def calls_asked(case: Case) -> CallSet:
-    """Return the checked-in edge calls of a case. test_vectors compares them with new ones."""
     assert CORPUS.stored(case)
     found = CORPUS.vectors(case)
     assert isinstance(found, CallSet)

@@ -47,7 +47,6 @@ def convcheck(
 def in_process(
     words: list[str], cwd: Path | None = None, stdout: IO[str] | None = None, **environment: str
 ) -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
-    """Set up a command's surroundings, and yield its streams."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with (
         surroundings(cwd, environment),
@@ -90,10 +89,6 @@ def text_of(stream: io.TextIOWrapper) -> str:
 
 
 def convcheck_process(*arguments: object, cwd: Path | None = None, **environment: str) -> Done:
-    """Run the command line in a new process; warnings are errors.
-
-    For tests of encodings, memory and imported modules.
-    """
     command = [sys.executable, "-W", "error", "-m", "convcheck", *map(str, arguments)]
     return subprocess.run(
         command, cwd=cwd, env={**os.environ, **variables(environment)}, capture_output=True,
@@ -121,7 +116,6 @@ def bits(word: Any) -> str:
 
 
 def shown(example: dict[str, Any]) -> dict[str, Any]:
-    """Return an example with defaults filled in, and codes in hexadecimal alone."""
     whole = {"message": "", "got": None, "difference": None, **example}
 
     def side(found: Any) -> Any:
@@ -140,7 +134,6 @@ def shown(example: dict[str, Any]) -> dict[str, Any]:
 
 
 def told(found: dict[str, Any]) -> dict[str, Any]:
-    """Return a report with defaults filled in, and the row of each group."""
     rules = found.get("rules", ())
     cases = [
         {

@@ -63,7 +63,6 @@ def array(case: Case, inputs: Sequence[int | str]) -> Bits:
 
 
 def pattern(source: str, x: Fraction) -> int:
-    """Return the code of an exact value, or of infinity beyond the range."""
     real, integer, sign, infinity = LAYOUTS[source]
     exact = float(x)
     assert Fraction(exact) == x
@@ -76,7 +75,6 @@ def pattern(source: str, x: Fraction) -> int:
 
 
 def neighbours(source: str, code: int) -> list[int]:
-    """Return the code and its neighbours; around zero, zeros of both signs."""
     sign = 1 << LAYOUTS[source][2]
     if code in (0, sign):
         return [sign | 1, sign, 0, 1]

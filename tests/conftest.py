@@ -43,13 +43,6 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Retry browser and cluster tests once, and start with long tests.
-
-    A busy machine may delay the processes of a browser or cluster. A real fault fails twice.
-
-    xdist gives each process a stretch of the list, and an idle one the end of the longest rest. So
-    each stretch starts with its share of long tests.
-    """
     for item in items:
         if SEVERAL_PROCESSES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.flaky(reruns=1))

@@ -25,7 +25,6 @@ def has_body(spec: Spec) -> bool:
 def bodies(
     op: str, version: int, types: Sequence[int], attributes: Mapping[str, Value]
 ) -> list[FunctionProto]:
-    """Return an operator's function bodies for some input types, one per operator set."""
     schema = onnx.defs.get_schema(op, version, "")
     if schema.has_function:
         sets = schema.function_opset_versions

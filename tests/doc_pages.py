@@ -25,7 +25,6 @@ class Block:
     marks: tuple[str, ...]
 
     def mark(self, name: str) -> str | None:
-        """Return the text of the mark `NAME: …` or `NAME …`, or None."""
         found = (m.removeprefix(name).lstrip(": ") for m in self.marks if m.startswith(name))
         return next(found, None)
 

@@ -11,7 +11,6 @@ T = TypeVar("T")
 
 
 def eventually(ask: Callable[[], T], seconds: float = 60.0) -> T:
-    """Wait until a value is true, and return it, or the last value."""
     deadline = time.monotonic() + seconds
     while not (answer := ask()) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -19,7 +18,6 @@ def eventually(ask: Callable[[], T], seconds: float = 60.0) -> T:
 
 
 def marked(name: str, value: str) -> list[int]:
-    """Return the processes started with a variable of that value, and their forks."""
     mark = f"{name}={value}".encode()
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -33,7 +31,6 @@ def marked(name: str, value: str) -> list[int]:
 
 
 def parent_of(process: int) -> int:
-    """Return a process's parent. Raises OSError if there is no such process."""
     stat = Path(f"/proc/{process}/stat").read_text()
     return int(stat.rpartition(")")[2].split()[1])
 

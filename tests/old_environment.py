@@ -12,7 +12,6 @@ RELEASE = Release("1.16.3", "2023-11-20")
 
 
 def old_environment(folder: Path) -> Path:
-    """Return the environment's Python. The first process of a session makes it for all."""
     wanted = parse_wanted(f"onnxruntime=={RELEASE.version}..{RELEASE.version}")
     with (folder / "environment.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

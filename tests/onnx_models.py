@@ -39,7 +39,6 @@ def saved(
 
 
 def branch(name: str, *nodes: NodeProto) -> GraphProto:
-    """Make the body of a node. It takes its inputs from the graph around it."""
     made = helper.make_empty_tensor_value_info(nodes[-1].output[0])
     return helper.make_graph(nodes, name, [], [made])
 

@@ -8,4 +8,4 @@ TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 GOLDEN = TESTS / "golden"
 EXAMPLES = ROOT / "docs" / "examples"
-KERNELS = ROOT / "examples"  # programs for the process protocol
+KERNELS = ROOT / "examples"

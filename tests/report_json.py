@@ -53,18 +53,15 @@ def render(document: Any) -> str:
 
 
 def masked(document: Any) -> Any:
-    """Remove machine- and version-dependent fields from JSON data."""
     return document | {"environment": SOMEWHERE, "convcheck": "VERSION"}
 
 
 def held_to_schema(name: str, found: Any) -> Any:
-    """Return a format's JSON data, validated by its schema."""
     jsonschema.Draft202012Validator(schema(name)).validate(found)
     return found
 
 
 def held_log(text: str) -> Any:
-    """Return logs as JSON data, validated by their schemas."""
     for line in map(json.loads, text.splitlines()):
         held_to_schema("run-head" if "format" in line else "run-line", line)
     return several(text)

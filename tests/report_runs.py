@@ -272,7 +272,6 @@ def tensors() -> CaseResult:
 
 
 def outputs() -> CaseResult:
-    """Two outputs. The second is wrong: one element has too many digits."""
     wide = (0xFFFFFFFFFFFFFFFF, 0x8000000000000000, 0x7FFFFFFFFFFFFFFF, 2)
     data = strip("int64", (4,), *wide)
     flags = strip("bool", (), 1)
@@ -322,7 +321,6 @@ def excuse(line: int, kind: Tolerance = "known", reason: str = "", issue: str = 
 
 
 def excused_by(excuse: Excuse, result: CaseResult) -> CaseResult:
-    """Let an entry excuse a case's failing groups, or the whole case if it has none."""
     if not result.groups:
         return replace(result, excuse=excuse)
     groups = (
@@ -381,7 +379,6 @@ def stale() -> RunResult:
 
 
 def listed() -> RunResult:
-    """Known, waived and new failures, problems, a shard."""
     new = answered(case("onnx.Cast-21", "float32", "float8e4m3fn", saturate=1), WRAPPED)
     both = replace(TRUNCATED, excuse=excuse(12, issue=ISSUE))
     lower = answered(case("onnx.Cast-21", "float64", "float16"), both, replace(WRAPPED, kind="odd"))
@@ -418,12 +415,10 @@ CAUSES = (
 
 
 def diagnosed(case: Case, answers: int, *fits: tuple[str, ...]) -> CaseResult:
-    """Return a case with 312 wrong answers, which causes explain."""
     return replace(answered(case, TRUNCATED), diagnosis=CaseDiagnosis(answers, 312, fits))
 
 
 def explained() -> RunResult:
-    """Causes alone and together, a finding without a cause, a known one."""
     specs, wide = ("onnx.Cast-19", "onnx.Cast-21"), [("truncates",), ("toward-zero",)]
     diagnosis = CaseDiagnosis(44, 40, (), (Near("truncates", 31),))
     other = answered(case("onnx.Cast-21", "float32", "float8e4m3fn"), WRAPPED)

@@ -56,7 +56,6 @@ SITE: Sequence[RunResult] = (
 
 
 def whole_calls() -> RunResult:
-    """Whole calls, and a case that crashes as a whole, of another runtime."""
     died = unasked(case("onnx.Cast-21", "bool", "int4"), "crashed", "SIGSEGV")
     return replace(calls(), backend=BackendInfo("mine", "7"), cases=(*calls().cases, died))
 
@@ -73,7 +72,6 @@ def build_site(folder: Path, runs: Sequence[RunResult]) -> Path:
 
 
 def harmful() -> RunResult:
-    """Malicious text wherever a report may contain it."""
     cases = tuple(replace(one, case=replace(one.case, attributes=())) for one in hostile().cases)
     return replace(hostile(), cases=cases, environment=None)
 

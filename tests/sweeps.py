@@ -31,7 +31,6 @@ def finished(case: Case, *tallies: Tally) -> CaseResult:
 
 
 def groups(case: Case, change: Change, span: Span = SPAN) -> list[Group]:
-    """Return the failures of a backend that is right except for a change."""
     result = finished(case, swept(Swept(compiled(case), change), case, span))
     assert result.checked == span.count
     assert sum(g.count for g in result.groups) == span.count

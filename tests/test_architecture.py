@@ -106,7 +106,6 @@ BUDGET = {
 
 @cache
 def files(folder: Path = PACKAGE, names: str = "*.py") -> dict[Path, ast.Module]:
-    """Return the parsed files below a folder, without example programs."""
     paths = [p for p in sorted(folder.rglob(names)) if DATA not in p.parents]
     return {path: ast.parse(path.read_text()) for path in paths}
 
@@ -167,7 +166,6 @@ def test_runtimes_are_imported_when_used() -> None:
 
 
 def test_only_a_console_draws_with_rich() -> None:
-    """Pages are blocks. One file knows the terminal library."""
     users = {path.name for path, tree in files(PACKAGE / "report").items() if "rich" in tops(tree)}
     assert users == {"console.py"}
 
@@ -221,7 +219,6 @@ def imported_modules(tree: ast.Module) -> set[str]:
 
 
 def test_a_test_file_is_imported_by_none() -> None:
-    """Shared helpers are in separate files. Each file has a unique name."""
     tests = files(TESTS, "test_*.py")
     assert len({path.name for path in tests}) == len(tests)
     for path, tree in tests.items():
@@ -268,7 +265,6 @@ def test_a_run_has_its_fork_server_started_before_anything_heavy_is_imported() -
 
 
 def test_a_fork_server_imports_what_workers_need_and_no_numpy_that_draws_the_same_in_all() -> None:
-    """A numpy.random imported before the fork has the same state in each fork."""
     code = (
         "import os, sys; out = os.dup(1); import convcheck.pool.preload; found = [m for m in "
         "('convcheck.vectors.corpus', 'numpy.random') if m in sys.modules]; "

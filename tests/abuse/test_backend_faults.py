@@ -17,7 +17,7 @@ from report_json import parsed
 
 PLANTED = "tests.planted.untyped_backends"
 ASKED = ("onnx.Cast-21", "--from", "bool", "--to", "float32")
-MOST = 100_000  # bytes of a report of one case
+MOST = 100_000
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ def without_a_spec(report: Report) -> None:
 
 
 def counted_too_high(report: Report) -> None:
-    """Count more in a group than its row decided."""
     report["cases"][0]["groups"][0]["of"] = 1
 
 
@@ -46,7 +45,6 @@ def without_its_failures(report: Report) -> None:
 
 
 def without_examples(report: Report) -> None:
-    """Remove all examples of a case, so that its cause cannot be found."""
     assert report["cases"][0]["diagnosis"]["fits"]
     for group in report["cases"][0]["groups"]:
         group["examples"] = []

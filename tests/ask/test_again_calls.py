@@ -75,7 +75,7 @@ def test_what_is_always_the_same_has_no_finding() -> None:
     backwards = [[i] for i in range(LONG - 1, -1, -1)]
     assert [index.tolist() for index in log.of("again")] == backwards
     assert {name for name, _ in log.calls} == {"again", "other options"}
-    assert len(log.of("other options")) == 3 * LONG  # two numbers of threads, one optimisation
+    assert len(log.of("other options")) == 3 * LONG
     assert found(inconsistent.SteadyCaller(), calls((1,)), log=log) == ()
     assert set(AGAIN) == {name for name, _ in log.calls}
 

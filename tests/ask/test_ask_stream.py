@@ -29,7 +29,7 @@ from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import Span
 
 BULK = Avoid(placements=EVERYWHERE - {"bulk"})
-NARROW = ("bool", "int4", "uint4", "int2", "uint2")  # not every byte is a code
+NARROW = ("bool", "int4", "uint4", "int2", "uint2")
 
 
 # Same as direct asking ------------------------------------------------------------------------
@@ -147,8 +147,6 @@ def test_an_answer_that_is_no_code() -> None:
 
 
 class Idle(Swept):
-    """Writes no output, for some chunks or all."""
-
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
         return lambda: None
 
@@ -161,8 +159,6 @@ def test_a_kernel_that_does_not_write_its_output(target: str) -> None:
 
 
 class Spoiler(Swept):
-    """Answers right, and overwrites its input."""
-
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
         def call() -> None:
             out[:] = self.right(case, codes)

@@ -58,8 +58,6 @@ def test_one_wrong_answer(target: str, first: int) -> None:
 
 
 class Skips(Swept):
-    """Leaves elements of the third chunk unwritten."""
-
     skipped: slice | int
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
@@ -107,7 +105,6 @@ def test_wrong_runs_with_right_answers_between(place: int) -> None:
 
 
 def test_a_wrong_run_that_ends_within_a_chunk() -> None:
-    """Up to half of the least number the expected value is 0. The answer is right above."""
     tie = 0x33000000
 
     def change(codes: Codes, out: Codes) -> None:

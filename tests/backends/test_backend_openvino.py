@@ -301,7 +301,7 @@ def test_what_is_declined(
     assert answer.missing == missing
 
 
-BITS = [1, 0, 1, 1, 0, 0, 1, 0, 0, 1, 1]  # more than a byte, not a palindrome
+BITS = [1, 0, 1, 1, 0, 0, 1, 0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("variant", ["const", "eval"])
@@ -363,7 +363,7 @@ def test_outputs_that_are_an_input_unchanged_follow_the_input(kernel: OpenVino) 
         assert [a.tolist() for a in arrays] == [code, list(range(code, code + 5))]
 
 
-@pytest.mark.parametrize("variant", ["", "const"])  # the core cannot evaluate such a node
+@pytest.mark.parametrize("variant", ["", "const"])
 def test_an_input_of_which_only_the_type_counts(variant: str) -> None:
     one = OpenVino(variant)
     like = case("onnx.CastLike", 21, ["int32", "uint8"], ["uint8"])

@@ -73,7 +73,7 @@ WHOLE = {
     "+inf": (0x7F800000, 0x7C00),
     "-inf": (0xFF800000, 0xFC00),
 }
-NEAREST = {  # CAST_RINT, and CAST_NONE by the pair's default: ties go to even M
+NEAREST = {
     "tie, M even": (0x3F801000, 0x3C00),
     "tie, M odd": (0x3F803000, 0x3C02),
     "tie, negative": (0xBF803000, 0xBC02),
@@ -196,8 +196,6 @@ def test_what_it_cannot_be_asked(pypto: Backend, question: Case, words: str) -> 
 
 
 class Faulty(Pypto):
-    """The adapter over a runtime that raises if a function says so."""
-
     def __init__(self, raises: Callable[[Bits], bool]) -> None:
         self.spoiled, self._plain, self.raises, self.calls = False, None, raises, 0
 

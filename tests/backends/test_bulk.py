@@ -163,8 +163,6 @@ def test_what_is_not_bound(ort: OnnxRuntime) -> None:
 
 @dataclass
 class Plain:
-    """A backend without bind: returns a fixed answer, and counts its calls."""
-
     said: object
     calls: int = 0
     name: str = "plain"
@@ -207,7 +205,7 @@ def test_a_backend_without_bind_is_asked_each_time() -> None:
         Outputs((), ("int8",)),
         Outputs((GOOD.astype(np.int8),), ("int8",)),
         Outputs((GOOD[:2],), ("int8",)),
-        Outputs((GOOD[:1],), ("int8",)),  # would be broadcast
+        Outputs((GOOD[:1],), ("int8",)),
         Outputs((GOOD[None],), ("int8",)),
         Outputs(([1, 2, 3],), ("int8",)),
         Outputs(None, ("int8",)),

@@ -96,7 +96,6 @@ def test_a_kernel_that_an_old_openvino_lacks_is_no_refusal() -> None:
 
 
 def test_two_releases_side_by_side(old: Path) -> None:
-    """The old release turned a negative number that rounds to zero into NaN, having no -0."""
     path = old.parent.parent / "both.json"
     done = convcheck("run", "--backend", f"env:{old}:ort", "--backend", f"env:{HERE}",
                      "onnx.Cast-19", *FLOAT8, "--json", path, "--no-progress")  # fmt: skip

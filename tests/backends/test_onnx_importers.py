@@ -78,7 +78,6 @@ def test_shapes_are_kept(name: str, variant: str) -> None:
 
 @each
 def test_answers_outlive_the_call(name: str) -> None:
-    """A view of the runtime's memory would change with the next call."""
     backend = open_backend(name, CATALOG)
     held = codes_of(backend, cast_21("float32", "int32"), [0x40400000] * 7)
     while isinstance(held.base, np.ndarray):

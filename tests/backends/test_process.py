@@ -389,7 +389,6 @@ while True: time.sleep(1)
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_hanging_program_ends_with_convcheck(number: int, tmp_path: Path) -> None:
-    """The program does not get the SIGINT that Ctrl-C sends to the foreground group."""
     (tmp_path / "hanging.py").write_text(HANGING)
     command = [sys.executable, "-m", "convcheck", "run", "onnx.Cast-21", "--from", "int32", "--to",
                "int8", "--backend", f"process:{PYTHON} hanging.py"]  # fmt: skip

@@ -30,7 +30,7 @@ from convcheck.vectors.span import CHUNK, WHOLE_SPAN, Span
 
 SPEC = CATALOG.specs["onnx.Cast-21"]
 PARTS = [Span(n * WHOLE_SPAN, WHOLE_SPAN) for n in (0, 68, 136, 204)]
-ARRAY = 1 << 23  # inputs of an array that exceeds the cache
+ARRAY = 1 << 23
 CASES = [
     "float8e4m3fn/saturate=1", "float8e5m2/saturate=0", "float16", "bfloat16", "int8", "int4",
     "bool", "int32", "uint64", "float64",
@@ -54,14 +54,13 @@ class Turns:
         program, form = compile_case(SPEC, case), form_decision(SPEC)
         self.sweep = partial(sweep, self.ort, case, program, form)
         self.call = bound(self.ort, case, self.codes, self.out)
-        assert self.call() is None  # the first call is a warm-up
+        assert self.call() is None
         self.turns: list[Callable[[Span], dict[str, float]]] = [self.alone, self.whole]
         named = all(t.name_in("ml_dtypes") for t in (*case.inputs, *case.outputs))
         if named and isinstance(self.theirs.answer(case, [self.codes]), Outputs):
             self.turns += [self.chunks, self.arrays]
 
     def measure(self, spans: Sequence[Span]) -> dict[str, list[float]]:
-        """Alternate the order of measurements, so that noise hits all alike."""
         found = defaultdict(list)
         for number, span in enumerate(spans):
             for turn in self.turns[:: -1 if number % 2 else 1]:

@@ -119,7 +119,6 @@ def few(vectors: VectorSet, *texts: str) -> VectorSet:
 
 
 def test_texts_are_worked_out_on_which_causes_differ() -> None:
-    """The answers to few texts fit two causes. Each cause's own answers leave only itself."""
     vectors, names = vectors_of(TEXTS), ("truncates", "rounds-down")
     some = few(vectors, "3.14", "1", "100.5", "0.0")
     assert told(some, converting(some.case, "truncates"), None, *names) == (
@@ -153,7 +152,7 @@ def test_what_is_asked_more_is_no_vector_and_is_decided() -> None:
     assert (np.abs(values) < 129).all()
     differs = np.rint(values) != np.trunc(values)
     assert 100 < np.count_nonzero(differs) < len(codes) - 100
-    assert (np.abs(values % 1 - 0.5) > 1e-3).any()  # some lie at no boundary
+    assert (np.abs(values % 1 - 0.5) > 1e-3).any()
 
 
 def test_pairs_are_told_apart_and_one_miss_drops_them() -> None:
@@ -185,7 +184,7 @@ def test_pairs_are_told_apart_between_boundaries() -> None:
         ("ties-away", {0x7FC00000: 0x7E01}, True),
         ("ties-away", {0x7FC00000: 0x7C00}, False),
         ("ties-away", {0x3F800000: 0x3C01}, False),
-        ("nan-is-+inf", {0x7FC00000: 0x7E01}, True),  # in whole vectors only
+        ("nan-is-+inf", {0x7FC00000: 0x7E01}, True),
     ],
 )
 def test_another_placement_may_give_another_nan(

@@ -57,7 +57,6 @@ class Planted:
     open: bool = False  # whether to look at inputs that the rules leave open
 
     def departs(self, bits: Bits) -> Mask:
-        """Return which inputs get an answer of no reading, or else which are left open."""
         asked = AskedInputs.of(self.spec, self.case, bits)
         free = np.logical_and.reduce([r.patterns == UNDEFINED for r in asked.due.readings])
         said = self.given(bits).patterns != UNDEFINED
@@ -122,7 +121,6 @@ def planted(left: list[Cause], *, opened: bool) -> Iterator[tuple[Cause, Planted
 
 @cache
 def value_borders() -> dict[Cause, tuple[Planted, Bits, Bits]]:
-    """Return the borders of causes of values, each in the first case that has one."""
     found: dict[Cause, tuple[Planted, Bits, Bits]] = {}
     left = [cause for cause in CAUSES if cause.call is None and cause.name not in OPEN]
     for opened in (False, True):

@@ -230,7 +230,6 @@ CALLED = ("moved", "met")
 def test_edits_of_lines_are_for_specs_with_these_lines(
     change: tuple[str, str], tmp_path: Path
 ) -> None:
-    """Edits do not apply to specs whose lines have other names. An edit may name its operator."""
     text = (ROOT / "specs/openvino/fake-convert-13.yaml").read_text().partition("examples:")[0]
     assert change[0] in text
     text = text.replace("op: openvino.FakeConvert", "op: acme.Emulate").replace(*change)

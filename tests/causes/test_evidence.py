@@ -119,7 +119,6 @@ def test_a_mode_that_leaves_an_input_open_is_not_refuted_by_a_right_answer() -> 
 
 
 def test_a_cause_of_few_wrong_answers_says_so_however_many_versions_have_it() -> None:
-    """-0 of float8e4m3fn is true: one answer per case."""
     few = [f"onnx.Cast-{v}/float8e4m3fn-to-bool" for v in (19, 21, 23, 24, 25)] * 8
     many = "onnx.Cast-21/float64-to-float16"
 

@@ -14,7 +14,6 @@ _TYPES = {"float8e4m3fn": ml_dtypes.float8_e4m3fn, "float8e5m2": ml_dtypes.float
 
 
 def by_way_of_float32(code: str, target: str) -> int:
-    """Return a float64's code, converted through float32 and otherwise right."""
     value = np.array([int(code, 16)], np.uint64).view(np.float64)
     return int(value.astype(np.float32).astype(_TYPES[target]).view(np.uint8)[0])
 

@@ -44,7 +44,7 @@ CASES = (
     ),
 )  # fmt: skip
 OF_BLOCKS = [name for name in CASES if "blocks" in name]
-_EVERY = 5  # every fifth bug: all take half a minute
+_EVERY = 5
 UNKNOWN = {
     "subnormal x taken for 0", "subnormal scale taken for 0", "infinity is 0",
     "the least number never reached", "FN for FNUZ, and the other way round",
@@ -106,7 +106,6 @@ F32 = np.float32
 
 
 def by_a_factor(levels: int, *limited: Floats) -> Floats:
-    """Clamp x and compute the level by a factor, whatever the range."""
     x, low, high, output_low, output_high = limited
     factor, width = F32(levels - 1) / (high - low), (output_high - output_low) / F32(levels - 1)
     place = np.maximum(np.minimum(x, high), low) * factor - low * factor

@@ -36,7 +36,6 @@ def halved(codes: Bits) -> Bits:
 
 
 def bits_of_one(codes: Bits) -> Bits:
-    """tracel-ai/burn#1315."""
     return np.where(codes != 0, 0x3F800000, 0).astype(np.uint32)
 
 
@@ -160,14 +159,12 @@ def of_calls(calls: CallSet, kernel: Callable[..., NDArray[Any]]) -> list[tuple[
 
 
 def step_unsigned(start: Any, stop: Any, step: Any) -> NDArray[Any]:
-    """tracel-ai/burn-onnx#235."""
     first, last, by = (each.reshape(1).view(np.int64).item() for each in (start, stop, step))
     count = max(-(-(last - first) // (by % 2**64)), 0) if by else 0
     return np.array([(first + i * by) % 2**64 for i in range(count)], np.uint64)
 
 
 def scale_is_a_power_of_two(x: Any, scale: Any, zero: Any) -> NDArray[Any]:
-    """llvm/llvm-project#217892."""
     power = 2.0 ** np.floor(np.log2(scale.view(F32).astype(np.float64)))
     quotient = np.rint(x.view(F32).astype(np.float64) / power) + zero.view(np.int8)
     clipped = np.clip(np.where(np.isnan(quotient), 0, quotient), -128, 127)
@@ -175,7 +172,6 @@ def scale_is_a_power_of_two(x: Any, scale: Any, zero: Any) -> NDArray[Any]:
 
 
 def infinity_is_the_least(x: Any, *limits: Any) -> NDArray[Any]:
-    """pytorch/pytorch#116992: the level as an int64 of x86, then clamped."""
     data = x.view(F32).astype(np.float64)
     low, high, least, most = (each.view(F32).astype(np.float64) for each in limits)
     place = np.rint((data - low) / (high - low) * 255)

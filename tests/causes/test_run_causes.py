@@ -139,9 +139,6 @@ def test_a_report_that_names_no_such_cause_is_damaged(
 
 
 def test_what_explains_a_doubted_case_is_not_looked_for_again(tmp_path: Path) -> None:
-    """Its answers equal an earlier case's, so that it is retried in a new process, with the same
-    result.
-    """
     diary, out = tmp_path / "diary", tmp_path / "r.json"
     case = "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1"
     asked = ("onnx.Cast-21", "--case", "float32-to-float8e4m3fn/saturate=[01]", "--jobs", "1")

@@ -29,7 +29,6 @@ def told(name: str, kernel: Callable[..., Bits]) -> tuple[Names, ...]:
 
 
 def either_way(start: Floats, stop: Floats, step: Floats) -> Floats:
-    """Range: a length that ignores signs, and sums in float32."""
     count = int(np.ceil(np.abs(stop - start) / np.abs(step)))
     return np.cumsum([start, *[step] * (count - 1)], dtype=F32)[:count]
 

@@ -236,7 +236,6 @@ def is_short(due: ExpectedCall) -> bool:
 
 
 def test_so_many_calls_are_judged_wrong_in_a_run() -> None:
-    """The score equals the judge's count for a backend with the cause."""
     case, cause = case_of(SHORT), NAMED["limit-included"]
     calls = CORPUS.vectors(case)
     assert isinstance(calls, CallSet)
@@ -267,7 +266,6 @@ def test_what_the_calls_miss_is_found_by_those_beyond_them() -> None:
 
 
 def test_what_a_cause_leaves_open_is_taken_for_right() -> None:
-    """An element that a cause leaves open catches nothing. Another wrong element does."""
     case = case_of("openvino.FakeConvert-13/float32-float32/per-tensor/destination_type=f8e5m2")
     calls = CORPUS.vectors(case)
     assert isinstance(calls, CallSet)
@@ -343,7 +341,6 @@ def test_values_that_the_calls_miss_are_found_among_those_of_the_boundary_tier()
 
 
 def test_as_many_calls_of_a_promotion_are_judged_wrong_in_a_run() -> None:
-    """The count by conversion equals the judge's count by call."""
     [case] = promotions("float16-int64/tensor-tensor")
     calls = CORPUS.vectors(case)
     assert isinstance(calls, CallSet)

@@ -80,9 +80,6 @@ def test_what_cannot_be_asked_is_said(types: str, backend: str, code: int, said:
     [("float64 float32 int8", True), ("uint8 int8 int16", False), ("float32 int8 float32", False)],
 )
 def test_onnx_runtime(types: str, changed: bool) -> None:
-    """ONNX Runtime removes a cast to float32 before one from it to int8 at every level, also at
-    none (docs/chains.md has it by hand).
-    """
     done = ask(types, "ort")
     assert done.returncode == changed, done.stdout
     said = "optimisation off, input fed, middle hidden: leaves out casts in the middle"

@@ -60,14 +60,12 @@ def test_what_became_of_a_chain_is_named(names: str, instead: str, cause: tuple[
 
 
 def half_of_last(codes: Codes) -> Codes:
-    """Round int32 to bfloat16 through float32: up only if the last bit is 1."""
     wide = codes.astype(np.uint32).view(np.int32).astype(np.float32).view(np.uint32)
     kept: Codes = wide >> np.uint32(16)
     return kept + (kept & (wide >> np.uint32(15)) & np.uint32(1))
 
 
 def low_half(codes: Codes) -> Codes:
-    """Return the low 32 bits as a signed int64."""
     return codes.astype(np.uint32).view(np.int32).astype(np.int64).view(np.uint64)
 
 
@@ -79,7 +77,6 @@ def low_half(codes: Codes) -> Codes:
 def test_what_a_cast_is_held_as_instead_is_named(
     names: str, instead: Callable[[Codes], Codes], cause: str
 ) -> None:
-    """In numpy, as observed in OpenVINO's graphs."""
     assert (cause,) in fits(names, instead)
 
 
@@ -91,7 +88,6 @@ def test_one_answer_that_is_another_refutes_what_a_cast_is_held_as() -> None:
 
 
 def test_what_no_edit_gives_has_no_cause() -> None:
-    """One differing answer suffices: N of N, or none."""
     asked = asked_chain(CASTS, ("float64", "float32", "int8"))
     assert asked is not None
     corpus = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes})
@@ -106,7 +102,6 @@ def test_what_no_edit_gives_has_no_cause() -> None:
 
 
 def test_where_an_input_was_refused_nothing_is_explained() -> None:
-    """A fit of the remaining inputs may be chance."""
     asked = asked_chain(CASTS, ("float64", "float32", "int8"))
     assert asked is not None
     vectors = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes}).vectors(

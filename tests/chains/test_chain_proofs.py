@@ -95,7 +95,6 @@ def test_wide_chains_are_proved_equal(spec: str, names: str) -> None:
 
 
 def by_hand(way: Way, codes: list[int]) -> list[bool]:
-    """Return whether chain and direct cast agree, for some codes."""
     asked = np.array(codes, np.uint64)
     return way.chain.results(asked).same(Chain((way.direct,)).results(asked)).tolist()
 

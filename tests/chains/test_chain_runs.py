@@ -35,7 +35,7 @@ def test_who_makes_every_cast_passes(tmp_path: Path) -> None:
     assert code == 0
     assert {case["verdict"] for case in found["cases"]} == {"pass"}
     settings = {tuple(case["setting"].items()) for case in found["cases"]}
-    assert len(settings) == 8  # two levels, two kinds of input, two of middles
+    assert len(settings) == 8
     assert len(found["cases"]) == 8 * len({tuple(case["middles"]) for case in found["cases"]})
 
 

@@ -37,7 +37,6 @@ def numbers(name: str, codes: U64) -> NDArray[np.generic]:
 
 
 def codes_of(name: str, values: NDArray[np.generic]) -> U64:
-    """Return the codes of numbers, with one for every NaN."""
     fmt = CATALOG.types.types[name].format
     assert not isinstance(fmt, Text)
     codes = values.view(f"u{values.itemsize}")

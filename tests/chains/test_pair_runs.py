@@ -37,7 +37,7 @@ def report(backend: str, path: Path, *specs: str) -> tuple[int, list[dict[str, A
 
 def test_who_keeps_both_nodes_passes(tmp_path: Path) -> None:
     code, found = report(f"{PLANTED}:Faithful", tmp_path / "r.json", "onnx.QuantizeLinear-21")
-    assert (code, len(found)) == (0, 8)  # two levels, two kinds of input, two of middles
+    assert (code, len(found)) == (0, 8)
     assert {case["verdict"] for case in found} == {"pass"}
     assert found[0]["fixed"] == {"y_scale": "5.224", "y_zero_point": "0"}
 

@@ -30,7 +30,6 @@ OTHER = ("onnx.Cast-21", "--from", "bool", "--to", "float32")
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """List the known failures of the wrong backend."""
     path = tmp_path_factory.mktemp("known") / "known.toml"
     done = convcheck("run", "--backend", WRONG, *ONE, "--no-causes", "--known", path, "--update")
     assert done.returncode == 0, done.stderr
@@ -38,7 +37,6 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def changed(known: Path, tmp_path: Path, old: str, new: str) -> Path:
-    """List them with a pattern replaced."""
     text, count = re.subn(old, new, known.read_text(), count=1)
     assert count == 1
     path = tmp_path / "known.toml"
@@ -191,7 +189,6 @@ def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5])
 def test_a_signal_at_the_start_ends_a_run(seconds: float) -> None:
-    """Before convcheck runs, Python dies of the signal, or exits with 1."""
     backend = "planted.bad_backends:HangsAlways"
     command = [sys.executable, "-m", "convcheck", "run", "--backend", backend, *SAME]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -30,7 +30,6 @@ def test_the_verdict_is_that_of_the_oracle(answer: str) -> None:
 
 
 def test_what_gives_all_answers_is_told_and_what_tells_it_apart() -> None:
-    """Through float32 both are wrong. Truncation gives only the first."""
     values = ("0x3ff010000000002d", "0x3ff0300000000001")
     done = convcheck("explain", NARROW, *values, "--got", "0x3f80", "0x3f82", "-v")
     found = done.stdout.partition("all of these answers:")[2]

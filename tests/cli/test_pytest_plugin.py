@@ -77,7 +77,6 @@ def run_pytest(project: Path, *arguments: str) -> Done:
 
 
 def pytest_process(project: Path, *arguments: str) -> Done:
-    """Run pytest in a new process, with every warning an error."""
     without = [word for name in LEFT_OUT for word in ("-p", f"no:{name}")]
     command = [sys.executable, "-m", "pytest", "-W", "error", *without, *arguments]
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
@@ -195,7 +194,6 @@ INT32 = "Cast-21/int8-to-int32"
 
 
 def listed(project: Path, case: str = '"onnx.Cast-21/int8-to-int32"') -> str:
-    """Write a list of the current failures, of this case or of others, and return its name."""
     asked = (MINE[1], "onnx.Cast-21", "--case", "*/int8-to-int32", "--known", "known.toml")
     done = convcheck("run", "--backend", *asked, "--update", cwd=project)
     assert done.returncode == 0, done.stderr

@@ -36,7 +36,6 @@ def arguments(journal: Path, report: Path) -> list[str]:
 
 
 def done_in(journal: Path) -> set[str]:
-    """Return the cases with results in a journal. A truncated line does not count."""
     if not journal.exists():
         return set()
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -78,7 +77,6 @@ def test_a_killed_run_goes_on(tmp_path: Path, seed: int) -> None:
 
 
 def asked_once(diary: Path, known: list[set[str]]) -> None:
-    """No case in the journal at the kill was asked again."""
     runs: list[Counter[str]] = [Counter()]
     for line in diary.read_text().splitlines():
         if line.startswith("killed"):

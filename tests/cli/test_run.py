@@ -32,7 +32,7 @@ def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Pa
     done = convcheck("run", "--backend", "reference", *selected, "--json", tmp_path / "r.json")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert "FAIL" not in done.stdout
-    assert len(done.stdout.splitlines()) < 70  # a line per spec, two per disputed rule
+    assert len(done.stdout.splitlines()) < 70
     verdicts = {c["verdict"] for c in report_at(tmp_path / "r.json")["cases"]}
     assert verdicts <= {"pass", "tolerated", "undefined"}
 
@@ -78,7 +78,7 @@ def accused_rightly(case: dict[str, Any], example: dict[str, Any]) -> bool:
     word = example["input"][0]
     source, target = case["inputs"][0], case["outputs"][0]
     x = word if source == "string" else int(word, 16)
-    version = int(case["spec"].rpartition("-")[2])  # of Cast; CastLike-15 is Cast-13
+    version = int(case["spec"].rpartition("-")[2])
     version = 13 if version == 15 else version
     said = {name: value for name, value in case["attributes"].items() if value != "default"}
     ways = [said]
@@ -125,7 +125,6 @@ def no_quotient(case: dict[str, Any], example: dict[str, Any]) -> bool:
 def quantized_right(
     case: dict[str, Any], group: dict[str, Any], example: dict[str, Any]
 ) -> dict[str, Any] | None:
-    """Replace the wrong element by the expected one: nobody is accused then."""
     if "QuantizeLinear" not in case["spec"] or not example["got"] or "differ" in group["row"]:
         return None
     if not example["difference"]:
@@ -139,9 +138,6 @@ def quantized_right(
 
 
 def met(case: dict[str, Any], example: dict[str, Any]) -> list[int]:
-    """Return the codes that meet in an element, along an axis or in blocks, computed
-    independently.
-    """
     x = example["input"][0]
     place = np.unravel_index(example["difference"][1] if example["difference"] else 0, x["shape"])
     axis = case["attributes"].get("axis", 1)

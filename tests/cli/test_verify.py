@@ -26,7 +26,6 @@ TO_TEXT = "onnx.Cast-21/int8-to-string"
 
 
 def right(name: str) -> list[str]:
-    """Return the reference's answers, as a program would write them."""
     case = find_case(CATALOG, name, None, None, ())
     vectors = CORPUS.vectors(case)
     fmt, reading = case.outputs[0].format, vectors.expected.readings[0]

@@ -112,7 +112,7 @@ def break_kernel(folder: Path) -> None:
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_workflow_has_what_github_requires(number: int) -> None:
     workflow = workflows()[number]
-    assert {"name", True, "permissions", "jobs"} == set(workflow)  # YAML 1.1 reads `on` as true
+    assert {"name", True, "permissions", "jobs"} == set(workflow)
     for job in workflow["jobs"].values():
         assert job["runs-on"]
         for step in job["steps"]:

@@ -249,7 +249,6 @@ def test_the_readme_is_short_and_its_test_command_is_what_ci_does() -> None:
 
 
 def keys_of_spec_files() -> set[str]:
-    """Return every key that readers of spec files accept: in `*_KEYS`, `need` and `only`."""
     found: list[ast.expr] = []
     for path in (ROOT / "convcheck" / "rules").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -40,7 +40,6 @@ def swept(spec: str) -> Iterator[Case]:
 
 
 def told(table: list[Series], bits: int) -> tuple[Ints, Ints]:
-    """Return the first input of each plateau, and the end; its row, pattern and code."""
     firsts, facts = [np.array([table[0].first])], []
     for one in table:
         turn, part = np.divmod(np.arange(one.count), len(one.turns))

@@ -53,7 +53,6 @@ def compiler(name: str) -> str:
 
 
 def compile_c(folder: Path, program: str, *options: str, by: str = "gcc") -> Path:
-    """Compile a program next to the suites. Warnings are errors."""
     source, made = folder / f"{by}.c", folder / f"test-{by}"
     source.write_text(program)
     command = [compiler(by), *STRICT, *options, str(source), "-o", str(made)]
@@ -69,7 +68,6 @@ def emit_to(folder: Path, cases: Iterable[Case]) -> None:
 
 
 def asker(cases: Iterable[Case]) -> str:
-    """A program with a kernel that reads its answers: test CASE FILE."""
     chosen = [(case.id, suite(case)) for case in cases]
     include = "".join(f'#include "{one.name}.h"\n' for _, one in chosen)
     asked = "".join(

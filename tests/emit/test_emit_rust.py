@@ -69,7 +69,6 @@ fn main() -> std::process::ExitCode {
 
 
 def build(folder: Path, cases: Iterable[Case], program: str) -> Path:
-    """Build a program next to the crate. Warnings are errors, and nothing is downloaded."""
     cargo = shutil.which("cargo")
     if not cargo:
         pytest.skip("no cargo")
@@ -88,7 +87,6 @@ def build(folder: Path, cases: Iterable[Case], program: str) -> Path:
 
 
 def asker(cases: Iterable[Case]) -> str:
-    """A program with a kernel that reads its answers: kernel CASE FILE."""
     arms = "".join(
         f"        {rust_string(case.id)} => run.check(&convcheck_suites::"
         f'{one.name.lower()}::SUITE, "answer", '

@@ -245,7 +245,6 @@ class Shell:
         return code, said.replace(f"{self.folder}/", "")
 
     def run(self, mode: str) -> tuple[int, list[dict[str, str]]]:
-        """Run with the list, and return the exit code and the report's problems."""
         self.json.unlink(missing_ok=True)
         code, _ = self.do("run", "--backend", "own.mine:Mine", "-j", 1, *ASKED,
                              "--known", self.list, "--json", self.json, mode=mode)  # fmt: skip
@@ -259,7 +258,6 @@ class Shell:
         return [{k: v.replace(f"{self.folder}/", "") for k, v in p.items()} for p in found]
 
     def update(self, mode: str) -> tuple[int, str]:
-        """Run with --update, and return the exit code and the changes."""
         code, said = self.do("run", "--backend", "own.mine:Mine", "-j", 1, "-q", *ASKED,
                              "--known", self.list, "--update", mode=mode)  # fmt: skip
         return code, said[: said.index(HOLDS_12) + len(HOLDS_12)]

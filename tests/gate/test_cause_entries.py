@@ -41,7 +41,6 @@ issue = "https://example.org/1"
 
 
 def explained(fits: Mapping[str, Sequence[Names]], **more: object) -> RunResult:
-    """Make a run with these failing cases and their causes."""
     result = found({name: wrong(10, 1) for name in fits}, **more)  # type: ignore[arg-type]
     cases = (
         replace(c, diagnosis=CaseDiagnosis(100, 10, tuple(fits[c.case.id])))
@@ -63,13 +62,12 @@ def excused(result: RunResult) -> list[str]:
 
 
 def fault(result: RunResult) -> tuple[str, str, str]:
-    """Return the problem of the only entry, and the cases of its repair."""
     [problem] = result.problems
     repair = tomllib.loads(problem.repair)["known"][0]["case"] if problem.repair else ""
     return problem.kind, problem.message.replace(str(problem.place.file), "known.toml"), repair
 
 
-TWO = {FIRST: [NARROW], SECOND: [TRUNCATES, NARROW]}  # two causes fit the second alike
+TWO = {FIRST: [NARROW], SECOND: [TRUNCATES, NARROW]}
 
 
 def test_what_the_cause_predicts_is_excused(tmp_path: Path) -> None:

@@ -140,7 +140,6 @@ def test_a_bad_table(tmp_path: Path, text: str, line: int, message: str) -> None
 
 
 def test_the_life_of_a_kernel_that_disappears(tmp_path: Path) -> None:
-    """If a gated program suddenly declines float8, the gate fails."""
     text = (KERNELS / "cast.py").read_text("utf-8")
     program, known = tmp_path / "cast.py", tmp_path / "known.toml"
     program.write_text(text, encoding="utf-8")

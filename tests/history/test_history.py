@@ -24,7 +24,6 @@ FILES = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Plant five releases: 1.1 lies, 1.2 does not start, 1.3 has no wheel, the others are fine."""
     home = tmp_path / "envs"
     for version, how in (("1.0", "fine"), ("1.1", "lies"), ("1.2", "ends"), ("1.4", "fine")):
         plant(home, version, how)
@@ -52,7 +51,6 @@ def test_a_history(folder: Path) -> None:
 
 
 def test_it_goes_on_from_what_it_has(folder: Path) -> None:
-    """A release with a report is not run again. Here it could not be."""
     first = convcheck("history", RANGE, *ONE, "--env-dir", folder)
     for version in ("1.0", "1.1"):
         plant(folder, version, "ends")

@@ -119,7 +119,6 @@ def test_another_cause_of_the_same_row() -> None:
 
 
 def searched(*columns: tuple[CaseResult, ...] | str) -> tuple[str, list[str]]:
-    """Bisect for `twice`; return the last line, and the releases in order."""
     known = asked(*columns)
     order = []
 

@@ -21,7 +21,6 @@ FIRSTS = st.one_of(
 
 
 def slow(first: int, got: Codes) -> int:
-    """Compute the digest of consecutive codes by the docstring's formula."""
     lanes = [0, 0]
     for at, answer in enumerate(got.tolist(), first):
         for lane in (0, 1):
@@ -39,7 +38,6 @@ def weight(lane: int, place: int, answer: int, got: Codes) -> int:
 
 
 def mix(z: int, odd: bool = False) -> int:
-    """splitmix64, implemented independently."""
     z = (z + 0x9E3779B97F4A7C15) % LANE
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % LANE
     z = (z ^ z >> 27) * 0x94D049BB133111EB % LANE

@@ -170,7 +170,6 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
 
 
 def test_models_of_packages_are_read() -> None:
-    """Models shipped with onnx and ONNX Runtime, of many ages."""
     folders = [Path(onnx.__file__).parent / "backend" / "test" / "data",
                Path(onnxruntime.__file__).parent / "datasets"]  # fmt: skip
     paths = [path for folder in folders for path in sorted(folder.rglob("*.onnx"))]
@@ -282,7 +281,6 @@ def test_other_bad_input(whole: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("op", _BOUNDS)
 def test_bounds_of_operators_hold(op: str) -> None:
-    """Compared with onnx's own evaluator, on values from everywhere."""
     from onnx.reference import ReferenceEvaluator
 
     x = np.array([0, -0.0, 1, -1, 1e-45, 3.4e38, -3.4e38, np.inf, -np.inf, 0.5, 7], np.float32)

@@ -215,7 +215,6 @@ def shipped(package: str, name: str) -> Path:
 
 
 def kinds_of_operators(path: Path) -> dict[tuple[str, str], int]:
-    """Count a model's conversions by operator and by result."""
     done = convcheck("model", path, "--json", "-")
     assert done.returncode == 0, done.stderr
     every = json.loads(done.stdout)["conversions"]

@@ -96,7 +96,7 @@ def test_ranges_found_in_parts_are_those_of_the_whole(failing, random, cuts) -> 
         found = ranges_of(at, frozenset((first, end - 1))) if len(at) else Ranges()
         parts.append(((first, end - 1), found))
     random.shuffle(parts)
-    while len(parts) > 1:  # any two or three at a time, neighbours or not
+    while len(parts) > 1:
         some, parts = parts[:3], parts[3:]
         covered = sorted(pair for part, _ in some for pair in part_of(part))
         joined = join(covered)

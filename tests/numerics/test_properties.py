@@ -38,7 +38,6 @@ WIDE = type_names(28, 17, 64)
 
 
 def codes(draw: Random, name: str) -> int:
-    """Draw a code; for floats, sign, exponent and mantissa separately."""
     fmt = numeric(name)
     if not isinstance(fmt, Float):
         return field(draw, fmt.bits)
@@ -76,7 +75,6 @@ def near_a_boundary(draw: Random, case: Case) -> int:
 
 
 def inputs(draw: Random, case: Case, count: int) -> list[int]:
-    """Draw any codes, and codes next to a boundary, in turn."""
     name = case.inputs[0].name
     return [near_a_boundary(draw, case) if i % 2 else codes(draw, name) for i in range(count)]
 
@@ -103,7 +101,6 @@ def word(draw: Random) -> str:
 
 
 def any_text(draw: Random) -> str:
-    """Draw up to six characters: of literals, of ASCII, or of all but surrogates."""
     some = ["+-.0123456789eEinfaINFNA_xX ", [chr(i) for i in range(128)]]
     high = [chr(draw.choice([draw.randrange(0xD800), draw.randrange(0xE000, 0x110000)]))]
     return "".join(draw.choice(draw.choice([*some, high])) for _ in range(draw.randint(0, 6)))

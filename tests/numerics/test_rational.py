@@ -229,7 +229,6 @@ RELATIONS = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 def drawn(draw: Random, count: int) -> list[Fraction]:
-    """Draw numbers of few and of many bits, of both signs."""
     found = []
     for _ in range(count):
         top, scale = draw.getrandbits(draw.choice([3, 24, 53, 200])), draw.randint(-1100, 1100)

@@ -71,7 +71,6 @@ def _checked(x: int | str) -> str:
 
 
 def _convert(ask: Ask, value: Value) -> Want:
-    """Apply the destination's rule. A single rounding from float64 is implied."""
     want = _by_destination(ask, value)
     one_byte = ask.destination in FLOAT8 or ask.destination == E8M0
     if ask.source != "float64" or not one_byte or want.level != NORMATIVE:

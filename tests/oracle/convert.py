@@ -23,7 +23,6 @@ def expect(operator: str, source: str, destination: str, code: int) -> Want:
 
 
 def _special(destination: str, word: str) -> Want:
-    """Keep -0 and infinities if the destination has them (IEEE 754)."""
     if destination in INTEGERS:
         return bits(NORMATIVE, 0) if word == "-0" else UNDEFINED
     float_ = FLOATS[destination]

@@ -77,7 +77,6 @@ def compute(
 
 
 def rounded(name: str, x: Real) -> Real:
-    """Round to the nearest value of a format, ties to even."""
     code = nearest_even(name, x.value)
     if code > FLOATS[name].largest:
         raise SilentError
@@ -86,7 +85,6 @@ def rounded(name: str, x: Real) -> Real:
 
 
 def converted(destination: str, x: Real) -> Real:
-    """Convert and convert back. Every type of data has all values of the destination."""
     return rounded(destination, x)
 
 

@@ -96,7 +96,6 @@ def whole(value: Fraction, away: bool) -> Fraction:
 
 
 def rounded(name: str, value: Fraction) -> Fraction:
-    """Round to the nearest value of a format, ties to even."""
     code = nearest_even(name, abs(value))
     if code > FLOATS[name].largest:
         raise SilentError

@@ -37,7 +37,6 @@ class Float:
 
     @cached_property
     def sign(self) -> int:
-        """The sign bit, which is also the code of -0 if the format has it."""
         return int(2 ** (self.bits - 1))
 
     @cached_property
@@ -175,16 +174,12 @@ def grid(name: str) -> Grid:
 
 
 def locate(name: str, x: Fraction) -> tuple[int, int]:
-    """Return the continued code of the greatest magnitude not above |x|, and the position of
-    |x|.
-    """
     if WIDTHS[name] <= 16:
         return grid(name).locate(x)
     return _locate_wide(FLOATS[name], x)
 
 
 def _locate_wide(float_: Float, x: Fraction) -> tuple[int, int]:
-    """Compute `locate` for formats with too many values for a list."""
     over, under = abs(x.numerator), x.denominator
     if over == 0:
         return 0, EXACT
@@ -196,14 +191,12 @@ def _locate_wide(float_: Float, x: Fraction) -> tuple[int, int]:
 
 
 def _binary_exponent(over: int, under: int) -> int:
-    """Return e with 2^e <= over / under < 2^(e+1)."""
     guess = over.bit_length() - under.bit_length()
     over, under = _times_power(over, under, -guess)
     return guess if over >= under else guess - 1
 
 
 def _times_power(over: int, under: int, exponent: int) -> tuple[int, int]:
-    """Return numerator and denominator of over / under * 2^exponent."""
     return (over << exponent, under) if exponent >= 0 else (over, under << -exponent)
 
 

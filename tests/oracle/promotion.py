@@ -94,7 +94,6 @@ def is_u64_and_signed(left: str, right: str) -> bool:
 
 
 def holds(wide: str, narrow: str) -> bool:
-    """Return whether a type has every value of another of its kind."""
     if wide in FLOATS:
         return exponent(wide) >= exponent(narrow) and (
             FLOATS[wide].mantissa >= FLOATS[narrow].mantissa
@@ -108,7 +107,6 @@ def exponent(name: str) -> int:
 
 
 def is_refused(left: str, right: str, result: str) -> bool:
-    """Return whether promote_unsafe=false raises, for two types other than bool."""
     if priority(left) != priority(right):
         low, high = sorted((left, right), key=priority)
         return WIDTHS[high] < 2 * WIDTHS[low]
@@ -148,7 +146,6 @@ class Became(NamedTuple):
 
 
 def convert(source: str, target: str, code: int) -> Became:
-    """What one value becomes: "outputs that represent input tensors converted to common type"."""
     value = decode(source, code)
     if isinstance(value, str):
         return _special(source, target, value)

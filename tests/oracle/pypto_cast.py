@@ -130,7 +130,6 @@ def answer(source: str, destination: str, way: Way | None, code: int) -> Want:
 def _way(
     version: str, source: str, destination: str, mode: str, satmode: str, product: str
 ) -> Way | None:
-    """Return the way of a conversion, None if the text leaves it open."""
     table = _table(version, product)
     pair = (source, destination)
     default_alone = version != "9.2" and pair == ("int32", "float16") and mode == MODES[0]
@@ -154,7 +153,6 @@ def _table(version: str, product: str) -> dict[str, dict[str, int]]:
 
 
 def _mode(version: str, pair: tuple[str, str], mode: str, taken: int) -> tuple[str, str]:
-    """Return the level, and the mode: explicit, or the default."""
     floats, drops = pair[0] in FLOATS, pair[0] in FLOATS and pair[1] in INTEGERS
     if mode in MODES[1:] and (taken == 6 or (taken == 5 and mode != "CAST_ODD")):
         return NORMATIVE if floats else IMPLIED, mode  # "S", "M" are about floats

@@ -77,7 +77,6 @@ def _quotient(
 
 
 def rounded(name: str, x: Value) -> Value:
-    """Round to the nearest value of a type, ties to even; beyond it, to infinity."""
     if isinstance(x, str):
         return x
     code = nearest_even(name, x)

@@ -54,10 +54,6 @@ class Ask(NamedTuple):
 
 @cache
 def edition(version: int, destination: str) -> int:
-    """Return the first version with the same text on a destination.
-
-    Version 13 has the rules in more detail. The float 8 tables changed in 23 and 24.
-    """
     first = (1, 13, 23, 24) if destination in FLOAT8 else (1, 13)
     return max(since for since in first if since <= version)
 
@@ -70,7 +66,6 @@ def types(version: int) -> tuple[str, ...]:
 
 
 def is_float(name: str) -> bool:
-    """Return whether the text calls a type floating point. Others are fixed point or bool."""
     return name in FLOATS or name == E8M0
 
 
@@ -85,7 +80,6 @@ def stated(ask: Ask) -> str:
 
 @lru_cache(maxsize=1 << 17)
 def bits(level: str, *codes: int | str) -> Want:
-    """Return an expectation of exact bits, or of one of several."""
     return Want(level, tuple([("bits", code) for code in codes]))
 
 

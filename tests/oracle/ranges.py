@@ -35,7 +35,6 @@ def number(name: str, code: int) -> Fraction:
 
 
 def within(name: str, b: Fraction, c: Fraction, found: set[Sequence]) -> set[Sequence]:
-    """Return sequences, cut before they reach b: "start<=val[i]<stop"."""
     both = set(found)
     for sequence in found:
         values = [Fraction(0) if v == "-0" else v for v in (decode(name, x) for x in sequence)]
@@ -46,7 +45,6 @@ def within(name: str, b: Fraction, c: Fraction, found: set[Sequence]) -> set[Seq
 
 
 def pattern(name: str, x: Fraction, direction: str) -> int:
-    """Return the bits of x cast to a type. Floats to integers round toward zero."""
     if name in INTEGERS:
         low, high = span(name)
         whole = int(x)
@@ -61,7 +59,6 @@ def pattern(name: str, x: Fraction, direction: str) -> int:
 
 @cache
 def cast(name: str, x: Fraction, direction: str) -> Fraction:
-    """Return the value of x cast to a type. Values below its least become 0."""
     if name == EXACTLY:
         return x
     value = decode(name, pattern(name, x, direction))
@@ -69,7 +66,6 @@ def cast(name: str, x: Fraction, direction: str) -> Fraction:
 
 
 def count(name: str, a: Fraction, b: Fraction, c: Fraction) -> int:
-    """Return max(ceil((b - a) / c), 0), each operation in a type."""
     return quotient(name, cast(name, b - a, EVEN), c)
 
 
@@ -81,7 +77,6 @@ def quotient(name: str, over: Fraction, under: Fraction) -> int:
 
 @cache
 def summed(name: str, a: Fraction, c: Fraction, n: int) -> tuple[Fraction, ...]:
-    """Return val[i+1] = val[i] + step, in a type."""
     values = [a]
     while len(values) < n:
         values.append(cast(name, values[-1] + c, EVEN))
@@ -90,7 +85,6 @@ def summed(name: str, a: Fraction, c: Fraction, n: int) -> tuple[Fraction, ...]:
 
 @cache
 def indexed(name: str, a: Fraction, c: Fraction, n: int) -> tuple[Fraction, ...]:
-    """Return val[i] = start + i * step, in a type."""
     steps = (cast(name, cast(name, Fraction(i), EVEN) * c, EVEN) for i in range(n))
     return tuple(cast(name, a + step, EVEN) for step in steps)
 
@@ -138,7 +132,6 @@ def _three(name: str, given: list[Fraction], way: str) -> Three:
 def _elements(
     name: str, form: Elements, given: list[Fraction], way: str, n: int
 ) -> tuple[Fraction, ...]:
-    """Compute the elements in a type. An empty sequence allows any arguments."""
     if n == 0:
         return ()
     a, _, c = _three(name, given, way)
@@ -161,7 +154,6 @@ def _floats(output: str, given: list[Fraction], way: str) -> Iterator[Sequence]:
 
 
 def _narrow(output: str) -> set[str]:
-    """Return the types that are "better or equal" for it, except float64 and the output's."""
     if output.startswith("float8"):
         return {"float32", "float16", "bfloat16"}
     short = ("float16", "bfloat16", "int4", "uint4", "int8", "uint8", "int16", "uint16")
@@ -214,5 +206,4 @@ def _stashed(name: str, a: Fraction, b: Fraction, c: Fraction) -> Iterator[Seque
 
 
 def _in_room(name: str, x: Fraction) -> Fraction:
-    """Sub in T must stay in an integer type's range."""
     return cast(name, x, EVEN)

@@ -79,7 +79,6 @@ def _decimal(text: str) -> Value | None:
 
 
 def _exponent(text: str) -> int:
-    """Return an exponent of at most ten digits, which exceed any literal's length."""
     digits = text.lstrip("+-").lstrip("0")
     size = int(digits[:10] or "0")
     return -size if text.startswith("-") else size

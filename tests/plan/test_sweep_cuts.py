@@ -47,7 +47,6 @@ def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def asked(span: Span, *apart: int) -> Tally:
-    """Run a span, some of its chunks alone."""
     job = Job(0, case_of(), span=span, apart=tuple(Apart(CHUNK * n) for n in apart))
     program, form = CORPUS.conversion(case_of())
     return ask_span(DiesOnce(), job, span, program, form, lambda *call: None)
@@ -63,7 +62,6 @@ def result(first: int, tallies: list[Tally]) -> CaseResult:
 
 
 def document(found: CaseResult, *left_out: Group) -> str:
-    """Return its JSON; the verdict, which a crash changes, and the remainder separately."""
     groups = tuple(group for group in found.groups if group not in left_out)
     cut = replace(found, groups=groups, verdict="pass", coverage="edge")
     return encoded(Writing().case(cut)).decode()

@@ -53,7 +53,6 @@ def tallied(backend: Backend, case: Case = CASE, main: str = MAIN) -> Tally:
 
 
 def gathered(*found: CaseResult | Tally, case: Case = CASE, codes: int = 1 << 24) -> CaseResult:
-    """Merge the results of vectors and spans, in any order."""
     plan = [Unit(case, None, codes)]
     plan += [Unit(case, Span(n << 24, 1 << 24), codes) for n in range(len(found) - 1)]
     parts = [part_of(unit, result) for unit, result in zip(plan, found, strict=True)]
@@ -269,8 +268,6 @@ def test_a_tally_of_vectors_is_as_judged() -> None:
 @pytest.mark.parametrize("length", [1, 2, 3, 7])
 def test_a_tally_of_vectors_is_as_judged_where_placements_differ(length: int) -> None:
     class Bent(MlDtypes):
-        """Wrong in calls of a few lengths, and for odd codes."""
-
         def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
             found = super().answer(case, inputs)
             if isinstance(found, Outputs) and inputs[0].size % length == 0:

@@ -46,8 +46,6 @@ class Good:
 def harms(
     harm: Callable[[], object], where: Callable[[Bits], object] = lambda array: BAD in array
 ) -> type[Good]:
-    """Make a backend that does harm on some inputs."""
-
     class Harms(Good):
         def misbehave(self, array: Bits) -> None:
             if where(array):
@@ -57,8 +55,6 @@ def harms(
 
 
 def replies(reply: Callable[[Case, Bits], object]) -> type[Good]:
-    """Make a backend with another answer; None for the right one."""
-
     class Replies(Good):
         def reply(self, case: Case, array: Bits) -> Answer:
             found = reply(case, array)

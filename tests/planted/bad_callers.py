@@ -50,8 +50,6 @@ def given(*arrays: object) -> Answer:
 def on(
     bad: Callable[[Bits], object], is_bad: Callable[[int], bool] = lambda length: length == BAD
 ) -> type[Good]:
-    """Make a backend that misbehaves on some lengths."""
-
     class Bad(Good):
         def is_bad(self, length: int) -> bool:
             return is_bad(length)

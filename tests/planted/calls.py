@@ -38,7 +38,6 @@ class Operator:
 
 
 def given(kernel: Kernel, calls: CallSet) -> list[Answer | None]:
-    """Return a kernel's answers. Calls that a text leaves open are not asked."""
     pairs = zip(calls.calls, calls.expected, strict=True)
     return [
         kernel(calls.case, call) if due.readings[0].pattern in (EXACT, REFUSED) else None
@@ -208,7 +207,6 @@ _WIDER = {"int8": "int16", "int16": "int32", "int32": "int64", "float16": "float
 
 
 def question(case: Case) -> promotion.Question:
-    """Return the oracle's question for a promotion."""
     unsafe, scalars, target = (str(dict(case.attributes)[flag]) for flag in _FLAGS)
     names = {t.name_in("openvino"): name for name, t in CATALOG.types.types.items()}
     names["default"] = "float32"  # "by default set to f32"
@@ -232,7 +230,6 @@ def _to(case: Case, call: Sequence[Bits], name: str) -> Answer:
 
 
 def _converted(source: str, target: str, bits: Bits) -> Bits:
-    """Return the oracle's conversion of codes; zeros without a promotion."""
     storage = CATALOG.types.types[target].format.storage
     if source in FLOATS and target not in FLOATS:
         return np.zeros(bits.shape, storage)
@@ -246,7 +243,6 @@ def _promoted(case: Case, call: Sequence[Bits]) -> Answer:
 
 
 def asked_as(change: Callable[[promotion.Question], promotion.Question]) -> Kernel:
-    """Make a kernel that answers another question."""
     return lambda case, call: _to(case, call, _type_of(change(question(case))))
 
 
@@ -259,8 +255,6 @@ def _of_type(change: Callable[[Case, str], str]) -> Kernel:
 
 
 def _with_outputs(change: Callable[[Case, Sequence[Bits], Outputs], Sequence[Bits]]) -> Kernel:
-    """Return other outputs of the right type."""
-
     def kernel(case: Case, call: Sequence[Bits]) -> Answer:
         right = _promoted(case, call)
         if isinstance(right, Refused):
@@ -272,7 +266,6 @@ def _with_outputs(change: Callable[[Case, Sequence[Bits], Outputs], Sequence[Bit
 
 
 def _as_they_are(case: Case, call: Sequence[Bits], right: Outputs) -> list[Bits]:
-    """Return the inputs' bits, cut or zero-extended."""
     kinds = [array.dtype for array in right.arrays]
     return [bits.astype(kind) for bits, kind in zip(call, kinds, strict=True)]
 

@@ -103,7 +103,6 @@ _ONE_OF = (
 
 
 def may_show(name: str) -> list[str]:
-    """Return ids of cases. One of them shows a cause if any vector does."""
     return [_SHOWN_BY.get(name, WIDE), TO_INTEGER, *_ONE_OF]
 
 
@@ -127,7 +126,6 @@ def calls_of(name: str) -> CallSet:
 
 
 def decides(name: str, cause: Cause) -> bool:
-    """Return whether a cause applies to a case and predicts every input."""
     case, vectors = case_of(name), vectors_of(name)
     if not cause.applies_to(case):
         return False
@@ -154,7 +152,6 @@ def answering(vectors: VectorSet, codes: Bits) -> Answers:
 
 
 def converting(case: Case, *names: str) -> Convert:
-    """Return a conversion with these causes, or the right one."""
     causes = [CAUSES[name] for name in names]
     program = compile_wrong(CATALOG.specs[case.spec], case, causes) if causes else compiled(case)
     assert program is not None

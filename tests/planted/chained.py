@@ -36,7 +36,6 @@ class Fuses(Faithful):
     """An optimiser that removes hidden middles."""
 
     def kept(self, case: Case) -> tuple[Case, ...]:
-        """Return the direct cast if the optimiser is on and the middle hidden."""
         setting = dict(case.setting)
         if (setting.get("optimisation"), setting.get("middle")) != ("all", "hidden"):
             return super().kept(case)
@@ -45,8 +44,6 @@ class Fuses(Faithful):
 
 
 class FusesWrongly(Fuses):
-    """Removes the middle, and its kernel of the direct cast adds 1."""
-
     alone = 1
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -62,8 +59,6 @@ class FusesOtherwise(FusesWrongly):
 
 
 class Drops(Faithful):
-    """An optimiser that drops a node and its inverse."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if case.hops and dict(case.setting)["optimisation"] == "all":
             return Outputs((inputs[0],), tuple(t.name for t in case.outputs))
@@ -90,8 +85,6 @@ class Misfolds(Misrounds):
 
 
 class Adds(Faithful):
-    """An optimiser that inserts a cast to float16 before one from float32."""
-
     def kept(self, case: Case) -> tuple[Case, ...]:
         return tuple(one for hop in super().kept(case) for one in self._more(hop, case))
 
@@ -103,8 +96,6 @@ class Adds(Faithful):
 
 
 class Reorders(Faithful):
-    """An optimiser that swaps two middles."""
-
     def kept(self, case: Case) -> tuple[Case, ...]:
         if len(case.hops) != 3:
             return super().kept(case)

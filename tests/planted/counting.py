@@ -12,7 +12,7 @@ from convcheck.semantics.expected import EXACT
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.model import CallSet
 
-LONG, SHORT = 12, 3  # calls of case number 1, and of the others
+LONG, SHORT = 12, 3
 
 
 def case(number: int) -> Case:

@@ -48,8 +48,6 @@ class Free(Reference):
 
 
 class Clamping(Free):
-    """Clamps; 0 for NaN."""
-
     def beyond(self, x: Number, bits: int, signed: bool) -> int:
         top, bottom = (1 << (bits - signed)) - 1, -(1 << (bits - 1)) if signed else 0
         if isinstance(x, str):
@@ -58,8 +56,6 @@ class Clamping(Free):
 
 
 class X86(Free):
-    """Goes through int32, with INT_MIN for overflow."""
-
     def beyond(self, x: Number, bits: int, signed: bool) -> int:
         whole = x if isinstance(x, str) else int(x)
         held = not isinstance(whole, str) and -(1 << 31) <= whole < 1 << 31
@@ -67,15 +63,11 @@ class X86(Free):
 
 
 class Wrapping(Free):
-    """Keeps the low bits; 7 for non-numbers."""
-
     def beyond(self, x: Number, bits: int, signed: bool) -> int:
         return 7 if isinstance(x, str) else int(x)
 
 
 class Lawless(Free):
-    """Follows no simple law: a digit of the exact value."""
-
     def beyond(self, x: Number, bits: int, signed: bool) -> int:
         return 3 if isinstance(x, str) else int(abs(x)) % 7 + 1
 
@@ -96,8 +88,6 @@ class Deadly(X86):
 
 
 class Unable(X86):
-    """Has no kernel for int8 destinations, and rejects a model for int16."""
-
     def support(self, case: Case) -> Declined | None:
         name = case.outputs[0].name
         if name in ("int8", "int16"):
@@ -117,8 +107,6 @@ class Moody(X86):
 
 
 class ByTheOther(Reference):
-    """Uses the second reading of disputed cases."""
-
     name = "by the other"
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:

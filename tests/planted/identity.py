@@ -27,8 +27,6 @@ def case(number: int) -> Case:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The inputs 0 to 127 in case number 1, 0 to 36 in the others."""
-
     def vectors(self, case: Case) -> VectorSet:
         long = case.attribute("number") == 1
         codes = np.arange(128 if long else 37, dtype=np.uint8)
@@ -41,8 +39,6 @@ class Corpus:
 
 
 class BrokenCorpus(Corpus):
-    """Raises an internal error in case number 1."""
-
     def vectors(self, case: Case) -> VectorSet:
         if case.attribute("number") == 1:
             raise LookupError("no such vectors")

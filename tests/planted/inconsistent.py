@@ -79,8 +79,6 @@ class ByAlignment(Steady):
 
 
 class ByLuck(Steady):
-    """Wrong in every other call that has a 9."""
-
     calls = 0
 
     def spoil(self, codes: Bits, given: Bits) -> None:
@@ -164,8 +162,6 @@ class Leftover(SteadyCaller):
 
 
 class KeepsTheLast(SteadyCaller):
-    """Repeats its last answer for a length of 5, like a stale buffer."""
-
     last: Answer | None = None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -201,8 +197,6 @@ class FirstOfAll(SteadyCaller):
 
 
 class CallsByLuck(SteadyCaller):
-    """Wrong in every other call of six or more elements."""
-
     calls = 0
 
     def spoil(self, codes: Bits, given: Bits) -> None:
@@ -212,8 +206,6 @@ class CallsByLuck(SteadyCaller):
 
 
 class CallsByChance(SteadyCaller):
-    """Wrong in a third of all calls, at random."""
-
     state = 1
 
     def spoil(self, codes: Bits, given: Bits) -> None:
@@ -229,8 +221,6 @@ class CallsByAlignment(SteadyCaller):
 
 
 class RefusesAgain(SteadyCaller):
-    """Refuses a length of 3 except the first time."""
-
     times = 0
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -242,8 +232,6 @@ class RefusesAgain(SteadyCaller):
 
 
 class HugeAgain(SteadyCaller):
-    """Returns too much for a length of 3 except the first time."""
-
     times = 0
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:

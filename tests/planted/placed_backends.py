@@ -30,8 +30,6 @@ class Placed:
 
 
 def changes(change: Callable[[Bits], Bits]) -> type[Placed]:
-    """Make a backend that changes the codes or their shape."""
-
     class Changes(Placed):
         def changed(self, codes: Bits) -> Bits:
             return change(codes)
@@ -40,7 +38,6 @@ def changes(change: Callable[[Bits], Bits]) -> type[Placed]:
 
 
 def wrong_where(wrong: Callable[[tuple[int, ...]], bool]) -> type[Placed]:
-    """Make a backend that flips the lowest bit of the last element in some shapes."""
     return changes(lambda codes: flipped(codes, codes.size - 1) if wrong(codes.shape) else codes)
 
 
@@ -55,7 +52,6 @@ def by_columns(codes: Bits) -> Bits:
 
 
 def reversed_in(rank: int) -> Callable[[Bits], Bits]:
-    """Return a rank's elements in reversed shape."""
     return lambda codes: codes.reshape(codes.shape[::-1]) if codes.ndim == rank else codes
 
 
@@ -98,8 +94,6 @@ class PastThreadDies(PastLoopDies):
 
 
 class After100(Placed):
-    """Switches to a wrong kernel after a hundred calls of a case."""
-
     calls = 0
 
     def changed(self, codes: Bits) -> Bits:
@@ -150,8 +144,6 @@ class RefusesEmpty(Placed):
 
 
 class Halves(Reference):
-    """Spoils a call's first output if a tensor has at least four elements."""
-
     name = "halves"
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:

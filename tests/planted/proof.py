@@ -45,7 +45,6 @@ def all_cases(version: int) -> tuple[Case, ...]:
 
 
 def most_cases() -> list[Case]:
-    """Return all cases of version 25, and those of float6 of 28."""
     return [*all_cases(25), *(c for c in all_cases(28) if "float6e" in c.name)]
 
 
@@ -100,7 +99,6 @@ def _random(source: Numeric, rng: np.random.Generator) -> Bits:
 
 
 def _boundaries(source: Numeric, target: Format, rng: np.random.Generator) -> Iterator[Bits]:
-    """Return destination values, midpoints, and their neighbours."""
     if isinstance(target, Float):
         yield around(source, decode_magnitudes(*_grid(target, rng)))
     elif isinstance(target, Int):

@@ -46,7 +46,6 @@ def values(name: str, codes: Bits) -> Floats:
 
 @cache
 def _edges(name: str) -> Floats:
-    """Return the midpoints of a format's magnitudes, continued past the largest."""
     float_ = FLOATS[name]
     all_ = np.array([float(float_.magnitude(code)) for code in range(float_.largest + 2)])
     found: Floats = (all_[1:] + all_[:-1]) / 2
@@ -125,7 +124,6 @@ def one_off(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits
 
 
 def last_axis(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    """Index scales as if the axis were the last."""
     return (
         np.resize(tensor.reshape(-1), shape)
         if tensor.ndim == 1
@@ -134,7 +132,6 @@ def last_axis(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bi
 
 
 def axis_before(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    """Use the axis before a negative one."""
     if axis >= 0 or tensor.ndim != 1:
         return met(tensor, shape, axis, block)
     places = np.arange(shape[axis - 1]) % len(tensor)
@@ -149,7 +146,6 @@ def interleaved(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> 
 
 
 def last_block(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    """Use the last whole block's scale for the remainder."""
     if not block:
         return met(tensor, shape, axis, block)
     places = np.minimum(np.arange(shape[axis]) // block, shape[axis] // block - 1)
@@ -294,13 +290,10 @@ def ties_up(q: Floats) -> Floats:
 
 
 def first(name: str, *inputs: str) -> Callable[[Asked], Asked]:
-    """Round inputs to a type first."""
     return lambda p: replace(p, **{one: rounded(name, getattr(p, one)) for one in inputs})
 
 
 def tiny_is_zero(*inputs: str) -> Callable[[Asked], Asked]:
-    """Flush float32 subnormals to zero."""
-
     def flushed(x: Floats) -> Floats:
         return np.where(np.abs(x) < 2.0**-126, np.copysign(0, x), x)
 
@@ -308,8 +301,6 @@ def tiny_is_zero(*inputs: str) -> Callable[[Asked], Asked]:
 
 
 def other_sign(of: str) -> Callable[[Asked], Asked]:
-    """Swap the signedness of integers."""
-
     def change(p: Asked) -> Asked:
         name = p.target if p.case.op == "onnx.QuantizeLinear" else p.source
         if name not in INTEGERS:
@@ -328,7 +319,6 @@ def rounded_sum(quotients: Floats, p: Asked) -> Floats:
 
 
 def clamped_first(shifted: Callable[[Floats, Asked], Floats]) -> Way:
-    """Saturate before adding the zero point."""
     return Way(add=lambda w, p: saturated(w, p) + p.zero, fit=shifted)
 
 
@@ -399,8 +389,6 @@ def narrow_codes(name: str, x: Floats) -> Bits:
 
 
 def saturating(value: int, *where: Value) -> Callable[[Floats, Asked], Bits]:
-    """Fix `saturate` to one value, always or if it has a certain one."""
-
     def narrow(q: Floats, p: Asked) -> Bits:
         said = dict(p.case.attributes)
         if "saturate" in said and (not where or said["saturate"] in where):
@@ -427,7 +415,6 @@ def flushed(q: Floats, p: Asked) -> Bits:
 
 
 def tail(codes: Bits, p: Asked) -> Bits:
-    """Do not write the remainder behind blocks of eight."""
     flat = codes.reshape(-1).copy()
     flat[flat.size - flat.size % 8 :] = 0
     return flat.reshape(codes.shape)
@@ -438,8 +425,6 @@ def without_ones(codes: Bits, p: Asked) -> Bits:
 
 
 def difference_wraps(bits: int | None) -> Callable[[Asked], Floats]:
-    """Wrap the difference to unsigned bits, or to the type of x."""
-
     def subtract(p: Asked) -> Floats:
         if p.source not in INTEGERS:
             return p.x - p.zero

@@ -53,12 +53,10 @@ def question(types: tuple[str, ...], output: str, codes: Codes) -> Question:
 
 
 def answer(bug: Bug, asked: Question) -> Codes:
-    """Return a bug's codes. Raises SilentError for an element without a code."""
     return tuple(bug.code(asked.output, x) for x in bug.elements(asked))
 
 
 def right(asked: Question) -> list[Fraction]:
-    """Return the exact elements, without a bug."""
     return first(asked, asked.length)
 
 

@@ -56,11 +56,9 @@ class Exact:
         return found
 
     def value(self, x: Any) -> Any:
-        """Return a Fraction, or a float if it is not a number."""
         return x
 
     def magnitudes(self, name: str, x: Array) -> Array:
-        """Return the codes of the nearest magnitudes, continued past the largest; 0 for NaN."""
         infinite = FLOATS[name].largest + 1
         found = (
             nearest_even(name, v) if isinstance(v, Fraction) else infinite * (abs(v) == abs(v) > 0)
@@ -96,7 +94,6 @@ class Exact:
         return ceil(self.value(x))
 
     def safe(self, x: Array) -> Array:
-        """Return a divisor, NaN for 0."""
         return self.numbers([self.value(v) if v != 0 else SPECIAL["nan"] for v in x])
 
 
@@ -175,7 +172,6 @@ def _table(name: str) -> Array:
 
 
 def floats(name: str, codes: Bits) -> Array:
-    """Decode to float64, rounding 64-bit integers."""
     if WIDTHS[name] <= 16:
         return _table(name)[codes]
     if name in INTEGERS:
@@ -287,7 +283,6 @@ def bit_cast(kind: Exact, case: Case, inputs: Sequence[Bits]) -> list[Bits]:
 
 
 def meeting(case: Case, inputs: Sequence[Bits]) -> list[Bits]:
-    """Return the codes that meet in each element of the first input."""
     said, shape = dict(case.attributes), inputs[0].shape
     axis, block = (int(said.get(n, d)) for n, d in (("axis", 1), ("block_size", 0)))
     others = (met(one, shape, axis, block) for one in inputs[1:])
@@ -295,7 +290,6 @@ def meeting(case: Case, inputs: Sequence[Bits]) -> list[Bits]:
 
 
 def in_type(kind: Exact, name: str) -> Exact:
-    """Return the arithmetic, or the type's if it is the tensors' own."""
     if not isinstance(kind, Typed):
         return kind
     if name not in DTYPES:

@@ -32,10 +32,8 @@ class Truncating(Reference):
 
 
 class TruncatingButOnce(Truncating):
-    """Rounds one code, outside the edge vectors, right."""
-
     name = "truncating but once"
-    code = 0x1FA3D  # of float19: truncation changes the last bit that bfloat16 keeps
+    code = 0x1FA3D
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         answer = super().answer(case, inputs)
@@ -46,8 +44,6 @@ class TruncatingButOnce(Truncating):
 
 
 class TruncatingInVectors(Truncating):
-    """Truncates in whole vectors of 8 only."""
-
     name = "truncating in vectors"
 
     def __init__(self, catalog: Catalog) -> None:

@@ -20,8 +20,6 @@ class NoSearch(Truncating):
 
 
 class NoHolding(Truncating):
-    """Comparing causes with a span raises."""
-
     def __init__(self, catalog: Catalog) -> None:
         super().__init__(catalog)
         patch.object(Held, "_gives_chunk", _raising).start()

@@ -9,8 +9,6 @@ from tests.planted.bad_backends import Good
 
 
 class Spoiled(Good):
-    """Asks for a new process after a 4-D call, and then crashes."""
-
     spoiled = False
 
     def misbehave(self, array: Bits) -> None:

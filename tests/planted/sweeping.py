@@ -20,8 +20,6 @@ WRONG = 0xC012_3456
 
 
 class _Right(MlDtypes):
-    """Answers by numpy, and triggers one fault on an input."""
-
     code = DEADLY
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -51,8 +49,6 @@ class Refuses(_Right):
 
 
 class WrongOnce(_Right):
-    """Wrong on one pattern, in one shard."""
-
     code = WRONG
 
     def happens(self, case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -150,8 +146,6 @@ class RefusesMany(MlDtypes):
 
 
 class Unsupported(MlDtypes):
-    """Supports nothing, but answers anyway."""
-
     def support(self, case: Case) -> Declined | None:
         return Declined("not that")
 

@@ -23,8 +23,6 @@ class ThroughInt32(Good):
 
 
 class Dies(ThroughInt32):
-    """Crashes on inputs outside the edge tier."""
-
     def misbehave(self, array: Bits) -> None:
         if UNASKED in array:
             segfault()

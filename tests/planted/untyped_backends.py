@@ -38,8 +38,6 @@ def answers(answer: Callable[[Honest, Case, Sequence[Bits]], Any]) -> type[Hones
 
 
 def supports(found: object) -> type[Honest]:
-    """Make a backend with another answer of `support`."""
-
     class Supports(Honest):
         def support(self, case: Case) -> Any:
             return found
@@ -191,7 +189,6 @@ class LeavesProcesses(Honest):
 
 
 def in_session() -> None:
-    """Leave a copy of this process, with all descriptors open, in its own session."""
     child = os.fork()
     if not child:
         os.setsid()
@@ -209,7 +206,6 @@ def in_group() -> None:
 
 
 def orphaned() -> None:
-    """Leave one whose parent has ended."""
     child = os.fork()
     if not child:
         os.setsid()
@@ -251,8 +247,6 @@ class LeavesAndExits(LeavesProcesses):
 
 
 class Floods(Honest):
-    """Prints 100 MB, and later refuses with the rest."""
-
     said = ""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:

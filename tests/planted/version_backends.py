@@ -15,8 +15,6 @@ from convcheck.rules.model import Case
 
 
 class Cast23(Reference):
-    """Uses version 23's kernel for later versions."""
-
     def __init__(self) -> None:
         super().__init__()
 

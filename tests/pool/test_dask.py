@@ -41,7 +41,6 @@ FOLDER = f"{MARK}_FOLDER"
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A cluster with defaults: two processes with nannies, of one thread each."""
     from distributed import LocalCluster
 
     with pytest.MonkeyPatch.context() as patch:
@@ -62,9 +61,6 @@ def url(local: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def programs() -> list[int]:
-    """Return descendants of the cluster's workers: fork servers, and cleaners. Those of dead
-    workers count.
-    """
     mine = children_of(os.getpid())
     kept = {each for worker in mine for each in (worker, *children_of(worker))}
     return [number for number in marked(MARK, str(os.getpid())) if number not in kept]
@@ -88,7 +84,6 @@ def here(setup: Setup, asked: Sequence[Job]) -> tuple[dict[int, CaseResult], Bac
 
 
 def there(reports: Iterator[Report]) -> tuple[dict[int, CaseResult], BackendInfo, int]:
-    """Return the cluster's results in the same form, and check their order."""
     first, *rest, last = reports
     assert isinstance(first, BackendInfo)
     assert isinstance(last, Restarts)
@@ -114,7 +109,6 @@ SELECTIONS = {
 
 
 def test_causes_of_a_sweep_are_those_of_a_run_on_this_machine(url: str, tmp_path: Path) -> None:
-    """Spans are compared with a case's causes on any machine."""
     specs = in_folder(tmp_path)
     ask = ("run", "acme.Convert-1", "--specs", specs, "--tier", "exhaustive", "--to", "bfloat16",
            "--backend", "tests.planted.rounding_backends:Truncating")  # fmt: skip
@@ -208,8 +202,6 @@ def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: 
 
 
 class KillsTheWorker:
-    """A backend that kills the cluster's worker, the fork server's parent."""
-
     name, version = "deadly", "1"
 
     def __init__(self) -> None:
@@ -220,7 +212,7 @@ class KillsTheWorker:
 def test_work_that_kills_every_worker_ends_the_run(
     url: str, local: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local.scheduler, "allowed_failures", 0)  # default 3, as slow again each
+    monkeypatch.setattr(local.scheduler, "allowed_failures", 0)
     setup = Setup("tests.pool.test_dask:KillsTheWorker", Corpus(), judge)
     with pytest.raises(UnavailableError, match="keep dying"):
         list(on_cluster(url, setup, jobs(1), 20.0))

@@ -43,7 +43,6 @@ def test_nothing_is_left_of_a_command_that_is_killed() -> None:
 
 
 def three_of(processes: list[int]) -> list[int]:
-    """Return the fork server, its worker, and the standard library's resource tracker."""
     return processes if len(processes) >= 3 else []
 
 

@@ -37,7 +37,6 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 def workers_of(parent: int) -> list[int]:
-    """Return what its fork servers have forked, zombies included."""
     return [each for server in children_of(parent) for each in descendants_of(server)]
 
 
@@ -282,7 +281,6 @@ def test_nothing_is_left_of_a_parent_that_is_killed(
 def test_where_the_system_has_no_files_in_memory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """They are then nameless in the temporary folder, which is recreated."""
     monkeypatch.delattr(os, "memfd_create")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "removed"))
     result = bad_one(run("Abort"))

@@ -102,7 +102,6 @@ def test_one_input_is_asked_after_other_attributes_too() -> None:
 
 
 def test_what_needs_other_attributes_is_a_call_after_one_with_these() -> None:
-    """One element, for both cases: the script asks the other one first, and says so."""
     found = ask_case(f"{BACKENDS}:CoarseCache", CAST, CORPUS.vectors(CASES[1]), 30.0)
     witness = smallest(found, found.groups[0])
     assert witness.before == CASES[0]

@@ -107,7 +107,6 @@ def twice(run, payload):
 
 
 def twice_later(run, payload):
-    """The second answer comes with the next request."""
     good(run, payload)
     IN.peek(1)
     good(run, payload)
@@ -158,14 +157,12 @@ def segfault(run, payload):
 
 
 def segfault_with_a_child(run, payload):
-    """A forked child, such as a telemetry sender, holds stdout open."""
     if os.fork() == 0:
         time.sleep(60)
     segfault(run, payload)
 
 
 def hands_over(run, payload):
-    """Delegate to another process, and exit."""
     if os.fork():
         os._exit(0)
     time.sleep(0.1)
@@ -228,7 +225,6 @@ def more_than_asked(run, payload):
 
 
 def eager(run, payload):
-    """`main` leaves reading the payload to this function."""
     size = payload
     put(line({"run": run, "outputs": [{"type": "int8", "shape": [size], "bytes": size}]}))
     put(bytes(size))

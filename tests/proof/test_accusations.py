@@ -46,7 +46,6 @@ Reading = tuple[Due, ...] | str  # the outputs, REFUSED, or FREE if the text lea
 
 
 def shown(tensor: Json) -> Iterator[tuple[int, int]]:
-    """Return index and code of each element that a report shows of a tensor."""
     return enumerate((int(word, 16) for word in tensor["bits"]), tensor["first"])
 
 
@@ -99,13 +98,11 @@ def of_fake_convert(case: Json, tensors: Sequence[Json]) -> list[Reading]:
 
 
 def broadcasts(shape: Sequence[int], onto: Sequence[int]) -> bool:
-    """Return whether a shape broadcasts to another one, which stays."""
     pairs = zip(reversed(shape), reversed(onto), strict=False)
     return len(shape) <= len(onto) and all(have in (1, want) for have, want in pairs)
 
 
 def met(tensor: Json, index: int, shape: Sequence[int]) -> int:
-    """Return the code that meets the element at an index."""
     where, step = 0, 1
     for position, size in enumerate(reversed(shape)):
         index, coordinate = divmod(index, size)
@@ -167,7 +164,6 @@ def element_rightly(case: Json, example: Json) -> bool:
 
 
 def matches(reading: Reading, got: Sequence[Json]) -> bool:
-    """Return whether an answer's shown part matches a reading."""
     if isinstance(reading, str):
         return reading == FREE
     return len(reading) == len(got) and all(
@@ -293,11 +289,6 @@ def stands_up(case: Json, group: Json, example: Json) -> None:
 
 
 def wrong_by_its_reading(case: Json, example: Json) -> bool:
-    """Return whether a call is wrong only by its case's reading.
-
-    If no reading gives all calls, the closest one holds for the case, and a call is wrong by some
-    reading.
-    """
     if not example.get("reading"):
         return False
     readings = READINGS[case["spec"]](case, example["input"])

@@ -78,7 +78,6 @@ def test_every_edge_vector(version: int) -> None:
 
 
 def test_a_difference_is_found_and_shown() -> None:
-    """Expectations of other inputs differ from the oracle's."""
     vectors = CORPUS.vectors(next(c for c in cases(cast(21)) if c.name == "int8-to-int16"))
     with pytest.raises(
         AssertionError,

@@ -86,7 +86,6 @@ def element(work: Callable[..., Fraction], tensors: Sequence[Tensor], at: int) -
 
 
 def arithmetic(work: Callable[..., Fraction], *tensors: Tensor) -> Tensor:
-    """Apply an operation to tensors of one shape, and to scalars."""
     dtype, shape = tensors[0].dtype, max((t.codes.shape for t in tensors), key=len)
     assert all(t.dtype == dtype and t.codes.shape in (shape, ()) for t in tensors)
     made = [element(work, tensors, at) for at in range(int(np.prod(shape)))]
@@ -187,7 +186,6 @@ def outputs_of(
 
 
 def attributes_of(node: NodeProto, case: Case) -> Iterator[tuple[str, object]]:
-    """Return a node's attributes, except tensors and graphs, with the operator's defaults."""
     theirs = onnx.defs.get_schema(case.op.partition(".")[2], case.version, "").attributes
     given = dict(case.given)
     for each in node.attribute:
@@ -221,9 +219,6 @@ def looped(
 
 
 def results(body: FunctionProto, case: Case, inputs: Sequence[Bits]) -> list[list[Tensor]] | None:
-    """Return a body's result for each combination of readings; None if it leaves the result
-    open.
-    """
     given = zip(body.input, case.inputs, inputs, strict=False)
     known = {name: exactly(dtype, bits) for name, dtype, bits in given}
     [opset] = [each.version for each in body.opset_import]
@@ -268,7 +263,6 @@ def tensor_of(output: ExpectedOutput) -> Tensor:
 
 
 def satisfies(outputs: Sequence[Tensor], wanted: Sequence[Tensor], first: Tensor) -> bool:
-    """Return whether outputs for this first input match an expectation."""
     return all(is_wanted(*pair, first) for pair in zip(outputs, wanted, strict=True))
 
 

@@ -29,7 +29,6 @@ LINK = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+")
 
 
 def telling_inputs(bug: FieldBug) -> Bits:
-    """Return inputs to count in: all, or those that the module names."""
     case = case_of(bug)
     source, target = case.inputs[0].format, case.outputs[0].format
     bits = rich_inputs(source, target)
@@ -42,7 +41,6 @@ def telling_inputs(bug: FieldBug) -> Bits:
 
 @cache
 def counts(bug: FieldBug) -> tuple[int, int]:
-    """Return how many edge vectors catch a bug, and how many of the inputs show it."""
     case = case_of(bug)
     shown = caught_by(bug.convert, only(case, telling_inputs(bug)))
     return caught_by(bug.convert, edge(case)), shown

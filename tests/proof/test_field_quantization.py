@@ -38,7 +38,6 @@ def codes(name: str, numbers: np.ndarray) -> Bits:
 
 
 def example(bug: QuantizationBug) -> tuple[Case, list[Bits], Bits]:
-    """Return the case, the inputs of the example, and the reported answer."""
     case, one = case_of(bug), bug.example
     said = dict(case.attributes) | one.said
     case = replace(case, attributes=tuple(said.items()))

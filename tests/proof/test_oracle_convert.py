@@ -35,7 +35,6 @@ def differences(case: Case, step: int) -> list[str]:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_edge_vectors_of_every_case(spec: str) -> None:
-    """All vectors of Convert, every fifth of ConvertLike, which takes its rules."""
     every = [case for case in cases(CATALOG.specs[spec]) if not case.outside]
     assert len(every) == 17 * 17
     found = [line for case in every for line in differences(case, 1 if spec == SPECS[0] else 5)]

@@ -46,7 +46,6 @@ def case_of(source: str, target: str, mode: str, satmode: str = "OFF") -> Case:
 
 
 def held(case: Case, bits: Bits, expected: Expected | None = None) -> int:
-    """Fail with the first differences of evaluator and oracle; return how many agree."""
     expected = expected or evaluate(CATALOG.specs[case.spec], case, bits)
     version, said = case.spec.rpartition("-")[2], dict(case.attributes)
     source, target = case.inputs[0].name, case.outputs[0].name
@@ -72,7 +71,6 @@ def codes(name: str, bits: list[int] | range) -> Bits:
 
 @pytest.mark.parametrize("pair", NARROW, ids="-to-".join)
 def test_every_code_of_up_to_16_bits(pair: tuple[str, str]) -> None:
-    """In the default mode. Cases that differ in a mode get a part each, in turn."""
     every = codes(pair[0], range(1 << WIDTHS[pair[0]]))
     for turn, (mode, satmode) in enumerate(modes_of(pair[1])):
         some = every if mode == "CAST_NONE" else every[turn % 4 :: 4]
@@ -90,13 +88,11 @@ def test_every_boundary_of_the_wide_sources(pair: tuple[str, str]) -> None:
 
 
 def modes_of(target: str) -> Iterator[tuple[str, str]]:
-    """Return the modes, with each of two saturation modes if there are any."""
     return product(MODES, SATMODES if target in INTEGERS else SATMODES[:1])
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_edge_vector_of_every_case(version: str) -> None:
-    """Unlisted pairs included. Cases that differ in the mode get every fifth vector."""
     asked = 0
     for turn, case in enumerate(CASES[version]):
         bits = inputs_of(case, "edge")[0]
@@ -119,7 +115,6 @@ def test_any_code_of_the_wide_sources(data: st.DataObject) -> None:
 
 
 def test_a_difference_is_found_and_shown() -> None:
-    """One mode's expectations differ from the oracle's for another."""
     case, other = (case_of("float16", "int8", mode) for mode in ("CAST_RINT", "CAST_ROUND"))
     tie = codes("float16", [0x3800])
     with pytest.raises(AssertionError, match=r"1 differ\n +0x3800: .*by round / else"):

@@ -57,7 +57,6 @@ OPERATORS = {
 
 
 def of_some_pairs(every: list[Case], step: int) -> list[Case]:
-    """Return the cases of every n-th pair of types."""
     pairs = list(dict.fromkeys((case.inputs[0], case.outputs[0]) for case in every))
     return [case for case in every if (case.inputs[0], case.outputs[0]) in pairs[1::step]]
 
@@ -67,7 +66,6 @@ def of_some_pairs(every: list[Case], step: int) -> list[Case]:
 def test_a_cause_that_many_inputs_show_is_caught(
     operator: str, whole: bool, record_property: Record
 ) -> None:
-    """In some pairs of types; the slow tests take all."""
     every, step = OPERATORS[operator]
     shown, missed = 0, []
     for case in of_some_pairs(every, 1 if whole else step):
@@ -91,7 +89,6 @@ def demanded_of(name: str) -> list[Want]:
 
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_judge_counts_what_two_lists_of_codes_say(step: int) -> None:
-    """For some causes, in a case that shows each: the oracle counts as many wrong answers."""
     compared = 0
     for name, cause in list(OF_VALUES.items())[::step]:
         for case in may_show(name):
@@ -145,7 +142,6 @@ def last_of_odd(codes: Bits) -> Bits:
 
 
 def in_other_order(codes: Bits) -> Bits:
-    """Unpack the two elements of a byte in the wrong order."""
     even = codes.size // 2 * 2
     return np.concatenate([codes[:even].reshape(-1, 2)[:, ::-1].reshape(-1), codes[even:]])
 
@@ -180,7 +176,6 @@ def test_a_bug_of_places_is_caught(bug: str, name: str) -> None:
 
 
 def exposed(case: Case, bits: Bits, expected: Expected) -> set[int]:
-    """Return the binades of results in which one ulp too high is judged wrong."""
     fmt = case.outputs[0].format
     codes = expected.readings[0].codes
     magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
@@ -208,9 +203,6 @@ def is_of_wide_binades(case: Case) -> bool:
 
 
 def test_one_ulp_high_on_one_binade_is_caught_whichever_it_is(record_property: Record) -> None:
-    """One binade in nine for float64: the files would be too large, and the boundary tier has
-    all.
-    """
     reached = 0
     for case in most_cases():
         fmt, vectors = case.outputs[0].format, edge(case)

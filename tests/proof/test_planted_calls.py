@@ -45,7 +45,6 @@ def refutes(calls: CallSet, due: ExpectedCall, answer: Answer | None) -> bool:
 
 
 def is_none_of(reading: CallReading, answer: Answer) -> bool:
-    """Return whether two lists of codes differ in types, shapes or exact elements."""
     if isinstance(answer, Refused) or reading.pattern == REFUSED:
         return isinstance(answer, Refused) != (reading.pattern == REFUSED)
     assert isinstance(answer, Outputs)

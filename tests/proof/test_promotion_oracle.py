@@ -48,8 +48,8 @@ def given(calls: CallSet, index: int = 0) -> Wanted:
 
 
 def test_every_case_is_asked_for_its_type() -> None:
-    left_out = 3 * 3 * 17 * 4  # each of three attributes, of three types and any other
-    others = 14 * 17 * 4  # targets of uint64 other than the three
+    left_out = 3 * 3 * 17 * 4
+    others = 14 * 17 * 4
     assert len(asked()) == 17 * 17 * 2 * 2 * 4 * 3 + left_out + others
     assert len({case.id for case in asked()}) == len(asked())
 
@@ -111,7 +111,6 @@ def agree(source: DType, codes: np.ndarray, due: ExpectedOutput, level: str) -> 
 
 
 def test_a_call_of_an_undefined_row_asks_for_something_undefined() -> None:
-    """Not all values of the call are defined."""
     free = 0
     for case in asked():
         calls = edge(case)

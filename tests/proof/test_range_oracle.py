@@ -66,7 +66,6 @@ def test_every_edge_call_is_as_the_oracle_has_it(spec_id: str, output: str) -> N
 
 @st.composite
 def arguments(draw: st.DrawFn, case: Case) -> tuple[int, ...]:
-    """Draw numbers of all sizes, most of them rounded, and now and then any code."""
     codes = []
     for dtype in case.inputs:
         fmt = dtype.format

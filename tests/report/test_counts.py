@@ -57,7 +57,6 @@ def test_what_is_counted_in_a_run(name: str) -> None:
 
 
 def facts(finding: Finding) -> list[str]:
-    """Return a finding's id, command, rule, citation, and words of its examples."""
     rows = [row for e in finding.examples if isinstance(e, tuple) for row in e]
     lines = [line for e in finding.examples if isinstance(e, CallInWords) for line in e.lines]
     bits = [piece.text for row in rows for line in row.bits for piece in line]
@@ -97,7 +96,6 @@ def terminal_table(page: str) -> Table:
 
 
 def html_table(result: RunResult) -> Table:
-    """Return the table of the page's data, without the number of values asked."""
     page = data(Document(result))
     found: Table = {}
     for spec in (one["id"] for one in page["specs"]):

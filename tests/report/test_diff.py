@@ -44,7 +44,6 @@ RIGHT_TABLE = group(TABLE, "pass", counts=(44, 44))
 
 
 def changes(old: CaseResult, new: CaseResult) -> list[tuple[str, str, str]]:
-    """Return the findings of one case: the change, and the kinds before and after."""
     found = diff_runs(run(old), run(new)).findings
     return [(f.change, f.before.kind if f.before else "", f.after.kind if f.after else "")
             for f in found]  # fmt: skip
@@ -146,7 +145,6 @@ def test_other_tiers_are_refused() -> None:
 
 
 def a_lot() -> tuple[RunResult, RunResult]:
-    """Return two runs with every kind of change."""
     issue = Excuse("known", "ties", "https://example.org/issues/7", Place("known.toml", 3))
     spec, targets = "onnx.Cast-21", ("float8e4m3fn", "float8e4m3fnuz")
     cases = [case(s, "float32", t, saturate=1) for s in ("onnx.Cast-19", spec) for t in targets]

@@ -45,7 +45,6 @@ def told(fits: Mapping[str, Sequence[Names]], digest: str = "a") -> RunResult:
 
 
 def changed(found: RunDifference) -> list[tuple[str, Names, int, int, dict[str, int]]]:
-    """Return each cause's change, cases, and the changes of those."""
     return [
         (
             one.change,

@@ -120,7 +120,6 @@ def test_the_same_result_gives_the_same_page(name: str, tmp_path: Path) -> None:
 
 
 def test_a_cause_shows_an_example_of_other_types() -> None:
-    """Both types differ if possible, then one. Each case is shown once."""
     types = [("float32", "bfloat16"), ("float32", "float16"), ("float64", "bfloat16"),
              ("float64", "float16"), ("float64", "int16")]  # fmt: skip
     cases = [diagnosed(case("onnx.Cast-19", *pair), 980, ("truncates",)) for pair in types]

@@ -38,7 +38,7 @@ from convcheck.report.document import Document
 from convcheck.report.html.line import ends, index_below, value_at
 from convcheck.semantics.expected import Quotation
 
-LIMIT = 3_100_000  # bytes
+LIMIT = 3_100_000
 READY = 1000  # milliseconds, on a quiet machine
 SLACK = 3  # on a loaded one
 
@@ -238,7 +238,6 @@ def test_a_cause_is_a_filter(browser: Browser, pages: dict[str, Path]) -> None:
 
 
 def test_what_a_cause_does_not_explain_has_no_letter(browser: Browser, tmp_path: Path) -> None:
-    """A version of a cell without a cause, and a failure that a list excuses."""
     specs, fits = ("onnx.Cast-19", "onnx.Cast-21"), ("truncates",)
     half = diagnosed(case(specs[0], "float64", "bfloat16"), 980, fits)
     listed = replace(WRAPPED, excuse=excuse(12))

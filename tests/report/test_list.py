@@ -49,7 +49,6 @@ def test_cases() -> None:
 
 
 def test_counts() -> None:
-    """The same cases and numbers of inputs as in a run, and their sum."""
     options = ("onnx.Cast-21", "--to", "int4")
     *lines, last = convcheck("show", "cases", *options, "--count").stdout.splitlines()
     assert [line.split()[1] for line in lines] == convcheck(

@@ -126,7 +126,6 @@ KERNELS = {**PROMOTE.wrong, "refusal missing for scalars": asked_as(accepts_scal
 
 
 def promoted(name: str) -> RunResult:
-    """Ask a wrong kernel for the common type of some types."""
     backend = Scripted(KERNELS[name])  # type: ignore[arg-type]
     results = []
     for one in cases(SPEC):
@@ -216,7 +215,6 @@ def test_settings_are_named_by_what_they_have_in_common() -> None:
 
 
 def test_the_command_of_a_call_is_copied_as_it_is() -> None:
-    """Broken lines are one command to a shell, and no value is lost."""
     text = rendered(calls(), 80)
     script = re.findall(r"^ +convcheck explain (?:.*\\\n)*.*", text, re.MULTILINE)
     assert len(script) == 9
@@ -254,7 +252,7 @@ def test_json_write_where_it_cannot(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot write") as caught:
         encode.write(nothing(), str(tmp_path / "missing" / "report.json"))
     assert caught.value.hint
-    encode.write(nothing(), os.devnull)  # a device is written to, not replaced
+    encode.write(nothing(), os.devnull)
     assert not Path(os.devnull).is_file()
 
 
@@ -282,7 +280,7 @@ def test_a_message_cannot_steer_the_terminal() -> None:
 
 
 def test_the_name_of_a_type_cannot_steer_the_terminal() -> None:
-    kind = "\x1b[31mu9\x07 instead of uint8"  # the backend's name for the type
+    kind = "\x1b[31mu9\x07 instead of uint8"
     wrong = answered(case("onnx.Cast-19", "float32", "uint8"), group(ELSE, "fail", kind))
     shown = rendered(run(wrong), 80)
     assert "u9 instead of uint8" in shown

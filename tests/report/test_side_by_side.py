@@ -128,7 +128,6 @@ def test_reports_hold_those_of_each_run() -> None:
 
 
 def test_causes_that_backends_share_stand_first() -> None:
-    """One is explained by `truncates`, the other by an equivalent cause."""
     other = explained()
     cases = [one for one in other.cases if one.diagnosis and len(one.diagnosis.fits) > 1]
     swapped = [
@@ -169,7 +168,7 @@ def test_each_backend_has_its_turn() -> None:
     seen.clear()
     with pytest.raises(UsageError, match="unknown backend 'nope'"):
         each(("reference", "nope"), ask, lambda n: False)
-    assert not seen  # a typo is reported before hours are spent
+    assert not seen
 
 
 SMALL = ("onnx.Cast-21", "--from", "float16", "--to", "float8e5m2")

@@ -77,8 +77,6 @@ def rules(case: Case) -> Rules:
 
 
 class Wrong:
-    """Right answers with flipped low bits, and some calls that fail as a whole."""
-
     name, version = "wrong", "1"
 
     def __init__(self) -> None:
@@ -304,9 +302,6 @@ def test_what_is_no_tally_is_none(document: Any) -> None:
 
 
 def parts(number: int) -> list[Part]:
-    """Return two shards of a case: the vectors and the first half; the second half, with losses and
-    declined parts.
-    """
     case, (one, two) = case_of(number), swept(number, True)
     key, sample = next((k, e.first) for k, e in one.entries if k.sort == "fail")
     alone = TallyEntry(3, spell_digest(0xAB), Ranges(), sample, sample)

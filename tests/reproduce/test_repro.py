@@ -83,7 +83,6 @@ def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def of_runtime(address: str) -> RunResult:
-    """Run cases once for all tests of this process."""
     names = {"ort": (*ORT, PASSING), "openvino": OPENVINO, "openvino:first": FIRST}[address]
     cases = [find_case(CATALOG, name, None, None, ()) for name in names]
     done = execute(
@@ -202,9 +201,6 @@ GRAPHS = (
 def test_scripts_of_graphs_fail_in_their_settings(
     address: str, specs: tuple[str, ...], globs: tuple[str, ...], fail: int, tmp_path: Path
 ) -> None:
-    """Nodes with constants on ONNX Runtime and OpenVINO, and OpenVINO's own, the input fed or a
-    constant, the middle hidden or exposed.
-    """
     pytest.importorskip({"ort": "onnxruntime"}.get(address, address))
     report = tmp_path / "run.json"
     cases = [word for glob in globs for word in ("--case", glob)]

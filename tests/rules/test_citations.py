@@ -28,7 +28,6 @@ OPERATORS, FUNCTIONS = "ONNX operators", "ONNX operator definitions"
 
 
 def plain(text: str) -> str:
-    """Remove markup: backslashes, bullets, emphasis, line breaks, kinds of quotes."""
     text = re.sub(r"[\\*`]", "", text)
     for curly, straight in (("‘", "'"), ("’", "'"), ("“", '"'), ("”", '"')):
         text = text.replace(curly, straight)
@@ -37,7 +36,6 @@ def plain(text: str) -> str:
 
 @cache
 def document(source: Source) -> str:
-    """Return a citation's document, with descriptions of attributes and so on."""
     if source.title == OPERATORS:
         op, version = source.section.split(" - ")
         return text_of(op, int(version))
@@ -58,7 +56,6 @@ def text_of(op: str, version: int) -> str:
 
 
 def text_of_bodies(op: str, version: int) -> str:
-    """Return the function bodies of an operator, for inputs of each type."""
     inputs = len(onnx.defs.get_schema(op, version, "").inputs)
     made = (bodies(op, version, [kind] * inputs, {}) for kind in TensorProto.DataType.values())
     return " ".join(onnx.printer.to_text(body) for each in made for body in each)

@@ -25,7 +25,6 @@ HOSTS = (*OPENVINO, "https://gitcode.com/cann/pypto/")
 
 
 def unread(spec: Spec) -> Iterator[str]:
-    """Return the citations of an OpenVINO or PyPTO page that nobody has read there."""
     for cite in citations(spec):
         page = spec.sources[cite.source].url
         if page.startswith(HOSTS) and cite.text not in PAGES.get(page, ()):
@@ -70,7 +69,6 @@ def test_a_row_of_a_table_cites_its_own_row() -> None:
 
 
 def unlike_its_row(spec: Spec) -> Iterator[str]:
-    """Return the pairs of a spec whose row in the text has other types or modes."""
     for one in spec.pairs.lists if spec.pairs else ():
         [(source, targets)] = one.listed.items()
         name, *others = (CATALOG.types.types[t].name_in("pypto") for t in (source, *targets))

@@ -48,7 +48,6 @@ def changed(*folders: Path) -> set[str]:
 
 
 def those_with(specs: dict[str, Spec], *types: str) -> set[str]:
-    """Name the specs that list a type, or also ask it."""
     return {
         name
         for name, spec in specs.items()
@@ -102,7 +101,6 @@ def test_a_condition_on_types_that_are_asked_is_in_the_digest(folder: Path) -> N
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A user's folder: a type, a family with built-in types, and a spec of them."""
     text = GOOD.replace("[float8e4m3fn, int8]", "[float8e4m3fn, mine]")
     text = text.replace("when: {to: float8e4m3fn}", "when: {to: [float8e4m3fn, float8e3m4]}")
     own = write_spec(tmp_path / "own", text)

@@ -56,7 +56,6 @@ def test_every_type_of_a_later_version_is_asked(spec: Spec) -> None:
 
 @pytest.mark.parametrize("spec", [*CAST, *LIKE], ids=lambda spec: spec.id)
 def test_nothing_is_expected_and_a_sentence_says_why(spec: Spec) -> None:
-    """Only the smallest tier is asked: not a source's 2^32 codes, nor samples of it."""
     for case in outside(spec):
         asked = vectors(spec, case)
         (decision,) = asked.expected.decisions
@@ -92,7 +91,6 @@ def test_strings_are_not_supported_yet_until_version_9() -> None:
 
 @pytest.mark.parametrize("spec", CAST, ids=lambda spec: spec.id)
 def test_casting_from_and_to_complex_is_not_supported_in_any_version(spec: Spec) -> None:
-    """One sentence on input types, and one on output types."""
     for side, word, name in (("input", "from", "complex64-to-float32"),
                              ("output", "to", "float32-to-complex64")):  # fmt: skip
         case = next(c for c in outside(spec) if c.name == name)

@@ -75,7 +75,6 @@ def test_listed_pairs_are_asked_in_every_mode_and_others_by_default(spec: Spec) 
 
 
 def test_lists_of_pairs_are_for_attribute_values(tmp_path: Path) -> None:
-    """A pair listed for some modes is asked in these, and in the default."""
     lists = """\
   - {cite: "In every mode.", listed: {float32: [int8]}}
   - {when: {mode: [UP, DOWN]}, cite: "In two.", listed: {int16: [int8]}}

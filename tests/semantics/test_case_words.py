@@ -45,7 +45,7 @@ SOURCES = ["float8e5m2", "float8e4m3fnuz", "float6e2m3", "bfloat16", "int8", "ui
 MODES = ["nearest-even", "toward-zero", "away"]
 TARGETS = [t for t in CATALOG.types.types.values() if not isinstance(t.format, Text)]
 WORDS = [*CASES, "x < 2^-126", "x < 2^3", "x >= 2^3", "x < -2^3", "x <= -2^3", "x > 2^-3"]
-STEP = 0x57EF  # the code next to 127 in float16, not near a power of two
+STEP = 0x57EF
 
 
 def points(source: str, target: Numeric) -> Points:
@@ -104,7 +104,6 @@ def odd(codes: Codes) -> NDArray[np.bool_]:
 
 
 def odd_multiple(p: Points, mode: str) -> NDArray[np.bool_]:
-    """Return whether x is an odd multiple of some code."""
     return odd(cast(Codes, p.bits)) & p.number
 
 
@@ -166,7 +165,6 @@ rules:
 
 
 def planted(nature: Nature, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
-    """A spec with a new word in the vocabulary alone."""
     words = {**CASES, "x is odd": CaseWord(nature, odd_multiple)}
     monkeypatch.setattr(vocabulary, "CASES", words)
     return load([write_spec(folder / "own", SPEC)])
@@ -202,7 +200,6 @@ def forgotten(codes: Codes, out: Codes) -> None:
 
 
 def swept_rows(backend: Swept, catalog: Catalog) -> dict[tuple[str, str], int]:
-    """Count a partial float32 sweep by row and verdict."""
     case, program = question(catalog, "float32")
     tally = sweep(
         backend, case, program, form_decision(catalog.specs[case.spec]), SPAN, lambda *call: None

@@ -159,7 +159,6 @@ Bug = Callable[[Case, Outputs, Sequence[Bits]], Outputs]
 
 
 def broadcasts(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
-    """The output has the broadcast shape of both inputs."""
     try:
         shape = np.broadcast_shapes(*(bits.shape for bits in inputs))
     except ValueError:
@@ -169,7 +168,6 @@ def broadcasts(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
 
 
 def takes_its_shape(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
-    """An output of equal size has the second input's shape."""
     if inputs[0].size != inputs[1].size:
         return right
     return Outputs((right.arrays[0].reshape(inputs[1].shape),), right.types)

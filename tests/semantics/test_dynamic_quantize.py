@@ -47,7 +47,6 @@ def test_the_edge_calls_against_the_oracle(case: Case) -> None:
 
 
 def test_any_tensors_against_the_oracle() -> None:
-    """All calls together: each has its own readings."""
     rng = np.random.default_rng(0)
     made = []
     for _ in range(100):
@@ -89,7 +88,6 @@ def test_each_bug_is_caught_by_two_calls(bug: Dynamic) -> None:
 
 
 def by_reciprocals(x: Bits) -> tuple[Bits, Bits, Bits]:
-    """In numpy, as observed in OpenVINO: products with 1 / 255 and 1 / range."""
     values = x.view(np.float32)
     low, high = adjusted(values.reshape(-1))
     with np.errstate(all="ignore"):

@@ -134,7 +134,6 @@ def test_every_pattern_of_16_bits_against_the_oracle(
 @pytest.mark.parametrize("words", SETS)
 @pytest.mark.parametrize("name", TYPES)
 def test_the_edge_data_against_the_oracle(name: str, words: str) -> None:
-    """Data made for one set of parameters is used with every other one as well."""
     for destination in ("f8e4m3", "f8e5m2"):
         calls = steps_calls(spec(), case_of(name, "per-tensor-shift", destination), "edge", 0)[0]
         data = np.unique(np.concatenate([call[0] for call in calls]))[::5]
@@ -267,7 +266,6 @@ def test_nothing_is_expected_outside_the_contract(case: Case) -> None:
     ids=lambda c: c.name,
 )
 def test_every_boundary_of_the_destination_is_asked(case: Case) -> None:
-    """In the boundary tier: all patterns of 16 bits; of float32 every value and midpoint."""
     if case.inputs[0].name == "float64":
         return
     calls = steps_calls(spec(), case, "boundary", 0)[0]

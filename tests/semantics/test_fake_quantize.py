@@ -48,7 +48,6 @@ def told(due: Reading, index: int) -> int | str:
 
 
 def held(name: str, levels: int, call: tuple[Bits, ...]) -> int:
-    """Compare every element under every reading; return how many are defined."""
     made, defined = compiled(name, levels), 0
     for way, reading in zip(WAYS, made.steps.readings, strict=True):
         due = Reading(*made.finished(made.run(call, reading)))
@@ -133,15 +132,12 @@ def back(q: Floats, a: Given) -> Floats:
 
 
 def text(place: Part = divided, rounds: Whole = np.rint, value: Part = back) -> Part:
-    """Make the expression in float32 between the limits, right except for the arguments."""
     return lambda x, a: value(rounds(place(x, a)), a)
 
 
 def bug(
     inside: Part | None = None, lower: str = "<=", upper: str = ">", order: bool = True
 ) -> Part:
-    """Make a float32 implementation, right except for the arguments."""
-
     def made(x: Floats, a: Given) -> Floats:
         ordered = np.minimum(a.low, a.high), np.maximum(a.low, a.high)
         least, most = ordered if order else (a.low, a.high)

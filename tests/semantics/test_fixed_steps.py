@@ -83,7 +83,6 @@ def test_runs_are_what_the_evaluator_says_of_each_code(case: Case) -> None:
 
 
 def test_a_sample_of_every_case_against_the_oracle() -> None:
-    """Random codes, and neighbours of changes."""
     rng, defined = np.random.default_rng(0), 0
     for case in FIXED[::23]:
         if case.op != "onnx.QuantizeLinear":

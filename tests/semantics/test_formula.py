@@ -160,7 +160,6 @@ ROUNDED = [t for t in NUMERIC if not isinstance(t.format, Float) or t.format.zer
 
 
 def in_bulk(fmt: Numeric, mode: str, value: Fraction) -> int | None:
-    """Round by array arithmetic; None if out of range."""
     number = from_fractions([value])
     rounded = round_to(number, fmt, MODES[mode])
     magnitude = int(rounded.magnitude[0])
@@ -201,9 +200,6 @@ def test_a_scalar_rounds_as_arrays_do(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("eighths", range(8))
 def test_a_number_as_written_is_rounded_where_there_is_no_zero(eighths: int) -> None:
-    """From the least number to beyond the largest, compared with facts: exact, down below the
-    middle, and up from the middle on, if the one-bit significand is odd.
-    """
     fmt = CATALOG.types.types["float8e8m0"].format
     assert isinstance(fmt, Float)
     for code in range(255):

@@ -18,7 +18,6 @@ TYPES = CATALOG.types.types
 
 
 def through(how: str, source: str, target: str, bits: Bits) -> Points:
-    """Return codes of a source after a hop to a target."""
     hop = read_hop(parse_yaml(f"through: {how}", "own.yaml").need("through"), CATALOG.types)
     there = points(source, target, bits)
     assert not keeps(hop, there.source, there.target)
@@ -41,7 +40,7 @@ BY_HAND = [
     ("{scale: -1}", "float32", "float16", 0x3F800000, 0x3F000000),
     ("{scale: 1}", "float32", "float16", 0x7F800000, 0x7F800000),
     ("{bits: 21}", "float64", "float16", 0x3FF00200FFFFFFFF, 0x3FF0020000000000),
-    ("aligned", "float32", "float16", 0x33000001, 0x33000000),  # 2^-37 is the last bit
+    ("aligned", "float32", "float16", 0x33000001, 0x33000000),
     ("aligned", "float32", "float16", 0x33001000, 0x33001000),  # 2^-25 and 2^-36
     ("aligned", "float32", "float16", 0x38800001, 0x38800001),  # 2^-14 and an ulp is normal
     ("{modulo: 32}", "float32", "float16", 0x28800000, 0x38800000),  # 2^-46 is 32 below 2^-14

@@ -52,7 +52,6 @@ def told(reading: CallReading, i: int) -> Result:
 
 
 def held(case: Case, call: Call, expected: ExpectedCall) -> int:
-    """Compare a call; return how many elements are defined."""
     if expected.readings[0].pattern == pattern.UNDEFINED:
         wanted = [due(case, codes) for codes in elements(case, call)]
         assert all(each == {UNDEFINED} for each in wanted)

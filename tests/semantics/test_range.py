@@ -21,7 +21,6 @@ CASES = {case.id: (spec, case) for spec in SPECS for case in cases(spec)}
 
 
 def compiled(name: str) -> FormulaCalls:
-    """Compile `SPEC/CASE`."""
     return compile_formula(*CASES[name])
 
 
@@ -106,7 +105,6 @@ def alike(call: Call) -> object:
 
 
 def test_tensors_in_the_place_of_scalars_are_asked_and_nothing_is_expected() -> None:
-    """Even if the same numbers as scalars give a sequence."""
     for spec in SPECS:
         asked = 0
         for case in cases(spec):
@@ -217,7 +215,6 @@ def test_a_length_of_none_of_the_readings_fails() -> None:
     ],
 )
 def test_a_length_in_float64_is_a_reading(dtype: str, words: str) -> None:
-    """It is 3 there, 4 exactly, and 4 in float32."""
     assert {len(s) for s in sequences(onnx_case(dtype), *words.split())} == {3, 4}
 
 

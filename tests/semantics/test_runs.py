@@ -134,7 +134,6 @@ def wide(case: Case) -> bool:
 
 @cache
 def newest() -> tuple[Case, ...]:
-    """Return a case of every pair of types, and every rounding mode of pypto.cast."""
     found = {(c.inputs[0].name, c.outputs[0].name): c for c in cases(CATALOG.specs["onnx.Cast-28"])}
     modes = [
         c
@@ -151,7 +150,6 @@ def boundaries(case: Case) -> Codes:
 
 
 def held(case: Case, pages: list[int], random: int) -> int:
-    """Compare pages of runs with the evaluator; return the number of codes."""
     rng = np.random.default_rng(len(case.id))
     edges = boundaries(case)
     total = 0
@@ -298,7 +296,6 @@ def near_powers(first: int) -> NDArray[np.int64]:
 def test_wrong_conversions_are_cut_as_they_are_evaluated(
     source: str, target: str, first: int
 ) -> None:
-    """For each cause, and for some pairs."""
     case = find_case(CATALOG, "onnx.Cast-21", source, target, ())
     codes = near_powers(first).astype(case.inputs[0].format.storage)
     formats = [cast(Numeric, t[0].format) for t in (case.inputs, case.outputs)]

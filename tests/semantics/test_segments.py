@@ -29,7 +29,6 @@ MANY = 10**7
 
 
 def conversions() -> Iterator[tuple[Conversion, Case]]:
-    """Return each numeric conversion once per distinct program."""
     for case in (case for spec in CATALOG.specs.values() for case in cases(spec)):
         types = (*case.inputs, *case.outputs)
         texts = any(isinstance(dtype.format, Text) for dtype in types)
@@ -50,7 +49,6 @@ def unlike(found: Expected, due: Expected) -> NDArray[np.bool_]:
 
 
 def wrong(conversion: Conversion, codes: Codes) -> Codes:
-    """Return codes whose segments differ from the evaluator, whole and cut."""
     program, source, target = conversion
     codes = codes.astype(source.storage)
     due = run_conversion(*conversion, codes)

@@ -46,7 +46,6 @@ def points(source: str, target: str, codes: Any) -> Points:
 
 
 def nothing_due(got: Bits) -> tuple[Reading]:
-    """The only reading of a rule that leaves everything open."""
     return (Reading(got, np.full(len(got), UNDEFINED, np.uint8)),)
 
 
@@ -106,8 +105,6 @@ def by_way_of(bits: int, rounds: Callable[[Fraction], int], clamped: bool) -> Ca
 
 @dataclass(frozen=True)
 class Plant:
-    """A law's pair of types, inputs, and answer (modulo the width)."""
-
     source: str
     target: str
     inputs: Callable[[Value], bool]
@@ -253,7 +250,7 @@ def test_a_format_without_sign_and_zero() -> None:
     smallest = np.zeros(len(codes), np.uint8)
     laws = fitting("float32", "float8e8m0", codes, smallest)
     assert "clamps" in laws
-    assert "always-+0" not in laws  # code 0 is 2^-127 there
+    assert "always-+0" not in laws
     values = [-decode("float32", c) for c in codes]
     powers = [Fraction(2) ** (code - 127) for code in range(255)]
     up = [min(bisect_left(powers, x), 254) for x in values]
@@ -297,7 +294,6 @@ def test_another_law_is_recognised_and_a_near_miss_is_not(name: str) -> None:
 
 
 def test_what_a_text_leaves_out_has_laws_too() -> None:
-    """Cast-1 has no rule for float8e5m2. A survey still reports its laws."""
     case = find_case(CATALOG, "onnx.Cast-1", "float32", "float8e5m2", ())
     asked = points("float32", "float8e5m2", [0x3F800000, 0x47800000, 0x7FC00000])
     got = np.array([0x3C, 0x7B, 0x7F], np.uint8)

@@ -142,9 +142,7 @@ def test_refusals_and_crashes_are_counted_apart_from_answers() -> None:
     assert all(one.crashed == 1 and "SIGFPE" in one.message for one in deadly.values())
     assert all(AS_X86 in dict(one.fits)[""]
                for case, one in deadly.items() if one.asked > 1)  # fmt: skip
-    assert "crashes some, else wraps round" in shown(
-        killed
-    )  # so few inputs do not separate it from int32
+    assert "crashes some, else wraps round" in shown(killed)
     assert re.search(r"1 of [0-9]+ inputs, in its words:\s+died of SIGFPE", shown(killed))
 
 
@@ -200,7 +198,6 @@ def test_backends_are_compared_by_their_answers() -> None:
 
 
 def test_every_difference_is_found() -> None:
-    """Backends that differ in one input of a row are reported to differ in it."""
     first = asked("X86", SHORT)
     assert not any(row.differences for row in collect([first, first]))
     [changed] = [r for r in first if r.case.name == "float32-to-int4"]
@@ -227,7 +224,6 @@ def everything() -> Survey:
 
 
 def test_a_log_that_is_read_back_is_drawn_alike(tmp_path: Path) -> None:
-    """Also one of whole calls, whose examples have tensors."""
     calls = Selection(("onnx.Range-11",), globs=("*/int16-*",))
     for found in (everything(), together("ort", "reference", selection=calls)):
         (tmp_path / "survey.json").write_text(text_of_several(found.columns))
@@ -256,7 +252,6 @@ def reading(name: str, *codes: int) -> CallReading:
 
 
 def of_calls() -> Survey:
-    """Three calls with two readings, and two undefined ones."""
     ways = (decision("readings differ", "disputed", "up", "down"), decision("step 0", "undefined"))
     free = ExpectedCall(1, (CallReading("", pattern=UNDEFINED),))
     expected = (*(ExpectedCall(0, (reading("up", n, n), reading("down", n))) for n in (1, 2, 3)),

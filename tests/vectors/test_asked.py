@@ -157,7 +157,6 @@ def missing(source: str, target: str, normal: bool) -> dict[str, set[int]]:
 
 
 def binades(source: str, target: str, normal: bool) -> list[int]:
-    """Return both types' exponents at which two bits are dropped and ties are possible."""
     mine, its = numeric(source), numeric(target)
     low = mine.lowest_exponent if isinstance(mine, Float) else 0
     high = min(int(fmt.max).bit_length() - 1 for fmt in (mine, its))

@@ -55,7 +55,6 @@ def test_the_ends_of_the_codes_of_scales_and_zero_points_are_asked(spec: Spec) -
 
 @pytest.mark.parametrize("name", ["openvino.FakeConvert-13", "openvino.FakeQuantize-1"])
 def test_the_ends_of_the_codes_of_every_other_input_are_asked(name: str) -> None:
-    """Only in defined cases: for scales, finite and nonzero ones."""
     found: dict[tuple[int, str], set[int]] = defaultdict(set)
     for case in inside(CATALOG.specs[name]):
         calls = calls_asked(case)
@@ -69,7 +68,6 @@ def test_the_ends_of_the_codes_of_every_other_input_are_asked(name: str) -> None
 
 @pytest.mark.parametrize("spec", QUANTIZING, ids=lambda spec: spec.id)
 def test_an_int32_that_float32_does_not_hold_is_asked_beside_a_tie(spec: Spec) -> None:
-    """Truncated to float32, it is on the other side."""
     taking = [c for c in inside(spec) if c.inputs[0].name == "int32"]
     assert taking or spec.version in (19, 21)  # no scale for an int32 in quantising
     for case in taking if spec.op == "onnx.QuantizeLinear" else ():

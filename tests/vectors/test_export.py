@@ -145,7 +145,6 @@ def loaded(folder: Path) -> dict[str, Path]:
 
 
 def wrong_outputs(folder: Path) -> list[str]:
-    """Run a test on the ReferenceEvaluator, and name the data sets with wrong bits."""
     import onnx
     from onnx import numpy_helper
     from onnx.reference import ReferenceEvaluator
@@ -192,7 +191,6 @@ def test_onnx_tests_load_and_pass_on_the_reference_evaluator(
 
 
 def test_a_wrong_output_is_seen(tmp_path: Path) -> None:
-    """The comparison can fail: one bit of an expected value is flipped."""
     import onnx
 
     folder = tmp_path / "kind"

@@ -29,7 +29,6 @@ def specs(tmp_path: Path) -> Path:
 
 
 def generate(specs: Path, out: str, *patterns: str) -> dict[str, bytes]:
-    """Generate vectors into a folder next to the specs, and return its files."""
     folder = specs.parent / out
     done = convcheck("generate", *patterns, "--specs", specs, "--out", folder)
     assert done.returncode == 0, done.stderr
@@ -41,7 +40,6 @@ def generate(specs: Path, out: str, *patterns: str) -> dict[str, bytes]:
 
 
 def edit(specs: Path) -> None:
-    """Change a rule of version 1, which version 2 inherits."""
     edited = FIRST.replace('"[x] > max":  +max', '"[x] > max":  nan')
     assert edited != FIRST
     write_spec(specs, edited)

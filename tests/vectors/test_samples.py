@@ -36,7 +36,7 @@ PAIRS = [
     ("int64", "string"),
     ("bool", "float16"),
 ]
-TURNS = 4  # numeric destinations: source binades, near boundaries, patterns, scattered
+TURNS = 4
 NEAR = 1
 
 # Eight codes from the millionth on, and the SHA-256 of the first 100,000.
@@ -93,19 +93,16 @@ def named(pair: tuple[str, str]) -> str:
 
 
 def exact(fmt: Numeric, codes: Codes) -> list[Fraction | None]:
-    """Return the values of codes; None for NaN and infinities."""
     x = decode(fmt, codes)
     return [to_fraction(x, i) if x.kind[i] == FINITE else None for i in range(len(x))]
 
 
 def binade(value: Fraction) -> int:
-    """Return the e of 2^e <= |value| < 2^(e+1)."""
     e = abs(value).numerator.bit_length() - value.denominator.bit_length()
     return e if abs(value) >= Fraction(2) ** e else e - 1
 
 
 def spacing(fmt: Numeric, value: Fraction) -> Fraction:
-    """Return the distance of neighbouring values of a format around a value."""
     if not isinstance(fmt, Float):
         return Fraction(1)
     least = fmt.lowest_exponent if fmt.zero else -(10**6)
@@ -274,6 +271,6 @@ def test_bits_are_random_patterns_too() -> None:
     source = numeric("float32")
     assert isinstance(source, Float)
     patterns = samples(source, numeric("float16"), 0, 0, 100_000)[2::TURNS]
-    assert 0.002 < is_nan(source, patterns).mean() < 0.006  # 1/256 of all codes are NaN
+    assert 0.002 < is_nan(source, patterns).mean() < 0.006
     ones = (patterns[:, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
     assert (abs(ones.mean(axis=0) - 0.5) < 0.02).all()

@@ -158,7 +158,6 @@ def of_output(data: Any) -> list[Any]:
 
 
 def patterns_of_output(data: Any, word: str) -> None:
-    """Replace every pattern, or code, of an output by a word."""
     of_output(data)[2] = " ".join(word for _ in of_output(data)[2].split())
 
 
@@ -202,7 +201,6 @@ EDITS: dict[str, Callable[[Any], object]] = {
 
 
 def rewrite(folder: Path, text: str) -> None:
-    """Replace the file's text, and update its hash in the manifest."""
     path, manifest = folder / RANGE, folder / MANIFEST
     old = sha256(path.read_text(encoding="utf-8"))
     path.write_text(text, encoding="utf-8")

@@ -75,7 +75,6 @@ def test_the_checked_in_vectors_are_those_of_the_specs() -> None:
 
 
 def read_back(spec: Spec, read_already: set[str]) -> Iterator[VectorSet]:
-    """Make the vectors of a spec, and compare each file with them."""
     manifest = read_manifest(FOLDER)
     for made in vector_sets(spec, "edge"):
         path = manifest.specs[spec.id]["cases"][file_key(made.case)]
@@ -163,7 +162,6 @@ def test_versions_share_what_is_equal() -> None:
 
 
 def test_cases_of_a_spec_share_what_is_equal(tmp_path: Path) -> None:
-    """Parts that attributes do not change are written once and shared."""
     spec = cast(24)
     kept = ("saturate=0", "saturate=1", "saturate=default")
     sets = [v for v in vector_sets(spec, "edge") if v.case.name in

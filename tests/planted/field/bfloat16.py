@@ -14,7 +14,6 @@ def upper_half(codes: Bits) -> Bits:
 
 
 def added_bias(codes: Bits) -> Bits:
-    """Add 0x7fff and the last kept bit in 32 bits, and keep the upper half."""
     low = (codes >> np.uint32(16)) & np.uint32(1)
     return upper_half(codes + np.uint32(0x7FFF) + low)
 
@@ -31,7 +30,6 @@ def subnormals_flushed(codes: Bits) -> Bits:
 
 
 def packed(codes: Bits) -> Bits:
-    """bfloat16 to bfloat16 by a rounding instruction."""
     sign, magnitude = split(codes, BFLOAT16)
     kept = np.where(magnitude >> 7 == 0, 0, np.minimum(magnitude, BFLOAT16.top))
     return joined(sign, kept, BFLOAT16)
@@ -42,7 +40,6 @@ def from_float64_through_float32(codes: Bits) -> Bits:
 
 
 def from_float64_with_subnormals_flushed(codes: Bits) -> Bits:
-    """Flush subnormals of the intermediate float32 to zero."""
     return subnormals_flushed(by_hardware(codes.view(np.float64), np.float32))
 
 

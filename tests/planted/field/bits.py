@@ -33,7 +33,6 @@ class Layout:
 
     @property
     def top(self) -> int:
-        """The exponent field of all ones, shifted: infinity in an IEEE format."""
         return ((1 << self.exponent) - 1) << self.mantissa
 
 
@@ -48,7 +47,6 @@ def ints(codes: Bits) -> Ints:
 
 
 def split(codes: Bits, fmt: Layout) -> tuple[Ints, Ints]:
-    """Return (the sign as 0 or 1, the other bits)."""
     wide = ints(codes)
     return (wide >> fmt.sign) & 1, wide & ((1 << fmt.sign) - 1)
 
@@ -74,7 +72,6 @@ def nearest_even(significand: Ints, n: Ints) -> Ints:
 
 
 def nearest_away(significand: Ints, n: Ints) -> Ints:
-    """Add half of the last kept place: ties go away from zero."""
     n = np.minimum(n, 61)
     return (significand + (1 << n >> 1)) >> n
 

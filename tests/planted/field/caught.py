@@ -26,7 +26,6 @@ BULK = Avoid(placements=EVERYWHERE - {"", "support", "bulk", "sweep"})
 
 @cache
 def latest_cases(op: str) -> dict[str, Case]:
-    """Return an operator's cases by name, each of its latest version."""
     specs = [spec for spec in CATALOG.specs.values() if spec.op == op]
     in_order = sorted(specs, key=lambda spec: version_key(op_and_version(spec.id)[1]))
     return {case.name: case for spec in in_order for case in cases(spec)}

@@ -10,7 +10,6 @@ from convcheck.numerics.codes import Bits
 
 
 def raised(magnitude: Ints, up: Bits) -> Bits:
-    """Return float32 exponent fields, incremented if rounded up, saturating."""
     return np.minimum((magnitude >> 23) + up, 0xFE)
 
 
@@ -43,7 +42,6 @@ def exponent_and_one(codes: Bits) -> Bits:
 
 
 def unsigned_exponent(codes: Bits) -> Bits:
-    """Move the exponent to float32's bias unsigned, so that underflow becomes NaN."""
     sign, magnitude = split(codes, FLOAT64)
     field, mantissa = fields(magnitude, FLOAT64)
     moved = field - 1023 + 127
@@ -64,7 +62,6 @@ def nan_without_payload(codes: Bits) -> Bits:
 
 
 def nan_as_an_integer(codes: Bits) -> Bits:
-    """Convert a NaN's code to float32 as an integer."""
     return np.where(codes == 0xFF, np.uint32(0x4EFF0000), numbers(codes))
 
 

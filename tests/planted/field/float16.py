@@ -47,7 +47,6 @@ def sticky_lost(codes: Bits) -> Bits:
 
 
 def shift_modulo_32(codes: Bits) -> Bits:
-    """The same without a lower bound: the processor shifts modulo 32."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
     small = rounded_13((0x800000 | mantissa) >> ((113 - field) & 31))

@@ -35,7 +35,6 @@ to_e2m1 = partial(to_finite, source=FLOAT32, target=E2M1, most=7, beyond=7, nan=
 
 
 def top_exponent_lost(bias: int, least: int, most: int, codes: Bits) -> Bits:
-    """Treat the largest exponent field as overflow. Ties go up, and below `least` is zero."""
     fmt = Layout(4, 3, bias)
     sign, magnitude = split(codes, FLOAT32)
     rounded = narrowed(magnitude, FLOAT32, fmt, nearest_away)
@@ -56,7 +55,6 @@ def early_nan(codes: Bits) -> Bits:
 
 
 def early_infinity(codes: Bits) -> Bits:
-    """Compare x with the largest before rounding."""
     sign, magnitude = split(codes, FLOAT32)
     beyond = (magnitude > 0x47600000) & (magnitude <= FLOAT32.top)
     return np.where(beyond, joined(sign, 0x7C, E5M2), to_ieee(codes, FLOAT32, E5M2))
@@ -87,7 +85,6 @@ def through_float16(codes: Bits) -> Bits:
 
 
 def through_cut_float16(codes: Bits) -> Bits:
-    """Truncate to float16, so that it stays finite, then round to even."""
     sign, magnitude = split(codes, FLOAT32)
     cut = np.minimum(narrowed(magnitude, FLOAT32, FLOAT16, truncated), FLOAT16.top - 1)
     cut = np.where(magnitude > FLOAT32.top, FLOAT16.top + 1, cut)
@@ -127,7 +124,6 @@ def element_of_block(fmt: Layout, least: int, most: int, mask: int, codes: Bits)
 
 
 def block_of_e4m3(codes: Bits) -> Bits:
-    """Mask with the largest mantissa, 6. NaN has its own code."""
     sign, magnitude = split(codes, FLOAT32)
     wrong = element_of_block(E4M3, -6, 8, 6, codes)
     return np.where(magnitude > FLOAT32.top, joined(sign, 0x7F, E4M3), wrong)
@@ -152,7 +148,6 @@ def shift_modulo_64(codes: Bits) -> Bits:
 
 
 def signed_zero_of_fnuz(codes: Bits) -> Bits:
-    """Round small negative numbers to -0, whose code is NaN."""
     result = to_finite(codes, FLOAT32, E4M3FNUZ, most=0x7F, beyond=0x7F, nan=0)
     _, magnitude = split(codes, FLOAT32)
     result = np.where(magnitude > FLOAT32.top, np.uint8(0x80), result)
@@ -160,7 +155,6 @@ def signed_zero_of_fnuz(codes: Bits) -> Bits:
 
 
 def top_of_float4_lost(codes: Bits) -> Bits:
-    """Treat 4, which has the largest exponent, as overflow."""
     sign, magnitude = split(codes, FLOAT32)
     return np.where(magnitude >= 129 << 23, joined(sign, 7, E2M1), to_e2m1(codes))
 

@@ -30,12 +30,10 @@ def minus_one_for_true(codes: Bits) -> Bits:
 
 
 def less_seven(codes: Bits) -> Bits:
-    """Read a signed nibble as unsigned, minus a bias of 7."""
     return codes.astype(np.uint8) - np.uint8(7)
 
 
 def half_away(codes: Bits) -> Bits:
-    """Round ties away from zero, then wrap to four bits."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
     significand = np.where(field > 0, mantissa | 1 << 23, mantissa)

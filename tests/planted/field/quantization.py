@@ -64,7 +64,6 @@ def low_bits_unseen(quotients: Floats, p: Asked) -> Bits:
 
 
 def held_by_int32(quotients: Floats) -> Floats:
-    """Clamp to int32, as ARM does."""
     return np.clip(np.rint(quotients), -(2.0**31), 2.0**31 - 1)
 
 

@@ -20,7 +20,6 @@ from convcheck.numerics.codes import Bits
 
 
 def rebiased(codes: Bits, fmt: Layout) -> Bits:
-    """Rebias all float32 exponents, also of zero and infinity."""
     sign, magnitude = split(codes, fmt)
     wide = (magnitude << (23 - fmt.mantissa)) + ((127 - fmt.bias) << 23)
     return (sign << 31 | wide).astype(np.uint32)
@@ -56,7 +55,6 @@ def leading_bit_ored(codes: Bits) -> Bits:
 
 
 def mantissa_one_off(codes: Bits) -> Bits:
-    """Shift a subnormal's mantissa one place too far right."""
     right = half_right(codes)
     _, magnitude = split(codes, FLOAT16)
     subnormal = (magnitude > 0) & (magnitude >> 10 == 0)
