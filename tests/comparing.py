@@ -100,10 +100,9 @@ def held_against_the_oracle(
     expected: Expected | None = None,
     wants: Sequence[Want] | None = None,
 ) -> int:
-    """Fail with the first differences of evaluator and oracle; return the number compared.
+    """Compare levels and readings with the oracle; return the number compared.
 
-    Levels and readings must be equal. `wants` reuses the oracle's answers to the same
-    questions.
+    `wants` reuses the oracle's answers to the same questions.
     """
     expected = expected or evaluate(CATALOG.specs[case.spec], case, bits)
     found = []

@@ -13,15 +13,14 @@ from places import ROOT, TESTS
 
 SEVERAL_PROCESSES = {"browser", "local"}
 
-# Processes started by tests find the planted backends, under both names, and shared helpers.
+# Child processes find the planted backends, under both names, and shared helpers.
 _before = os.environ.get("PYTHONPATH")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), str(TESTS), _before)))
 
-# A shell that starts the tests in the background ignores Ctrl-C, which children inherit. A handler
-# is not inherited.
+# Children inherit an ignored Ctrl-C, as in background jobs, but not a handler.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Garbage collection takes half of the CPU time, and imported modules stay anyway.
+# Garbage collection takes half of the CPU time of imports.
 gc.disable()
 
 # timing depends on the machine's load
@@ -43,6 +42,10 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Retry browser and cluster tests once, and deal long tests to the starts of processes.
+
+    A busy machine delays browsers and clusters. xdist gives each process a stretch of the list.
+    """
     for item in items:
         if SEVERAL_PROCESSES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.flaky(reruns=1))

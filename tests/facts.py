@@ -1,9 +1,8 @@
 """Compare the facts of runs: `python tests/facts.py BEFORE.json AFTER.json`, exit 1 if any
 differs.
 
-Facts are the verdict of each case, the values or calls of each row by verdict (the main placement
-apart from the others), and the causes of each case. Words, order, digests, examples and places are
-not compared.
+Facts are each case's verdict, its rows' counts by verdict (the main placement apart), and its
+causes. Words, order, digests, examples and places are ignored.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def test_a_long_greeting_is_cut(command: str, what: str, code: int) -> None:
     assert len(done.stdout) + len(done.stderr) < MOST
 
 
-# each one's outcome in its own case, bool to float32; the other cases are asked as usual
+# outcomes in the backend's case, bool to float32; other cases are asked as usual
 BEYOND = {"Honest": "fail", "LowersLimits": "fail", "LowersRecursion": "fail",
           "RemovesTemporaryFolder": "crashed"}  # fmt: skip
 

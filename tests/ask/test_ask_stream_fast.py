@@ -1,7 +1,4 @@
-"""Judging a chunk at once misses no wrong or unwritten element.
-
-Runs of failures across chunks are noted the same as within chunks.
-"""
+"""Judging a chunk at once misses no wrong or unwritten element."""
 
 from __future__ import annotations
 

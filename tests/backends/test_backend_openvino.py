@@ -1,7 +1,4 @@
-"""The OpenVINO adapter in its four variants: inputs, outputs, declined and refused cases.
-
-Expected bits are by hand, on undisputed values. OpenVINO's own conversions are not tested here.
-"""
+"""The OpenVINO adapter in its four variants. Expected bits are by hand, on undisputed values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The pypto adapter: inputs and outputs on the real package, its build, missing parts.
-
-Expected bits are by hand. Where the interpreter departs from the standard is not tested here.
-"""
+"""The pypto adapter: the real package, its build, missing parts. Expected bits are by hand."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The torch adapter's promotions and sequences, under specs that have nothing but `calls`.
-
-Expected bits are by hand. Casts are in test_libraries.
-"""
+"""The torch adapter's promotions and sequences. Casts are in test_libraries."""
 
 from __future__ import annotations
 

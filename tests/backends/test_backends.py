@@ -1,7 +1,4 @@
-"""The adapters of ONNX Runtime and the reference evaluator: inputs, outputs, declined cases.
-
-Values are undisputed. The runtimes' own conversions are not tested here.
-"""
+"""The adapters of ONNX Runtime and the reference evaluator, on undisputed values."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,8 @@
-"""Libraries as backends: inputs, outputs, declined cases, and chains.
+"""Libraries as backends: inputs, outputs, declined cases, and chains. Expected bits are by
+hand.
 
-Expected bits are by hand. Triton is large, so its tests are slow ones (command in
-docs/contributing.md). tinygrad's device PYTHON answers if clang may be too old for a type.
+Triton's tests are slow ones (command in docs/contributing.md). tinygrad's device PYTHON answers if
+clang may be too old for a type.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Speed of the evaluator's direct path, in values/s of one core and relative to numpy.
+"""Speed of the evaluator, in values/s of one core and relative to numpy.
 
-Run with: pytest tests/bench -n 0 --benchmark-enable. No time is asserted: machines differ.
+Run with: pytest tests/bench -n 0 --benchmark-enable
 """
 
 from __future__ import annotations

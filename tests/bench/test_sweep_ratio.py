@@ -1,6 +1,6 @@
 """Cost of asking and judging, relative to ONNX Runtime's own kernel.
 
-Run with: pytest tests/bench -n 0 --benchmark-enable. No time is asserted: machines differ.
+Run with: pytest tests/bench -n 0 --benchmark-enable
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Public bug reports: the causes found for them are right.
-
-The catalogue was not made from these bugs alone. Bugs without an entry stay unexplained, and get no
-wrong cause.
-"""
+"""Causes found for public bug reports are right. Bugs without an entry get no cause."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import Tier, VectorSet
 
-# Bug -> the causes that its report states, for each report that the catalogue explains.
+# Bug -> the causes in its report, if the catalogue explains it.
 OF_FIELD: dict[str, tuple[str, ...]] = {
     "bfloat16 is the upper half of float32": ("the-high-code",),
     "NaN cut to its upper half": ("cuts-nan",),

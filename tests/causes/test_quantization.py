@@ -90,7 +90,7 @@ def test_blocks_of_a_vector_that_are_taken_for_elements_are_told() -> None:
 
 @pytest.mark.parametrize("op", ["Quantize", "Dequantize"])
 def test_a_zero_point_met_by_mistake_is_told_from_a_scale_that_is(op: str) -> None:
-    """The scale is right, so meeting both wrongly is no explanation."""
+    """The scale is right, so meeting both wrongly does not explain it."""
     names = {"first": "the first zero point for all", "next": "zero points one off"}
     kernel = f"onnx.{op}Linear-23/"
     for word, name in names.items():

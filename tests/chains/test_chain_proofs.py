@@ -62,8 +62,8 @@ def test_intervals_tell_what_every_input_tells(
     ],
 )
 def test_low_bits_in_the_middle_turn_back(names: tuple[str, ...]) -> None:
-    """Keeping low bits is not even, unlike the cast before it: the ends of an interval do not show
-    256, whose low byte is 0. The result must be no proof, or a right one.
+    """Low bits are not monotone: the ends of an interval do not show 256, whose low byte is 0. The
+    result must be no proof, or a right one.
     """
     for way in ways("onnx.Cast-21", *names):
         every = compare_chain(way.chain, way.direct)

@@ -66,8 +66,8 @@ def onward(values: NDArray[np.generic], target: str) -> NDArray[np.generic]:
 
 @pytest.mark.parametrize("source", NARROW)
 def test_chains_are_what_the_witness_composes(source: str) -> None:
-    """Every code of a narrow source, through each type to each (every sixth for 16 bits), if it is
-    defined. ml_dtypes does not saturate, and keeps the sign of a zero.
+    """Every defined code of a narrow source, through all types (every sixth pair for 16 bits).
+    ml_dtypes does not saturate, and keeps the sign of a zero.
     """
     plain, unsaturated = CompiledCasts(CATALOG, SPEC), CompiledCasts(CATALOG, SPEC, ("saturate=0",))
     codes = every(source)

@@ -1,8 +1,7 @@
 """Suites in C compile without warnings, pass right kernels, and catch wrong ones.
 
-The kernel under test reads its answers from a file, so that planted bugs in Python can be tested.
-The suite makes inputs and judges. A missing input ends the program, and the file has no
-expectations.
+The kernel under test reads its answers from a file without expectations. A missing input ends the
+program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Suites for GPU kernels. CUDA and HIP share a header.
 
-Each available compiler compiles the header. It runs without a GPU on a stand-in for the runtime,
-which executes threads one by one. So copies and thread counts are tested, the driver is not.
+Each available compiler compiles it. It runs on a stand-in for the runtime, thread by thread, so
+that copies and thread counts are tested without a GPU.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Suites in Rust: a crate without dependencies that passes right kernels and catches wrong
-ones.
-
-As in C, the kernel under test reads its answers from a file, and panics on a missing input. The
-suite alone judges.
-"""
+"""Suites in Rust: a crate without dependencies that passes right kernels and catches wrong ones."""
 
 from __future__ import annotations
 

@@ -124,8 +124,8 @@ def test_every_value_of_a_short_format_with_some(operation: str, name: str) -> N
     """All codes against a few, specials included, compared with numpy's own float32 and
     float64.
 
-    Both formats are exact in float64. Rounding its sums, products and quotients once more is right,
-    since float64 has more than twice their bits, and two.
+    Both formats are exact in float64, which has more than twice their bits, and two. So rounding
+    its results once more is right.
     """
     fmt = floats(name)
     every = np.arange(1 << 16, dtype=np.uint16)

@@ -1,7 +1,7 @@
-"""An independent, slow oracle for ONNX Cast.
+"""An independent, slow oracle for ONNX Cast, by the text of the standard.
 
-It follows the text of the standard, on `fractions.Fraction` and ints alone. It shares no code,
-tables or methods with the tool: rounding searches the destination's list of values for the nearest.
+It shares no code, tables or methods with the tool: rounding searches the list of the destination's
+values.
 """
 
 from .cast import answer, expect, question

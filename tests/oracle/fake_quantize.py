@@ -1,8 +1,8 @@
-"""An independent, slow oracle for OpenVINO FakeQuantize.
+"""An independent, slow oracle for OpenVINO FakeQuantize, on `fractions.Fraction`.
 
-It follows the text, one element at a time, on `fractions.Fraction`. The text leaves open the type
-of the computation and ties of `round`; a way fixes both. In a wider type the last bit depends on
-the order of operations, so rounded results next to a tie are not checked.
+The text leaves open the type of the computation and ties of `round`; a way fixes both. In a wider
+type the last bit depends on the order of operations, so rounded results next to a tie are not
+checked.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,4 @@
-"""ConvertPromoteTypes-14 by its text, sentence by sentence.
-
-The common type, refusals and values follow from widths and fields of types. If the text has two
-readings, both answers are given.
-"""
+"""ConvertPromoteTypes-14 by its text. If the text has two readings, both answers are given."""
 
 from __future__ import annotations
 

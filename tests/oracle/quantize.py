@@ -1,9 +1,9 @@
 """An independent, slow oracle for ONNX QuantizeLinear and DequantizeLinear.
 
-It follows the texts, one element at a time, on `fractions.Fraction`: "y = saturate((x / y_scale) +
-y_zero_point)", with "(x / y_scale)" rounded "to the nearest even", and "y = (x - x_zero_point) *
-x_scale". From version 23 on "the type of `y_scale` determines the precision of the division",
-unless `precision` is given. Each way to read an open point gives one result.
+"y = saturate((x / y_scale) + y_zero_point)", with "(x / y_scale)" rounded "to the nearest even",
+and "y = (x - x_zero_point) * x_scale". From version 23 on "the type of `y_scale` determines the
+precision of the division", unless `precision` is given. Each way to read an open point gives one
+result.
 """
 
 from __future__ import annotations

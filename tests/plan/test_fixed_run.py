@@ -1,8 +1,4 @@
-"""Quantisation with one scale, all inputs of x asked.
-
-Spans are judged, one wrong answer of 2^32 is found, and the command line chooses the scale and the
-zero point.
-"""
+"""Quantisation with one scale, all inputs of x asked."""
 
 from __future__ import annotations
 
@@ -61,8 +57,7 @@ def test_one_wrong_answer_is_found_where_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", [INT8, FLOAT8])
 def test_each_input_that_a_reciprocal_gets_wrong_is_counted(name: str) -> None:
     """In numpy: inputs whose product gives another code than the float32 division. Each without a
-    reading fails, as the oracle in fractions says. If readings differ, one must hold throughout,
-    which is float32 more often than the exact one.
+    reading fails, as the oracle in fractions says. If readings differ, one must hold throughout.
     """
     case, span = case_of(name), Span(0x4200_0000, 1 << 24)
     codes = np.arange(span.first, span.first + span.count, dtype=np.uint32)

@@ -1,7 +1,4 @@
-"""A pypto backend that caches its answers to elements.
-
-Each call of pypto takes ten milliseconds, and bulk answers are asked again in other placements.
-"""
+"""A pypto backend that caches its answers to elements, since a call takes ten milliseconds."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from convcheck.vectors.model import CallSet, VectorSet
 
 Convert = Callable[[Bits], Bits]
 EVERY = causes_of(CATALOG)
-# None is common, so that the search tries all.
+# Without common causes, so that the search tries all.
 CAUSES = {cause.name: replace(cause, common=False, found_with=()) for cause in EVERY}
 OF_VALUES = {
     name: cause

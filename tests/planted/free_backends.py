@@ -1,7 +1,6 @@
 """Right backends that differ in undefined cases.
 
-Open one by 'tests.planted.free_backends:Name'. Out-of-range answers come from the input's exact
-value, by the independent oracle.
+Open one by 'tests.planted.free_backends:Name'.
 """
 
 from __future__ import annotations

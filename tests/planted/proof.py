@@ -1,4 +1,4 @@
-"""Inputs that show a bug wherever possible, made without the edge vectors."""
+"""Inputs that show a bug in any case that can, made without the edge vectors."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Planted bugs of quantisation: x / scale and (x - zero point) * scale in numpy, with one
 fault.
 
-The right parts follow one reading: quotients are rounded to `precision` or float32, differences to
-the type of y. All results are exact in float64, or rounded once.
+All results are exact in float64, or rounded once.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Planted bugs of sequences: plausible mistakes in computing start, start + step, … before
-stop.
-
-Each gives exact elements of a wrong sequence, or rounds a right one wrongly. Fractions are cast as
-the oracle casts.
-"""
+"""Planted bugs of sequences: plausible mistakes in computing start, start + step, … before stop."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Six right backends, each with its own arithmetic.
 
 These are Fractions with ties to even or away, float32, float64, and the tensors' type; the sixth
-has other NaNs and other zeros. Operators are written once, on arrays of objects or numpy floats.
-Unrepresentable numbers are declined. Open points are resolved in the easiest way.
+has other NaNs and other zeros. Unrepresentable numbers are declined.
 """
 
 from __future__ import annotations

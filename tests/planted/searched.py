@@ -1,8 +1,4 @@
-"""A backend that ignores attributes, and logs calls and searches.
-
-Each call, and each search for causes, is a line in the file named by DIARY in the environment:
-process, action, case.
-"""
+"""A backend that ignores attributes, and logs calls and searches to the file DIARY."""
 
 from __future__ import annotations
 

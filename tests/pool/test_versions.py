@@ -70,8 +70,8 @@ PLACED = {
 
 @pytest.mark.parametrize("name", PLACED)
 def test_the_latest_version_is_asked_in_large_calls_and_in_many(name: str) -> None:
-    """State that comes with calls belongs to the process. The latest version is asked first. Rank 3
-    with a dimension of 1 is asked of every version.
+    """State that comes with calls belongs to the process. Rank 3 with a dimension of 1 is asked of
+    every version.
     """
     found = failing(name, units(CASES, lambda case: ()))
     assert found.pop(TWENTY_ONE) == PLACED[name]

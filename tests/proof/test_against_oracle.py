@@ -1,8 +1,4 @@
-"""Evaluator and oracle agree on all sources of up to 16 bits, and on all edge vectors.
-
-Every input, to every destination, with every attribute value, for Cast-21 and Cast-25: some 15
-million questions.
-"""
+"""Evaluator and oracle agree on all sources of up to 16 bits, and on all edge vectors."""
 
 from __future__ import annotations
 

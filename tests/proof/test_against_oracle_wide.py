@@ -1,8 +1,4 @@
-"""Evaluator and oracle agree around every rounding boundary of destinations of up to 8 bits.
-
-Inputs are independent: `struct` packs the oracle's exact boundary, and neighbours differ by one in
-the bit pattern.
-"""
+"""Evaluator and oracle agree around every rounding boundary of destinations of up to 8 bits."""
 
 from __future__ import annotations
 

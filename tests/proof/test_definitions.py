@@ -1,8 +1,7 @@
 """Results of ONNX's own code are among the readings of the specs.
 
-A function body runs on every vector of every case of its operator. Its casts and quantisations
-follow the specs; other operations are exact, then rounded to the tensor's type. If the body leaves
-a result open, so does the spec. The onnx package computes lengths by shape inference.
+Function bodies run on every vector. Casts and quantisations follow the specs; other operations are
+exact, then rounded to the tensor's type. The onnx package computes lengths by shape inference.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """At least three edge vectors catch each publicly reported wrong conversion.
 
-Fewer suffice only if fewer inputs show it. These are counted in the whole source of up to 16 bits,
-or else among the proof's rich inputs and the report's example with one or two bits flipped. Run
-with `-n 0 -s` to see the table.
+Fewer suffice only if fewer inputs show it: of the whole source of up to 16 bits, or else of the
+rich inputs and the report's example with one or two bits flipped. Run with `-n 0 -s` to see the
+table.
 """
 
 from __future__ import annotations

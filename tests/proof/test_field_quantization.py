@@ -1,7 +1,4 @@
-"""The edge calls catch each publicly reported fault of quantisation.
-
-A bug answers its example as reported, and that is wrong by the oracle.
-"""
+"""The edge calls catch each publicly reported fault of quantisation."""
 
 from __future__ import annotations
 

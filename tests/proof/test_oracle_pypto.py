@@ -1,8 +1,7 @@
 """pypto.cast: evaluator and oracle agree, in levels and in patterns, bit for bit.
 
-Release 0.2: all codes of sources of up to 16 bits; for wider ones all edge and boundary inputs,
-divided among the modes, and inputs from hypothesis. Every version: the edge vectors. The oracle's
-own facts are those of the texts.
+Release 0.2: all codes of sources of up to 16 bits; for wider ones edge and boundary inputs, divided
+among the modes, and random ones. Other versions: the edge vectors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The edge vectors catch every cause wherever it can be observed.
+"""The edge vectors catch every cause that can be observed.
 
-A planted backend converts as a cause says. The judge and the independent oracle count its errors.
-test_field has independent bugs.
+The judge and the independent oracle count its errors. test_field has independent bugs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The edge calls catch wrong kernels and causes wherever they can be observed.
+"""The edge calls catch wrong kernels and causes that can be observed.
 
-Kernels are independent of the evaluator. Causes that no edge call catches are tried on the boundary
-tier, which may not show them either.
+Causes that no edge call catches are tried on the boundary tier, which may not show them either.
 """
 
 from __future__ import annotations
@@ -60,8 +59,8 @@ def is_none_of(reading: CallReading, answer: Answer) -> bool:
 def test_a_right_kernel_is_not_accused_and_each_wrong_one_is(
     name: str, record_property: Record
 ) -> None:
-    """At least as many calls catch it as two lists of codes distinguish, and at most those in which
-    it differs from the right one.
+    """At least as many calls catch it as two lists of codes distinguish, and at most those that it
+    answers differently.
     """
     operator: Operator = OPERATORS[name]
     shown = dict.fromkeys(operator.wrong, 0)

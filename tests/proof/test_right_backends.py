@@ -1,8 +1,4 @@
-"""Right backends are never accused, whatever their arithmetic.
-
-Each gets all vectors once, and is judged as in a run. With a flipped bit per element they are
-accused.
-"""
+"""Right backends are never accused. With a flipped bit per element they are."""
 
 from __future__ import annotations
 

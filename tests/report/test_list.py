@@ -90,8 +90,8 @@ finally: print(sorted({"onnx", "onnxruntime", "openvino", "torch", "ml_dtypes"} 
 
 
 def test_backends(tmp_path: Path) -> None:
-    """Built-in ones, and those of another package: one without its runtime, two broken. None is
-    loaded, since runtimes in one process may conflict.
+    """Built-in ones, and those of another package: one without its runtime, two broken. They are
+    not loaded, since runtimes in one process may conflict.
     """
     (tmp_path / "elsewhere.py").write_text("import no_such_runtime.core\n")
     (tmp_path / "shattered.py").write_text("raise RuntimeError('driver\\ntoo old')\n")

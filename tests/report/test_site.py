@@ -79,6 +79,7 @@ def test_what_a_runtime_is_called(name: str, version: str, expected: tuple[str, 
 
 
 def test_a_link_is_for_good() -> None:
+    """Published ids and names must not change, since other pages link to them."""
     assert finding_of_site(RunName("onnxruntime", "1.31.1"), FLOATS) == "c21b40a9b307"
     assert file_name("onnx", "cast", "float-to-float") == "onnx_cast_float-to-float"
     assert file_name("a > b") == "a-b~" + file_name("a > b")[-6:] != file_name("a-b")

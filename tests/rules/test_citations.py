@@ -1,7 +1,7 @@
 """Every sentence that an ONNX spec cites is in its document, word for word.
 
-Texts of operators, function bodies and source files are from the onnx package. Sentences of other
-documents are stored with the page and the day of reading. Paraphrases are not quotations.
+Sentences outside the onnx package are stored with the page and the day of reading. Paraphrases are
+not quotations.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Every sentence that a spec of OpenVINO or PyPTO cites was read on its page.
 
-Unlike ONNX's texts, theirs are not available, so sentences are stored with the page and the day of
-reading.
+Sentences are stored with the page and the day of reading.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Quantisation with one scale: expected values of runs of codes.
-
-They are compared with the oracle at each change, and with the evaluator code by code.
-"""
+"""Quantisation with one scale: expected values of runs of codes, compared with the oracle."""
 
 from __future__ import annotations
 

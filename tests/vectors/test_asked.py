@@ -1,7 +1,4 @@
-"""The edge tier covers every kind of value, for any source and destination of Cast.
-
-Counts are on exact integers, independent of the generator.
-"""
+"""The edge tier covers every kind of value, for any source and destination of Cast."""
 
 from __future__ import annotations
 
@@ -69,7 +66,7 @@ def unasked(source: str, target: str, signs: tuple[bool, ...]) -> Iterator[tuple
 
 @pytest.mark.parametrize("source", WIDE)
 def test_no_window_of_exponents_is_left_unasked(source: str) -> None:
-    """Of two consecutive exponents one has a value; of four, in each sign."""
+    """No two consecutive exponents lack a value, and no four lack one in a sign."""
     one_sign = ((False,), (True,)) if numeric(source).signed else ()
     for signs, widest in ((SIGNS, 1), *((one, 3) for one in one_sign)):
         for target in ALL:

@@ -1,8 +1,4 @@
-"""Integer implementations of conversions, right except for `rounding`.
-
-Codes come in their format's storage and are processed as int64. C's shifts modulo the width are
-written out if a bug needs them.
-"""
+"""Integer implementations of conversions, right except for `rounding`. Codes are int64 inside."""
 
 from __future__ import annotations
 
