@@ -198,7 +198,7 @@ def test_the_same_answers_of_another_version_have_the_same_cause() -> None:
 
 
 def test_what_a_few_wrong_answers_refute_gives_not_all_answers() -> None:
-    """Causes that fit alone also fit when each is asked all inputs."""
+    """The causes that fit alone are those that give all answers."""
     search, some = Search(tuple(CAUSES.values()), CATALOG), 0
     for case, name in (
         (WIDE, "through-float32"), (WIDE, "inf-saturates"), (WIDE, "truncates"),

@@ -39,7 +39,6 @@ def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Pa
 
 @pytest.mark.long
 def test_the_default_run_on_a_real_runtime(tmp_path: Path) -> None:
-    """One test, since worker processes of pytest do not share the run."""
     done = convcheck("run", "--backend", "ort", "--json", tmp_path / "r.json", COLUMNS="80")
     assert done.returncode in (0, 1), done.stderr
     is_read_in_a_minute(done.stdout)

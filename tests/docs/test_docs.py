@@ -174,7 +174,6 @@ def shown(text: str) -> list[tuple[str, str]]:
 
 
 def check_output(wanted: str, printed: str, where: str) -> None:
-    """Compare outputs. `...` stands for any lines."""
     pieces = re.split(r"^ *\.\.\.\n", wanted, flags=re.MULTILINE)
     pattern = r"(?:.*\n)*?".join(re.escape(piece) for piece in pieces)
     tidy = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())

@@ -167,7 +167,6 @@ int main(int argc, char **argv) {
 
 
 def test_one_wrong_answer_of_all_is_found(tmp_path: Path) -> None:
-    """No vector has it. The loop over all inputs finds it."""
     cast = latest_cases("onnx.Cast")
     emit_to(tmp_path, [cast["float32-to-bfloat16"], cast["float16-to-float8e4m3fn/saturate=1"]])
     made = compile_c(tmp_path, EVERY, "-O3")

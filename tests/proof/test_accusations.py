@@ -259,7 +259,6 @@ RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 @pytest.mark.long
 @pytest.mark.parametrize("name", RUNS)
 def test_every_accusation_stands_up(name: str, tmp_path: Path) -> None:
-    """One test, since worker processes of pytest do not share the run."""
     backend, specs, globs = RUNS[name]
     runtime = name.partition(" ")[0]
     pytest.importorskip(runtime, reason=f"{runtime} is not there: install convcheck[{runtime}]")
