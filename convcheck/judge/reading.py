@@ -29,6 +29,7 @@ from convcheck.judge.result import (
     DecisionField,
     ElsewhereField,
     SampleField,
+    Tally,
     TypeName,
     Word,
 )
@@ -260,3 +261,18 @@ def _types(names: Sequence[str], types: Types) -> tuple[DType, ...]:
         hint = "if a spec of your own has it, name the folder with --specs DIR"
         raise UsageError(f"the report has a type that no spec has: {unknown[0]}", hint=hint)
     return tuple([types[name] for name in names])
+
+
+# msgspec describes a class when it first decodes it, and crashes if two threads do so at once.
+for _kind in (
+    Answered,
+    CallExample,
+    CaseHead,
+    CaseResult,
+    Decision,
+    Declined,
+    Fault,
+    Oversized,
+    Tally,
+):
+    msgspec.msgpack.Decoder(_kind)

@@ -134,6 +134,7 @@ class Lost(Record, frozen=True, tag=True):
 
 
 Message = Opened | Aborted | Finished | Survived | Lost
+msgspec.msgpack.Decoder(Message)  # before threads do, as in `judge.reading`
 ERRORS = {kind.__name__: kind for kind in (SpecError, VectorError, UsageError, UnavailableError)}
 
 
