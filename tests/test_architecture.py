@@ -84,7 +84,7 @@ BUDGET = {
     "": 961,
     "ask": 2649,
     "backends": 5844,
-    "causes": 2654,
+    "causes": 2656,
     "chains": 1534,
     "cli": 4039,
     "emit": 503,

@@ -181,8 +181,10 @@ def _searched(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
 
 
 def _known(search: Search, trial: Trial, ask: Ask) -> CaseDiagnosis:
-    """Return what explains a trial: what explained one of equal rules, inputs and answers, such as
-    of another version of the operator, if the backend answers the further inputs alike, too.
+    """Return the diagnosis of a trial.
+
+    Versions of an operator often have equal rules and equal answers. They share a diagnosis if the
+    backend also gives equal answers to the further inputs.
     """
     key = _key(search, trial)
     if key in search.known:
@@ -210,7 +212,7 @@ def _is_alike(one: Bits | None, other: Bits | None) -> bool:
 
 
 def _key(search: Search, trial: Trial) -> Hashable:
-    """Return a cache key of the rules, inputs and answers of a trial; None for none."""
+    """Return a cache key of a trial's rules, inputs and answers, or None to search it anew."""
     spec, case = trial.spec, trial.case
     if spec.pairs or case.outside:
         return None

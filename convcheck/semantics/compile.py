@@ -180,7 +180,7 @@ def _in_columns_for(rule: Rule, target: str, sources: Collection[str]) -> Hashab
         return None
     from_ = frozenset(sources).intersection(when.pop("from", sources))
     rows = tuple((row.label, *(_gives(row.cells[n]) for n in here)) for row in rule.rows)
-    said = tuple(when.items()), tuple(entries[n] for n in here), rows
+    said = tuple(when.items()), tuple(tuple(columns[n].items()) for n in here), rows
     return rule.name, from_, rule.same_type, rule.rounding, said
 
 
