@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from convcheck.chains.judgement import DIFFERENT, DISPUTED, judge_chain
 from convcheck.chains.table import chain_table, numeric_types, triples
@@ -13,7 +12,7 @@ from convcheck.chains.type_chain import CompiledCasts, latest, takes_chains
 from convcheck.cli.options import (
     catalog,
 )
-from convcheck.cli.outputs import check_outputs, show
+from convcheck.cli.outputs import Output, check_outputs, named, show
 from convcheck.cli.progress import progress, tracked
 from convcheck.errors import UsageError
 from convcheck.plan.chains import AskedChain, ask_chains, asked_chain, settings
@@ -29,8 +28,8 @@ from convcheck.wording import plural
 
 FEWEST = 3  # types of a chain
 CHANGED, NOTHING = 1, 3
-JSON = ".json"
-TABLES = {JSON: chains_text, ".csv": chains_csv, ".h": chains_c, ".py": chains_python}
+JSON = "json"
+TABLES = {JSON: chains_text, "csv": chains_csv, "h": chains_c, "py": chains_python}
 
 
 def main(
@@ -40,11 +39,11 @@ def main(
     table: bool,
     backend: str | None,
     timeout: float,
-    outputs: tuple[str, ...],
+    outputs: tuple[Output, ...],
 ) -> int:
     """Judge a chain or a table of chains, or run them on a backend."""
     _check_usage(types, table, outputs, backend)
-    check_outputs({f"-o {path}": path for path in outputs})
+    check_outputs(named(outputs))
     loaded = catalog()
     conversions = CompiledCasts(loaded, _spec(loaded, name), where)
     if backend is not None:
@@ -53,7 +52,7 @@ def main(
 
 
 def _check_usage(
-    types: tuple[str, ...], table: bool, outputs: Sequence[str], backend: str | None
+    types: tuple[str, ...], table: bool, outputs: Sequence[Output], backend: str | None
 ) -> None:
     if table and types:
         raise UsageError("--table takes no types", hint="it has every chain of three types")
@@ -61,19 +60,11 @@ def _check_usage(
         given = plural(len(types), "type") if types else "no types"
         hint = "name source, middle and destination, such as float64 float32 float16, or --table"
         raise UsageError(f"{given}: a chain has at least {FEWEST}", hint=hint)
-    for path in outputs:
-        form = _form(path)
-        if form not in TABLES:
-            raise UsageError(f"-o {path}: unknown ending", hint=f"one of {' '.join(TABLES)}")
+    for form, _, word in outputs:
         if form != JSON and backend:
-            raise UsageError(f"-o {path} is a table of the rules", hint="leave out --backend")
+            raise UsageError(f"-o {word} is a table of the rules", hint="leave out --backend")
         if form != JSON and not table:
-            raise UsageError(f"-o {path} is a table", hint="add --table, and leave out the types")
-
-
-def _form(path: str) -> str:
-    """Return the file ending, which selects the format."""
-    return JSON if path == "-" else Path(path).suffix
+            raise UsageError(f"-o {word} is a table", hint="add --table, and leave out the types")
 
 
 def _spec(loaded: Catalog, name: str | None) -> Spec:
@@ -87,19 +78,19 @@ def _spec(loaded: Catalog, name: str | None) -> Spec:
     return found
 
 
-def _chain(conversions: CompiledCasts, types: tuple[str, ...], outputs: Sequence[str]) -> int:
+def _chain(conversions: CompiledCasts, types: tuple[str, ...], outputs: Sequence[Output]) -> int:
     """Judge a chain. Return 1 if it differs from the direct cast."""
     conversions.check_where(types[1:])
     found = judge_chain(conversions.chain(types))
     attributes = conversions.attributes(types[1:])
     text = partial(chain_text, found, attributes)
-    show(chain_page(found, attributes), *((path, text) for path in outputs))
+    show(chain_page(found, attributes), *((one.path, text) for one in outputs))
     return int(found.verdict in (DIFFERENT, DISPUTED))
 
 
 def _ask(
     conversions: CompiledCasts, types: tuple[str, ...], backend: str, timeout: float,
-    outputs: Sequence[str],
+    outputs: Sequence[Output],
 ) -> int:  # fmt: skip
     """Run a chain, or all of a table, on a backend. Return 1 if casts are removed."""
     asked, spec = _asked(conversions, types), conversions.spec
@@ -110,7 +101,7 @@ def _ask(
         catalog = conversions.catalog.only([spec.id])
         info, found = ask_chains(backend, asked, timeout, catalog, advance)
     text = partial(graphs_text, spec.id, info, found)
-    show(graph_page(info, found), *((path, text) for path in outputs))
+    show(graph_page(info, found), *((one.path, text) for one in outputs))
     if any(one.changed for one in found):
         return CHANGED
     return NOTHING if all(one.untold for one in found) else 0
@@ -125,12 +116,12 @@ def _asked(conversions: CompiledCasts, types: tuple[str, ...]) -> list[AskedChai
     return [one for one in found if one is not None]
 
 
-def _table(conversions: CompiledCasts, outputs: Sequence[str]) -> int:
+def _table(conversions: CompiledCasts, outputs: Sequence[Output]) -> int:
     chosen = triples(conversions.spec)
     conversions.check_where([dtype.name for dtype in numeric_types(conversions.spec)])
     with progress(len(chosen), "chain", "chain") as advance:
         made = chain_table(conversions, chosen, advance)
-    texts = [(path, partial(TABLES[_form(path)], made)) for path in outputs]
+    texts = [(one.path, partial(TABLES[one.form], made)) for one in outputs]
     counts = Counter(each.verdict for each in made.chains.values())
     show(chain_table_page(counts, made), *texts)
     return 0

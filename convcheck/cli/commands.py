@@ -28,6 +28,7 @@ from convcheck.cli.options import (
     shard_option,
     spec_arguments,
 )
+from convcheck.cli.outputs import out_option
 
 _SUITES = ("c", "cuda", "hip", "rust")
 _STOP = "Stop at the first failing case, or after N."
@@ -43,7 +44,7 @@ _TEST = (
 
         Exit codes: 0 passed or known, 1 failed, 2 bad input, 3 nothing was judged, 4 the backend
         did not start.""",
-        "convcheck run --backend ort onnx.Cast-21 --to float8 --html run.html",
+        "convcheck run --backend ort onnx.Cast-21 --to float8 -o run.html",
         backends_option,
         selection_options,
         run_options,
@@ -106,7 +107,7 @@ _TEST = (
         TARGET,
         WHERE,
         backends_option,
-        click.option("--report", metavar="FILE", help="Explain a finding of this JSON report."),
+        click.option("--report", metavar="FILE", help="Explain a finding of this log."),
         click.option("--finding", metavar="ID", help="The id of the finding."),
         TIMEOUT,
         VERBOSE,
@@ -121,7 +122,7 @@ _TEST = (
         every judged case, so that a case cannot disappear unnoticed.
 
         Exit codes: 0 written, 2 bad input, 3 nothing was judged.""",
-        "convcheck known known.toml run.json --update",
+        "convcheck known known.toml run.jsonl --update",
         click.argument("out", metavar="FILE"),
         click.argument("report", metavar="REPORT"),
         click.option("--update", is_flag=True, help="Update the existing list."),
@@ -132,14 +133,14 @@ _TEST = (
         """Turn a finding into a script that runs without convcheck.
 
         With --backend, test the edge inputs of CASE and shrink them to a minimal failing set. With
-        --report, take the finding from the JSON of a run. FINDING is an id that reports print;
+        --report, take the finding from the log of a run. FINDING is an id that reports print;
         without it, take the first finding of CASE and list the others on stderr.
 
         Exit codes: 0 written, 2 bad input or no such finding, 4 the backend did not start.""",
         "convcheck repro onnx.Cast-21/float64-to-float16 --backend ort",
         click.argument("words", metavar="[CASE] [FINDING]", nargs=-1),
         backend_option("Run this backend."),
-        click.option("--report", metavar="FILE", help="Take the finding from this JSON report."),
+        click.option("--report", metavar="FILE", help="Take the finding from this log."),
         click.option(
             "--cause",
             metavar="NAME",
@@ -153,7 +154,7 @@ _TEST = (
             help="A script (default), an ONNX backend test, or a C header.",
         ),
         click.option(
-            "--out", metavar="PATH", help="A file (default: stdout); with --as onnx a folder."
+            "-o", "--out", metavar="PATH", help="A file (default: stdout); with --as onnx a folder."
         ),
         TIMEOUT,
     ),
@@ -164,11 +165,12 @@ _READ = (
         "report",
         """Render a run's report again, or put shards together.
 
-        FILE is the JSON of `convcheck run`. Shards of one run are merged; other files are shown
-        side by side, with the causes that they share. All but the first must end in .json. SPEC
-        and the options that select cases are those of `run`. The exit code is that of the run;
-        with several, the most serious one.""",
-        "convcheck report shard-*.json --json run.json --html run.html",
+        FILE is the log of `convcheck run`. Shards of one run are merged; other files are shown
+        side by side, with the causes that they share. All but the first must end in .jsonl.
+        SPEC and the options that select cases are those of `run`. The exit code is that of the
+        run; with
+        several, the most serious one.""",
+        "convcheck report shard-*.jsonl -o run.jsonl -o run.html",
         report_files,
         selection_options,
         click.option(
@@ -194,7 +196,7 @@ _READ = (
         Runs of different vectors are compared by kind of failure only.
 
         Exit codes: 0, 1 with --fail, 2 bad input.""",
-        "convcheck diff --fail main.json branch.json",
+        "convcheck diff --fail main.jsonl branch.jsonl",
         click.argument("old", metavar="OLD"),
         click.argument("new", metavar="NEW"),
         click.option(
@@ -252,11 +254,11 @@ _READ = (
         """Write static pages from reports of runtimes and releases.
 
         A page for each rule, runtime, cause and finding, with changes from release to release, and
-        badges. REPORT is the JSON of `convcheck run`, also as `convcheck history` keeps it. DIR
+        badges. REPORT is the log of `convcheck run`, also as `convcheck history` keeps it. DIR
         must be new, empty, or an earlier site, which is replaced.
 
         Exit codes: 0 written, 2 bad input.""",
-        "convcheck site public ort.json openvino.json",
+        "convcheck site public ort.jsonl openvino.jsonl",
         click.argument("folder", metavar="DIR"),
         click.argument("reports", metavar="REPORT...", nargs=-1),
     ),
@@ -286,12 +288,12 @@ _DECIDE = (
         click.option("--table", is_flag=True, help="Judge every chain of three types."),
         backend_option("Run the chain as a graph on NAME and report removed casts."),
         TIMEOUT,
-        click.option(
-            "-o",
-            "outputs",
-            metavar="FILE",
-            multiple=True,
-            help="Write JSON to FILE.json (- is stdout), or a table to .csv, .h or .py.",
+        out_option(
+            "json",
+            "csv",
+            "h",
+            "py",
+            text="Write JSON to FILE.json (- is stdout), or a table to .csv, .h or .py.",
         ),
     ),
     declare(
@@ -302,14 +304,14 @@ _DECIDE = (
         Chains of casts are compared with the direct cast. The model is not run.
 
         Exit codes: 0 printed, 2 bad input.""",
-        "convcheck model model.onnx --report ort.json --report openvino.json",
+        "convcheck model model.onnx --report ort.jsonl --report openvino.jsonl",
         click.argument("file", metavar="FILE"),
         click.option(
             "--report",
             "reports",
             metavar="FILE",
             multiple=True,
-            help="Add results from this JSON report.",
+            help="Add results from this log.",
         ),
         click.option(
             "--to",
@@ -340,6 +342,7 @@ _DECIDE = (
             help="Hex inputs, vector files, tensors, ONNX backend tests, or a suite.",
         ),
         click.option(
+            "-o",
             "--out",
             metavar="DIR|FILE",
             help="A folder, or for one case a file; - is stdout (text and json).",
@@ -360,6 +363,7 @@ _WRITE = (
         spec_arguments,
         EDGE_OR_BOUNDARY,
         click.option(
+            "-o",
             "--out",
             metavar="DIR",
             help="Folder to write (default: the one that runs read).",
@@ -457,7 +461,7 @@ REMOVED = {
     "example": "`convcheck backend example`",
     "judge": "`convcheck explain CASE VALUE --got ANSWER`",
     "list": "`convcheck show specs` (types, backends, cases)",
-    "merge": "`convcheck report shard-*.json`, which puts the shards of a run together",
+    "merge": "`convcheck report shard-*.jsonl`, which puts the shards of a run together",
     "probe": "`convcheck backend probe`",
     "serve": "`convcheck backend serve`",
     "survey": "`convcheck run --open`",

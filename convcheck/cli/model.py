@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from convcheck.cli.options import catalog
-from convcheck.cli.outputs import check_outputs, show
+from convcheck.cli.outputs import Output, check_outputs, named, show
 from convcheck.cli.progress import tracked
 from convcheck.errors import UsageError
 from convcheck.judge.result import RunResult
@@ -27,10 +27,10 @@ def main(
     reports: tuple[str, ...],
     backends: tuple[str, ...],
     data: str | None,
-    json_path: str | None,
+    outputs: tuple[Output, ...],
 ) -> int:
     """List the conversions of an ONNX model, with facts from specs and reports."""
-    check_outputs({"--json": json_path}, {"the model": file, "--data": data})
+    check_outputs(named(outputs), {"the model": file, "--data": data})
     loaded = catalog()
     runs = _runs(loaded, reports, backends)
     graph = read_model(file, loaded.types.types)
@@ -41,7 +41,7 @@ def main(
     rules = RulesForModel(corpus, graph.opset, codes_that_occurred(graph, arrays))
     found = [rules.of(node) for node in tracked(nodes, "model", "node")]
     told = model_report(file, graph, found, runs, loaded)
-    show(model_page(told), (json_path, partial(model_text, told)))
+    show(model_page(told), *((one.path, partial(model_text, told)) for one in outputs))
     return 0
 
 
@@ -50,7 +50,7 @@ def _runs(
 ) -> list[tuple[str, RunResult]]:
     """Return the runs in reports with their names, filtered by `backends` if given."""
     if backends and not reports:
-        hint = "--report FILE, as `convcheck run --backend ort --json FILE` writes it"
+        hint = "--report FILE, as `convcheck run --backend ort -o FILE` writes it"
         raise UsageError("--to chooses among reports, and there is none", hint=hint)
     runs = [run for path in dict.fromkeys(reports) for run in read_each(path, loaded.types.types)]
     names = [run_name(run.backend) for run in runs]

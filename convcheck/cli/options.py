@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from convcheck.cli.outputs import check_outputs
+from convcheck.cli.outputs import GITHUB, Output, check_outputs, named, out_option
 from convcheck.cli.progress import progress_option
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_SPEC, read_text
 from convcheck.plan.selection import Selection
-from convcheck.report.formats import FORMATS
+from convcheck.report.formats import FORMATS, LOG
 
 if TYPE_CHECKING:
     from convcheck.rules.load import Catalog
@@ -183,7 +183,7 @@ TARGET = click.option("--to", "target", metavar="T", shell_complete=complete_typ
 WHERE = click.option(
     "--where", multiple=True, metavar="NAME=VALUE", help="With this attribute value."
 )
-JSON = click.option("--json", "json_path", metavar="FILE", help="Write JSON to FILE.")
+JSON = out_option("json", text="Write JSON to FILE.json (- is stdout).")
 VERBOSE = click.option("--verbose", "-v", is_flag=True, help="Show all details.")
 JOBS = click.option(
     "--jobs",
@@ -277,14 +277,14 @@ selection_options = packed(
 
 
 def report_files(function: Call) -> Call:
-    """Add the report files: the first argument, and further ones ending in .json.
+    """Add the report files: the first argument, and further ones ending in .jsonl or .json.
 
     The rest are patterns.
     """
 
     @functools.wraps(function)
     def call(path: str, patterns: tuple[str, ...], **given: Any) -> Any:
-        files = (path, *(word for word in patterns if word.endswith(".json")))
+        files = (path, *(word for word in patterns if word.endswith((".jsonl", ".json"))))
         left = tuple(word for word in patterns if word not in files)
         return function(files=tuple(dict.fromkeys(files)), patterns=left, **given)
 
@@ -379,7 +379,7 @@ shard_option = click.option(
     "part",
     metavar="K/N",
     callback=_part,
-    help="Run shard K of N; `report` merges the JSON.",
+    help="Run shard K of N; `report` merges the logs.",
 )
 
 
@@ -387,10 +387,7 @@ shard_option = click.option(
 class Reports:
     """The printed and written reports of a run."""
 
-    #: Files by format; '-' is stdout.
-    files: Mapping[str, str]
-    #: Whether to print annotations for GitHub.
-    github: bool
+    files: tuple[Output, ...]
     #: The file of known failures, None for none.
     known: str | None
     #: Whether to show every matrix, case and message.
@@ -399,20 +396,18 @@ class Reports:
     quiet: bool
 
     @property
-    def outputs(self) -> Mapping[str, str]:
-        """Return the files by option."""
-        return {f"--{name}": path for name, path in self.files.items()}
+    def besides_log(self) -> Mapping[str, str]:
+        """Return the outputs of other formats than the log, by option."""
+        return {f"-o {one.word}": one.word for one in self.files if one.form != LOG}
 
 
-def _reports(github: bool, known: str | None, verbose: bool, quiet: bool, **files: Any) -> Reports:
+def _reports(known: str | None, outputs: tuple[Output, ...], verbose: bool, quiet: bool) -> Reports:
     """Return the chosen reports. Raises UsageError if files cannot be written."""
-    named = {name: path for name, path in files.items() if path is not None}
-    reports = Reports(named, github, known, verbose, quiet)
-    check_outputs(reports.outputs, {"--known": known})
+    check_outputs(named(outputs), {"--known": known})
     source_date()
     if verbose and quiet:
         raise UsageError("--verbose and --quiet", hint="choose one")
-    return reports
+    return Reports(outputs, known, verbose, quiet)
 
 
 def source_date() -> datetime | None:
@@ -429,14 +424,17 @@ def source_date() -> datetime | None:
     return datetime.fromtimestamp(int(said), UTC)
 
 
-_WRITES = "Write that format; - is stdout."
 _DETAIL = "Print every case, or only failures."
 report_options = packed(
     "reports",
     _reports,
     click.option("--known", metavar="FILE", help="Excuse the failures that FILE lists."),
-    *(click.option(f"--{name}", metavar="FILE", help=_WRITES) for name in FORMATS),
-    click.option("--github", is_flag=True, help="Print annotations for GitHub."),
+    out_option(
+        *FORMATS,
+        GITHUB,
+        text="Write FILE.jsonl (the log), .html, .md or .xml (JUnit); - is the log on stdout, "
+        "github: prints annotations.",
+    ),
     click.option("--verbose", "-v", is_flag=True, help=_DETAIL),
     click.option("--quiet", "-q", is_flag=True, help=_DETAIL),
 )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
 
 from convcheck.errors import UsageError
 from convcheck.files import write_all
@@ -15,6 +17,70 @@ from convcheck.streams import put_out
 
 if TYPE_CHECKING:
     from convcheck.report.blocks import Block
+
+GITHUB = "github"  # annotations on stdout, with no file
+
+
+class Output(NamedTuple):
+    """A file to write. The path - is stdout."""
+
+    form: str
+    path: str
+    #: As given on the command line.
+    word: str
+
+
+def out_option(*forms: str, text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option -o. The ending of a file, or `form:` before it, selects the format.
+
+    The first form is that of stdout.
+    """
+
+    def read(
+        context: click.Context, option: click.Parameter, words: tuple[str, ...]
+    ) -> tuple[Output, ...]:
+        return tuple(_output(word, forms) for word in dict.fromkeys(words))
+
+    names = ("-o", "--out", "outputs")
+    return click.option(*names, metavar="FILE", multiple=True, callback=read, help=text)
+
+
+def _output(word: str, forms: Sequence[str]) -> Output:
+    """Read FILE or FORM:FILE. Raises UsageError."""
+    if not word:
+        raise UsageError("-o is empty", hint="leave it out, or name a file")
+    if word == "-":
+        return Output(forms[0], word, word)
+    form, colon, path = word.partition(":")
+    if not (colon and _known(form, forms)):
+        form, path = Path(word).suffix.removeprefix("."), word
+    found = _known(form, forms)
+    if (
+        found is None
+        or (found == GITHUB) != (word == f"{GITHUB}:")
+        or not (path or found == GITHUB)
+    ):
+        named = [f"FILE.{one}" for one in forms if one != GITHUB]
+        hint = f"{' or '.join(named)}, or {forms[0]}:FILE with another ending"
+        raise UsageError(f"-o {word} does not name a format and a file", hint=hint)
+    return Output(found, path, word)
+
+
+def _known(form: str, forms: Sequence[str]) -> str | None:
+    """Return a format by its name; `json` also names a log."""
+    if form == "json" and "jsonl" in forms:
+        return "jsonl"
+    return form if form in forms else None
+
+
+def path_of(outputs: Iterable[Output], form: str) -> str | None:
+    """Return the first file of a format, None if there is none."""
+    return next((one.path for one in outputs if one.form == form), None)
+
+
+def named(outputs: Iterable[Output]) -> dict[str, str]:
+    """Return the files by option, for messages."""
+    return {f"-o {one.word}": one.path for one in outputs if one.form != GITHUB}
 
 
 def check_outputs(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 
 from convcheck.cli.options import Reports, catalog
-from convcheck.cli.outputs import check_outputs
+from convcheck.cli.outputs import check_outputs, named, path_of
 from convcheck.cli.progress import tracked
 from convcheck.cli.reports import (
     hold_to_known,
@@ -25,6 +25,7 @@ from convcheck.plan.merge import merge_shards
 from convcheck.plan.runner import Turn
 from convcheck.plan.selection import Selection
 from convcheck.records import replace
+from convcheck.report.formats import LOG
 from convcheck.report.json.decode import read_each
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Level
@@ -40,12 +41,13 @@ def main(
     reports: Reports,
 ) -> int:
     """Render the report of a run from its JSON."""
-    check_outputs(reports.outputs, {f"the report {name}": name for name in files})
+    check_outputs(named(reports.files), {f"the report {name}": name for name in files})
     gc.disable()  # reports have no cycles, and the search for them costs a fifth of the time
 
-    if "json" in reports.files and (finding or cause or level or any(astuple(selection))):
-        hint = "leave out what selects: --json is the whole run, for `diff`"
-        raise UsageError("--json of a part of a run", hint=hint)
+    log = path_of(reports.files, LOG)
+    if log and (finding or cause or level or any(astuple(selection))):
+        hint = "leave out what selects: the log is the whole run, for `diff`"
+        raise UsageError(f"-o {log} of a part of a run", hint=hint)
     loaded = catalog()
     runs = _merged(loaded, _read(loaded, files))
     if any(run.survey for _, run in runs):
@@ -87,9 +89,9 @@ def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[st
 
 
 def _show_survey(runs: list[tuple[str, RunResult]], reports: Reports, loaded: Catalog) -> int:
-    if reports.files.keys() - {"json"} or reports.known or reports.github:
-        said = "a survey is printed, and written as JSON; it has no other formats"
-        raise UsageError(said, hint="--json survey.json, or no option")
+    if reports.besides_log or reports.known:
+        said = "a survey is printed, and written as a log; it has no other formats"
+        raise UsageError(said, hint="-o survey.jsonl, or no option")
     if not all(run.survey for _, run in runs):
         raise UsageError("a survey beside a run", hint="show one or the other")
     turns = [Turn(run.backend.address, run) for _, run in runs]

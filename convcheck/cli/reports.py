@@ -7,7 +7,7 @@ from datetime import date
 from functools import partial
 
 from convcheck.cli.options import Reports, source_date
-from convcheck.cli.outputs import show
+from convcheck.cli.outputs import GITHUB, path_of, show
 from convcheck.errors import UsageError
 from convcheck.gate.known import KnownList, hold, read_known
 from convcheck.judge.result import RunResult, Timing
@@ -20,7 +20,7 @@ from convcheck.report.draw.github import annotation_lines
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.draw.survey import survey_page
 from convcheck.report.environment import environment
-from convcheck.report.formats import FORMATS
+from convcheck.report.formats import FORMATS, LOG
 from convcheck.report.json.encode import text_of_several
 from convcheck.report.short_names import short_names
 from convcheck.rules.cases import cases
@@ -60,7 +60,7 @@ def write_reports(
     `source` is the file of a report that is rendered again.
     """
     result = replace(result, environment=result.environment or environment())
-    file = source or reports.files.get("json", "-")
+    file = source or path_of(reports.files, LOG) or "-"
     at = source_date()
     dated = replace(result, timing=Timing(at, 0.0)) if at else result
     made = Document(dated, types, "" if file == "-" else file)
@@ -69,11 +69,11 @@ def write_reports(
         return terminal.report_page(made, reports.verbose, reports.quiet, whole)
 
     def annotations() -> str:
-        lines = annotation_lines(made) if reports.github else []
+        lines = annotation_lines(made) if path_of(reports.files, GITHUB) is not None else []
         return "".join(f"{line}\n" for line in lines)
 
-    texts = ((path, partial(FORMATS[name].draw, result, made, command))
-             for name, path in reports.files.items())  # fmt: skip
+    texts = ((path, partial(FORMATS[form].draw, result, made, command))
+             for form, path, _ in reports.files if form != GITHUB)  # fmt: skip
     show(page, *texts, commands=annotations)
     return exit_code(result)
 
@@ -90,10 +90,9 @@ def refuse_what_is_of_one(reports: Reports, others: Mapping[str, object], of: st
 
     `others` are more such options. `of` names the repeated argument.
     """
-    given = {"--known": reports.known, **others, **reports.outputs, "--github": reports.github}
-    given.pop("--json", None)
+    given = {"--known": reports.known, **others, **reports.besides_log}
     if option := next((name for name, value in given.items() if value), None):
-        hint = "one at a time; side by side only the terminal and --json are written"
+        hint = "one at a time; side by side only the terminal and a log (-o FILE.jsonl) are written"
         raise UsageError(f"{option} works with one {of} only", hint=hint)
 
 
@@ -108,7 +107,7 @@ def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
     def page(whole: bool) -> Iterable[Block]:
         return side_by_side_page(sides, reports.verbose, whole)
 
-    show(page, (reports.files.get("json"), partial(text_of_several, turns)))
+    show(page, (path_of(reports.files, LOG), partial(text_of_several, turns)))
     codes = [NOT_STARTED if turn.run is None else exit_code(turn.run) for turn in turns]
     order = (INTERRUPTED, FAILED, NOT_STARTED, NOTHING, 0)
     return min(codes, key=order.index)
@@ -117,7 +116,7 @@ def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
 def show_survey(turns: Sequence[Turn], reports: Reports, types: Types) -> int:
     """Show a survey, and write JSON if asked. Return the exit code."""
     survey = Survey(tuple(turns))
-    show(survey_page(survey, types), (reports.files.get("json"), partial(text_of_several, turns)))
+    show(survey_page(survey, types), (path_of(reports.files, LOG), partial(text_of_several, turns)))
     if survey.interrupted:
         return INTERRUPTED
     if any(turn.run is None for turn in turns):

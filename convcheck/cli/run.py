@@ -16,7 +16,7 @@ from convcheck.cli.chain_run import chains_of_run
 from convcheck.cli.early import ANSWERS
 from convcheck.cli.known import is_judged, write_list
 from convcheck.cli.options import Reports, RunOptions, catalog
-from convcheck.cli.outputs import check_outputs
+from convcheck.cli.outputs import check_outputs, named
 from convcheck.cli.reports import (
     INTERRUPTED,
     NOT_STARTED,
@@ -72,7 +72,7 @@ def main(
     asked = [one for one in backends if not one.startswith(ANSWERS)]
     answers = next((one.removeprefix(ANSWERS) for one in backends if one not in asked), None)
     inputs = {"--known": reports.known, "--inputs": options.inputs, "the answers": answers}
-    check_outputs({**reports.outputs, "--resume": resume}, inputs)
+    check_outputs({**named(reports.files), "--resume": resume}, inputs)
     begun = update and _is_new(reports.known, part)
     loaded = catalog()
     if chains:
@@ -220,17 +220,16 @@ def _survey(
     resume: str | None, reports: Reports, others: Mapping[str, object],
 ) -> int:  # fmt: skip
     """Survey undefined and disputed behaviour. Raises UsageError for options of other runs."""
-    given = {**others, **reports.outputs, "--known": reports.known, "--github": reports.github,
+    given = {**others, **reports.besides_log, "--known": reports.known,
              "--inputs": options.inputs, "--samples": options.samples,
              "--consistency": options.consistency}  # fmt: skip
-    given.pop("--json", None)
     if option := next((name for name, value in given.items() if value), None):
-        hint = "what is open is printed, and written by --json"
+        hint = "what is open is printed, and written to -o FILE.jsonl"
         raise UsageError(f"{option} does not go with --open", hint=hint)
     if not backends:
         raise UsageError("which backends?", hint="--backend ort; see `convcheck show backends`")
     kept = {one: f"{resume}.{n}" for n, one in enumerate(dict.fromkeys(backends), 1) if resume}
-    check_outputs({**reports.outputs, **{f"--resume {path}": path for path in kept.values()}})
+    check_outputs({**named(reports.files), **{f"--resume {path}": path for path in kept.values()}})
     loaded = catalog()
     cases = [c for c in selected(loaded, selection, backends) if _may_be_open(loaded, c)]
     corpus = open_corpus(loaded, options.tier, options.seed, data_dir("vectors"))

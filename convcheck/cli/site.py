@@ -21,7 +21,7 @@ from convcheck.wording import plural
 def main(folder: str, reports: Sequence[str]) -> int:
     """Write static pages from JSON reports of runtimes and releases."""
     if not reports:
-        hint = "make one with: convcheck run --backend ort --json ort.json"
+        hint = "make one with: convcheck run --backend ort -o ort.jsonl"
         raise UsageError("no report is named", hint=hint)
     gc.disable()  # reports have no cycles, and the search for them costs half of the time
     target = Path(folder)

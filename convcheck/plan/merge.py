@@ -33,7 +33,7 @@ def merge_shards(parts: Named, rules: Rules) -> RunResult:
     """
     for name, result in parts:
         if result.shard is None:
-            hint = "`convcheck run --shard 1/4 --json FILE` makes one"
+            hint = "`convcheck run --shard 1/4 -o FILE.jsonl` makes one"
             raise UsageError(f"{name} is a whole run, not a shard of one", hint=hint)
         if result.ended_early:
             hint = "run it again without --fail-fast and --maxfail"

@@ -21,8 +21,9 @@ Writer = Callable[["RunResult"], str]
 
 @dataclass(frozen=True)
 class ReportFormat:
-    """A file format of reports. The file - is standard output."""
+    """A file format of reports."""
 
+    #: Also the ending of its files.
     name: str
     #: The module with a function `render`, imported when used.
     module: str
@@ -41,9 +42,10 @@ class ReportFormat:
 
 
 _FORMATS = (
-    ReportFormat("json", "convcheck.report.json.encode", whole=True),
-    ReportFormat("junit", "convcheck.report.draw.junit"),
-    ReportFormat("markdown", "convcheck.report.draw.markdown"),
+    ReportFormat("jsonl", "convcheck.report.json.encode", whole=True),
+    ReportFormat("xml", "convcheck.report.draw.junit"),
+    ReportFormat("md", "convcheck.report.draw.markdown"),
     ReportFormat("html", "convcheck.report.html"),
 )
 FORMATS = {one.name: one for one in _FORMATS}
+LOG = _FORMATS[0].name

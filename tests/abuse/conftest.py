@@ -16,10 +16,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("prepared")
     failing = ("--backend", WRONG, "onnx.Cast-21", "--from", "float16", "--to", "bfloat16")
     for words in (
-        (*RUN.split(), "--json", "r.json"),
-        ("run", *failing, "--json", "failing.json"),
+        (*RUN.split(), "-o", "r.json"),
+        ("run", *failing, "-o", "failing.json"),
         ("known", "k.toml", "failing.json"),
-        *((*f"run --backend reference {ONE} onnx.Cast-23 --shard {n}/2".split(), "--json",
+        *((*f"run --backend reference {ONE} onnx.Cast-23 --shard {n}/2".split(), "-o",
            f"s{n}.json") for n in (1, 2)),
     ):  # fmt: skip
         assert convcheck(*words, cwd=folder).returncode in (0, 1)

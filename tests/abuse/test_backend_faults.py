@@ -67,7 +67,7 @@ def test_a_fault_of_a_backend_is_in_the_report_and_nowhere_else(
 ) -> None:
     report = tmp_path / "r.json"
     done = convcheck(
-        "run", "--backend", f"{where}{fault.backend}", *ASKED, "--json", str(report), cwd=ROOT
+        "run", "--backend", f"{where}{fault.backend}", *ASKED, "-o", str(report), cwd=ROOT
     )
     assert done.returncode == fault.code, done.stderr
     assert "Traceback" not in done.stderr
@@ -98,10 +98,9 @@ LONG = (
 @pytest.mark.parametrize("fault", LONG, ids=lambda fault: fault.backend[-12:])
 def test_what_is_said_at_length_is_cut_in_every_format(fault: Fault, tmp_path: Path) -> None:
     reports = [tmp_path / name for name in ("r.json", "r.md", "r.html", "r.xml")]
-    written = zip(("--json", "--markdown", "--html", "--junit"), reports, strict=True)
     done = convcheck(
         "run", "--backend", fault.backend, *TO_TEXT, "--consistency",
-        *(word for pair in written for word in pair), cwd=ROOT,
+        *(word for path in reports for word in ("-o", path)), cwd=ROOT,
     )  # fmt: skip
     assert done.returncode == fault.code, done.stderr
     assert "Traceback" not in done.stderr
@@ -137,7 +136,7 @@ def test_a_backend_does_not_reach_beyond_its_case(
     done = convcheck(
         "run", "--backend", f"{PLANTED}:{backend}", "onnx.Cast-21", "--from", "bool",
         "--to", "float32", "--to", "float16", "--to", "int8", "--jobs", "1",
-        "--json", str(report), cwd=ROOT, TMPDIR=str(folder), CONVCHECK_TEST_FOLDER=str(folder),
+        "-o", str(report), cwd=ROOT, TMPDIR=str(folder), CONVCHECK_TEST_FOLDER=str(folder),
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     verdicts = {c["id"]: c["verdict"] for c in report_at(report)["cases"]}
@@ -174,7 +173,7 @@ def test_a_case_has_no_more_than_its_time(backend: str, tmp_path: Path) -> None:
     report, began = tmp_path / "r.json", time.monotonic()
     done = convcheck(
         "run", "--backend", backend, "onnx.Cast-21", "--from", "float16", "--to", "float32",
-        "--timeout", "1", "--jobs", "1", "--json", str(report), cwd=ROOT,
+        "--timeout", "1", "--jobs", "1", "-o", str(report), cwd=ROOT,
     )  # fmt: skip
     assert time.monotonic() - began < 30
     assert done.returncode == 1, done.stderr

@@ -11,7 +11,7 @@ from command import convcheck
 from convcheck.streams import no_commands, visible
 
 BACKEND = "planted.shouting:Shouting"
-FORMATS = ("json", "junit", "markdown", "html")
+FORMATS = ("jsonl", "xml", "md", "html")
 # commands of CI systems, and control characters of terminals
 OBEYED = re.compile(r"^\s*::(?!error |warning )|##\[|##vso\[|[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]",
                     re.MULTILINE)  # fmt: skip
@@ -22,14 +22,14 @@ RUNS = [
     ("run", "--backend", BACKEND, *ONE),
     ("run", "--backend", BACKEND, *ONE, "-v"),
     ("run", "--backend", BACKEND, *ONE, "-q"),
-    ("run", "--backend", BACKEND, *ONE, "--github"),
+    ("run", "--backend", BACKEND, *ONE, "-o", "github:"),
     ("run", "--backend", BACKEND, "--backend", "reference", *ONE),
-    *(("run", "--backend", BACKEND, *ONE, f"--{name}", "-") for name in FORMATS),
+    *(("run", "--backend", BACKEND, *ONE, "-o", f"{name}:-") for name in FORMATS),
     ("run", "--open", "--backend", BACKEND, "onnx.Cast-21", "--from", "float32", "--to", "int8"),
     ("explain", "onnx.Cast-21/bool-to-float32", "1", "--backend", BACKEND),
     ("report", EVIL),
     ("run", "--backend", "reference", *ONE, "--known", EVIL),
-    ("run", "--backend", "reference", *ONE, "--json", f"no/{EVIL}"),
+    ("run", "--backend", "reference", *ONE, "-o", f"no/{EVIL}"),
     ("run", "--backend", "reference", *ONE, "--case", EVIL),
     ("run", "--backend", EVIL, *ONE),
     ("run", "--backend", "reference", *ONE, "--tier", EVIL),
@@ -52,7 +52,7 @@ def test_nothing_from_outside_is_obeyed(words: tuple[str, ...], tmp_path: Path) 
 
 
 def test_files_have_nothing_that_is_obeyed_when_they_are_shown(tmp_path: Path) -> None:
-    options = (word for name in FORMATS for word in (f"--{name}", name))
+    options = (word for name in FORMATS for word in ("-o", f"{name}:{name}"))
     convcheck("run", "--backend", BACKEND, *ONE, *options, cwd=tmp_path)
     for name in FORMATS:
         assert OBEYED.findall((tmp_path / name).read_text()) == [], name

@@ -20,39 +20,39 @@ CASE = "onnx.Cast-21/bool-to-float32"
 # An output over an input, two outputs to one file, outputs that cannot be -------------------------
 
 REFUSED = [
-    Abuse(f"{RUN} --known k.toml --json k.toml", 2, "--json would overwrite --known, k.toml"),
-    Abuse(f"{RUN} --known k.toml --json ./full/../k.toml", 2, "--json would overwrite --known"),
-    Abuse(f"{RUN} --inputs inputs --html inputs", 2, "--html would overwrite --inputs"),
-    Abuse(f"{RUN} --resume x --json x", 2, "--json and --resume go to one file"),
+    Abuse(f"{RUN} --known k.toml -o jsonl:k.toml", 2, "would overwrite --known, k.toml"),
+    Abuse(f"{RUN} --known k.toml -o jsonl:./full/../k.toml", 2, "would overwrite --known"),
+    Abuse(f"{RUN} --inputs inputs -o html:inputs", 2, "would overwrite --inputs"),
+    Abuse(f"{RUN} --resume x -o jsonl:x", 2, "go to one file"),
     Abuse(f"{RUN} --resume k.toml --known k.toml", 2, "--resume would overwrite --known"),
-    Abuse(f"{RUN} --json x --html ./x", 2, "--json and --html go to one file"),
-    Abuse(f"{RUN} --json r.json --html link.json", 2, "--json and --html go to one file"),
-    Abuse(f"{RUN} --json - --markdown -", 2, "--json and --markdown go to one file"),
-    Abuse(f"{RUN} --json full", 2, "it is a folder"),
-    Abuse(f"{RUN} --json loop", 2, "cannot write loop"),
-    Abuse(f"{RUN} --json {'x' * 300}", 2, "cannot write xxx"),
-    Abuse(f"{RUN} --json no/such/x", 2, "cannot write no/such/x"),
-    Abuse(f"{RUN} --json inputs/x", 2, "cannot write inputs/x"),
-    Abuse("report r.json --html r.json", 2, "--html would overwrite the report"),
-    Abuse("report r.json --json link.json", 2, "--json would overwrite the report"),
-    Abuse("report link.json --json hard.json", 2, "--json would overwrite the report"),
-    Abuse("report r.json --known k.toml --json k.toml", 2, "--json would overwrite --known"),
-    Abuse("report s1.json s2.json --json s2.json", 2, "--json would overwrite the report"),
-    Abuse("diff r.json failing.json --json r.json", 2, "--json would overwrite OLD"),
-    Abuse("diff r.json failing.json --json ./failing.json", 2, "--json would overwrite NEW"),
+    Abuse(f"{RUN} -o jsonl:x -o html:./x", 2, "go to one file"),
+    Abuse(f"{RUN} -o r.json -o html:link.json", 2, "go to one file"),
+    Abuse(f"{RUN} -o - -o md:-", 2, "go to one file"),
+    Abuse(f"{RUN} -o jsonl:full", 2, "it is a folder"),
+    Abuse(f"{RUN} -o jsonl:loop", 2, "cannot write loop"),
+    Abuse(f"{RUN} -o jsonl:{'x' * 300}", 2, "cannot write xxx"),
+    Abuse(f"{RUN} -o jsonl:no/such/x", 2, "cannot write no/such/x"),
+    Abuse(f"{RUN} -o jsonl:inputs/x", 2, "cannot write inputs/x"),
+    Abuse("report r.json -o html:r.json", 2, "would overwrite the report"),
+    Abuse("report r.json -o link.json", 2, "would overwrite the report"),
+    Abuse("report link.json -o hard.json", 2, "would overwrite the report"),
+    Abuse("report r.json --known k.toml -o jsonl:k.toml", 2, "would overwrite --known"),
+    Abuse("report s1.json s2.json -o s2.json", 2, "would overwrite the report"),
+    Abuse("diff r.json failing.json -o r.json", 2, "would overwrite OLD"),
+    Abuse("diff r.json failing.json -o ./failing.json", 2, "would overwrite NEW"),
     Abuse("known link.json r.json", 2, "already exists"),
     Abuse(
-        f"run --backend answers:answers {CASE} --json answers",
+        f"run --backend answers:answers {CASE} -o jsonl:answers",
         2,
-        "--json would overwrite the answers",
+        "would overwrite the answers",
     ),
     Abuse(f"repro {CASE} --report r.json --out r.json", 2, "--out would overwrite --report"),
-    Abuse(f"run --open --backend reference {ONE} --resume x --json x.1", 2, "go to one file"),
+    Abuse(f"run --open --backend reference {ONE} --resume x -o jsonl:x.1", 2, "go to one file"),
     Abuse(f"export {CASE} --as text --out loop", 2, "cannot write loop"),
     Abuse("generate onnx.Cast-1 --out full", 2, "full is not empty, and holds no vectors"),
     Abuse("generate onnx.Cast-1 --out inputs", 2, "inputs is not a folder"),
     Abuse("export onnx.Cast-1 --as json --out full", 2, "full is not empty"),
-    Abuse(f"{RUN} --json ''", 2, "--json is empty"),
+    Abuse(f"{RUN} -o ''", 2, "-o is empty"),
     Abuse(f"{RUN} --executor ''", 2, "--executor is empty"),
     Abuse(f"{RUN} --resume=", 2, "--resume is empty"),
     Abuse(f"{RUN} --known ''", 2, "--known is empty"),
@@ -67,9 +67,9 @@ def test_refused_before_anything_is_asked(case: Abuse, folder: Path) -> None:
 
 
 WRITTEN = [
-    Abuse(f"{RUN} --json /dev/null --html /dev/null", 0, "PASS"),
-    Abuse(f"{RUN} --json link", 0, "PASS", ("link",)),
-    Abuse("report r.json --json other.json", 0, "PASS", ("other.json",)),
+    Abuse(f"{RUN} -o jsonl:/dev/null -o html:/dev/null", 0, "PASS"),
+    Abuse(f"{RUN} -o jsonl:link", 0, "PASS", ("link",)),
+    Abuse("report r.json -o other.json", 0, "PASS", ("other.json",)),
     Abuse(f"explain {CASE} 1", 0, "1"),
 ]
 
@@ -82,17 +82,17 @@ def test_what_is_well(case: Abuse, folder: Path) -> None:
 # stdout that is closed, or full -------------------------------------------------------------------
 
 PRINTING = [
-    (f"{RUN} --json x", ("x",)),
-    (f"{RUN} -q --json x --html y", ("x", "y")),
-    (f"{RUN} --github --json x", ("x",)),
-    (f"{RUN} --json - --html y", ("y",)),
-    (f"run --backend reference --backend planted.rounding_backends:Truncating {ONE} --json x",
+    (f"{RUN} -o jsonl:x", ("x",)),
+    (f"{RUN} -q -o jsonl:x -o html:y", ("x", "y")),
+    (f"{RUN} -o github: -o jsonl:x", ("x",)),
+    (f"{RUN} -o - -o html:y", ("y",)),
+    (f"run --backend reference --backend planted.rounding_backends:Truncating {ONE} -o jsonl:x",
      ("x",)),
-    ("report r.json --junit x", ("x",)),
-    ("report s1.json s2.json --json x", ("x",)),
-    ("diff r.json failing.json --json x", ("x",)),
-    (f"run --open --backend reference {ONE} --json x", ("x",)),
-    (f"run --backend answers:answers {CASE} --json x", ("x",)),
+    ("report r.json -o xml:x", ("x",)),
+    ("report s1.json s2.json -o jsonl:x", ("x",)),
+    ("diff r.json failing.json -o json:x", ("x",)),
+    (f"run --open --backend reference {ONE} -o jsonl:x", ("x",)),
+    (f"run --backend answers:answers {CASE} -o jsonl:x", ("x",)),
     ("generate onnx.Cast-1 --check", ()),
     ("show types", ()), ("show cases onnx.Cast-1", ()), ("show onnx.Cast-1", ()),
     (f"explain {CASE} 1", ()), (f"export {CASE} --as text", ()), ("lint onnx.Cast-1", ()),
@@ -129,10 +129,10 @@ def test_nobody_reads_stdout(
 
 
 def test_a_pipe_is_closed_while_the_report_is_written(folder: Path) -> None:
-    command = f"'{sys.executable}' -m convcheck {RUN} --json x | true; exit ${{PIPESTATUS[0]}}"
+    command = f"'{sys.executable}' -m convcheck {RUN} -o jsonl:x | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (141, b"")
-    whole = [sys.executable, "-m", "convcheck", *RUN.split(), "--json", "y"]
+    whole = [sys.executable, "-m", "convcheck", *RUN.split(), "-o", "jsonl:y"]
     subprocess.run(whole, cwd=folder, capture_output=True, check=True)
     assert (folder / "x").read_bytes() == (folder / "y").read_bytes()
 
@@ -140,13 +140,13 @@ def test_a_pipe_is_closed_while_the_report_is_written(folder: Path) -> None:
 # Reports that cannot be written -------------------------------------------------------------------
 
 FULL = [
-    Abuse(f"{RUN} --json /dev/full --html y", 74, "cannot write /dev/full: No space", ("y",)),
-    Abuse(f"{RUN} --html /dev/full --json y", 74, "PASS", ("y",)),
-    Abuse("report r.json --html /dev/full --junit y", 74, "cannot write /dev/full", ("y",)),
-    Abuse("diff r.json failing.json --json /dev/full", 74, "cannot write /dev/full"),
+    Abuse(f"{RUN} -o jsonl:/dev/full -o html:y", 74, "cannot write /dev/full: No space", ("y",)),
+    Abuse(f"{RUN} -o html:/dev/full -o jsonl:y", 74, "PASS", ("y",)),
+    Abuse("report r.json -o html:/dev/full -o xml:y", 74, "cannot write /dev/full", ("y",)),
+    Abuse("diff r.json failing.json -o json:/dev/full", 74, "cannot write /dev/full"),
     Abuse("known /dev/full failing.json", 74, "cannot write /dev/full"),
     Abuse(f"export {CASE} --as text --out /dev/full", 74, "cannot write /dev/full"),
-    Abuse(f"run --open --backend reference {ONE} --json /dev/full", 74, "cannot write /dev/full"),
+    Abuse(f"run --open --backend reference {ONE} -o jsonl:/dev/full", 74, "cannot write /dev/full"),
 ]
 
 
@@ -159,7 +159,7 @@ def test_one_report_cannot_be_written(case: Abuse, folder: Path) -> None:
 def test_file_modes_follow_the_umask(umask: int, mode: int, folder: Path) -> None:
     before = os.umask(umask)
     try:
-        assert convcheck("report", "r.json", "--json", "x", cwd=folder).returncode == 0
+        assert convcheck("report", "r.json", "-o", "jsonl:x", cwd=folder).returncode == 0
     finally:
         os.umask(before)
     assert stat.S_IMODE((folder / "x").stat().st_mode) == mode
@@ -169,7 +169,7 @@ def test_file_modes_follow_the_umask(umask: int, mode: int, folder: Path) -> Non
 
 LIMITS = [
     ("files open", resource.RLIMIT_NOFILE, 8, RUN, 74, "Too many open files"),
-    ("size of a file", resource.RLIMIT_FSIZE, 64, "report r.json --json x", 74, "File too large"),
+    ("size of a file", resource.RLIMIT_FSIZE, 64, "report r.json -o jsonl:x", 74, "File too large"),
 ]
 
 

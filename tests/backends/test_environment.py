@@ -98,7 +98,7 @@ def test_a_kernel_that_an_old_openvino_lacks_is_no_refusal() -> None:
 def test_two_releases_side_by_side(old: Path) -> None:
     path = old.parent.parent / "both.json"
     done = convcheck("run", "--backend", f"env:{old}:ort", "--backend", f"env:{HERE}",
-                     "onnx.Cast-19", *FLOAT8, "--json", path, "--no-progress")  # fmt: skip
+                     "onnx.Cast-19", *FLOAT8, "-o", path, "--no-progress")  # fmt: skip
     assert done.returncode == 1, done.stderr
     first, second = map(told, several(path.read_text()))
     assert first["backend"]["version"].startswith(f"onnxruntime {RELEASE.version}, CPU")
@@ -136,7 +136,7 @@ def planted_run(how: str, tmp_path: Path) -> list[dict[str, Any]]:
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {planted} {how} "$@"\n')
     program.chmod(0o755)
     convcheck("run", "--backend", f"env:{program}:ort", "onnx.Cast-13", "--from", "int8", "--to",
-              "int16", "--timeout", 3 if how == "hangs" else 60, "--json", path)  # fmt: skip
+              "int16", "--timeout", 3 if how == "hangs" else 60, "-o", path)  # fmt: skip
     found: list[dict[str, Any]] = report_at(path)["cases"]
     return found
 

@@ -22,7 +22,7 @@ def verdicts(path: Path) -> dict[str, Any]:
 
 def test_the_example_runs_by_its_address(tmp_path: Path) -> None:
     (tmp_path / "mybackend.py").write_text(example())
-    done = convcheck("run", "--backend", "mybackend:Numpy", *CAST, "--json", "r.json", cwd=tmp_path)
+    done = convcheck("run", "--backend", "mybackend:Numpy", *CAST, "-o", "r.json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("numpy ")
     assert done.stdout.splitlines()[-1].startswith("PASS  ")
@@ -57,7 +57,7 @@ def distribution(tmp_path: Path) -> Path:
 
 
 def test_another_packages_backend_has_a_name(distribution: Path, tmp_path: Path) -> None:
-    options = ("--from", "int16", "--to", "fixed", "--json", "r.json")
+    options = ("--from", "int16", "--to", "fixed", "-o", "r.json")
     done = convcheck_process("run", "--backend", "plain", "onnx.Cast-21", *options, cwd=tmp_path,
                              PYTHONPATH=str(distribution))  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

@@ -87,7 +87,7 @@ def test_a_run_tells_causes_apart_and_goes_on_where_that_is_deadly(
     out = tmp_path / "r.json"
     address = f"tests.planted.told_apart:{backend}"
     asked = ("--backend", address, "--case", TO_BOOL, "--specs", tmp_path)
-    done = convcheck("run", *asked, "--json", out)
+    done = convcheck("run", *asked, "-o", out)
     assert done.returncode == 1, done.stderr
     [cause] = report_at(out)["causes"]
     told = [each["name"] for one in (cause["together"], *cause["others"]) for each in one]

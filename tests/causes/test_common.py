@@ -110,7 +110,7 @@ def test_what_is_listed_of_a_release_is_what_a_run_of_it_tells(tmp_path: Path) -
     release = f"ml_dtypes {version('ml_dtypes')}"
     listed = {cause.name for cause in CAUSES.values() if release in cause.found_in}
     out = tmp_path / "run.json"
-    convcheck("run", "--backend", "ml_dtypes", "-q", "--json", out)
+    convcheck("run", "--backend", "ml_dtypes", "-q", "-o", out)
     causes = parsed(out.read_text())["causes"]
     told = {one["name"] for cause in causes for one in cause["together"]}
     assert listed in (told, set())

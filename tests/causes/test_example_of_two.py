@@ -27,7 +27,7 @@ def gives_what_came(cause: dict[str, Any]) -> bool:
 def test_it_is_an_answer_of_the_other_cause(tmp_path: Path) -> None:
     out = tmp_path / "run.json"
     types = ("--from", "float64", *(w for t in _TYPES for w in ("--to", t)))
-    convcheck("run", "--backend", "ort", "onnx.Cast-23", *types, "--json", out)
+    convcheck("run", "--backend", "ort", "onnx.Cast-23", *types, "-o", out)
     first, *pairs = parsed(out.read_text())["causes"]
     assert [one["name"] for one in first["together"]] == ["through-float32"]
     assert len(pairs) == len(_TYPES)

@@ -65,7 +65,7 @@ WRONG = [
         "--cause C names no cause of this run\n  hint: it has A truncates,",
     ),
     (("report", "--cause", "trunctes"), "did you mean truncates?"),
-    (("report", "--cause", "A", "--json", "part.json"), "--json of a part of a run"),
+    (("report", "--cause", "A", "-o", "part.json"), "-o part.json of a part of a run"),
     (("repro", "--cause", "C", "--report"), "--cause C names no cause of this run"),
     (
         ("repro", "abc", "--cause", "A", "--report"),

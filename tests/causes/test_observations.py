@@ -28,7 +28,7 @@ def names_of(one: Observation) -> list[str]:
 
 
 def laws_told(backend: str, asked: Sequence[str], out: Path) -> tuple[str, Mapping[str, set[str]]]:
-    done = convcheck("run", "--open", "--backend", backend, *asked, "--json", out, "--no-progress")
+    done = convcheck("run", "--open", "--backend", backend, *asked, "-o", out, "--no-progress")
     if done.returncode == 4:
         pytest.skip(done.stderr)
     found = parsed(out.read_text())

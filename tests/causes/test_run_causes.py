@@ -22,7 +22,7 @@ def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     out = tmp_path_factory.mktemp("run") / "run.json"
-    done = convcheck(*RUN, "--json", out, COLUMNS="80", cwd=ROOT)
+    done = convcheck(*RUN, "-o", out, COLUMNS="80", cwd=ROOT)
     assert done.returncode == 1, done.stderr
     return done.stdout, out
 
@@ -49,7 +49,7 @@ def test_the_report_has_the_cause_of_each_case(whole: tuple[str, Path]) -> None:
 
 def test_without_causes_the_report_has_findings(tmp_path: Path) -> None:
     out = tmp_path / "run.json"
-    done = convcheck(*RUN, "--no-causes", "--json", out)
+    done = convcheck(*RUN, "--no-causes", "-o", out)
     assert "explain" not in done.stdout.replace("convcheck explain", "")
     assert "\nFAIL  onnx.Cast-21/float32-to-" in done.stdout
     found = report_at(out)
@@ -65,7 +65,7 @@ def test_a_fault_of_the_search_costs_no_verdict_and_is_said_once(
 ) -> None:
     out = tmp_path / "run.json"
     planted = ("run", "--backend", "tests.planted.search_faults:NoSearch", *CHOICE)
-    done = convcheck(*planted, "--json", out, COLUMNS="200")
+    done = convcheck(*planted, "-o", out, COLUMNS="200")
     assert done.returncode == 1, done.stderr
     said = " ".join(done.stdout.split())
     assert said.count("the search for causes failed") == 1
@@ -88,7 +88,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("shards")
     paths = [folder / f"{i}.json" for i in (1, 2)]
     for i, path in enumerate(paths, 1):
-        done = convcheck(*RUN, "--shard", f"{i}/2", "--json", path, cwd=ROOT)
+        done = convcheck(*RUN, "--shard", f"{i}/2", "-o", path, cwd=ROOT)
         assert done.returncode == 1, done.stderr
     return paths
 
@@ -97,10 +97,10 @@ def test_shards_and_a_resumed_run_have_the_same_causes(
     whole: tuple[str, Path], shards: list[Path], tmp_path: Path
 ) -> None:
     merged, resumed, journal = (tmp_path / n for n in ("merged.json", "resumed.json", "journal"))
-    assert convcheck("report", *shards, "--json", merged).returncode == 1
+    assert convcheck("report", *shards, "-o", merged).returncode == 1
     assert merged.read_bytes() == whole[1].read_bytes()
-    convcheck(*RUN, "--maxfail", "1", "--resume", journal, "--json", tmp_path / "part.json")
-    convcheck(*RUN, "--resume", journal, "--json", resumed)
+    convcheck(*RUN, "--maxfail", "1", "--resume", journal, "-o", tmp_path / "part.json")
+    convcheck(*RUN, "--resume", journal, "-o", resumed)
     assert resumed.read_bytes() == whole[1].read_bytes()
 
 
@@ -142,7 +142,7 @@ def test_what_explains_a_doubted_case_is_not_looked_for_again(tmp_path: Path) ->
     diary, out = tmp_path / "diary", tmp_path / "r.json"
     case = "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1"
     asked = ("onnx.Cast-21", "--case", "float32-to-float8e4m3fn/saturate=[01]", "--jobs", "1")
-    planted = ("run", "--backend", "tests.planted.searched:Searched", *asked, "--json", out)
+    planted = ("run", "--backend", "tests.planted.searched:Searched", *asked, "-o", out)
     done = convcheck(*planted, DIARY=str(diary))
     assert done.returncode == 1, done.stderr
     lines = [line.split() for line in diary.read_text().splitlines()]
@@ -155,7 +155,7 @@ def test_what_explains_a_doubted_case_is_not_looked_for_again(tmp_path: Path) ->
 def test_what_dies_has_no_cause(tmp_path: Path) -> None:
     out = tmp_path / "r.json"
     backend = "tests.planted.bad_backends:Abort"
-    assert convcheck("run", "--backend", backend, *CHOICE, "--json", out).returncode == 1
+    assert convcheck("run", "--backend", backend, *CHOICE, "-o", out).returncode == 1
     assert not report_at(out).get("causes")
 
 
@@ -164,7 +164,7 @@ def test_an_earlier_version_is_told(tmp_path: Path) -> None:
     No other input separates the two readings.
     """
     out = tmp_path / "r.json"
-    asked = ("onnx.Cast-24", "--from", "float32", "--to", "float8e4m3fnuz", "--json", out)
+    asked = ("onnx.Cast-24", "--from", "float32", "--to", "float8e4m3fnuz", "-o", out)
     convcheck("run", "--backend", "tests.planted.version_backends:Cast23", *asked)
     [cause] = report_at(out)["causes"]
     names = [one["name"] for fit in (cause["together"], *cause["others"]) for one in fit]

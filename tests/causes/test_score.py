@@ -153,7 +153,7 @@ def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_command_says_what_is_caught_and_what_only_just(tmp_path: Path) -> None:
     out = tmp_path / "s.json"
-    done = convcheck("score", *CHOICE, "--json", out, COLUMNS="80")
+    done = convcheck("score", *CHOICE, "-o", out, COLUMNS="80")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert "wrong conversions show in 8 cases; the edge vectors catch all of them" in lines[0]
@@ -183,7 +183,7 @@ def test_a_cause_that_the_vectors_miss_is_named(tmp_path: Path) -> None:
     (tmp_path / "causes" / "own.yaml").write_text(text)
     wide = ("onnx.Cast-21", "--case", "float64-to-float64", "--specs", tmp_path)
     out = tmp_path / "s.json"
-    done = convcheck("score", *wide, "--json", out)
+    done = convcheck("score", *wide, "-o", out)
     assert done.returncode == 1, done.stderr
     told = "onnx.Cast-21/float64-to-float64: gives zero from 2^100 to its double (loses-a-binade)"
     assert "not caught: 1" in done.stdout
@@ -288,7 +288,7 @@ def test_what_equals_the_rules_for_calls_does_not_count() -> None:
 def test_the_command_scores_whole_calls(tmp_path: Path) -> None:
     out = tmp_path / "s.json"
     case = "onnx.DequantizeLinear-13/int8-float32-int8/tensor"
-    done = convcheck("score", case, "--json", out, "--no-progress")
+    done = convcheck("score", case, "-o", out, "--no-progress")
     assert (done.returncode, done.stderr) == (0, "")
     assert "wrong conversions show in 1 case; the edge vectors catch all of them" in done.stdout
     assert re.search(r" [0-9]+ calls?  [a-z0-9-]+: int8-float32-int8", done.stdout)

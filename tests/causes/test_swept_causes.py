@@ -60,7 +60,7 @@ def command(
 @pytest.fixture(scope="module")
 def whole(specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("run") / "whole.json"
-    done = convcheck(*command(specs, "-q", "--json", out), cwd=ROOT)
+    done = convcheck(*command(specs, "-q", "-o", out), cwd=ROOT)
     assert done.returncode == 1, done.stderr
     return out
 
@@ -80,11 +80,11 @@ def test_a_cause_is_told_of_every_code(whole: Path) -> None:
 def test_shards_have_the_same_causes(specs: Path, whole: Path, tmp_path: Path) -> None:
     shards = [tmp_path / f"{i}.json" for i in (1, 2)]
     for i, path in enumerate(shards, 1):
-        done = convcheck(*command(specs, "--shard", f"{i}/2", "-q", "--json", path))
+        done = convcheck(*command(specs, "--shard", f"{i}/2", "-q", "-o", path))
         assert done.returncode == 1, done.stderr
         held_log(path.read_text())
     merged = tmp_path / "merged.json"
-    assert convcheck("report", "--specs", specs, *shards, "-q", "--json", merged).returncode == 1
+    assert convcheck("report", "--specs", specs, *shards, "-q", "-o", merged).returncode == 1
     assert merged.read_bytes() == whole.read_bytes()
 
 
@@ -92,7 +92,7 @@ def test_what_one_code_refutes_is_dropped(specs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     edge = convcheck(*command(specs, "--tier", "edge", backend="TruncatingButOnce"))
     assert "1 cause explains it" in edge.stdout
-    assert convcheck(*command(specs, "--json", out, backend="TruncatingButOnce")).returncode == 1
+    assert convcheck(*command(specs, "-o", out, backend="TruncatingButOnce")).returncode == 1
     found = report_at(out)
     told = {case["outputs"][0]: case.get("diagnosis") for case in found["cases"]}
     assert ("fits" in told["bfloat16"], told["int8"]) == (False, None)
@@ -103,10 +103,10 @@ def test_what_one_code_refutes_is_dropped(specs: Path, tmp_path: Path) -> None:
 def test_a_fault_of_whole_vectors_is_told_as_one(specs: Path, tmp_path: Path) -> None:
     shards = [tmp_path / f"{i}.json" for i in (1, 2)]
     for i, path in enumerate(shards, 1):
-        shard = ("--shard", f"{i}/2", "-q", "--json", path)
+        shard = ("--shard", f"{i}/2", "-q", "-o", path)
         convcheck(*command(specs, *shard, backend="TruncatingInVectors"))
     out = tmp_path / "out.json"
-    done = convcheck("report", "--specs", specs, *shards, "--json", out, COLUMNS="200")
+    done = convcheck("report", "--specs", specs, *shards, "-o", out, COLUMNS="200")
     assert "in whole vectors only: truncates" in done.stdout
     cases = {case["outputs"][0]: case for case in report_at(out)["cases"]}
     told = cases["bfloat16"]["diagnosis"]
@@ -115,7 +115,7 @@ def test_a_fault_of_whole_vectors_is_told_as_one(specs: Path, tmp_path: Path) ->
 
 def test_a_case_that_kills_is_not_explained(specs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    shard = ("--shard", "2/2", "--to", "bfloat16", "--json", out)  # a span without vectors
+    shard = ("--shard", "2/2", "--to", "bfloat16", "-o", out)  # a span without vectors
     done = convcheck(*command(specs, *shard, backend="DyingTruncating"))
     assert done.returncode == 1, done.stderr
     [case] = report_at(out)["cases"]
@@ -130,10 +130,10 @@ def test_a_fault_of_the_search_costs_a_sweep_its_causes_alone(
 ) -> None:
     shards = [tmp_path / f"{i}.json" for i in (1, 2)]
     for i, path in enumerate(shards, 1):
-        options = ("--shard", f"{i}/2", "-q", "--json", path)
+        options = ("--shard", f"{i}/2", "-q", "-o", path)
         convcheck(*command(specs, *options, backend=fault, file=FAULTY))
     out = tmp_path / "out.json"
-    done = convcheck("report", "--specs", specs, *shards, "--json", out, COLUMNS="200")
+    done = convcheck("report", "--specs", specs, *shards, "-o", out, COLUMNS="200")
     assert done.returncode == 1, done.stderr
     assert " ".join(done.stdout.split()).count("the search for causes failed") == 1
     found, due = (report_at(path)["cases"] for path in (out, whole))
@@ -155,7 +155,7 @@ def test_a_run_that_was_killed_goes_on(specs: Path, whole: Path, tmp_path: Path)
         time.sleep(0.01)
     os.kill(run.pid, signal.SIGKILL)
     run.communicate(timeout=60)
-    convcheck(*command(specs, "-q", "--resume", journal, "--json", out))
+    convcheck(*command(specs, "-q", "--resume", journal, "-o", out))
     assert out.read_bytes() == whole.read_bytes()
 
 

@@ -20,7 +20,7 @@ def ask(backend: str, *more: object, columns: str = "80") -> Done:
 
 
 def report(backend: str, path: Path, *more: object) -> tuple[int, dict[str, Any]]:
-    done = ask(backend, *more, "--json", path)
+    done = ask(backend, *more, "-o", path)
     assert not done.stderr, done.stderr
     return done.returncode, report_at(path)
 
@@ -133,7 +133,7 @@ def test_shards_and_a_merge_are_the_run(tmp_path: Path) -> None:
         report(backend, tmp_path / f"{n}.json", *SMALL, "--shard", f"{n}/2")
     merged = tmp_path / "merged.json"
     parts = [tmp_path / "1.json", tmp_path / "2.json"]
-    assert convcheck("report", *parts, "--json", merged, "--quiet").returncode == 1
+    assert convcheck("report", *parts, "-o", merged, "--quiet").returncode == 1
     found = report_at(merged)
     assert found["cases"] == whole["cases"]
 

@@ -30,7 +30,7 @@ SMALL = "*/float32-float32-int8-to-int8-to-float32/*y_scale=5.224/*"
 
 def report(backend: str, path: Path, *specs: str) -> tuple[int, list[dict[str, Any]]]:
     done = convcheck("run", "--chains", "--no-progress", "--backend", backend, *specs,
-                     "--case", SMALL, "--json", path)  # fmt: skip
+                     "--case", SMALL, "-o", path)  # fmt: skip
     assert not done.stderr, done.stderr
     return done.returncode, report_at(path)["cases"]
 

@@ -96,7 +96,7 @@ def test_inputs_of_ones_own_are_for_elements(
 
 def test_inputs_of_ones_own_are_put_to_what_only_gives_a_type(words: Path) -> None:
     options = (LIKE, "--case", "int8-int16", "--inputs", words)
-    done = convcheck("run", "--backend", "reference", *options, "--json", "-")
+    done = convcheck("run", "--backend", "reference", *options, "-o", "-")
     assert done.returncode == 0
     [case] = told(parsed(done.stdout))["cases"]
     assert (case["verdict"], case["checked"]) == ("pass", 2)
@@ -107,7 +107,7 @@ def test_inputs_of_ones_own_are_put_to_what_only_gives_a_type(words: Path) -> No
 
 def test_what_was_not_asked_is_said(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
-    options = ("--backend", "reference", *ONE, "--json", path)
+    options = ("--backend", "reference", *ONE, "-o", path)
     done = convcheck("run", *options, CONVCHECK_MAX_ELEMENTS="2")
     report = report_at(path)
     [case] = report["cases"]

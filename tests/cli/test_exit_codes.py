@@ -56,13 +56,13 @@ TABLE = [
     ("no backend", ("run", *ONE), 2, "which backend?"),
     ("backend missing", ("run", "--backend", "nobody", *ONE), 2, "unknown backend"),
     ("module missing", ("run", "--backend", "no.such:Thing", *ONE), 4, "module 'no.such' cannot"),
-    ("two reports to one file", ("run", "--backend", RIGHT, *ONE, "--json", "-", "--html", "-"), 2,
-     "--json and --html go to one file"),
-    ("a report that cannot be written", ("run", "--backend", RIGHT, "--html", "/no/such/x"), 2,
+    ("two reports to one file", ("run", "--backend", RIGHT, *ONE, "-o", "-", "-o", "html:-"), 2,
+     "-o - and -o html:- go to one file"),
+    ("a report that cannot be written", ("run", "--backend", RIGHT, "-o", "html:/no/such/x"), 2,
      "cannot write /no/such/x"),
     ("quiet and verbose", ("run", "--backend", RIGHT, "-q", "-v"), 2, "choose one"),
-    ("two backends and one report", ("run", "--backend", RIGHT, "--backend", WRONG, "--html", "-"),
-     2, "--html works with one --backend only"),
+    ("two backends and one report", ("run", "--backend", RIGHT, "--backend", WRONG, "-o", "html:-"),
+     2, "-o html:- works with one --backend only"),
 ]  # fmt: skip
 
 
@@ -161,16 +161,16 @@ def test_a_list_from_a_pipe_is_not_waited_for(known: Path) -> None:
 
 def test_no_report_over_the_list(known: Path) -> None:
     text = known.read_text()
-    done = convcheck("run", "--backend", WRONG, *ONE, "--known", known, "--json", known)
+    done = convcheck("run", "--backend", WRONG, *ONE, "--known", known, "-o", f"jsonl:{known}")
     assert (done.returncode, known.read_text()) == (2, text)
-    assert f"--json would overwrite --known, {known}" in done.stderr
+    assert f"would overwrite --known, {known}" in done.stderr
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path) -> None:
     report, log = tmp_path / "run.json", tmp_path / "log"
     command = [sys.executable, "-m", "convcheck", "run", "--backend", "planted.diary:Diary",
-               "onnx.Cast-21", "--json", str(report), "--resume", str(log)]  # fmt: skip
+               "onnx.Cast-21", "-o", str(report), "--resume", str(log)]  # fmt: skip
     diary = tmp_path / "diary"
     process = subprocess.Popen(
         command, env={**os.environ, "DIARY": str(diary)},

@@ -30,7 +30,7 @@ EPOCH = 1_700_000_000
 
 def junit(folder: Path, name: str, **environment: str) -> Element:
     (folder / "slow.py").write_text(SLOW)
-    options = (*ASKED, "--junit", name, "--json", f"{name}.json")
+    options = (*ASKED, "-o", name, "-o", f"{name}.json")
     done = convcheck("run", "--backend", "slow:Slow", *options, cwd=folder, **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return parse(folder / name).getroot()
@@ -50,7 +50,7 @@ def test_each_case_has_the_time_that_it_took(tmp_path: Path) -> None:
 
 def test_of_a_report_that_was_read_no_time_is_known(tmp_path: Path) -> None:
     junit(tmp_path, "junit.xml")
-    convcheck("report", "junit.xml.json", "--junit", "again.xml", cwd=tmp_path)
+    convcheck("report", "junit.xml.json", "-o", "again.xml", cwd=tmp_path)
     again = parse(tmp_path / "again.xml").getroot()
     assert not any({"time", "timestamp"} & one.attrib.keys() for one in again.iter())
 

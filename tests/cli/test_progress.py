@@ -99,11 +99,11 @@ def impatient(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 def test_a_run_in_a_log_says_how_far_it_is(tmp_path: Path) -> None:
-    done = impatient(tmp_path, *ASKED, "--json", "-")
+    done = impatient(tmp_path, *ASKED, "-o", "-")
     assert done.returncode == 0, done.stderr
     assert "slow:Slow: 0 of 1 case after 0 s\n" in done.stderr
     assert done.stdout.startswith("{")
     assert "after" not in done.stdout
     for silenced in ((*ASKED, "--no-progress"), ("--no-progress", *ASKED)):
-        silent = impatient(tmp_path, *silenced, "--json", "-")
+        silent = impatient(tmp_path, *silenced, "-o", "-")
         assert " after " not in silent.stderr

@@ -31,7 +31,7 @@ def environment(diary: Path) -> dict[str, str]:
 
 
 def arguments(journal: Path, report: Path) -> list[str]:
-    options = ("--resume", journal, "--json", report, "--jobs", "2", "-q")
+    options = ("--resume", journal, "-o", report, "--jobs", "2", "-q")
     return ["run", "--backend", BACKEND, *SELECTION, *map(str, options)]
 
 
@@ -71,7 +71,7 @@ def test_a_killed_run_goes_on(tmp_path: Path, seed: int) -> None:
     assert not journal.exists()
     asked_once(diary, known)
     whole = tmp_path / "whole.json"
-    convcheck("run", "--backend", BACKEND, *SELECTION, "--json", whole,
+    convcheck("run", "--backend", BACKEND, *SELECTION, "-o", whole,
               **environment(tmp_path / "other.txt"))  # fmt: skip
     assert report.read_text() == whole.read_text()
 
@@ -154,7 +154,7 @@ def test_a_report_does_not_go_into_the_journal(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     done = convcheck(*arguments(path, tmp_path / "." / "run.json"), **environment(tmp_path / "d"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"--json and --resume go to one file, {path}" in done.stderr
+    assert f"-o {path} and --resume go to one file, {path}" in done.stderr
     assert not path.exists()
 
 

@@ -29,7 +29,7 @@ from specs import GOOD, write_spec
     pytest.param(("openvino.ConvertPromoteTypes-*", "--from", "bfloat16"), marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Path) -> None:
-    done = convcheck("run", "--backend", "reference", *selected, "--json", tmp_path / "r.json")
+    done = convcheck("run", "--backend", "reference", *selected, "-o", tmp_path / "r.json")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert "FAIL" not in done.stdout
     assert len(done.stdout.splitlines()) < 70
@@ -39,7 +39,7 @@ def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Pa
 
 @pytest.mark.long
 def test_the_default_run_on_a_real_runtime(tmp_path: Path) -> None:
-    done = convcheck("run", "--backend", "ort", "--json", tmp_path / "r.json", COLUMNS="80")
+    done = convcheck("run", "--backend", "ort", "-o", tmp_path / "r.json", COLUMNS="80")
     assert done.returncode in (0, 1), done.stderr
     is_read_in_a_minute(done.stdout)
     found = report_at(tmp_path / "r.json")
@@ -163,7 +163,7 @@ def every_type_goes_through_the_runtime(found: dict[str, Any]) -> None:
 
 
 def test_two_runs_give_the_same_bytes(tmp_path: Path) -> None:
-    options = ("run", "--backend", "ort", "onnx.Cast-21", "--to", "float8", "--json")
+    options = ("run", "--backend", "ort", "onnx.Cast-21", "--to", "float8", "-o")
     for name, jobs in (("a", "1"), ("b", "2")):
         convcheck(*options, tmp_path / name, "--jobs", jobs)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -174,7 +174,7 @@ def test_tiers_and_coverage(tmp_path: Path) -> None:
     for tier in ("boundary", "exhaustive"):
         path = tmp_path / tier
         sources = select if tier == "boundary" else (*select[:3], *select[5:])
-        done = convcheck("run", "--backend", "reference", *sources, "--tier", tier, "--json", path)
+        done = convcheck("run", "--backend", "reference", *sources, "--tier", tier, "-o", path)
         assert done.returncode == 0
         by_source = {c["inputs"][0]: c for c in report_at(path)["cases"]}
         assert by_source["float16"]["coverage"] == "exhaustive"
@@ -193,7 +193,7 @@ BAD = {
     "glob of nothing": (("run", "--backend", "reference", "--case", "x*"), "matches no case"),
     "nothing together": (("run", "--backend", "reference", "onnx.Cast-21", "--to", "int8",
                           "--where", "saturate=1"), "no case matches all of these together"),
-    "unwritable report": (("run", "--backend", "reference", "--json", "/nonexistent/r.json"),
+    "unwritable report": (("run", "--backend", "reference", "-o", "/nonexistent/r.json"),
                           "cannot write"),
     "unwritable vectors": (("generate", "--out", "/proc/convcheck"), "cannot write"),
     "specs of nowhere": (("lint", "--specs", "/nonexistent"), "is not a folder"),
@@ -239,7 +239,7 @@ def test_own_inputs(tmp_path: Path) -> None:
     path, out = tmp_path / "inputs", tmp_path / "r.json"
     path.write_text("# 464 and 464.25\n0x43e80000\n43e82000\n")
     select = ("onnx.Cast-21", "--from", "float32", "--to", "float8e4m3fn")
-    done = convcheck("run", "--backend", "ort", *select, "--inputs", path, "--json", out)
+    done = convcheck("run", "--backend", "ort", *select, "--inputs", path, "-o", out)
     assert done.returncode == 0, done.stdout
     assert [c["checked"] for c in report_at(out)["cases"]] == [2] * 4
 
@@ -265,7 +265,7 @@ def test_fail_fast_and_dry_run() -> None:
 
 
 def test_json_on_stdout_is_json_alone() -> None:
-    done = convcheck("run", "--backend", "reference", "onnx.Cast-21", "--to", "int8", "--json", "-")
+    done = convcheck("run", "--backend", "reference", "onnx.Cast-21", "--to", "int8", "-o", "-")
     assert json.loads(done.stdout.splitlines()[0])["format"] == "convcheck-run/3"
     assert "PASS" in done.stderr
 

@@ -18,15 +18,15 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     monkeypatch.chdir(ROOT)
     files = [tmp_path / "a.json", tmp_path / "b.json"]
     for backend, file in zip((ONE, OTHER), files, strict=True):
-        done = convcheck("run", "--backend", backend, *CASES, "--json", file)
+        done = convcheck("run", "--backend", backend, *CASES, "-o", file)
         assert done.returncode == 1, done.stderr
     return files
 
 
 def test_they_are_shown_as_a_run_of_both_shows_them(reports: list[Path], tmp_path: Path) -> None:
     both, again = tmp_path / "both.json", tmp_path / "again.json"
-    ran = convcheck("run", "--backend", ONE, "--backend", OTHER, *CASES, "--json", both)
-    done = convcheck("report", *reports, "--json", again)
+    ran = convcheck("run", "--backend", ONE, "--backend", OTHER, *CASES, "-o", both)
+    done = convcheck("report", *reports, "-o", again)
     assert (done.returncode, done.stderr) == (ran.returncode, "")
     assert done.stdout == ran.stdout
     assert again.read_text() == both.read_text()
@@ -36,7 +36,7 @@ def test_one_backend_twice_goes_by_its_files(reports: list[Path], tmp_path: Path
     copy = tmp_path / "copy.json"
     copy.write_bytes(reports[0].read_bytes())
     out = tmp_path / "r.json"
-    done = convcheck("report", reports[0], copy, "--json", out)
+    done = convcheck("report", reports[0], copy, "-o", out)
     assert done.returncode == 1, done.stderr
     addresses = [log["backend"]["address"] for log in several(out.read_text())]
     assert addresses == [f"{ONE} in {file}" for file in (reports[0], copy)]
@@ -53,7 +53,7 @@ def test_a_choice_holds_for_each(reports: list[Path]) -> None:
     [
         (("--cause", "A"), "--cause works with one report only"),
         (("--finding", "3f"), "--finding works with one report only"),
-        (("--html", "x.html"), "--html works with one report only"),
+        (("-o", "x.html"), "-o x.html works with one report only"),
         (("nothing.json",), "nothing.json"),
     ],
 )
@@ -64,7 +64,7 @@ def test_bad_input_is_told(words: tuple[str, ...], said: str, reports: list[Path
 
 
 def test_other_vectors_are_not_put_beside_one_another(reports: list[Path]) -> None:
-    ran = convcheck("run", "--backend", OTHER, *CASES, "--tier", "boundary", "--json", reports[1])
+    ran = convcheck("run", "--backend", OTHER, *CASES, "--tier", "boundary", "-o", reports[1])
     assert ran.returncode == 1, ran.stderr
     done = convcheck("report", *reports)
     assert (done.returncode, done.stdout) == (2, "")

@@ -54,7 +54,7 @@ def test_one_wrong_answer_is_found(tmp_path: Path) -> None:
     answers = right(FLOAT8)
     place = answers.index("08")
     answers[place] = "09"
-    done = verify(FLOAT8, answers, tmp_path, "--json", tmp_path / "run.json")
+    done = verify(FLOAT8, answers, tmp_path, "-o", tmp_path / "run.json")
     assert done.returncode == 1
     assert "one ulp too large in magnitude" in done.stdout
     assert "(0x09)" in done.stdout

@@ -247,7 +247,7 @@ class Shell:
     def run(self, mode: str) -> tuple[int, list[dict[str, str]]]:
         self.json.unlink(missing_ok=True)
         code, _ = self.do("run", "--backend", "own.mine:Mine", "-j", 1, *ASKED,
-                             "--known", self.list, "--json", self.json, mode=mode)  # fmt: skip
+                             "--known", self.list, "-o", self.json, mode=mode)  # fmt: skip
         return code, self.problems()
 
     def problems(self) -> list[dict[str, str]]:
@@ -265,7 +265,7 @@ class Shell:
     def held(self, text: str) -> tuple[int, list[dict[str, str]]]:
         path, held = self.folder / "other.toml", self.folder / "held.json"
         path.write_text(text, encoding="utf-8")
-        code, _ = self.do("report", self.json, "--known", path, "--json", held)
+        code, _ = self.do("report", self.json, "--known", path, "-o", held)
         held.replace(self.json)
         return code, self.problems()
 

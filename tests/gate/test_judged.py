@@ -160,7 +160,7 @@ def test_the_life_of_a_kernel_that_disappears(tmp_path: Path) -> None:
     assert unheld.returncode == 0
     assert "nothing holds the backend to them" in " ".join(unheld.stdout.split())
     report = tmp_path / "run.json"
-    held = convcheck("run", *asked, "--known", known, "--json", report)
+    held = convcheck("run", *asked, "--known", known, "-o", report)
     assert held.returncode == 1, held.stdout
     assert "VANISHED" in held.stdout
     (problem,) = parsed(report.read_text())["problems"]

@@ -30,7 +30,7 @@ TYPES = CATALOG.types.types
 
 
 def told(path: Path, *options: object) -> dict[str, Any]:
-    done = convcheck("model", path, "--json", "-", *options)
+    done = convcheck("model", path, "-o", "-", *options)
     assert done.returncode == 0, done.stderr
     found = held_to_schema("model", json.loads(done.stdout))
     return {one["node"]: one for one in found["conversions"]}
@@ -89,7 +89,7 @@ def test_each_cast_of_a_chain_has_the_attributes_of_its_node(
 ) -> None:
     nodes = [cast("there", "x", "e", TensorProto.FLOAT8E5M2, saturate=0),
              cast("on", "e", "y", to, **values)]  # fmt: skip
-    done = convcheck("model", saved(tmp_path / "m.onnx", nodes, {"x": F32}), "--json", "-")
+    done = convcheck("model", saved(tmp_path / "m.onnx", nodes, {"x": F32}), "-o", "-")
     [chain] = json.loads(done.stdout)["chains"]
     assert chain["verdict"] == "different"
     done = convcheck("model", tmp_path / "m.onnx")
@@ -245,7 +245,7 @@ def test_the_cause_of_a_failure_takes_the_place_of_its_rows(tmp_path: Path) -> N
 def test_no_model(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(content)
-    done = convcheck("model", path, "--json", tmp_path / "out.json")
+    done = convcheck("model", path, "-o", tmp_path / "out.json")
     assert (done.returncode, done.stdout) == (2, "")
     assert "is no ONNX model" in done.stderr
     assert "hint: an ONNX model, as `onnx.save` writes it" in done.stderr

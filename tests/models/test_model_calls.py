@@ -215,7 +215,7 @@ def shipped(package: str, name: str) -> Path:
 
 
 def kinds_of_operators(path: Path) -> dict[tuple[str, str], int]:
-    done = convcheck("model", path, "--json", "-")
+    done = convcheck("model", path, "-o", "-")
     assert done.returncode == 0, done.stderr
     every = json.loads(done.stdout)["conversions"]
     return dict(Counter((one["operator"], one["judged"]["kind"]) for one in every))

@@ -67,13 +67,13 @@ def test_a_cache_that_forgets_an_attribute_shows_in_each_shard(tmp_path: Path) -
     ask = ("run", "onnx.Cast-21", "--backend", "tests.planted.placed_backends:CoarseCache",
            "--from", "float32", "--case", "*-to-float8e*/saturate=*", "--jobs", "1")  # fmt: skip
     whole, merged = tmp_path / "whole.json", tmp_path / "merged.json"
-    assert convcheck(*ask, "--json", whole, cwd=ROOT).returncode == 1
+    assert convcheck(*ask, "-o", whole, cwd=ROOT).returncode == 1
     shards = [tmp_path / f"{index}.json" for index in (1, 2)]
     for index, path in enumerate(shards, 1):
-        done = convcheck(*ask, "--shard", f"{index}/2", "--json", path, cwd=ROOT)
+        done = convcheck(*ask, "--shard", f"{index}/2", "-o", path, cwd=ROOT)
         assert done.returncode == 1, done.stderr
         placed = [g["placement"] for case in report_at(path)["cases"]
                   for g in case["groups"]]  # fmt: skip
         assert OTHERS in placed
-    assert convcheck("report", *shards, "--json", merged, cwd=ROOT).returncode == 1
+    assert convcheck("report", *shards, "-o", merged, cwd=ROOT).returncode == 1
     assert report_at(merged)["cases"] == report_at(whole)["cases"]

@@ -74,7 +74,7 @@ def test_each_input_that_a_reciprocal_gets_wrong_is_counted(name: str) -> None:
 
 def test_all_of_a_narrow_source_by_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
-    choice = ("--from", "float16", "--to", "int8", "--case", "*/tensor/*", "--json", path)
+    choice = ("--from", "float16", "--to", "int8", "--case", "*/tensor/*", "-o", path)
     assert convcheck("run", "--backend", "reference", *CHOICE, *choice).returncode == 0
     [case] = report_at(path)["cases"]
     assert case["id"].endswith("/float16-float16-int8/tensor/y_scale=5.224/y_zero_point=0")
@@ -122,7 +122,7 @@ def test_all_of_float32(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "tests.planted.one_scale:Reciprocal",
     ):
         path = tmp_path / "run.json"
-        convcheck("run", "--backend", backend, *CHOICE, "--case", f"*/{name}", "--json", path)
+        convcheck("run", "--backend", backend, *CHOICE, "--case", f"*/{name}", "-o", path)
         [case] = report_at(path)["cases"]
         assert (case["coverage"], case["checked"]) == ("exhaustive", 1 << 32)
         verdicts[backend] = case["verdict"]

@@ -99,7 +99,7 @@ def test_options_that_differ_on_the_command_line(tmp_path: Path) -> None:
     asked = ("--backend", "reference", "onnx.Cast-19", "--from", "float16", "--to", "long")
     for command in (("run",), ("run", "--open")):
         for shard, seed, path in (("1/2", 1, one), ("2/2", 2, other)):
-            made = convcheck(*command, *asked, "--seed", seed, "--shard", shard, "--json", path)
+            made = convcheck(*command, *asked, "--seed", seed, "--shard", shard, "-o", path)
             assert made.returncode == 0, made.stderr
         options = dict(parsed(one.read_text())["shard"]["options"])
         assert options["--from"] == "float16"
@@ -134,11 +134,11 @@ def test_from_the_command_line(tmp_path: Path) -> None:
         "-q",
     )
     whole, merged = tmp_path / "run.json", tmp_path / "merged.json"
-    assert convcheck(*asked, "--json", whole).returncode == 0
+    assert convcheck(*asked, "-o", whole).returncode == 0
     shards = [tmp_path / f"{i}.json" for i in (1, 2, 3)]
     for i, path in enumerate(shards, 1):
-        assert convcheck(*asked, "--shard", f"{i}/3", "--json", path).returncode == 0
-    done = convcheck("report", *shards, "--json", merged)
+        assert convcheck(*asked, "--shard", f"{i}/3", "-o", path).returncode == 0
+    done = convcheck("report", *shards, "-o", merged)
     assert done.returncode == 0, done.stderr
     assert merged.read_bytes() == whole.read_bytes()
     assert parsed(shards[2].read_text())["shard"]["index"] == 3

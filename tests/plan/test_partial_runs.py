@@ -25,7 +25,7 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> None:
 def shards(folder: Path, *options: Any) -> list[Path]:
     paths = [folder / f"{k}.json" for k in (1, 2)]
     for k, path in enumerate(paths, 1):
-        done = convcheck("run", *options, "--shard", f"{k}/2", "--json", path)
+        done = convcheck("run", *options, "--shard", f"{k}/2", "-o", path)
         assert done.returncode in (0, 1), done.stderr
     return paths
 
@@ -97,16 +97,16 @@ def test_a_half_that_is_none_is_refused(
 def test_a_report_of_a_shard_keeps_its_parts(tmp_path: Path, halves: list[dict[str, Any]]) -> None:
     path, again = tmp_path / "half.json", tmp_path / "again.json"
     path.write_text(render(halves[0]))
-    convcheck("report", path, "--json", again)
+    convcheck("report", path, "-o", again)
     assert parsed(again.read_text())["parts"] == halves[0]["parts"]
 
 
 def test_a_single_shard_is_merged(tmp_path: Path) -> None:
     path, out = tmp_path / "1.json", tmp_path / "out.json"
     whole = tmp_path / "whole.json"
-    assert convcheck("run", *ARGUMENTS, "--shard", "1/1", "--json", path).returncode == 0
-    assert convcheck("run", *ARGUMENTS, "--json", whole).returncode == 0
-    assert convcheck("report", path, "--json", out).returncode == 0
+    assert convcheck("run", *ARGUMENTS, "--shard", "1/1", "-o", path).returncode == 0
+    assert convcheck("run", *ARGUMENTS, "-o", whole).returncode == 0
+    assert convcheck("report", path, "-o", out).returncode == 0
     assert out.read_bytes() == whole.read_bytes()
 
 
@@ -117,7 +117,7 @@ def test_what_was_judged_and_is_declined_fails_the_merged_run_too(tmp_path: Path
     assert convcheck("run", *options, "--known", known).returncode == 1
     paths = [tmp_path / f"{k}.json" for k in (1, 2)]
     for k, path in enumerate(paths, 1):
-        done = convcheck("run", *options, "--shard", f"{k}/2", "--json", path)
+        done = convcheck("run", *options, "--shard", f"{k}/2", "-o", path)
         assert done.returncode == 3, done.stderr
     done = convcheck("report", *paths, "--known", known)
     assert (done.returncode, "VANISHED" in done.stdout) == (1, True), done.stdout
@@ -129,7 +129,7 @@ def test_what_does_not_fail_the_run_does_not_end_it(tmp_path: Path) -> None:
     select = ("--backend", "ort", "onnx.Cast-21", "--from", "float64", "--to", "int8", "--to",
               "bool", "--level", "normative")  # fmt: skip
     whole = convcheck("run", *select)
-    done = convcheck("run", *select, "--fail-fast", "-j", "1", "--json", out)
+    done = convcheck("run", *select, "--fail-fast", "-j", "1", "-o", out)
     report = report_at(out)
     assert whole.returncode == done.returncode
     assert report["ended_early"] == (len(report["cases"]) < 2)
@@ -139,7 +139,7 @@ def test_what_does_not_fail_the_run_does_not_end_it(tmp_path: Path) -> None:
 def test_a_run_that_was_ended_says_so_and_makes_no_list(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     done = convcheck("run", "--backend", "ort", "onnx.Cast-21", "--from", "float32", "--fail-fast",
-                     "-j", "1", "--json", out)  # fmt: skip
+                     "-j", "1", "-o", out)  # fmt: skip
     assert (done.returncode, "ended early, results are partial" in done.stdout) == (1, True)
     assert parsed(out.read_text())["ended_early"]
     listed = convcheck("known", tmp_path / "known.toml", out)

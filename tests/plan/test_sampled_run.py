@@ -78,7 +78,7 @@ def test_what_is_declined_late_is_not_lost() -> None:
 
 
 def report(path: Path, *options: Any) -> dict[str, Any]:
-    done = convcheck("run", *SELECT, *options, "--json", path)
+    done = convcheck("run", *SELECT, *options, "-o", path)
     assert done.returncode == 0, done.stderr
     return report_at(path)
 
@@ -98,7 +98,7 @@ def test_samples_come_again_and_shards_add_up(tmp_path: Path) -> None:
         (part,) = report(path, "--shard", f"{k}/2")["cases"]
         assert part["coverage"] == "partial"
     merged = tmp_path / "merged.json"
-    assert convcheck("report", *shards, "--json", merged).returncode == 0
+    assert convcheck("report", *shards, "-o", merged).returncode == 0
     assert merged.read_bytes() == (tmp_path / "whole.json").read_bytes()
 
 

@@ -148,18 +148,18 @@ def test_one_wrong_pattern_is_found_where_it_is() -> None:
 
 def test_shards_of_one_case_add_up(tmp_path: Path) -> None:
     whole, merged = tmp_path / "whole.json", tmp_path / "merged.json"
-    assert convcheck("run", *SELECT, "--json", whole).returncode == 0
+    assert convcheck("run", *SELECT, "-o", whole).returncode == 0
     shards = [tmp_path / f"{k}.json" for k in (1, 2, 3)]
     for k, path in enumerate(shards, 1):
-        done = convcheck("run", *SELECT, "--shard", f"{k}/3", "--json", path)
+        done = convcheck("run", *SELECT, "--shard", f"{k}/3", "-o", path)
         assert done.returncode == 0, done.stderr
     (part,) = report_at(shards[1])["cases"]
     assert (part["coverage"], part["checked"] < 2**31) == ("partial", True)
-    assert convcheck("report", *shards[::-1], "--json", merged).returncode == 0
+    assert convcheck("report", *shards[::-1], "-o", merged).returncode == 0
     assert merged.read_bytes() == whole.read_bytes()
     (case,) = report_at(whole)["cases"]
     assert (case["coverage"], case["checked"]) == ("exhaustive", 2**32)
-    lost = convcheck("report", *shards[:2], "--json", merged)
+    lost = convcheck("report", *shards[:2], "-o", merged)
     assert lost.returncode == 2
 
 
@@ -174,7 +174,7 @@ def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
     os.kill(run.pid, signal.SIGINT)
     _, said = run.communicate(timeout=60)
     assert (run.returncode, b"continues from" in said) == (130, True)
-    done = convcheck("run", *SELECT, "--resume", journal, "--json", whole)
+    done = convcheck("run", *SELECT, "--resume", journal, "-o", whole)
     assert "of 257 parts are done" in done.stderr
     (case,) = report_at(whole)["cases"]
     assert (done.returncode, case["coverage"], case["checked"]) == (0, "exhaustive", 2**32)

@@ -113,7 +113,7 @@ def test_causes_of_a_sweep_are_those_of_a_run_on_this_machine(url: str, tmp_path
     ask = ("run", "acme.Convert-1", "--specs", specs, "--tier", "exhaustive", "--to", "bfloat16",
            "--backend", "tests.planted.rounding_backends:Truncating")  # fmt: skip
     for name, executor in {"here": ("--jobs", "1"), "there": ("--executor", url)}.items():
-        done = convcheck(*ask, *executor, "--json", tmp_path / name)
+        done = convcheck(*ask, *executor, "-o", f"jsonl:{tmp_path / name}")
         assert done.returncode == 1, done.stderr
     here, there = (parsed((tmp_path / name).read_text()) for name in ("here", "there"))
     assert here.pop("environment").keys() == there.pop("environment").keys()
@@ -127,7 +127,7 @@ def test_the_json_is_that_of_a_run_on_this_machine(of: str, url: str, tmp_path: 
     verdicts, selection = SELECTIONS[of]
     executors = {"here": ("--jobs", "1"), "there": ("--executor", url)}
     for name, executor in executors.items():
-        done = convcheck("run", *selection.split(), *executor, "--json", tmp_path / name)
+        done = convcheck("run", *selection.split(), *executor, "-o", f"jsonl:{tmp_path / name}")
         assert done.returncode == 1, done.stderr
     here, there = (parsed((tmp_path / name).read_text()) for name in executors)
     assert here.pop("environment").keys() == there.pop("environment").keys()
@@ -140,7 +140,7 @@ def test_the_survey_is_that_of_one_on_this_machine(url: str, tmp_path: Path) -> 
            "--backend", "reference", "onnx.Cast-21", "--from", "float16", "--to", "int8",
            "--to", "int16")  # fmt: skip
     for name, executor in {"here": ("--jobs", "1"), "there": ("--executor", url)}.items():
-        done = convcheck(*ask, *executor, "--json", tmp_path / name)
+        done = convcheck(*ask, *executor, "-o", f"jsonl:{tmp_path / name}")
         assert done.returncode == 0, done.stderr
     here, there = (several((tmp_path / name).read_text()) for name in ("here", "there"))
     for one in (*here, *there):

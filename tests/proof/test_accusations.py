@@ -263,7 +263,7 @@ def test_every_accusation_stands_up(name: str, tmp_path: Path) -> None:
     runtime = name.partition(" ")[0]
     pytest.importorskip(runtime, reason=f"{runtime} is not there: install convcheck[{runtime}]")
     chosen = [word for glob in globs for word in ("--case", glob)]
-    told = "--no-causes", "--json", tmp_path / "r.json"
+    told = "--no-causes", "-o", tmp_path / "r.json"
     done = convcheck("run", "--backend", backend, *specs, *chosen, *told)
     assert done.returncode in (0, 1), done.stderr
     found = report_at(tmp_path / "r.json")

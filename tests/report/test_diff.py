@@ -231,7 +231,7 @@ def test_exit_codes(files: Path, arguments: tuple[str, ...], code: int) -> None:
 
 
 def test_the_json(files: Path) -> None:
-    done = convcheck("diff", files / "old.json", files / "new.json", "--json", "-")
+    done = convcheck("diff", files / "old.json", files / "new.json", "-o", "-")
     assert "FIXED" in done.stderr
     found: dict[str, Any] = held_to_schema("diff", json.loads(done.stdout))
     assert found["format"] == "convcheck-diff/3"

@@ -167,7 +167,7 @@ def test_the_json_has_the_causes(tmp_path: Path) -> None:
         ("new", told({A: [CUT], B: [CUT]}, "b")),
     ):
         (tmp_path / f"{name}.json").write_text(render(document(result)))
-    done = convcheck("diff", "old.json", "new.json", "--json", "-", cwd=tmp_path)
+    done = convcheck("diff", "old.json", "new.json", "-o", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = held_to_schema("diff", json.loads(done.stdout))
     assert found["summary"]["changed_cause"] == 2

@@ -70,7 +70,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("id") / "run.json"
     done = convcheck(
         "run", "--backend", TRUNCATING, "onnx.Cast-21", "--from", "float32", "--to", "bfloat16",
-        "--to", "float16", "--json", path,
+        "--to", "float16", "-o", path,
     )  # fmt: skip
     assert done.returncode == 1
     assert f"convcheck explain --backend {TRUNCATING}" in done.stdout
@@ -106,7 +106,7 @@ def test_report_takes_the_selectors_of_a_run(report: Path, tmp_path: Path) -> No
     strict = convcheck("report", report, "--level", "normative", "-v").stdout
     assert "gate: normative" in strict
     assert "below the gate" in strict
-    part = convcheck("report", report, "--to", "bfloat16", "--json", tmp_path / "part.json")
+    part = convcheck("report", report, "--to", "bfloat16", "-o", tmp_path / "part.json")
     assert part.returncode == 2
     assert not (tmp_path / "part.json").exists()
 

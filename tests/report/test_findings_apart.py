@@ -49,7 +49,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     path = tmp_path_factory.mktemp("apart") / "run.json"
     done = convcheck(
         "run", "--backend", BACKEND, "onnx.Cast-24", "onnx.CastLike-24", "--from", "int32",
-        "--from", "int8", "--to", "float8e8m0", "--where", "round_mode=down", "--json", path,
+        "--from", "int8", "--to", "float8e8m0", "--where", "round_mode=down", "-o", path,
     )  # fmt: skip
     assert done.returncode == 1
     made: dict[str, Any] = parsed(path.read_text())

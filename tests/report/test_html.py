@@ -305,9 +305,9 @@ def test_every_example_of_a_call_is_an_own_kind() -> None:
 @pytest.mark.parametrize(
     ("words", "report"),
     [
-        (("run", "--json", "mine.json"), "mine.json"),
+        (("run", "-o", "mine.json"), "mine.json"),
         (("run",), ""),
-        (("run", "--json", "-"), ""),
+        (("run", "-o", "-"), ""),
         (("report", "before.json"), "before.json"),
     ],
 )
@@ -317,7 +317,7 @@ def test_the_page_names_the_report_that_was_written(
     (tmp_path / "before.json").write_text(report_json.text(RUNS["explained"]()))
     asked = ("--backend", "reference", "onnx.Cast-21", "--case", "uint8-to-uint8")
     more = asked if words[0] == "run" else ()
-    convcheck(*words, *more, "--html", "page.html", cwd=tmp_path)
+    convcheck(*words, *more, "-o", "page.html", cwd=tmp_path)
     parts = Parts((tmp_path / "page.html").read_text())
     [body] = [attributes for name, attributes in parts.elements if name == "body"]
     assert body["data-report"] == report

@@ -339,7 +339,7 @@ def test_what_others_write_does_nothing(browser: Browser, pages: dict[str, Path]
         expect(page.locator(".cause .command")).to_have_count(3)
         last = page.locator(".cause .command").last.inner_text()
         assert "convcheck repro --report run.json --cause A" in last
-        assert "if the run has --json run.json" in page.inner_text(".cause.open")
+        assert "if the run has -o run.json" in page.inner_text(".cause.open")
         assert "</script><img" in page.inner_text(".cause .others")
         page.click("#clear")
         assert page.locator("img").count() == 0

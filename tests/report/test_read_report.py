@@ -53,7 +53,7 @@ def test_excuses_problems_and_shards_are_read_back(tmp_path: Path) -> None:
 def test_a_real_report_is_read_back(tmp_path: Path) -> None:
     first, second = tmp_path / "first.json", tmp_path / "second.json"
     done = convcheck(
-        "run", "--backend", "reference", "--json", first, "--case", "*float8*",
+        "run", "--backend", "reference", "-o", first, "--case", "*float8*",
         "onnx.CastLike-19", "openvino.FakeConvert-*", "openvino.Range-4", "onnx.Range-11",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

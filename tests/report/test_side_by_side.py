@@ -176,14 +176,14 @@ SMALL = ("onnx.Cast-21", "--from", "float16", "--to", "float8e5m2")
 
 def test_a_run_of_several_backends(tmp_path: Path) -> None:
     both = ("--backend", "reference", "--backend", TRUNCATING)
-    done = convcheck("run", *both, *SMALL, "--json", tmp_path / "r.json")
+    done = convcheck("run", *both, *SMALL, "-o", tmp_path / "r.json")
     assert done.returncode == 1, done.stderr
     assert done.stderr == ""
     assert "Truncating  FAIL" in done.stdout
     assert "reference   PASS" in done.stdout
     logs = held_log((tmp_path / "r.json").read_text())
     assert [log["summary"]["gated"] > 0 for log in logs] == [False, True]
-    convcheck("run", "--backend", "reference", *SMALL, "--json", tmp_path / "one.json")
+    convcheck("run", "--backend", "reference", *SMALL, "-o", tmp_path / "one.json")
     assert logs[:1] == held_log((tmp_path / "one.json").read_text())
     again = convcheck("report", tmp_path / "r.json")
     assert (again.returncode, again.stdout) == (1, done.stdout)
@@ -192,7 +192,7 @@ def test_a_run_of_several_backends(tmp_path: Path) -> None:
 def test_one_that_cannot_be_started_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     good = ("--backend", ABSENT, "--backend", "reference")
-    done = convcheck("run", *good, *SMALL, "--json", path)
+    done = convcheck("run", *good, *SMALL, "-o", path)
     assert done.returncode == 4
     assert "no such runtime here" in done.stdout
     assert "Absent     NOT STARTED" in done.stdout

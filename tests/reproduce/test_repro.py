@@ -158,7 +158,7 @@ def test_a_chain_is_shown_in_its_setting(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     report, chain = tmp_path / "run.json", "float16-to-bfloat16-to-int8"
     asked = ("--chains", "--backend", "ort", "onnx.Cast-25", "--case", f"*/{chain}/*/middle=hidden")
-    assert convcheck("run", *asked, "--json", str(report), "--no-progress").returncode == 1
+    assert convcheck("run", *asked, "-o", str(report), "--no-progress").returncode == 1
     cause = ("repro", "--report", str(report), "--cause", "A")
     assert convcheck(*cause, "--out", str(tmp_path / "a.py")).returncode == 0
     assert convcheck(*cause, "--as", "onnx", "--out", str(tmp_path / "test")).returncode == 0
@@ -205,7 +205,7 @@ def test_scripts_of_graphs_fail_in_their_settings(
     report = tmp_path / "run.json"
     cases = [word for glob in globs for word in ("--case", glob)]
     asked = ("run", "--chains", "--backend", address, *specs, *cases, "--no-progress")
-    assert convcheck(*asked, "--json", report).returncode == 1
+    assert convcheck(*asked, "-o", report).returncode == 1
     failed = [one for one in report_at(report)["cases"] if one["verdict"] == "fail"]
     assert len(failed) == fail
     paths = [tmp_path / f"{i}.py" for i in range(len(failed))]

@@ -312,7 +312,7 @@ def test_real_runtimes_are_surveyed(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     select = ("onnx.Cast-21", "--from", "float32", "--to", "int8", "--to", "int4")
     done = convcheck(
-        "run", "--open", "--backend", "ort", "--backend", "onnx-reference", *select, "--json", path
+        "run", "--open", "--backend", "ort", "--backend", "onnx-reference", *select, "-o", path
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -333,7 +333,15 @@ def test_two_surveys_give_the_same_bytes(tmp_path: Path) -> None:
     select = ("onnx.Cast-21", "--from", "float16", "--to", "int8", "--to", "int16")
     for name, jobs in (("a", "1"), ("b", "2")):
         convcheck(
-            "run", "--open", "--backend", "ort", *select, "--json", tmp_path / name, "--jobs", jobs
+            "run",
+            "--open",
+            "--backend",
+            "ort",
+            *select,
+            "-o",
+            f"jsonl:{tmp_path / name}",
+            "--jobs",
+            jobs,
         )
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
@@ -341,17 +349,17 @@ def test_two_surveys_give_the_same_bytes(tmp_path: Path) -> None:
 def test_shards_merged_give_the_bytes_of_one_survey(tmp_path: Path) -> None:
     backends = ("--backend", f"{PLANTED}Refusing", "--backend", "reference")
     select = ("onnx.Cast-21", "onnx.Cast-19", "--from", "float16", "--to", "int8", "--to", "int16")
-    ask = ("run", "--open", *backends, *select, "--jobs", "1", "--json")
+    ask = ("run", "--open", *backends, *select, "--jobs", "1", "-o")
     whole = convcheck(*ask, tmp_path / "whole.json")
     assert whole.returncode == 0
     shards = [tmp_path / f"{index}.json" for index in (3, 1, 2)]
     for path in shards:
         assert convcheck(*ask, path, "--shard", f"{path.stem}/3").returncode == 0
-    done = convcheck("report", *shards, "--json", tmp_path / "merged")
+    done = convcheck("report", *shards, "-o", tmp_path / "merged.jsonl")
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "merged").read_bytes() == (tmp_path / "whole.json").read_bytes()
+    assert (tmp_path / "merged.jsonl").read_bytes() == (tmp_path / "whole.json").read_bytes()
     assert done.stdout == whole.stdout
-    done = convcheck("report", *shards, "--html", tmp_path / "merged.html")
+    done = convcheck("report", *shards, "-o", tmp_path / "merged.html")
     assert done.returncode == 2
     assert "has no other formats" in done.stderr
     (tmp_path / "again.json").write_bytes(shards[0].read_bytes())
@@ -361,14 +369,14 @@ def test_shards_merged_give_the_bytes_of_one_survey(tmp_path: Path) -> None:
         "is a whole run": [*shards, tmp_path / "whole.json"],
     }
     for said, paths in refused.items():
-        done = convcheck("report", *paths, "--json", "-")
+        done = convcheck("report", *paths, "-o", "-")
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
 
 
 def test_json_on_stdout_is_json_alone() -> None:
     select = ("onnx.Cast-21", "--from", "float16", "--to", "int8")
-    done = convcheck("run", "--open", "--backend", "reference", *select, "--json", "-")
+    done = convcheck("run", "--open", "--backend", "reference", *select, "-o", "-")
     assert [log["survey"] for log in held_log(done.stdout)] == [True]
     assert "SURVEYED" in done.stderr
 

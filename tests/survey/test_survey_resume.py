@@ -38,7 +38,7 @@ def kept(journal: Path) -> set[str]:
 
 def test_an_interrupted_survey_goes_on(tmp_path: Path) -> None:
     resume, report, diary = (tmp_path / name for name in ("kept", "s.json", "diary.txt"))
-    options = ("--resume", str(resume), "--json", str(report), "--jobs", "1")
+    options = ("--resume", str(resume), "-o", str(report), "--jobs", "1")
     process = subprocess.Popen(
         [sys.executable, "-m", "convcheck", *ASK, *options],
         env={**os.environ, "DIARY": str(diary), "DIARY_HALTS": "5"},
@@ -65,7 +65,7 @@ def test_an_interrupted_survey_goes_on(tmp_path: Path) -> None:
     assert not before[1] & set(diary.read_text().splitlines()[len(asked) :])
     assert not any(journal.exists() for journal in journals)
     whole = tmp_path / "whole.json"
-    convcheck(*ASK, "--json", whole, DIARY=str(tmp_path / "other.txt"))
+    convcheck(*ASK, "-o", whole, DIARY=str(tmp_path / "other.txt"))
     assert report.read_bytes() == whole.read_bytes()
     one, _ = held_log(whole.read_text())
     assert {"Range" in case["case"]["id"] for case in one["cases"] if "rows" in case} == {
@@ -76,7 +76,7 @@ def test_an_interrupted_survey_goes_on(tmp_path: Path) -> None:
 
 def test_a_journal_is_of_one_command(tmp_path: Path) -> None:
     one = ("--backend", REFUSING, "onnx.Cast-21", "--case", "onnx.Cast-21/float16-to-int8")
-    assert convcheck("run", "--open", *one, "--json", tmp_path / "s.json").returncode == 0
+    assert convcheck("run", "--open", *one, "-o", tmp_path / "s.json").returncode == 0
     head, *_ = (tmp_path / "s.json").read_text().splitlines(keepends=True)
     (tmp_path / "kept").write_text(head)
     done = convcheck("run", *one, "--no-causes", "--resume", tmp_path / "kept")

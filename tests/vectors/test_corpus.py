@@ -164,7 +164,7 @@ def test_the_command_line_ends_with_2_and_writes_nothing(
     damage(folder / manifest.specs[SPEC.id]["cases"]["float32-to-float16"], "truncated")
     monkeypatch.setattr(asking, "data_dir", lambda name: folder)
     done = convcheck("run", "--backend", "reference", SPEC.id, "--from", "float32", "--to",
-                     "float16", "--json", tmp_path / "r.json")  # fmt: skip
+                     "float16", "-o", tmp_path / "r.json")  # fmt: skip
     assert done.returncode == 2
     assert "truncated or edited" in done.stderr
     assert not (tmp_path / "r.json").exists()

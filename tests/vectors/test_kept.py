@@ -111,7 +111,7 @@ def test_of_an_edited_spec_they_are_made_again_and_a_note_says_so(
 ) -> None:
     generate(specs, "specs/vectors", *OWN)
     edit(specs)
-    done = convcheck(*PASSES, "--specs", specs, "--json", tmp_path / "r.json")
+    done = convcheck(*PASSES, "--specs", specs, "-o", tmp_path / "r.json")
     assert done.returncode == 0, done.stdout + done.stderr
     said = "was edited since its vectors were made: made again in memory"
     assert report_at(tmp_path / "r.json")["notes"] == [f"{name} {said}" for name in OWN]

@@ -239,7 +239,7 @@ def test_nonsense_with_a_right_hash_accuses_nobody(
     monkeypatch.setattr(asking, "data_dir", lambda name: folder)
     name, report = RANGE.rpartition("/")[2].removesuffix(".json"), tmp_path / "r.json"
     done = convcheck("run", "--backend", "reference", "openvino.Range-4", "--case", name,
-                     "--json", report)  # fmt: skip
+                     "-o", report)  # fmt: skip
     assert done.returncode == 1
     [case] = report_at(report)["cases"]
     assert (case["verdict"], case["groups"]) == ("error", [])

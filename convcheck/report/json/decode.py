@@ -35,7 +35,7 @@ from convcheck.semantics.expected import Decision
 from convcheck.wording import plural
 
 _WHOLE = ("error", "crashed", "refused", "unsupported")  # verdicts without groups
-_HINT = "a report is what `convcheck run --json FILE` writes"
+_HINT = "a report is what `convcheck run -o FILE.jsonl` writes"
 _EARLIER = ("convcheck-report/1", "convcheck-report/2", "convcheck-reports/2")
 _START = b'{"format":'  # of a head
 DAMAGE = (ValueError, LookupError, TypeError, OverflowError, RecursionError)

@@ -71,7 +71,7 @@ function causeDetails(cause, width) {
       h("ul", {}, cause.others.map((one) => h("li", {}, one)))),
     told.by && ruleOf({ rules: [told.by], places: told.by.place }, told.by),
     examples.map(([entry, one]) => causeExample(entry, one, width)),
-    h("p", {}, report ? "A script of the first:" : "A script of the first, if the run has --json run.json:"),
+    h("p", {}, report ? "A script of the first:" : "A script of the first, if the run has -o run.jsonl:"),
     commands([`convcheck repro --report ${shell(report || "run.json")} --cause ${cause.letter}`]),
   ].flat(Infinity).filter(Boolean);
 }
