@@ -60,6 +60,9 @@ class Expression:
     name: str = ""
     number: int = 0
 
+    def __str__(self) -> str:
+        return ast.unparse(_syntax(self))
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -69,6 +72,9 @@ class Condition:
     #: one of RELATIONS
     relation: str
     right: Expression
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.relation} {self.right}"
 
 
 @dataclass(frozen=True)
@@ -166,6 +172,20 @@ def conversions_in(expression: Expression) -> frozenset[str]:
     """Return the types that an expression converts to."""
     own = {expression.name} if expression.operation == CONVERT else set()
     return frozenset(own).union(*(conversions_in(part) for part in expression.parts))
+
+
+def _syntax(expression: Expression) -> ast.expr:
+    parts = [_syntax(part) for part in expression.parts]
+    if expression.operation == NAME:
+        return ast.Name(expression.name)
+    if expression.operation == NUMBER:
+        return ast.Constant(expression.number)
+    if expression.operation == "negate":
+        return ast.UnaryOp(ast.USub(), *parts)
+    for kind, name in _BINARY.items():
+        if name == expression.operation:
+            return ast.BinOp(parts[0], kind(), parts[1])
+    return ast.Call(ast.Name(expression.name or expression.operation), parts, [])
 
 
 def _tree(source: Node | str, reader: _Reader) -> ast.expr:

@@ -1,269 +1,290 @@
-"""Draw formulas and steps of specs of whole calls."""
+"""Draw the bodies of specs: matrices, and the fields of formulas and steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from convcheck.report.blocks import BLANK, Block, Text, field
-from convcheck.report.spec_page import matrix as body_matrix
-from convcheck.report.spec_page.fields import fields, quoted, titled
-from convcheck.rules.body.formula import Formula, FormulaRule, FormulaWay, Undefined
-from convcheck.rules.body.formula_calls import When
-from convcheck.rules.body.steps import NEAREST, Steps, StepsLine, StepsReading
-from convcheck.rules.expression import FUNCTIONS, Expression, compute
-from convcheck.rules.model import Spec
+from convcheck.errors import Place
+from convcheck.judge.words import cited, translated
+from convcheck.report.blocks import BLANK, Block, Table, Text, field, styled
+from convcheck.rules.body.formula import FormulaWay
+from convcheck.rules.body.matrix import REFUSED, Matrix, MatrixCell, MatrixTable
+from convcheck.rules.body.steps import StepsLine
+from convcheck.rules.expression import Expression
+from convcheck.rules.model import Cite, DType, Level, Spec, TypeNames
 from convcheck.rules.types import Types
-from convcheck.wording import GLUE
+from convcheck.wording import GLUE, plural
 
-_Said = tuple[str, int]  # an expression and its binding strength
-_SUM, _TERM, _ATOM = range(3)
+_Pair = tuple[str, str]
+_ATOMS = (Cite, DType, Expression)
 _CONDITIONS = {
-    "not scalar": "an argument is no scalar",
-    "not finite": "an argument is no finite number",
+    "not scalar": "an argument is not a scalar",
+    "not finite": "an argument is not a finite number",
     "-0": "an argument is -0",
     "overflow": "an argument or a computation, under any reading, leaves its type",
+    "zero": "this argument is 0 in the output's type",
 }
+# Field of a formula, of steps or of a part of them -> label and sentence. Others are not shown.
+_SHOWN: Mapping[str, tuple[str, str]] = {
+    "lines": ("", ""),
+    "when": ("when", "{}"),
+    "argument": ("argument", "{}"),
+    "to": ("when", "to {}"),
+    "all": ("", "all inputs {}"),
+    "any": ("", "any input {}"),
+    "length": ("length", "{}"),
+    "element": ("element", "{}   (i from 0)"),
+    "next": ("next", "{}   (by a running sum)"),
+    "to_float": ("convert", "to a float {}"),
+    "to_integer": ("", "to an integer {}"),
+    "convert_cite": ("", "{}"),
+    "interval": ("", ""),
+    "limit": ("interval", "no element reaches {}; disputed if a rounded one does"),
+    "rules": ("", ""),
+    "line": ("values", "those of {}"),
+    "input": ("input", "{}"),
+    "condition": ("when", "{}"),
+    "where": ("where", "{}"),
+    "layouts": ("layouts", "{}"),
+    "types": ("types", "{}"),
+    "sign_only": ("only", "the sign of a zero"),
+    "within": ("in", "a wider type ({})"),
+    "fixed": ("in", "{}"),
+    "exact": ("in", "exact arithmetic"),
+    "of": ("in", "the type of {}"),
+    "by": ("in", "the type that {} names, if it is given"),
+    "named": ("", "{}"),
+    "operands": ("operands", "{} rounded to that type first"),
+    "once": ("once", "{} rounded as a whole"),
+    "narrow": ("narrow", "{} rounded to the type of the first input"),
+    "whole": ("round(x)", "{}"),
+    "open_near_ties": ("near ties", "undefined within an ulp of a tie, if rounded to a wider type"),
+    "level": ("level", "{}"),
+    "cite": ("cite", "{}"),
+    "agreed": ("rounded", "{} if all readings round to the same, else disputed"),
+    "differing": ("", "{}"),
+    "between": ("allows", "results between the readings at every index, an ulp wider: tolerated"),
+    "free_zero": ("zero", "an output that is zero has either sign"),
+    "free_rest": ("other", "an output that is not a finite number is undefined"),
+    "others": ("outputs", "{} too, of one element"),
+    "along": ("", ""),
+    "axis": ("along", "a vector goes along {}"),
+    "block": ("", "each element is repeated as {} says"),
+    "values": ("values", "{}"),
+    "readings": ("reading: ", "one of them has to hold for the whole tensor"),
+    "undefined": ("undefined: ", ""),
+    "outside": ("outside: ", ""),
+}
+
+
+def titled(name: str, place: Place) -> Text:
+    """Return a heading and its place."""
+    return Text(name, "bold", right=[(str(place), "dim")])
+
+
+def fields(name: str, values: Sequence[str]) -> Iterator[Block]:
+    """Yield a field with a line per value."""
+    for i, value in enumerate(values):
+        yield field("" if i else name, value)
+
+
+def quoted(spec: Spec, cite: Cite) -> str:
+    """Return a citation with its source and translation."""
+    gloss = f"; {translated(cite.gloss)}" if cite.gloss else ""
+    return f"{cited(cite.text)} — {spec.document_of(cite)}{gloss}"
+
+
+def grid(rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table with heads in the first row and labels in the first column.
+
+    Short rows are padded. Rows that are empty in a part of a split table are skipped there.
+    """
+    heads, *lines = [[*row, *[""] * (len(rows[0]) - len(row))] for row in rows]
+    return Table([styled("underline", heads)], lines, 2, empty="")
 
 
 def body_blocks(spec: Spec, types: Types) -> Iterator[Block]:
     """Yield a body; nothing for a table, whose rules are drawn elsewhere."""
-    return _SHOWN[spec.body.name](spec, types)
-
-
-# Expressions ---------------------------------------------------------------------------------
-
-
-def expression_text(expression: Expression) -> str:
-    """Write an expression with the fewest parentheses."""
-    names = _Names()
-    return compute(expression, names, _OPERATIONS)[0]
-
-
-class _Names(dict[str, _Said]):
-    """Maps each name to itself."""
-
-    def __missing__(self, name: str) -> _Said:
-        return name, _ATOM
-
-
-def _operation(sign: str, strength: int) -> Callable[..., _Said]:
-    """Write a left-associative binary operation."""
-
-    def write(left: _Said, right: _Said) -> _Said:
-        tighter = strength + (sign in "-/")
-        return f"{_held(left, strength)} {sign} {_held(right, tighter)}", strength
-
-    return write
-
-
-def _held(said: _Said, strength: int) -> str:
-    return said[0] if said[1] >= strength else f"({said[0]})"
-
-
-def _call(name: str) -> Callable[..., _Said]:
-    return lambda *parts: (f"{name}({', '.join(part[0] for part in parts)})", _ATOM)
-
-
-_OPERATIONS: Mapping[str, Callable[..., _Said]] = {
-    "number": lambda number: (str(number), _ATOM),
-    "convert": lambda name, part: (f"{name}({part[0]})", _ATOM),
-    "add": _operation("+", _SUM),
-    "subtract": _operation("-", _SUM),
-    "multiply": _operation("*", _TERM),
-    "divide": _operation("/", _TERM),
-    "negate": lambda part: (f"-{_held(part, _ATOM)}", _TERM),
-    **{name: _call(name) for name in FUNCTIONS},
-}
-
-
-# Formulas ------------------------------------------------------------------------------------
-
-
-def _formula(spec: Spec, types: Types) -> Iterator[Block]:
-    formula = spec.body_as(Formula)
-    yield BLANK
-    yield titled("formula", formula.place)
-    yield field("  length", expression_text(formula.length))
-    yield field("  element", f"{expression_text(formula.element)}   (i from 0)")
-    if formula.next:
-        first = f"by a running sum; {formula.arguments[0]} is the first"
-        said = f"{expression_text(formula.next)}   ({first})"
-        yield field("  next", said)
-    modes = " or ".join(formula.to_float)
-    said = f"to a float {modes}; to an integer {formula.to_integer}"
-    yield field("  convert", said)
-    yield field("", quoted(spec, formula.convert_cite))
-    if interval := formula.interval:
-        said = f"no element reaches {interval.limit}; where one does once rounded, disputed"
-        yield field("  interval", said)
-        yield field("", quoted(spec, interval.cite))
-    for undefined in formula.undefined:
-        yield from _undefined(spec, undefined)
-    for rule in formula.rules:
-        yield from _formula_rule(spec, rule, types)
-
-
-def _undefined(spec: Spec, one: Undefined) -> Iterator[Block]:
-    when = _CONDITIONS.get(one.when, f"{one.argument} is 0 in the output's type")
-    yield BLANK
-    yield titled(one.name, one.place)
-    yield field("  when", when)
-    yield field("  gives", one.level)
-    yield field("  cite", quoted(spec, one.cite))
-
-
-def _formula_rule(spec: Spec, rule: FormulaRule, types: Types) -> Iterator[Block]:
-    yield BLANK
-    yield titled(rule.name, rule.place)
-    yield field("  when", _when(rule.when, types))
-    exact = f"{rule.level}, where no element is rounded: {quoted(spec, rule.cite)}"
-    yield field("  cite", exact)
-    rounded = f"{rule.agreed}, where all readings round to the same; disputed, where they differ"
-    yield field("", f"{rounded}: {quoted(spec, rule.differing)}")
-    if rule.between:
-        said = "what lies between the readings at every index, an ulp more to either side"
-        yield field("  allows", f"{said}, is tolerated")
-    for lengths, elements in products(rule.readings):
+    body: Any = spec.body
+    if isinstance(body, Matrix):
+        yield from _matrix(spec, body, types)
+    elif body.name != "table":
         yield BLANK
-        yield from fields("  length", [_way(w, "length") for w in lengths])
-        yield from fields("  element", [_way(w, "element") for w in elements])
-        cites = dict.fromkeys((w.cite.source, w.cite.text) for w in (*lengths, *elements))
-        found = {(w.cite.source, w.cite.text): w.cite for w in (*lengths, *elements)}
-        yield from fields("  cite", [quoted(spec, found[key]) for key in cites])
+        yield titled(body.name, body.place)
+        yield from _parts(spec, types, body)
 
 
-def _when(when: When, types: Types) -> str:
-    said = {
-        "to": when.to,
-        "all inputs": when.all,
-        "any input": when.any,
-    }
-    parts = (f"{k} {', '.join(types.folded(v))}" for k, v in said.items() if v is not None)
-    return "; ".join(parts) or "always"
+# Formulas and steps --------------------------------------------------------------------------
+
+
+def _parts(spec: Spec, types: Types, of: Any) -> Iterator[Block]:
+    """Yield the fields of a part of a body, then its named parts."""
+    named: list[tuple[str, Any]] = []
+    for name, (label, said) in _SHOWN.items():
+        value = getattr(of, name, None)
+        if not value or value == getattr(type(of), name, None):  # the default
+            continue
+        items = value if isinstance(value, tuple) else (value,)
+        if isinstance(items[0], StepsLine):
+            for line in items:
+                yield from fields(f"  {line.name}", list(_line(line, types)))
+        elif isinstance(items[0], tuple) and isinstance(items[0][0], FormulaWay):
+            yield from _ways(spec, items)
+        elif not dataclasses.is_dataclass(items[0]) or isinstance(items[0], _ATOMS):
+            words = _text(spec, types, _CONDITIONS.get(value, value) if name == "when" else value)
+            yield field(f"  {label}" if label else "", said.format(words))
+        elif hasattr(items[0], "name"):
+            yield from [field(f"  {name}", said)] if said else []
+            named += [(f"{label}{item.name}", item) for item in items]
+        else:
+            for item in items:
+                yield from _parts(spec, types, item)
+    for title, item in named:
+        yield BLANK
+        yield titled(title, item.place)
+        yield from _parts(spec, types, item)
+
+
+def _text(spec: Spec, types: Types, value: Any) -> str:
+    if isinstance(value, Cite):
+        return quoted(spec, value)
+    if isinstance(value, TypeNames):
+        return ", ".join(types.folded(value))
+    if isinstance(value, frozenset):
+        return ", ".join(sorted(value))
+    if not isinstance(value, tuple):
+        return str(value)
+    pairs = (one if isinstance(one, tuple) else (None, one) for one in value)
+    said = ((name, _text(spec, types, each)) for name, each in pairs)
+    return ", ".join(f"{name}:{GLUE}{each}" if name else each for name, each in said)
+
+
+def _line(line: StepsLine, types: Types) -> Iterator[str]:
+    if line.be is None:
+        by = f"rule {line.rule}" if line.rule else "the rules"
+        targets = ", ".join(f"{value}:{GLUE}{target}" for value, target in line.targets)
+        to = f"the type that {line.to} names ({targets})" if line.to else "the type of the output"
+        yield f"{line.source} converted by {by} to {to}"
+    else:
+        yield f"{line.be}" + (", not rounded" if line.exact else "")
+    for branch in line.branches:
+        yield f"if {branch.condition}: {branch.be}"
+    if line.elsewhere:
+        only = ", ".join(types.folded(line.only or ()))
+        yield f"unless the output is of {only}: {line.elsewhere}"
+    if line.needs:
+        yield f"without {line.needs}: {line.otherwise or 'nothing'}"
+
+
+def _ways(spec: Spec, readings: Sequence[tuple[FormulaWay, FormulaWay]]) -> Iterator[Block]:
+    for lengths, elements in products(readings):
+        yield BLANK
+        yield from fields("  length", [_way(way) for way in lengths])
+        yield from fields("  element", [_way(way) for way in elements])
+        cites = dict.fromkeys(quoted(spec, way.cite) for way in (*lengths, *elements))
+        yield from fields("  cite", list(cites))
+
+
+def _way(way: FormulaWay) -> str:
+    form = ", by a running sum" if way.running else ""
+    return f"{way}{form}" + (f": {way.expression}" if way.conversions else "")
 
 
 def products(
     readings: Sequence[tuple[FormulaWay, FormulaWay]],
-) -> Iterator[tuple[tuple[FormulaWay, ...], tuple[FormulaWay, ...]]]:
-    """Yield lists of lengths and elements whose combinations are all readings."""
-    elements: dict[int, list[FormulaWay]] = {}
-    lengths = {id(length): length for length, _ in readings}
+) -> list[tuple[list[FormulaWay], tuple[FormulaWay, ...]]]:
+    """Return lists of lengths and elements whose combinations are all readings."""
+    by_length: dict[FormulaWay, list[FormulaWay]] = {}
     for length, element in readings:
-        elements.setdefault(id(length), []).append(element)
-    found: dict[tuple[int, ...], list[FormulaWay]] = {}
-    for key, ways in elements.items():
-        found.setdefault(tuple(map(id, ways)), []).append(lengths[key])
-    by_id = {id(element): element for _, element in readings}
-    for ids, group in found.items():
-        yield tuple(group), tuple(by_id[i] for i in ids)
+        by_length.setdefault(length, []).append(element)
+    found: dict[tuple[FormulaWay, ...], list[FormulaWay]] = {}
+    for length, elements in by_length.items():
+        found.setdefault(tuple(elements), []).append(length)
+    return [(lengths, elements) for elements, lengths in found.items()]
 
 
-def _way(way: FormulaWay, of: str) -> str:
-    form = "" if of == "length" else ", by a running sum" if way.running else ", by index"
-    stated = f": {expression_text(way.expression)}" if way.conversions else ""
-    return f"{way}{form}{stated}"
+# Matrices ------------------------------------------------------------------------------------
 
 
-# Steps ---------------------------------------------------------------------------------------
-
-
-def _steps(spec: Spec, types: Types) -> Iterator[Block]:
-    steps = spec.body_as(Steps)
+def _matrix(spec: Spec, matrix: Matrix, types: Types) -> Iterator[Block]:
+    """Yield the legend, then the tables in order of precedence."""
     yield BLANK
-    yield titled("steps", steps.place)
-    for line in steps.lines:
-        yield from _line(line)
-    for name in steps.others:
-        yield field("", f"{name} is an output, too, of one element")
-    yield BLANK
-    yield field("  cite", f"{steps.level}: {quoted(spec, steps.cite)}")
-    if steps.agreed != steps.level:
-        yield field("", f"{steps.agreed}, where readings round and agree")
-    if steps.along:
-        block = f", each element repeated as {steps.along.block} says" if steps.along.block else ""
-        yield field("  along", f"a vector goes along {steps.along.axis}{block}")
-    for one in steps.undefined:
-        what = "zero, either sign" if one.sign_only else "undefined"
-        yield field(f"  {what}", f"{one.input} {one.condition}: {one.name}")
-        yield field("", quoted(spec, one.cite))
-    if steps.free_zero:
-        yield field("  zero", "an output that is zero has either sign")
-    if steps.free_rest:
-        yield field("  other", "an output that is no finite number is undefined")
-    if said := steps.values:
-        where = " and ".join(f"{name} is {word}" for name, word in said.where)
-        yield field("  values", f"those of {said.line}, where {where}")
-        yield field("", f"{steps.level}: {quoted(spec, said.cite)}")
-    yield BLANK
-    yield Text("readings, of which one has to hold for the whole tensor", "bold")
-    for reading in steps.readings:
-        yield from _reading(spec, reading)
-    for entry in steps.outside:
+    yield Text("matrix", "bold")
+    for sign, said in _legend(matrix):
+        yield field(f"  {sign}", said)
+    for table in matrix.tables:
         yield BLANK
-        yield titled(f"outside: {entry.name}", entry.place)
-        values = (f"{name}={'|'.join(sorted(words))}" for name, words in entry.values)
-        named = [*sorted(entry.layouts), *types.folded(entry.types), *values]
-        yield field("  when", ", ".join(named))
-        yield field("  cite", f"undefined: {quoted(spec, entry.cite)}")
+        yield titled(table.name, table.place)
+        yield field("  when", _when(table))
+        yield BLANK
+        yield grid(rows(table, matrix))
+        yield BLANK
+        yield from _feet(spec, table, types)
 
 
-def _line(line: StepsLine) -> Iterator[Block]:
-    if line.be is None:
-        by = f"by rule {line.rule}" if line.rule else "by the rules"
-        to = ", ".join(f"{value}{GLUE}is{GLUE}{target}" for value, target in line.targets)
-        named = f"to what {line.to} names: {to}" if line.to else "to the type of the output"
-        said = f"{line.source} converted {by}, {named}"
+def _legend(matrix: Matrix) -> Iterator[tuple[str, str]]:
+    unless = " and ".join(f"{name} is {value}" for name, value in matrix.refused_unless)
+    words = {cell.text for table in matrix.tables for cell in table.cells.values()}
+    if any("!" in word and "|" not in word for word in words):
+        yield "T!", f"refused unless {unless}, and then T"
+    if any("|" in word for word in words):
+        yield "T|T!", f"T, or T!: which of them is disputed; T where {unless}"
+    for target, attribute in matrix.targets.items():
+        yield target, f"the type that {attribute} names"
+
+
+def _when(table: MatrixTable) -> str:
+    parts = [f"{name} {', '.join(sorted(map(str, allowed)))}" for name, allowed in table.when]
+    if table.ranks:
+        row, column = table.ranks
+        parts.append(f"a row is the {row} input, a column the {column} one")
     else:
-        said = expression_text(line.be) + (", and nothing of it is rounded" if line.exact else "")
-    yield field(f"  {line.name}", said)
-    for branch in line.branches:
-        left, right = (expression_text(e) for e in (branch.condition.left, branch.condition.right))
-        condition = f"{left} {branch.condition.relation} {right}"
-        yield field("", f"where {condition}: {expression_text(branch.be)}")
-    if line.elsewhere:
-        other = expression_text(line.elsewhere)
-        yield field("", f"where the output is none of {_listed(line)}: {other}")
-    if line.needs:
-        other = expression_text(line.otherwise) if line.otherwise else "nothing"
-        yield field("", f"without {line.needs}: {other}")
+        parts.append("either order of the inputs")
+    return "; ".join(parts)
 
 
-def _listed(line: StepsLine) -> str:
-    return ", ".join(sorted(line.only or ()))
+def rows(table: MatrixTable, matrix: Matrix) -> list[list[str]]:
+    """Return heads and cells in the spec's spelling. Triangles have empty cells."""
+    said = {dtype.name: word for word, dtype in matrix.named.items()}
+    made = [["", *(said[name] for name in table.types)]]
+    for row in table.types:
+        cells = (table.cells.get((row, column)) for column in table.types)
+        made.append([said[row], *(cell.text if cell else "" for cell in cells)])
+    return made
 
 
-def _reading(spec: Spec, reading: StepsReading) -> Iterator[Block]:
-    yield field("  reading", reading.name)
-    for said in _rounded(reading):
-        yield field("", said)
-    yield field("", quoted(spec, reading.cite))
+def _feet(spec: Spec, table: MatrixTable, types: Types) -> Iterator[Block]:
+    """Yield each level and citation, with the cells that they support, refusals last."""
+    found: dict[tuple[str, Level, str], list[_Pair]] = {}
+    for pair, cell in table.cells.items():
+        for about, level, cite in _of(cell):
+            found.setdefault((about, level, quoted(spec, cite)), []).append(pair)
+    for (about, level, said), pairs in sorted(found.items(), key=lambda f: f[0][0] == REFUSED):
+        yield field("  cite", f"{about}, {level}, {_where(table, pairs, types)}: {said}")
 
 
-def _rounded(reading: StepsReading) -> Iterator[str]:
-    if reading.within:
-        pairs = ", ".join(f"{source}:{GLUE}{target}" for source, target in reading.within)
-        yield f"operations in a wider type ({pairs})"
-    if reading.exact or reading.fixed or reading.of:
-        of = f"in the type of {reading.of}" if reading.of else ""
-        yield of or (f"in {reading.fixed}" if reading.fixed else "exactly")
-    if reading.by:
-        types = ", ".join(f"{value}:{GLUE}{target}" for value, target in reading.named)
-        yield f"where {reading.by} is given, in the type that it names ({types})"
-    if reading.operands:
-        yield f"rounded to that type first: {', '.join(reading.operands)}"
-    if reading.once:
-        yield f"rounded once as a whole: {', '.join(sorted(reading.once))}"
-    if reading.whole != NEAREST:
-        yield f"round(x) is {reading.whole}"
-    if reading.open_near_ties:
-        yield "in a wider type, what was rounded to within one ulp of a tie is left open"
-    if reading.narrow:
-        yield f"rounded to the type of the first input: {', '.join(sorted(reading.narrow))}"
+def _of(cell: MatrixCell) -> Iterator[tuple[str, Level, Cite]]:
+    """Yield the citations of a cell: for its type, and for refusal or acceptance."""
+    free, guarded = cell.free.ruling, cell.guarded
+    yield "type", free.level, free.cite
+    for reading in guarded.readings:
+        if (reading.cite.text, guarded.ruling.level) != (free.cite.text, free.level):
+            about = REFUSED if reading.refused else "accepted"
+            yield about, guarded.ruling.level, reading.cite
 
 
-_SHOWN: Mapping[str, Callable[[Spec, Types], Iterator[Block]]] = {
-    "table": lambda *_: iter(()),
-    "matrix": body_matrix.matrix_body_blocks,
-    "formula": _formula,
-    "steps": _steps,
-}
+def _where(table: MatrixTable, pairs: list[_Pair], types: Types) -> str:
+    """Describe cells: all, a product of families, or their number."""
+    if len(pairs) == len(table.cells):
+        return "every cell"
+    rows, columns = (list(dict.fromkeys(p[i] for p in pairs)) for i in (0, 1))
+    inside = {(r, c) for r in rows for c in columns if (r, c) in table.cells}
+    if inside == set(pairs):
+        return " with ".join(_named(names, table, types) for names in (rows, columns))
+    return f"{plural(len(pairs), 'cell')} such as {' with '.join(pairs[0])}"
+
+
+def _named(names: list[str], table: MatrixTable, types: Types) -> str:
+    return "any type" if set(names) == set(table.types) else ", ".join(types.folded(names))

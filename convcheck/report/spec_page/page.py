@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from convcheck.report.blocks import BLANK, Block, Text, field
-from convcheck.report.spec_page import bodies
-from convcheck.report.spec_page.fields import fields, grid, quoted, titled
+from convcheck.report.spec_page.bodies import body_blocks, fields, grid, quoted, titled
 from convcheck.rules.cases import OUTPUT
 from convcheck.rules.diff import Change, attribute_text, condition, rounding
-from convcheck.rules.model import Cell, Cite, Layout, Pairs, Rule, Spec, Uncovered
+from convcheck.rules.model import Cell, Layout, Pairs, Rule, Spec, Uncovered
 from convcheck.rules.outside import pairs_outside
 from convcheck.rules.types import Types
 from convcheck.wording import GLUE, plural
@@ -27,7 +27,7 @@ def spec_page(spec: Spec, types: Types) -> Iterator[Block]:
     for attribute in spec.attributes:
         yield field(attribute.name, attribute_text(attribute, types))
     yield from _asked(spec)
-    yield from bodies.body_blocks(spec, types)
+    yield from body_blocks(spec, types)
     for rule in spec.rules:
         yield BLANK
         yield from _rule(spec, rule, types)
@@ -103,64 +103,30 @@ def _outside(spec: Spec, entry: Uncovered) -> Iterator[Block]:
 
 
 def _rule(spec: Spec, rule: Rule, types: Types) -> Iterator[Block]:
+    cells = [cell for row in rule.rows for cell in row.cells]
+    feet = [foot for foot, _ in Counter(_foot(spec, cell) for cell in cells).most_common()]
     yield titled(rule.name, rule.place)
     yield field("  when", condition(rule, types) or "always")
     if rounding(rule):
         yield field("  round", rounding(rule))
-    feet = _feet(rule)
-    if rule.cite.text not in {cite.text for _, cite in feet}:  # some rows lack a citation
+    if rule.cite.text not in {cell.cite.text for cell in cells}:  # some rows lack a citation
         yield field("  text", quoted(spec, rule.cite))
-    for foot, number in feet.items():
-        cell, cite = foot
-        mark = f"[{number}] " if len(feet) > 1 else ""
-        yield field("  " + ("cite" if number == 1 else ""),
-                          f"{mark}{cell}: {quoted(spec, cite)}")  # fmt: skip
-    yield from _readings(spec, rule)
-    yield BLANK
-    yield from _table(rule, feet)
-
-
-def _readings(spec: Spec, rule: Rule) -> Iterator[Block]:
-    outcomes = [outcome for cell in _cells(rule) for outcome in cell.outcomes]
-    for outcome in {o.reading: o for o in outcomes if o.cite}.values():
+    marked = [f"[{number}] {foot}" for number, foot in enumerate(feet, 1)]
+    yield from fields("  cite", marked if len(feet) > 1 else feet)
+    for outcome in {o.reading: o for cell in cells for o in cell.outcomes if o.cite}.values():
         if outcome.cite:
-            said = f"{outcome.reading}: {quoted(spec, outcome.cite)}"
-            yield field("  reading", said)
-
-
-Foot = tuple[str, Cite]
-
-
-def _feet(rule: Rule) -> dict[tuple[str, Cite], int]:
-    """Number the (level, citation) pairs of a rule's cells, the most cells first."""
-    counts: dict[Foot, int] = {}
-    cites: dict[tuple[str, str, str], Foot] = {}
-    for cell in _cells(rule):
-        key = (cell.level, cell.cite.source, cell.cite.text)
-        foot = cites.setdefault(key, (cell.level, cell.cite))
-        counts[foot] = counts.get(foot, 0) + 1
-    order = sorted(counts, key=lambda foot: -counts[foot])
-    return {foot: number for number, foot in enumerate(order, 1)}
-
-
-def _cells(rule: Rule) -> Iterator[Cell]:
+            yield field("  reading", f"{outcome.reading}: {quoted(spec, outcome.cite)}")
+    yield BLANK
+    lines = [["x", *_headings(rule)]]
     for row in rule.rows:
-        yield from row.cells
+        lines.append(
+            [row.label, *(_said(cell, feet.index(_foot(spec, cell))) for cell in row.cells)]
+        )
+    yield grid(lines)
 
 
-def _number(cell: Cell, feet: dict[Foot, int]) -> int:
-    same = (
-        n for (level, cite), n in feet.items()
-        if (level, cite.source, cite.text) == (cell.level, cell.cite.source, cell.cite.text)
-    )  # fmt: skip
-    return next(same)
-
-
-def _table(rule: Rule, feet: dict[Foot, int]) -> Iterator[Block]:
-    rows = [["x", *_headings(rule)]]
-    for row in rule.rows:
-        rows.append([row.label, *(_said(cell, feet) for cell in row.cells)])
-    yield grid(rows)
+def _foot(spec: Spec, cell: Cell) -> str:
+    return f"{cell.level}: {quoted(spec, cell.cite)}"
 
 
 def _headings(rule: Rule) -> list[str]:
@@ -173,15 +139,14 @@ def _headings(rule: Rule) -> list[str]:
     return [" ".join(f"{n}={v}" for n, v in zip(names, values, strict=True)) for values in parts]
 
 
-def _said(cell: Cell, feet: dict[Foot, int]) -> str:
+def _said(cell: Cell, foot: int) -> str:
     said = " | ".join(
         f"{o.word} {o.argument}".strip()
         + (f" {o.round}" if o.round and o.round != o.reading else "")
         + (f" ({o.reading})" if o.reading else "")
         for o in cell.outcomes
     )
-    number = _number(cell, feet)
-    return f"{said} [{number}]" if len(feet) > 1 and number > 1 else said
+    return f"{said} [{foot + 1}]" if foot else said
 
 
 def changes(old: Spec, new: Spec, found: list[Change]) -> Iterator[Block]:
