@@ -41,7 +41,7 @@ from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case
 from convcheck.streams import say
-from convcheck.survey.model import OPEN
+from convcheck.survey.survey import OPEN
 from convcheck.vectors.corpus import Corpus, open_corpus
 from convcheck.vectors.export.text import read_answers
 from convcheck.vectors.model import VectorSet

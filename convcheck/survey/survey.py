@@ -5,30 +5,34 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from convcheck.ask.jobs import VectorSource
-from convcheck.judge.answers import NOT_ASKED, Answers, CallAnswers
-from convcheck.judge.result import CaseResult
+from convcheck.judge.answers import (
+    ANSWERED,
+    CRASHED,
+    NOT_ASKED,
+    REFUSED,
+    Answers,
+    CallAnswers,
+    Index,
+)
+from convcheck.judge.refusals import cannot_be_put
+from convcheck.judge.result import CaseResult, Surveyed
 from convcheck.records import replace
 from convcheck.rules.model import Case
-from convcheck.survey.calls import surveyed_calls
-from convcheck.survey.elements import Known, surveyed_elements
-from convcheck.survey.model import OPEN
+from convcheck.semantics.expected import Decision
+from convcheck.survey.calls import Calls
+from convcheck.survey.elements import Elements, Known
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
-
-def survey(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
-    """Return the answers in a case's open rows, without verdicts."""
-    if isinstance(vectors, CallSet):
-        rows = surveyed_calls(vectors, cast(CallAnswers, answers))
-    else:
-        rows = surveyed_elements(known, vectors, cast(Answers, answers))
-    asked = int((answers.state < NOT_ASKED).sum())
-    return CaseResult(vectors.case, "undefined", asked, vectors.coverage, rows=tuple(rows))
+OPEN = frozenset(("undefined", "disputed"))
+_EXAMPLES = 3  # examples kept of answers without a law
 
 
 @dataclass(frozen=True)
@@ -40,18 +44,69 @@ class OpenRows:
     def vectors(self, case: Case) -> Vectors:
         """Return a case's inputs in such rows, possibly none."""
         whole = self.corpus.vectors(case)
-        return _calls(whole) if isinstance(whole, CallSet) else _elements(whole)
+        levels = np.array([decision.level in OPEN for decision in whole.decisions], bool)
+        index = np.flatnonzero(levels[whole.rows])
+        if isinstance(whole, VectorSet):
+            return whole.take(index)
+        calls = tuple(whole.calls[i] for i in index)
+        return replace(whole, calls=calls, expected=tuple(whole.expected[i] for i in index))
 
 
-def _elements(whole: VectorSet) -> VectorSet:
-    levels = np.array([d.level in OPEN for d in whole.expected.decisions], bool)
-    index = np.flatnonzero(levels[whole.expected.rows])
-    inputs = tuple(tensor[index] for tensor in whole.inputs)
-    return replace(whole, inputs=inputs, expected=whole.expected.take(index))
+def survey(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
+    """Return the answers in a case's open rows, without verdicts."""
+    asked = int((answers.state < NOT_ASKED).sum())
+    if answers.declined is not None and not cannot_be_put(answers.declined):
+        state = np.full(len(vectors), REFUSED, np.uint8)
+        said = dict.fromkeys(range(len(vectors)), answers.declined.message)
+        answers = replace(answers, state=state, messages=said, declined=None)
+    rows = tuple(_surveyed(known, vectors, answers))
+    return CaseResult(vectors.case, "undefined", asked, vectors.coverage, rows=rows)
 
 
-def _calls(whole: CallSet) -> CallSet:
-    both = zip(whole.calls, whole.expected, strict=True)
-    kept = [(call, due) for call, due in both if whole.decisions[due.row].level in OPEN]
-    calls, expected = tuple(call for call, _ in kept), tuple(due for _, due in kept)
-    return replace(whole, calls=calls, expected=expected)
+def _surveyed(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> Iterator[Surveyed]:
+    if isinstance(vectors, CallSet):
+        asked: Calls | Elements = Calls(vectors, cast(CallAnswers, answers))
+    else:
+        asked = Elements(known, vectors, cast(Answers, answers))
+    for number, decision in enumerate(vectors.decisions):
+        index = np.flatnonzero(vectors.rows == number)
+        if decision.level not in OPEN or not len(index):
+            continue
+        if answers.declined is not None:
+            message = answers.declined.message
+            yield Surveyed(decision, len(index), message=message, unsupported=True)
+        else:
+            yield _row(asked, decision, index)
+
+
+def _row(asked: Calls | Elements, decision: Decision, index: Index) -> Surveyed:
+    state = asked.answers.state[index]
+    answered = index[state == ANSWERED]
+    fits, odd = asked.fits(decision, answered) if len(answered) else ((), answered)
+    shown = asked.sample(_spread(odd, _EXAMPLES))
+    words = repr(asked.key(index)).encode()
+    return Surveyed(
+        decision,
+        int((state < NOT_ASKED).sum()),
+        fits,
+        int((state == REFUSED).sum()),
+        int((state == CRASHED).sum()),
+        asked.elsewhere(index),
+        len(odd),
+        _message(asked.answers, index[state != ANSWERED]),
+        digest=hashlib.blake2b(words, digest_size=16).hexdigest(),
+        examples=tuple(shown[i] for i in range(len(shown))),
+        sample=asked.sample(_spread(index, asked.most)),
+    )
+
+
+def _message(answers: Answers | CallAnswers, silent: Index) -> str:
+    words = (answers.messages[i] for i in silent.tolist() if i in answers.messages)
+    faults = (f"{fault.kind}: {fault.message}" for fault in answers.faults)
+    return next(words, "") or (next(faults, "") if len(silent) else "")
+
+
+def _spread(index: Index, most: int) -> Index:
+    if len(index) <= most:
+        return index
+    return index[np.linspace(0, len(index) - 1, most).astype(np.intp)]

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import cast
 
-from convcheck.judge.result import CaseResult, RunResult, Shown, Surveyed
+import numpy as np
+
+from convcheck.judge.answers import ANSWERED
+from convcheck.judge.result import (
+    Answered,
+    CallExample,
+    CaseResult,
+    RunResult,
+    Sample,
+    Shown,
+    Surveyed,
+)
 from convcheck.plan.runner import Turn
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
-from convcheck.survey.model import unlike
 
 SOME = "some"  # the kind of input if a backend answers a row in part
 REFUSES, CRASHES, UNSUPPORTED, MALFORMED = "refuses", "crashes", "unsupported", "malformed answers"
@@ -84,8 +95,12 @@ class Survey:
     def notes(self) -> list[str]:
         """Notes of the runs, and cases that could not be surveyed."""
         said = {note for run in self.runs for note in run.notes}
-        lost = (unsurveyed(c.address, c.run.cases) for c in self.columns if c.run)
-        return sorted(said.union(*lost))
+        for column in self.columns:
+            for lost in column.run.cases if column.run else ():
+                if lost.verdict != "undefined":
+                    about = f"{lost.case.id} could not be surveyed, {lost.verdict}"
+                    said.add(f"{column.address}: {about}: {lost.message}")
+        return sorted(said)
 
     @property
     def interrupted(self) -> bool:
@@ -93,19 +108,31 @@ class Survey:
         return any(run.interrupted for run in self.runs)
 
 
-def _differences(found: Mapping[Case, Sequence[Surveyed | None]]) -> tuple[AnswerDifference, ...]:
-    return tuple(
-        _difference(case, here)
-        for case, here in found.items()
-        if len({s.digest for s in here if s is not None and s.digest}) > 1
-    )
+def _difference(case: Case, here: Sequence[Surveyed | None]) -> Iterator[AnswerDifference]:
+    if len({s.digest for s in here if s is not None and s.digest}) > 1:
+        samples = [s.sample if s is not None and s.digest else None for s in here]
+        found = _unlike([sample for sample in samples if sample is not None])
+        shown = tuple(s[found[0]] if s is not None else None for s in samples) if found else ()
+        yield AnswerDifference(case, shown, len(found))
 
 
-def _difference(case: Case, here: Sequence[Surveyed | None]) -> AnswerDifference:
-    samples = [s.sample if s is not None and s.digest else None for s in here]
-    found = unlike([sample for sample in samples if sample is not None])
-    shown = tuple(s[found[0]] if s is not None else None for s in samples) if found else ()
-    return AnswerDifference(case, shown, len(found))
+def _unlike(samples: Sequence[Sample]) -> list[int]:
+    """Return the positions of differing answers to the same inputs, fully answered ones first."""
+    arrays = [s for s in samples if isinstance(s, Answered)]
+    if len(arrays) < len(samples):
+        lists = [cast(tuple[CallExample, ...], s) for s in samples]
+        same = range(min(map(len, lists), default=0))
+        found = [i for i in same if len({s[i].got for s in lists}) > 1]
+        return sorted(found, key=lambda i: any(s[i].got is None for s in lists))
+    if not arrays or len({len(s) for s in arrays}) > 1:
+        return []
+    first, differ = arrays[0], np.zeros(len(arrays[0]), bool)
+    silent = np.zeros(len(first), bool)
+    for other in arrays:
+        quiet = other.state != ANSWERED
+        differ |= (other.state != first.state) | (~quiet & np.asarray(other.got != first.got, bool))
+        silent |= quiet
+    return [*np.flatnonzero(differ & ~silent).tolist(), *np.flatnonzero(differ & silent).tolist()]
 
 
 def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[SurveyRow, ...]:
@@ -125,16 +152,15 @@ def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[SurveyRow, ...]:
                 here = rows.setdefault(key, {}).setdefault(result.case, [None] * len(results))
                 here[backend] = found
     return tuple(
-        SurveyRow(first[key], tuple(found), tuple(map(tuple, found.values())), _differences(found))
+        SurveyRow(
+            first[key],
+            tuple(found),
+            tuple(map(tuple, found.values())),
+            tuple(d for case, here in found.items() for d in _difference(case, here)),
+        )
         for key, found in rows.items()
         if any(_took(one) for here in found.values() for one in here)
     )
-
-
-def unsurveyed(address: str, results: Sequence[CaseResult]) -> list[str]:
-    """Return a message for each case without a survey after a crash or an adapter's error."""
-    lost = [r for r in results if r.verdict != "undefined"]
-    return [f"{address}: {r.case.id} could not be surveyed, {r.verdict}: {r.message}" for r in lost]
 
 
 def _took(found: Surveyed | None) -> bool:
@@ -192,7 +218,5 @@ def tellings(one: Surveyed) -> tuple[Told, ...]:
         return (tuple(("" if len(silent) == 1 else SOME, word) for word in silent),)
     most = _MOST if len(one.fits) > 1 else None
     ways = product(*([(kind, law) for law in laws[:most] or ("",)] for kind, laws in one.fits))
-    if not silent:
-        return tuple(ways)
     before = tuple((SOME, word) for word in silent)
     return tuple((*before, *way) for way in ways)

@@ -12,7 +12,8 @@ from convcheck.report.short_names import compact_specs, short_names
 from convcheck.report.where import JudgedCases
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
-from convcheck.survey.model import EVERY_READING, NO_READING, SOME_READING
+from convcheck.survey.calls import SOME_READING
+from convcheck.survey.elements import EVERY_READING, NO_READING
 from convcheck.survey.view import (
     CRASHES,
     MALFORMED,
