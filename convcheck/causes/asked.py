@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,24 +47,6 @@ class Caught(NamedTuple):
 
 
 NONE = Caught(0, -1)
-
-
-class Asked(Protocol):
-    """Inputs or calls of a case, with expectations."""
-
-    def caught(self, cause: Cause) -> Caught:
-        """Return the wrong answers under a cause, none if it does not apply."""
-        ...
-
-    def shows(self, cause: Cause) -> bool:
-        """Return whether a cause differs from the first reading, or decides what the rules leave
-        open.
-        """
-        ...
-
-    def in_words(self, place: int) -> str:
-        """Return an input or a call in words."""
-        ...
 
 
 def asked_of(spec: Spec, vectors: VectorSet | CallSet) -> list[Asked]:
@@ -210,6 +192,9 @@ class AskedCalls:
     def in_words(self, place: int) -> str:
         """Return a call in words."""
         return call_in_short(self.calls.case, self.calls.calls[place])
+
+
+Asked = AskedInputs | AskedCalls
 
 
 def call_in_short(case: Case, call: Call) -> str:

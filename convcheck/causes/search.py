@@ -9,10 +9,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice, product
-from typing import Protocol, Self, cast
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convcheck.causes.apart import telling_inputs, unseen_inputs
 from convcheck.causes.call_apart import unseen_calls
@@ -33,6 +32,7 @@ from convcheck.semantics.compile import rules_key
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
+AnyTrial = Trial | CallTrial
 Ask = Callable[[Bits], Bits | None]  # inputs -> answers, or None
 AskCalls = Callable[[CallSet], CallAnswers | None]  # calls -> answers, or None
 Fits = list[tuple[Cause, ...]]
@@ -41,59 +41,6 @@ CLOSEST = 3  # closest causes: reported if none fits, and combined with every ot
 _PAIRS = 4  # pairs to report
 _KEPT = 64  # diagnoses to keep
 _COMPLEMENTS = 40  # complementary pairs to try
-
-
-class AnyTrial(Protocol):
-    """Answers of a case that causes are tried on."""
-
-    @property
-    def right(self) -> Mask:
-        """Mask of right answers."""
-        ...
-
-    @property
-    def sizes(self) -> NDArray[np.intp]:
-        """The number of elements of each answer."""
-        ...
-
-    @property
-    def wrong(self) -> int:
-        """The number of wrong elements."""
-        ...
-
-    @property
-    def beside(self) -> int:
-        """The number of wrong elements in further answers."""
-        ...
-
-    @property
-    def few(self) -> Self:
-        """A few answers, wrong ones included, that refute most causes."""
-        ...
-
-    @property
-    def sample(self) -> Self:
-        """The answers to try each cause on."""
-        ...
-
-    @property
-    def types(self) -> Hashable:
-        """The types of inputs and outputs, by which a cause applies or does not."""
-        ...
-
-    def applies(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes may apply."""
-        ...
-
-    def explains(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes together explain all answers."""
-        ...
-
-    def given_by(self, causes: Sequence[Cause]) -> Mask | None:
-        """Return a mask of explained answers, None if the causes do not apply."""
-        ...
-
-
 Further = Callable[[Fits], AnyTrial | None]  # causes that fit -> further answers to tell them apart
 
 
