@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from convcheck.ask.again import ALIGNMENT, ORDER, AskingAgain, Items, Mask, OtherWay, WayDifference
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.judge.answers import ANSWERED, CallAnswers, Index
+from convcheck.judge.answers import ANSWERED, Answers, Index
 from convcheck.judge.digest import added, digest_of_bytes
 from convcheck.judge.examples import ELEMENTS_BEFORE, returned_strips, shown_inputs
 from convcheck.judge.form import codes_complaint
@@ -26,9 +26,9 @@ class CallsAgain:
 
     twice = ("first", "asked again")
 
-    def __init__(self, vectors: CallSet, answers: CallAnswers) -> None:
+    def __init__(self, vectors: CallSet, answers: Answers) -> None:
         self.vectors, self.decisions = vectors, vectors.decisions
-        self.answered = np.array(answers.got, object)
+        self.answered = answers.got
         # outputs that were not fetched have no bits to compare
         there = [isinstance(got, Outputs) for got in answers.got]
         self.asked = np.flatnonzero((answers.state == ANSWERED) & there)[::-1]

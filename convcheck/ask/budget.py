@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from convcheck.judge.answers import NOT_ASKED, TELLING, Answers, CallAnswers, Fault, Index
+from convcheck.judge.answers import NOT_ASKED, TELLING, Answers, Fault, Index
 from convcheck.records import replace
 
 TIME_OUTS = 8  # time limit of a case, in time-outs
@@ -74,7 +74,7 @@ class Budget:
         """Record a call that only discriminates between causes."""
         return self.begin(TELLING, NOTHING)
 
-    def in_time(self, answers: Answers | CallAnswers) -> Answers | CallAnswers:
+    def in_time(self, answers: Answers) -> Answers:
         """Return answers, with a fault if the case ran out of time."""
         if self.unmade is None:
             return answers

@@ -24,8 +24,8 @@ from convcheck.judge.answers import (
     LOST,
     NOT_ASKED,
     REFUSED,
+    Answers,
     Avoid,
-    CallAnswers,
     Fault,
 )
 from convcheck.judge.form import codes_complaint
@@ -39,7 +39,7 @@ def ask_calls(
     note: Note,
     skip: Mapping[int, str],
     avoid: Avoid | None = None,
-) -> CallAnswers:
+) -> Answers:
     """Make every call except those to skip and those with too large an answer.
 
     `note` is called with the call's index first; if it returns True, no time is left and the call
@@ -57,7 +57,7 @@ def ask_calls(
 class _Asking:
     def __init__(self, calls: CallSet, skip: Mapping[int, str], avoid: Avoid) -> None:
         self.calls, self.avoid = calls, avoid
-        self.got: list[Outputs | Oversized | None] = [None] * len(calls)
+        self.got = np.full(len(calls), None)
         self.state = np.full(len(calls), NOT_ASKED, np.uint8)
         self.messages = dict(skip)
         self.state[list(skip)] = CRASHED
@@ -65,11 +65,16 @@ class _Asking:
         self.limit, self.left_out = max_elements(), 0
         self.died = bool(skip or avoid.faults)
 
-    def answers(self, declined: Declined | None = None) -> CallAnswers:
+    def answers(self, declined: Declined | None = None) -> Answers:
         faults = (*self.avoid.faults, *self.faults.values())
         declined = None if self.died else declined  # a crash counts even so
-        return CallAnswers(
-            tuple(self.got), self.state, self.messages, faults, declined, self.left_out
+        return Answers(
+            self.got,
+            self.state,
+            self.messages,
+            faults,
+            declined=declined,
+            left_out=self.left_out,
         )
 
     def everything(self, backend: Backend, note: Note) -> Declined | None:

@@ -27,7 +27,6 @@ from convcheck.judge.answers import (
     EVERYWHERE,
     TELLING,
     Answers,
-    CallAnswers,
     Elsewhere,
     Index,
 )
@@ -107,9 +106,7 @@ class CaseRunner:
             answers = with_others(answers, job.before)
         return self._found(job, vectors, answers)
 
-    def _found(
-        self, job: Job, vectors: Vectors, answers: Answers | CallAnswers
-    ) -> CaseResult | Tally:
+    def _found(self, job: Job, vectors: Vectors, answers: Answers) -> CaseResult | Tally:
         if self.judge is not None:
             return self.judge(vectors, self.budget.in_time(answers))
         more: tuple[Group, ...] = ()
@@ -120,7 +117,6 @@ class CaseRunner:
         if isinstance(vectors, CallSet) or job.main is None or answers.declined:
             tally = tally_of_case(vectors, answers, more)
             return tally if more else self._diagnosed(tally, vectors, answers, job)
-        answers = cast(Answers, answers)
         tally = tally_of(vectors, answers, job.main, more)
         if (self.siblings.doubt is not None and job.before is None) or self.explainer is None:
             return tally
@@ -141,9 +137,7 @@ class CaseRunner:
             tally = replace(tally, whole=replace(tally.whole, message=ALONE))
         return self._diagnosed(tally, vectors, answers, job)
 
-    def _diagnosed(
-        self, tally: Tally, vectors: Vectors, answers: Answers | CallAnswers, job: Job
-    ) -> Tally:
+    def _diagnosed(self, tally: Tally, vectors: Vectors, answers: Answers, job: Job) -> Tally:
         return self.explainer.diagnosed(tally, vectors, answers, job) if self.explainer else tally
 
     def _alone(self, job: Job, vectors: VectorSet) -> CastsAlone:
@@ -183,7 +177,7 @@ class CaseRunner:
         return isinstance(self.backend.answer(case, inputs_at(vectors, index)), Outputs)
 
 
-def _questions(vectors: Vectors, answers: Answers | CallAnswers) -> Questions:
+def _questions(vectors: Vectors, answers: Answers) -> Questions:
     if isinstance(vectors, CallSet):
-        return CallsAgain(vectors, cast(CallAnswers, answers))
-    return ElementsAgain(vectors, cast(Answers, answers))
+        return CallsAgain(vectors, answers)
+    return ElementsAgain(vectors, answers)

@@ -17,7 +17,7 @@ from convcheck.ask.type_only import companion
 from convcheck.ask.watched import WatchedBackend
 from convcheck.backends.protocol import DiedError, Outputs
 from convcheck.errors import in_a_line
-from convcheck.judge.answers import TELLING, Answers, CallAnswers
+from convcheck.judge.answers import TELLING, Answers
 from convcheck.judge.elements import tally_of
 from convcheck.judge.form import form_complaint
 from convcheck.judge.result import CaseDiagnosis, Fit, Tally
@@ -62,9 +62,7 @@ class Explainer:
 
         return PairSearch(self.search.causes, self.search.catalog)
 
-    def diagnosed(
-        self, tally: Tally, vectors: Vectors, answers: Answers | CallAnswers, job: Job
-    ) -> Tally:
+    def diagnosed(self, tally: Tally, vectors: Vectors, answers: Answers, job: Job) -> Tally:
         """Return the tally with its causes if the case fails on its own."""
         if not (tally.whole and tally.failing) or _is_told_of_calls(job.case):
             return tally
@@ -82,16 +80,14 @@ class Explainer:
             found = CaseDiagnosis(0, 0, fault=in_a_line(error))
         return replace(tally, whole=replace(tally.whole, diagnosis=found))
 
-    def diagnosis(
-        self, vectors: Vectors, answers: Answers | CallAnswers, job: Job
-    ) -> CaseDiagnosis | None:
+    def diagnosis(self, vectors: Vectors, answers: Answers, job: Job) -> CaseDiagnosis | None:
         """Return the causes of a failing case, or its earlier diagnosis if the answers are the
         same.
         """
-        if job.explained and job.before and is_as_before(cast(Answers, answers), job.before):
+        if job.explained and job.before and is_as_before(answers, job.before):
             from convcheck.causes.judged import judged_ones
 
-            judged = judged_ones(cast(VectorSet, vectors), cast(Answers, answers))
+            judged = judged_ones(cast(VectorSet, vectors), answers)
             if judged is not None and len(judged) == job.explained.answers:
                 return job.explained
         if not job.case.hops:
@@ -155,7 +151,7 @@ class Explainer:
             return None
         return cast(Codes, answer.arrays[0])
 
-    def further_calls(self, job: Job, calls: CallSet) -> CallAnswers | None:
+    def further_calls(self, job: Job, calls: CallSet) -> Answers | None:
         """Return the answers to hold-out calls, if there are any."""
         if not self.may_ask_further(job):
             return None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from convcheck.judge.answers import Answers, Avoid, CallAnswers, Elsewhere
+from convcheck.judge.answers import Answers, Avoid, Elsewhere
 from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
@@ -14,7 +14,7 @@ from convcheck.semantics.program import Program
 from convcheck.vectors.model import Vectors
 from convcheck.vectors.span import Span
 
-Judge = Callable[[Vectors, Answers | CallAnswers], CaseResult]
+Judge = Callable[[Vectors, Answers], CaseResult]
 
 
 @dataclass(frozen=True)

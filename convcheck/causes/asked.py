@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.call_trial import freed
-from convcheck.judge.answers import ANSWERED, CRASHED, CallAnswers
+from convcheck.judge.answers import ANSWERED, CRASHED, Answers
 from convcheck.judge.answers import REFUSED as WAS_REFUSED
 from convcheck.judge.calls import is_wrong_answer, judged_call
 from convcheck.judge.matching import Mask, matching
@@ -227,7 +227,7 @@ def _is_judged_wrong(calls: CallSet, i: int, given: CallReading) -> bool:
     if outputs and state == ANSWERED:
         return is_wrong_answer(calls.expected[i], outputs)
     one = replace(calls, calls=calls.calls[i : i + 1], expected=calls.expected[i : i + 1])
-    answers = CallAnswers((outputs,), np.array([state], np.uint8), {})
+    answers = Answers(np.array([outputs]), np.array([state], np.uint8), {})
     return judged_call(one, answers, 0).sort not in (RIGHT, "undefined")
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers
+from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.calls import judged_call
 from convcheck.judge.matching import Mask, is_as_read, shapes_of
 from convcheck.judge.refusals import all_refused, is_refusal
@@ -40,7 +40,7 @@ class CallTrial:
 
     spec: Spec
     calls: CallSet
-    answers: CallAnswers
+    answers: Answers
     #: indices of the judged calls
     index: Index
     #: elements of each answer that are judged, and that are wrong
@@ -50,18 +50,18 @@ class CallTrial:
     first: int = 0
 
     @staticmethod
-    def of(catalog: Catalog, calls: CallSet, answers: CallAnswers) -> CallTrial | None:
+    def of(catalog: Catalog, calls: CallSet, answers: Answers) -> CallTrial | None:
         """Return the trial, None if nothing is wrong or a call failed as a whole."""
         if answers.declined is not None:
             if not is_refusal(calls, answers.declined):
                 return None
-            answers = all_refused(answers, answers.declined.message)
+            answers = all_refused(calls, answers, answers.declined.message)
         counts = _counts(calls, answers)
         index, sizes, wrong = np.array(counts, np.intp).reshape(-1, 3).T
         trial = CallTrial(catalog.specs[calls.case.spec], calls, answers, index, sizes, wrong)
         return trial if trial.wrong and not answers.faults else None
 
-    def with_more(self, more: CallSet, got: CallAnswers) -> CallTrial:
+    def with_more(self, more: CallSet, got: Answers) -> CallTrial:
         """Return the trial with further calls. One reading must explain all."""
         counts = np.array(_counts(more, got), np.intp).reshape(-1, 3)
         index, sizes, wrong = counts.T
@@ -73,7 +73,7 @@ class CallTrial:
         )
         answers = replace(
             self.answers,
-            got=(*self.answers.got, *got.got),
+            got=np.concatenate([self.answers.got, got.got]),
             state=np.concatenate([self.answers.state, got.state]),
         )
         return CallTrial(
@@ -118,8 +118,9 @@ class CallTrial:
         calls = tuple(self.calls.calls[i] for i in index)
         expected = tuple(self.calls.expected[i] for i in index)
         some = replace(self.calls, calls=calls, expected=expected)
-        got = tuple(self.answers.got[i] for i in index)
-        answers = replace(self.answers, got=got, state=self.answers.state[index])
+        answers = replace(
+            self.answers, got=self.answers.got[index], state=self.answers.state[index]
+        )
         numbers = np.arange(len(index))
         return CallTrial(self.spec, some, answers, numbers, self.sizes[places], self.counts[places])
 
@@ -183,7 +184,7 @@ class CallTrial:
         return said is not None and is_as_read(said, got)
 
 
-def _counts(calls: CallSet, answers: CallAnswers) -> list[tuple[int, int, int]]:
+def _counts(calls: CallSet, answers: Answers) -> list[tuple[int, int, int]]:
     """Return (call, judged elements, wrong elements) for each judged call.
 
     A wrong answer counts at least one wrong element, a missing answer one element.

@@ -18,7 +18,7 @@ from convcheck.causes.call_apart import unseen_calls
 from convcheck.causes.call_trial import CallTrial
 from convcheck.causes.judged import LANES, judged_ones, with_elsewhere, without_tail
 from convcheck.causes.trial import Trial
-from convcheck.judge.answers import Answers, CallAnswers
+from convcheck.judge.answers import Answers
 from convcheck.judge.matching import Mask
 from convcheck.judge.result import CaseDiagnosis, Fit, Names, Near
 from convcheck.numerics.codes import Bits
@@ -34,7 +34,7 @@ from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 AnyTrial = Trial | CallTrial
 Ask = Callable[[Bits], Bits | None]  # inputs -> answers, or None
-AskCalls = Callable[[CallSet], CallAnswers | None]  # calls -> answers, or None
+AskCalls = Callable[[CallSet], Answers | None]  # calls -> answers, or None
 Fits = list[tuple[Cause, ...]]
 Tried = tuple[Cause, Mask]  # a cause and a mask of the answers that it explains
 CLOSEST = 3  # closest causes: reported if none fits, and combined with every other
@@ -102,7 +102,7 @@ class Search:
 def diagnose(
     search: Search,
     vectors: Vectors,
-    answers: Answers | CallAnswers,
+    answers: Answers,
     ask: Ask | AskCalls | None = None,
 ) -> CaseDiagnosis | None:
     """Return the causes that explain a failing case, None if no search applies.
@@ -110,10 +110,10 @@ def diagnose(
     With `ask`, the backend's answers to further inputs or calls tell causes apart.
     """
     if isinstance(vectors, CallSet):
-        calls = CallTrial.of(search.catalog, vectors, cast(CallAnswers, answers))
+        calls = CallTrial.of(search.catalog, vectors, answers)
         ask_calls = cast(AskCalls | None, ask)
         return searched(search, calls, partial(_further_calls, calls, ask_calls)) if calls else None
-    vectors, answers, whole = with_elsewhere(vectors, cast(Answers, answers))
+    vectors, answers, whole = with_elsewhere(vectors, answers)
     trial = _trial(search, vectors, answers, whole=whole)
     if trial is None:
         return None

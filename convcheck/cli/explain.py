@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from convcheck.cli.values import (
     vectors_of,
 )
 from convcheck.errors import UsageError
-from convcheck.judge.answers import ANSWERED, REFUSED, Answers, CallAnswers
+from convcheck.judge.answers import ANSWERED, REFUSED, Answers
 from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES, Verdict, entry_word
 from convcheck.judge.words import explain_values
@@ -49,7 +48,7 @@ from convcheck.vectors.model import CallSet, Vectors, VectorSet
 from convcheck.wording import plural
 
 REFUSAL, EMPTY = "refused", "empty"  # answers in words
-Given = tuple[Vectors, Answers | CallAnswers, list[Verdict]]
+Given = tuple[Vectors, Answers, list[Verdict]]
 
 
 def main(
@@ -161,11 +160,11 @@ def _show_call(
     given, notes = given_call(spec, case, values), list[str]()
     calls = given.calls
     if got == (REFUSAL,):
-        answers = CallAnswers((None,), np.array([REFUSED], np.uint8), {0: "an error"})
+        answers = Answers(np.array([None]), np.array([REFUSED], np.uint8), {0: "an error"})
     else:
         tensors = _tensors(spec, calls, got) if case.outputs else None
         outputs, notes = tensors or _of_common_type(loaded, calls, got, bool(values))
-        answers = CallAnswers((outputs,), np.array([ANSWERED], np.uint8), {})
+        answers = Answers(np.array([outputs]), np.array([ANSWERED], np.uint8), {})
     put([title(spec), *explain_call_page(given)])
     result = judge(calls, answers, show_all=True)
     put(judged_blocks(result))
@@ -253,7 +252,7 @@ def _summed_up(each: Sequence[Verdict], whole: Verdict) -> Text:
     return Text(said, "bold red" if whole in FAILURES else "bold green")
 
 
-def _causes(loaded: Catalog, vectors: Vectors, answers: Answers | CallAnswers) -> list[Cause]:
+def _causes(loaded: Catalog, vectors: Vectors, answers: Answers) -> list[Cause]:
     """Return the wrong conversions that give all answers.
 
     Other attribute values and versions come first, then common causes.
@@ -264,7 +263,7 @@ def _causes(loaded: Catalog, vectors: Vectors, answers: Answers | CallAnswers) -
         trial = Trial.of(spec, vectors, answers, np.arange(len(vectors)))
         found = [cause for cause, given in tried(trial, causes) if given.all()]
     else:
-        asked = CallTrial.of(loaded, cast(CallSet, vectors), cast(CallAnswers, answers))
+        asked = CallTrial.of(loaded, vectors, answers)
         found = [cause for cause in causes if asked and asked.explains((cause,))]
 
     def rank(cause: Cause) -> tuple[bool, bool]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Outputs
 from convcheck.errors import SpecError, UsageError
-from convcheck.judge.answers import ANSWERED, Answers, CallAnswers
+from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES, CallExample, CaseResult, Group
 from convcheck.judge.words import pattern, value
@@ -31,7 +31,7 @@ def named_in(name: str, where: tuple[str, ...]) -> frozenset[str]:
 
 
 def reversals(
-    catalog: Catalog, vectors: Vectors, answers: Answers | CallAnswers, named: frozenset[str]
+    catalog: Catalog, vectors: Vectors, answers: Answers, named: frozenset[str]
 ) -> Iterator[str]:
     """Yield a sentence for each attribute that can change the verdict by another value.
 
@@ -48,7 +48,7 @@ def reversals(
                     yield left_out + said
 
 
-def expected_answers(vectors: Vectors) -> Answers | CallAnswers | None:
+def expected_answers(vectors: Vectors) -> Answers | None:
     """Return the answers expected by the first reading; None if they are not codes."""
     if isinstance(vectors, CallSet):
         [call] = vectors.expected
@@ -56,14 +56,12 @@ def expected_answers(vectors: Vectors) -> Answers | CallAnswers | None:
             return None
         due = call.readings[0].outputs
         outputs = Outputs(tuple(one.answer for one in due), tuple(one.dtype.name for one in due))
-        return CallAnswers((outputs,), np.array([ANSWERED], np.uint8), {})
+        return Answers(np.array([outputs]), np.array([ANSWERED], np.uint8), {})
     [first, *_] = vectors.expected.readings
     return Answers(first.codes, np.full(len(vectors), ANSWERED, np.uint8), {})
 
 
-def right_versions(
-    catalog: Catalog, vectors: Vectors, answers: Answers | CallAnswers
-) -> Iterator[str]:
+def right_versions(catalog: Catalog, vectors: Vectors, answers: Answers) -> Iterator[str]:
     """Yield other versions of the operator under which all answers are right."""
     for spec in catalog.specs.values():
         if spec.op == vectors.case.op and spec.id != vectors.case.spec:
@@ -73,9 +71,7 @@ def right_versions(
                     yield spec.id
 
 
-def judged_as(
-    spec: Spec, case: Case, vectors: Vectors, answers: Answers | CallAnswers
-) -> CaseResult:
+def judged_as(spec: Spec, case: Case, vectors: Vectors, answers: Answers) -> CaseResult:
     """Judge answers as those of another case with the same inputs. Raises SpecError."""
     if isinstance(vectors, CallSet):
         calls = expecting(spec, case, vectors.calls, "sampled")

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.protocol import Declined, Outputs, Oversized
-from convcheck.numerics.codes import Bits
+from convcheck.backends.protocol import Declined
+from convcheck.records import Record, by_hook
 from convcheck.vectors.span import CHUNK as CHUNK
 from convcheck.wording import plural
 
 Index = NDArray[np.intp]
+if TYPE_CHECKING:
+    Array: TypeAlias = NDArray[Any]
+else:  # built by the hook of judge/reading.py
+    Array = by_hook(np.ndarray)
 
 ANSWERED, REFUSED, CRASHED, NOT_ASKED, LOST = range(5)  # LOST: the adapter raised
 
@@ -60,33 +65,33 @@ class Fault:
     index: int
 
 
-@dataclass(frozen=True)
-class Elsewhere:
+class Elsewhere(Record, frozen=True):
     """Elements that got another answer in a later placement."""
 
     placement: str
-    index: Index
+    index: Array
     #: The answers there, as codes or texts.
-    got: Bits
+    got: Array
 
 
-@dataclass(frozen=True)
-class Answers:
-    """The answers to n elements.
+class Answers(Record, frozen=True):
+    """The answers to n elements or whole calls.
 
-    `got` is output 0, meaningful only if `state` is ANSWERED. `messages` has the runtime's message
-    for a refused element and the exit of the process for a crashed one. An element with malformed
-    answers only is NOT_ASKED and has a fault. Elements `with_others` were refused in a batch, and
-    the culprit is unknown.
+    `got` has a code or text for each element (output 0), or the outputs of each call, unchecked. It
+    is meaningful only if `state` is ANSWERED. `messages` has the runtime's message for a refusal
+    and the exit of the process for a crash. An element with malformed answers only is NOT_ASKED and
+    has a fault. Elements `with_others` were refused in a batch, and the culprit is unknown.
+    `left_out` counts calls that were skipped because their answers exceed `max_elements()`.
     """
 
-    got: Bits
-    state: NDArray[np.uint8]
+    got: Array
+    state: Array
     messages: Mapping[int, str]
     faults: tuple[Fault, ...] = ()
     elsewhere: tuple[Elsewhere, ...] = ()
     declined: Declined | None = None
     with_others: frozenset[int] = frozenset()
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,20 +108,3 @@ class Avoid:
 
 
 EVERYWHERE = frozenset(FIRST)
-
-
-@dataclass(frozen=True)
-class CallAnswers:
-    """The answers to n whole calls.
-
-    `got` is meaningful only if `state` is ANSWERED. Outputs are unchecked: any number, type and
-    shape. `left_out` counts calls that were skipped because their answers exceed `max_elements()`.
-    """
-
-    got: tuple[Outputs | Oversized | None, ...]
-    state: NDArray[np.uint8]
-    #: Call number -> the runtime's message, or the exit of the process.
-    messages: Mapping[int, str]
-    faults: tuple[Fault, ...] = ()
-    declined: Declined | None = None
-    left_out: int = 0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from convcheck.backends.protocol import Outputs
-from convcheck.judge.answers import CRASHED, LOST, NOT_ASKED, REFUSED, CallAnswers
+from convcheck.judge.answers import CRASHED, LOST, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.digest import added, digest_of_bytes, spell_digest
 from convcheck.judge.examples import call_example, fault_groups
 from convcheck.judge.matching import (
@@ -67,7 +67,7 @@ class JudgedCall:
 
 
 def tally_of_calls(
-    calls: CallSet, answers: CallAnswers, inconsistent: tuple[Group, ...], whole: Whole
+    calls: CallSet, answers: Answers, inconsistent: tuple[Group, ...], whole: Whole
 ) -> Tally:
     """Tally the answers to all calls of a case."""
     asked = np.flatnonzero(answers.state != NOT_ASKED).tolist()
@@ -81,7 +81,7 @@ def tally_of_calls(
 
 
 def _entries(
-    calls: CallSet, answers: CallAnswers, judged: Mapping[int, JudgedCall], show_all: bool
+    calls: CallSet, answers: Answers, judged: Mapping[int, JudgedCall], show_all: bool
 ) -> dict[Key, TallyEntry]:
     found: dict[Key, list[int]] = {}
     first: dict[Key, JudgedCall] = {}
@@ -97,7 +97,7 @@ def _entries(
 
 def _entry(
     calls: CallSet,
-    answers: CallAnswers,
+    answers: Answers,
     key: Key,
     one: JudgedCall,
     members: list[int],
@@ -112,7 +112,7 @@ def _entry(
     )
 
 
-def judged_call(calls: CallSet, answers: CallAnswers, i: int) -> JudgedCall:
+def judged_call(calls: CallSet, answers: Answers, i: int) -> JudgedCall:
     """Judge the answer to call `i`, which must have been asked."""
     expected, state = calls.expected[i], answers.state[i]
     if state == CRASHED:
@@ -191,13 +191,13 @@ def _leaves_open(reading: CallReading) -> bool:
     return bool(free) and all(free)
 
 
-def _shown(calls: CallSet, answers: CallAnswers, i: int, one: JudgedCall) -> CallExample:
+def _shown(calls: CallSet, answers: Answers, i: int, one: JudgedCall) -> CallExample:
     if answers.state[i] in (REFUSED, CRASHED, LOST):
         return call_example(calls, i, one.reading, None, message=answers.messages.get(i, ""))
     return call_example(calls, i, one.reading, answers.got[i], one.where, one.wrong)
 
 
-def _hash(calls: CallSet, answers: CallAnswers, i: int) -> int:
+def _hash(calls: CallSet, answers: Answers, i: int) -> int:
     got = answers.got[i]
     tensors = [*calls.calls[i], *(got.arrays if isinstance(got, Outputs) else ())]
     return digest_of_bytes(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from convcheck.judge.answers import Answers, CallAnswers
+from convcheck.judge.answers import Answers
 from convcheck.judge.calls import tally_of_calls
 from convcheck.judge.elements import tally_everywhere
 from convcheck.judge.refusals import all_refused, is_due, is_refusal
@@ -14,9 +12,7 @@ from convcheck.records import replace
 from convcheck.vectors.model import CallSet, Vectors
 
 
-def judge(
-    vectors: Vectors, answers: Answers | CallAnswers, *, show_all: bool = False
-) -> CaseResult:
+def judge(vectors: Vectors, answers: Answers, *, show_all: bool = False) -> CaseResult:
     """Judge the answers to all vectors of a case.
 
     With `show_all`, right answers get examples too.
@@ -26,7 +22,7 @@ def judge(
 
 def tally_of_case(
     vectors: Vectors,
-    answers: Answers | CallAnswers,
+    answers: Answers,
     inconsistent: tuple[Group, ...] = (),
     *,
     show_all: bool = False,
@@ -40,20 +36,19 @@ def tally_of_case(
     if declined is not None and not is_refusal(vectors, declined):
         return unsupported(vectors.coverage, declined.message)
     if isinstance(vectors, CallSet):
-        return _tally_of_calls(vectors, cast(CallAnswers, answers), inconsistent, whole)
-    answers = cast(Answers, answers)
+        return _tally_of_calls(vectors, answers, inconsistent, whole)
     if declined is not None:
-        answers = all_refused(answers, declined.message)
+        answers = all_refused(vectors, answers, declined.message)
         verdict = "pass" if is_due(vectors) else None
         whole = replace(whole, message=declined.message, verdict=verdict)
     return tally_everywhere(vectors, answers, "", inconsistent, whole)
 
 
 def _tally_of_calls(
-    calls: CallSet, answers: CallAnswers, inconsistent: tuple[Group, ...], whole: Whole
+    calls: CallSet, answers: Answers, inconsistent: tuple[Group, ...], whole: Whole
 ) -> Tally:
     if answers.declined is not None:
-        answers = all_refused(answers, answers.declined.message)
+        answers = all_refused(calls, answers, answers.declined.message)
     if left := answers.left_out:
         verdict = "unsupported" if left == len(calls) else None
         whole = replace(whole, message=not_asked(left), left_out=left, verdict=verdict)

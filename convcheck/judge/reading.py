@@ -15,19 +15,17 @@ import msgspec
 import numpy as np
 from msgspec import field
 
-from convcheck.backends.protocol import Declined, Outputs, Oversized
+from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.errors import UsageError
-from convcheck.judge.answers import Answers, CallAnswers, Elsewhere, Fault
+from convcheck.judge.answers import Answers, Array
 from convcheck.judge.result import (
     Answered,
     AnswersField,
-    Array,
     CallExample,
     CaseField,
     CaseResult,
     Code,
     DecisionField,
-    ElsewhereField,
     SampleField,
     Tally,
     TypeName,
@@ -126,8 +124,7 @@ def hooks(
         DecisionField: decision,
         TypeName: name,
         Array: _array,
-        AnswersField: _answers,
-        ElsewhereField: _elsewhere,
+        AnswersField: lambda found: msgspec.convert(found, Answers, dec_hook=hook),
         SampleField: sample,
     }
     hook = hook_of(made)
@@ -168,39 +165,25 @@ def _word(found: Any) -> int | str:
     return code
 
 
-def _elsewhere(found: Any) -> Elsewhere:
-    return Elsewhere(found["placement"], _array(found["index"]), _array(found["got"]))
-
-
-def _answers(found: Any) -> Answers | CallAnswers:
-    state, messages = _array(found["state"]), msgspec.convert(found["messages"], dict[int, str])
-    faults = msgspec.convert(found["faults"], tuple[Fault, ...])
-    declined = msgspec.convert(found["declined"], Declined | None)
-    if "left_out" in found:
-        got = tuple(map(_outputs, found["got"]))
-        return CallAnswers(got, state, messages, faults, declined, int(found["left_out"]))
-    elsewhere = tuple(map(_elsewhere, found["elsewhere"]))
-    others = frozenset(map(int, found["with_others"]))
-    return Answers(_array(found["got"]), state, messages, faults, elsewhere, declined, others)
-
-
-def _outputs(found: Any) -> Outputs | Oversized | None:
-    if found is None or "shapes" in found:
-        return msgspec.convert(found, Oversized | None)
-    types = msgspec.convert(found["types"], tuple[str, ...])
-    return Outputs(tuple(map(_array, found["arrays"])), types)
-
-
 def _array(found: Any) -> Any:
     char, shape, values = found
     if not isinstance(char, str) or char not in _CODES:
         raise ValueError(f"an array of {char!r}")
-    if any(isinstance(value, str) != (char == "O") for value in values):
+    if char == "O":
+        values = [value if isinstance(value, str) else _outputs(value) for value in values]
+    elif any(isinstance(value, str) for value in values):
         raise ValueError("codes and texts are not words of one type")
     try:
         return np.array(values, char).reshape(shape)
     except OverflowError as error:
         raise ValueError(str(error)) from None
+
+
+def _outputs(found: Any) -> Outputs | Oversized | None:
+    if not isinstance(found, dict) or "arrays" not in found:
+        return msgspec.convert(found, Oversized | None)
+    types = msgspec.convert(found["types"], tuple[str, ...])
+    return Outputs(tuple(map(_array, found["arrays"])), types)
 
 
 def case_named(head: CaseHead, types: Types) -> Case:
@@ -265,13 +248,12 @@ def _types(names: Sequence[str], types: Types) -> tuple[DType, ...]:
 
 # msgspec describes a class when it first decodes it, and crashes if two threads do so at once.
 for _kind in (
+    Answers,
     Answered,
     CallExample,
     CaseHead,
     CaseResult,
     Decision,
-    Declined,
-    Fault,
     Oversized,
     Tally,
 ):

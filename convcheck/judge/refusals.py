@@ -6,21 +6,17 @@ counts as a refusal if a refusal is expected or accepted, or if the output type 
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Declined
-from convcheck.judge.answers import NOT_ASKED, Answers, CallAnswers
+from convcheck.judge.answers import NOT_ASKED, Answers
 from convcheck.judge.answers import REFUSED as WAS_REFUSED
 from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
 from convcheck.semantics.expected_calls import CallReading
 from convcheck.vectors.model import CallSet, Vectors
-
-A = TypeVar("A", Answers, CallAnswers)
 
 
 def cannot_be_put(declined: Declined) -> bool:
@@ -62,9 +58,9 @@ def may_refuse(case: Case, reading: Reading) -> NDArray[np.bool_]:
     return np.asarray((reading.patterns == REFUSED) | (reading.patterns == UNDEFINED))
 
 
-def all_refused(answers: A, message: str) -> A:
+def all_refused(vectors: Vectors, answers: Answers, message: str) -> Answers:
     """Return the answers to a rejected model: every element is refused, or the first call."""
     state = np.full(len(answers.state), WAS_REFUSED, np.uint8)
-    if isinstance(answers, CallAnswers):
+    if isinstance(vectors, CallSet):
         state[1:] = NOT_ASKED
     return replace(answers, state=state, messages={0: message}, declined=None)

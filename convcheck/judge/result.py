@@ -6,15 +6,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
-import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from convcheck.backends.checked import LONGEST_TEXT, bounded
 from convcheck.errors import Place
-from convcheck.judge.answers import ANSWERED, Answers, CallAnswers, Elsewhere
+from convcheck.judge.answers import ANSWERED, Answers, Array
 from convcheck.judge.ranges import Pair, Ranges
 from convcheck.numerics.format import Format
 from convcheck.records import Count, Digest, Record, by_hook
@@ -57,14 +55,11 @@ if TYPE_CHECKING:
     Code: TypeAlias = Word
     CaseField: TypeAlias = Case
     DecisionField: TypeAlias = Decision
-    Array: TypeAlias = NDArray[Any]
-    AnswersField: TypeAlias = Answers | CallAnswers
-    ElsewhereField: TypeAlias = Elsewhere
+    AnswersField: TypeAlias = Answers
 else:  # built by the hook of judge/reading.py
     Word, Code = by_hook(int, str), by_hook(int, str)
     CaseField, DecisionField = by_hook(Case), by_hook(Decision)
-    Array, SampleField = by_hook(np.ndarray), by_hook(tuple)
-    AnswersField, ElsewhereField = by_hook(Answers, CallAnswers), by_hook(Elsewhere)
+    AnswersField, SampleField = by_hook(Answers), by_hook(tuple)
 
 
 def entry_word(value: object) -> Word:

@@ -28,10 +28,11 @@ from convcheck.judge.answers import (
     BETWEEN,
     LARGEST,
     PLACEMENTS,
+    Elsewhere,
     Index,
 )
 from convcheck.judge.reading import Types, hook_of, hooks, plain, with_id
-from convcheck.judge.result import BackendInfo, CaseResult, ElsewhereField, Tally
+from convcheck.judge.result import BackendInfo, CaseResult, Tally
 from convcheck.records import Record, by_hook, replace
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.load import Catalog
@@ -114,7 +115,7 @@ class Finished(Record, frozen=True, tag=True):
 
     result: ResultField
     leaving: bool
-    doubt: ElsewhereField | None = None
+    doubt: Elsewhere | None = None
 
 
 class Survived(Record, frozen=True, tag=True):

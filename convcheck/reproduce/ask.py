@@ -9,7 +9,7 @@ import numpy as np
 
 from convcheck.ask.jobs import Judge
 from convcheck.errors import UsageError
-from convcheck.judge.answers import REFUSED, Answers, CallAnswers
+from convcheck.judge.answers import REFUSED, Answers
 from convcheck.judge.case import judge
 from convcheck.judge.result import BackendInfo, CaseResult, Group
 from convcheck.plan.one_input import Single
@@ -76,7 +76,7 @@ def ask_whole(
 
 def ask_each(
     address: str, calls: Sequence[CallSet], timeout: float, before: Case | None = None
-) -> list[CallAnswers]:
+) -> list[Answers]:
     """Make calls in order in one worker, and return the raw answers.
 
     With `before`, the same calls of that case are made first. Raises like `ask_whole`.
@@ -85,17 +85,17 @@ def ask_each(
     free = replace(first, calls=every, expected=(_FREE,) * len(every), decisions=(first.form,),
                    among=None, along=None)  # fmt: skip
     answers = _asked(address, Single(free, before=before), timeout, _keep_only)[1].answers
-    assert isinstance(answers, CallAnswers)  # noqa: S101 a CallSet was asked
+    assert isinstance(answers, Answers)  # noqa: S101 a CallSet was asked
     if answers.declined is not None:
-        refused = np.array([REFUSED], np.uint8)
-        return [CallAnswers((None,), refused, {0: answers.declined.message})] * len(every)
+        said, refused = {0: answers.declined.message}, np.array([REFUSED], np.uint8)
+        return [Answers(np.array([None]), refused, said)] * len(every)
     return [answer_at(answers, i) for i in range(len(every))]
 
 
-def answer_at(answers: CallAnswers, i: int) -> CallAnswers:
+def answer_at(answers: Answers, i: int) -> Answers:
     """Return the answer to one of several calls."""
     said = answers.messages.get(i) or next((f.message for f in answers.faults if f.index == i), "")
-    return CallAnswers((answers.got[i],), answers.state[i : i + 1], {0: said} if said else {})
+    return Answers(answers.got[i : i + 1], answers.state[i : i + 1], {0: said} if said else {})
 
 
 def _asked(
@@ -109,9 +109,9 @@ def _asked(
     return done.backend, result
 
 
-def _keep(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
+def _keep(vectors: Vectors, answers: Answers) -> CaseResult:
     return replace(judge(vectors, answers), answers=answers)
 
 
-def _keep_only(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
+def _keep_only(vectors: Vectors, answers: Answers) -> CaseResult:
     return CaseResult(vectors.case, "undefined", 0, vectors.coverage, (), answers=answers)

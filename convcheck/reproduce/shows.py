@@ -11,7 +11,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.errors import ConvcheckError, UsageError
-from convcheck.judge.answers import CRASHED, REFUSED, CallAnswers
+from convcheck.judge.answers import CRASHED, REFUSED, Answers
 from convcheck.judge.calls import judged_call
 from convcheck.judge.examples import strips_due
 from convcheck.judge.matching import Returned, closest, is_between
@@ -39,9 +39,7 @@ from convcheck.semantics.expected_calls import ExpectedOutput as Wanted
 from convcheck.vectors.model import CallSet
 
 
-def of_call(
-    backend: BackendInfo, one: CallSet, answers: CallAnswers, group: Group
-) -> Witness | None:
+def of_call(backend: BackendInfo, one: CallSet, answers: Answers, group: Group) -> Witness | None:
     """Return the witness of a single call, or None if its answer does not show the group."""
     shown, output, at = group, 0, 0
     [call], [got] = one.calls, answers.got
@@ -61,7 +59,7 @@ def of_call(
 def witness_of(
     backend: BackendInfo,
     one: CallSet,
-    answers: CallAnswers,
+    answers: Answers,
     group: Group,
     where: tuple[int, int] = (0, 0),
 ) -> Witness:

@@ -27,7 +27,6 @@ from convcheck.judge.answers import (
     NOT_ASKED,
     OTHERS,
     Answers,
-    CallAnswers,
 )
 from convcheck.judge.calls import judged_call
 from convcheck.judge.matching import matching
@@ -198,7 +197,7 @@ def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | N
     answers, name = cast(Answers, kept.answers), vectors.case.outputs[0].name
     came = not len(index) or answers.state[0] == ANSWERED
     got = Outputs((answers.got,), (name,)) if came else None
-    its = CallAnswers((got,), answers.state[:1], {0: answers.messages.get(0, "")})
+    its = Answers(np.array([got]), answers.state[:1], {0: answers.messages.get(0, "")})
     for shown in (one for one in failing(kept) if one.verdict == group.verdict):
         return witness_of(found.backend, call_at(vectors, index), its, shown)
     return None
@@ -212,7 +211,7 @@ def _of_calls(found: AskedCase, calls: CallSet, group: Group) -> Witness | None:
         one = _call(found, calls, call)
         return _alone(found, one, group) if one else None
 
-    for i in _members(calls, cast(CallAnswers, found.kept.answers), group)[:_BASES]:
+    for i in _members(calls, cast(Answers, found.kept.answers), group)[:_BASES]:
         call = calls.calls[i]
         one = _one_element(call, group)
         if witness := (one and tried(one)) or _halved(call, tried):
@@ -233,7 +232,7 @@ def _call(found: AskedCase, calls: CallSet, call: Call) -> CallSet | None:
         return None
 
 
-def _members(calls: CallSet, answers: CallAnswers, group: Group) -> list[int]:
+def _members(calls: CallSet, answers: Answers, group: Group) -> list[int]:
     found = []
     for i, call in enumerate(calls.calls):
         if answers.state[i] == NOT_ASKED:

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.judge.answers import ANSWERED, CallAnswers, Index
+from convcheck.judge.answers import ANSWERED, Answers, Index
 from convcheck.judge.matching import Returned, difference, is_between, shapes_of
 from convcheck.judge.result import CallExample, Fits, Laws, Strip, TypeName
 from convcheck.numerics.codes import Bits, Codes, is_nan, with_one_nan
@@ -31,7 +31,7 @@ class Calls:
     """The calls of a case with their answers."""
 
     calls: CallSet
-    answers: CallAnswers
+    answers: Answers
     most = 64  # calls kept of a row
 
     def fits(self, decision: Decision, index: Index) -> tuple[Fits, Index]:

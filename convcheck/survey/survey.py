@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from convcheck.judge.answers import (
     NOT_ASKED,
     REFUSED,
     Answers,
-    CallAnswers,
     Index,
 )
 from convcheck.judge.refusals import cannot_be_put
@@ -52,7 +50,7 @@ class OpenRows:
         return replace(whole, calls=calls, expected=tuple(whole.expected[i] for i in index))
 
 
-def survey(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
+def survey(known: Known, vectors: Vectors, answers: Answers) -> CaseResult:
     """Return the answers in a case's open rows, without verdicts."""
     asked = int((answers.state < NOT_ASKED).sum())
     if answers.declined is not None and not cannot_be_put(answers.declined):
@@ -63,11 +61,11 @@ def survey(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> Ca
     return CaseResult(vectors.case, "undefined", asked, vectors.coverage, rows=rows)
 
 
-def _surveyed(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> Iterator[Surveyed]:
+def _surveyed(known: Known, vectors: Vectors, answers: Answers) -> Iterator[Surveyed]:
     if isinstance(vectors, CallSet):
-        asked: Calls | Elements = Calls(vectors, cast(CallAnswers, answers))
+        asked: Calls | Elements = Calls(vectors, answers)
     else:
-        asked = Elements(known, vectors, cast(Answers, answers))
+        asked = Elements(known, vectors, answers)
     for number, decision in enumerate(vectors.decisions):
         index = np.flatnonzero(vectors.rows == number)
         if decision.level not in OPEN or not len(index):
@@ -100,7 +98,7 @@ def _row(asked: Calls | Elements, decision: Decision, index: Index) -> Surveyed:
     )
 
 
-def _message(answers: Answers | CallAnswers, silent: Index) -> str:
+def _message(answers: Answers, silent: Index) -> str:
     words = (answers.messages[i] for i in silent.tolist() if i in answers.messages)
     faults = (f"{fault.kind}: {fault.message}" for fault in answers.faults)
     return next(words, "") or (next(faults, "") if len(silent) else "")

@@ -13,7 +13,7 @@ from planted.causes import answered_calls
 from planted.causes import calls_of as asked
 
 from convcheck.backends.protocol import Answer, Outputs
-from convcheck.judge.answers import CallAnswers
+from convcheck.judge.answers import Answers
 from convcheck.semantics.expected import EXACT
 from convcheck.vectors.model import CallSet
 
@@ -22,12 +22,12 @@ __all__ = ["answered", "answers_of", "asked", "shown"]
 _KINDS: dict[str, type] = {"float32": np.float32, "bfloat16": bfloat16}
 
 
-def answered(calls: CallSet, given: Sequence[Answer | None]) -> CallAnswers:
+def answered(calls: CallSet, given: Sequence[Answer | None]) -> Answers:
     assert len(calls) == len(given)
     return answered_calls(given)
 
 
-def answers_of(kernel: Callable[..., NDArray[Any]], calls: CallSet) -> CallAnswers:
+def answers_of(kernel: Callable[..., NDArray[Any]], calls: CallSet) -> Answers:
     """Return a kernel's codes, or its numbers of the output type, if the text defines them."""
     [output], given = calls.case.outputs, list[Answer | None]()
     kinds = [_KINDS[dtype.name] for dtype in calls.case.inputs]
@@ -45,7 +45,7 @@ def answers_of(kernel: Callable[..., NDArray[Any]], calls: CallSet) -> CallAnswe
     return answered_calls(given)
 
 
-def shown(every: int) -> Iterator[tuple[str, CallSet, CallAnswers]]:
+def shown(every: int) -> Iterator[tuple[str, CallSet, Answers]]:
     """Yield every n-th wrong kernel with its answers to the first case that shows it."""
     for operator in (RANGE, FAKE_CONVERT, PROMOTE):
         for name, kernel in list(operator.wrong.items())[::every]:

@@ -16,7 +16,7 @@ from convcheck.causes.call_trial import freed
 from convcheck.causes.catalogue import causes_in, causes_of
 from convcheck.causes.lint import hidden
 from convcheck.causes.search import Search, diagnose
-from convcheck.judge.answers import CRASHED, CallAnswers, Fault
+from convcheck.judge.answers import CRASHED, Answers, Fault
 from convcheck.judge.result import CaseDiagnosis
 from convcheck.records import replace
 from convcheck.rules.cause_files import CauseFile
@@ -116,12 +116,12 @@ SHOWING = {
 
 
 def told(
-    calls: CallSet, answers: CallAnswers, causes: Sequence[Cause] = tuple(CAUSES.values())
+    calls: CallSet, answers: Answers, causes: Sequence[Cause] = tuple(CAUSES.values())
 ) -> CaseDiagnosis | None:
     return diagnose(Search(tuple(causes), CATALOG), calls, answers)
 
 
-def given(calls: CallSet, cause: Cause) -> CallAnswers | None:
+def given(calls: CallSet, cause: Cause) -> Answers | None:
     spec = CATALOG.specs[calls.case.spec]
     candidate = next(iter(wrong_calls(spec, calls.case, calls.calls)((cause,))), None)
     if candidate is None:
@@ -307,11 +307,11 @@ def _is_right(calls: CallSet, i: int, got: object) -> bool:
     return some and np.array_equal(got.arrays[0], due[0].codes)
 
 
-def _with(answers: CallAnswers, i: int, change: Callable[[np.ndarray], np.ndarray]) -> CallAnswers:
+def _with(answers: Answers, i: int, change: Callable[[np.ndarray], np.ndarray]) -> Answers:
     one = answers.got[i]
     assert isinstance(one, Outputs)
     other = Outputs((change(one.arrays[0]), *one.arrays[1:]), one.types)
-    return replace(answers, got=(*answers.got[:i], other, *answers.got[i + 1 :]))
+    return replace(answers, got=np.array([*answers.got[:i], other, *answers.got[i + 1 :]]))
 
 
 def test_two_causes_are_found_together_where_none_alone_fits() -> None:
@@ -414,7 +414,7 @@ def test_a_tensor_with_a_subnormal_number_is_flushed(codes: list[int], flushed: 
     assert [output.codes.tolist() for output in found.outputs] == [flushed, [0x3F800000]]
 
 
-def _right(calls: CallSet) -> CallAnswers:
+def _right(calls: CallSet) -> Answers:
     return answered(calls, [_answer(due.readings[0]) for due in calls.expected])
 
 
@@ -438,8 +438,8 @@ def test_what_fits_has_to_give_calls_that_are_no_vectors(case: str, name: str) -
     assert answers is not None
     put: list[CallSet] = []
 
-    def fits(ask: Callable[[CallSet], CallAnswers | None]) -> bool:
-        def recorded(more: CallSet) -> CallAnswers | None:
+    def fits(ask: Callable[[CallSet], Answers | None]) -> bool:
+        def recorded(more: CallSet) -> Answers | None:
             put.append(more)
             return ask(more)
 

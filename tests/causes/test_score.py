@@ -20,7 +20,7 @@ from convcheck.backends.protocol import Outputs
 from convcheck.causes.asked import AskedInputs, is_wrong
 from convcheck.causes.mutants import mutants
 from convcheck.causes.score import Mutant
-from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers, CallAnswers
+from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers
 from convcheck.judge.answers import REFUSED as TURNED_DOWN
 from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
@@ -244,7 +244,7 @@ def test_so_many_calls_are_judged_wrong_in_a_run() -> None:
     said = [i for i, one in enumerate(given) if one is not None]
     got = tuple(Outputs((one.outputs[0].codes,), ("int64",)) if one else None for one in given)
     state = np.array([ANSWERED if one else NOT_ASKED for one in given], np.uint8)
-    groups = judge(calls, CallAnswers(got, state, {})).groups
+    groups = judge(calls, Answers(np.array(got, object), state, {})).groups
     wrong = sum(group.count for group in groups if group.verdict in FAILURES)
     assert 0 < wrong < len(said)
     assert [mutant.caught for mutant in planted([case], [cause])] == [wrong]

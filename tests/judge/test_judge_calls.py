@@ -9,7 +9,7 @@ from catalogue import CATALOG
 from convcheck.ask.calls import ask_calls
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import Place
-from convcheck.judge.answers import ANSWERED, CRASHED, EVERYWHERE, Avoid, CallAnswers, Fault
+from convcheck.judge.answers import ANSWERED, CRASHED, EVERYWHERE, Answers, Avoid, Fault
 from convcheck.judge.calls import BETWEEN
 from convcheck.judge.case import judge
 from convcheck.judge.result import CallExample, Group
@@ -47,8 +47,8 @@ def calls_of(*readings: CallReading, between: bool = False, outputs: int = 1) ->
     return CallSet(case, ((codes(ONE)[0],),), (expected,), (RULE,), "edge", FORM)
 
 
-def answers(calls: CallSet, *got: Outputs | Oversized) -> CallAnswers:
-    return CallAnswers(got, np.full(len(calls), ANSWERED, np.uint8), {})
+def answers(calls: CallSet, *got: Outputs | Oversized) -> Answers:
+    return Answers(np.array(got, object), np.full(len(calls), ANSWERED, np.uint8), {})
 
 
 def outputs(*arrays: Bits, types: tuple[str, ...] = ("float16",)) -> Outputs:
@@ -210,7 +210,7 @@ def test_refusals(readings: tuple[CallReading, ...], answer: Answer, verdict: st
 
 def test_a_refusal_that_one_reading_wants_is_shown_next_to_the_first() -> None:
     calls = calls_of(reading(due(ONE), name="accept"), replace(REFUSES, name="refuse"))
-    refused = CallAnswers((None,), np.array([1], np.uint8), {0: "no"})
+    refused = Answers(np.array([None], object), np.array([1], np.uint8), {0: "no"})
     [group] = judge(calls, refused).groups
     [example] = group.examples
     assert isinstance(example, CallExample)
@@ -236,7 +236,7 @@ def test_where_the_type_is_the_answer_a_model_turned_down_is_a_refusal() -> None
 def test_a_crash_and_a_strange_answer_fail() -> None:
     calls = calls_of(CallReading("", pattern=UNDEFINED))
     state = np.full(1, CRASHED, np.uint8)
-    crashed = judge(calls, CallAnswers((None,), state, {0: "died of SIGFPE"}))
+    crashed = judge(calls, Answers(np.array([None], object), state, {0: "died of SIGFPE"}))
     [group] = crashed.groups
     assert (crashed.verdict, group.kind) == ("crashed", "died of SIGFPE")
     [example] = group.examples

@@ -10,7 +10,7 @@ from catalogue import CATALOG, CORPUS, calls_asked, compiled
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.causes.catalogue import causes_of
-from convcheck.judge.answers import ANSWERED, NOT_ASKED, REFUSED, Answers, CallAnswers
+from convcheck.judge.answers import ANSWERED, NOT_ASKED, REFUSED, Answers
 from convcheck.numerics.codes import Bits
 from convcheck.records import replace
 from convcheck.rules.causes import Cause
@@ -161,11 +161,11 @@ def converting(case: Case, *names: str) -> Convert:
 # Whole calls --------------------------------------------------------------------------------------
 
 
-def answered_calls(given: Sequence[Answer | None]) -> CallAnswers:
-    got = tuple(one if isinstance(one, Outputs) else None for one in given)
+def answered_calls(given: Sequence[Answer | None]) -> Answers:
+    got = np.array([one if isinstance(one, Outputs) else None for one in given], object)
     kinds = {type(None): NOT_ASKED, Refused: REFUSED}
     state = np.array([kinds.get(type(one), ANSWERED) for one in given], np.uint8)
-    return CallAnswers(got, state, dict.fromkeys(np.flatnonzero(state == REFUSED).tolist(), "no"))
+    return Answers(got, state, dict.fromkeys(np.flatnonzero(state == REFUSED).tolist(), "no"))
 
 
 def as_answer(given: CallReading | None) -> Answer | None:

@@ -8,7 +8,7 @@ import pytest
 from planted.identity import DECISION, case
 
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.judge.answers import Answers, CallAnswers, Elsewhere
+from convcheck.judge.answers import Answers, Elsewhere
 from convcheck.judge.result import (
     RIGHT,
     CaseResult,
@@ -57,11 +57,11 @@ def test_arrays_come_as_they_were() -> None:
         Outputs((np.array(["a", "b"], object),), ("string",)),
         Oversized(((1 << 40,),), ("a",)),
     )
-    answers = CallAnswers(got, np.zeros(4, np.uint8), {2: "x"})
+    answers = Answers(np.array(got, object), np.zeros(4, np.uint8), {2: "x"})
     back = read(encode(Finished(replace(RESULT, answers=answers), True)))
     assert isinstance(back, Finished)
     assert isinstance(back.result, CaseResult)
-    assert isinstance(back.result.answers, CallAnswers)
+    assert isinstance(back.result.answers, Answers)
     first, none, texts, large = back.result.answers.got
     assert isinstance(first, Outputs)
     assert isinstance(texts, Outputs)

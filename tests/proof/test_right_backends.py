@@ -10,7 +10,7 @@ from catalogue import CATALOG, CORPUS
 from planted.right_backends import KINDS, Right
 
 from convcheck.backends.protocol import Outputs
-from convcheck.judge.answers import ANSWERED, Answers, CallAnswers
+from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES, CaseResult
 from convcheck.records import replace
@@ -46,7 +46,7 @@ def answers(right: Right, vectors: Vectors) -> list[Outputs]:
 def judged(vectors: Vectors, got: list[Outputs]) -> CaseResult:
     if isinstance(vectors, CallSet):
         state = np.full(len(got), ANSWERED, np.uint8)
-        return judge(vectors, CallAnswers(tuple(got), state, {}))
+        return judge(vectors, Answers(np.array(got, object), state, {}))
     state = np.full(len(vectors), ANSWERED, np.uint8)
     return judge(vectors, Answers(got[0].arrays[0], state, {}))
 

@@ -14,7 +14,7 @@ from convcheck.backends.protocol import Outputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
 from convcheck.errors import SpecError
-from convcheck.judge.answers import ANSWERED, CallAnswers
+from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.numerics.codes import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.load import load
@@ -106,12 +106,12 @@ def test_what_gives_every_output_is_the_cause_and_one_other_code_refutes_it() ->
     given = [by_reciprocals(x) if x.size else (x.astype(np.uint8),) * 3 for (x,) in calls.calls]
     state = np.full(len(given), ANSWERED, np.uint8)
     got = tuple(Outputs(one, names) for one in given)
-    found = diagnose(Search(tuple(causes), CATALOG), calls, CallAnswers(got, state, {}))
+    found = diagnose(Search(tuple(causes), CATALOG), calls, Answers(np.array(got), state, {}))
     assert found is not None
     assert found.fits == (("range-by-reciprocals",),)
     y, scale, zero = given[0]
     for changed in ((y ^ np.uint8(1), scale, zero), (y, scale ^ np.uint32(1), zero)):
-        answers = CallAnswers((Outputs(changed, names), *got[1:]), state, {})
+        answers = Answers(np.array([Outputs(changed, names), *got[1:]]), state, {})
         found = diagnose(Search(tuple(causes), CATALOG), calls, answers)
         assert found is not None
         assert found.fits == ()

@@ -7,7 +7,7 @@ import pytest
 from catalogue import CATALOG
 
 from convcheck.backends.protocol import Outputs
-from convcheck.judge.answers import ANSWERED, Answers, CallAnswers
+from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.case import judge
 from convcheck.judge.result import Group
 from convcheck.numerics.words import code_of
@@ -59,7 +59,7 @@ def wrong(name: str, x: list[str], wrongly: dict[int, int]) -> Group:
     for at, code in wrongly.items():
         got[at] = code
     answered = Outputs((got,), (case.outputs[0].name,))
-    found = judge(calls, CallAnswers((answered,), np.array([ANSWERED], np.uint8), {}))
+    found = judge(calls, Answers(np.array([answered]), np.array([ANSWERED], np.uint8), {}))
     [group] = found.groups
     return group
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.errors import Place
-from convcheck.judge.answers import ANSWERED, REFUSED, CallAnswers
+from convcheck.judge.answers import ANSWERED, REFUSED, Answers
 from convcheck.judge.result import BackendInfo, CaseResult, RunResult, Surveyed
 from convcheck.plan.runner import Turn, execute
 from convcheck.plan.select import select
@@ -279,13 +279,14 @@ class Fixed:
         return self.one
 
 
-def answering(answers: list[Any]) -> CallAnswers:
-    got = tuple(
-        None if a is None else Outputs((np.array(a, np.uint8),), ("int8",)) for a in answers
+def answering(answers: list[Any]) -> Answers:
+    got = np.array(
+        [None if a is None else Outputs((np.array(a, np.uint8),), ("int8",)) for a in answers],
+        object,
     )
     state = np.array([REFUSED if a is None else ANSWERED for a in answers], np.uint8)
     messages = {i: "step is 0" for i, a in enumerate(answers) if a is None}
-    return CallAnswers(got, state, messages)
+    return Answers(got, state, messages)
 
 
 def test_whole_calls_are_told_by_their_readings() -> None:

@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
+from convcheck.judge.answers import Array
 from convcheck.judge.reading import CaseHead
 from convcheck.judge.result import (
     AnswersField,
-    Array,
     CaseField,
     Code,
     DecisionField,
