@@ -10,78 +10,67 @@ from numpy.typing import NDArray
 
 from convcheck.ask.again import ALIGNMENT, ORDER, AskingAgain, Items, Mask, OtherWay, WayDifference
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.judge.answers import ANSWERED, Answers, Index
+from convcheck.judge.answers import ANSWERED, Index
 from convcheck.judge.digest import added, digest_of_bytes
 from convcheck.judge.examples import ELEMENTS_BEFORE, returned_strips, shown_inputs
 from convcheck.judge.form import codes_complaint
 from convcheck.judge.matching import Returned, shapes_of
-from convcheck.judge.result import CallExample, Word
+from convcheck.judge.result import CallExample
 from convcheck.records import replace
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.model import CallSet
 
 
-class CallsAgain:
+class CallsAgain(AskingAgain[CallSet]):
     """The answered calls of a case, last call first."""
 
     twice = ("first", "asked again")
 
-    def __init__(self, vectors: CallSet, answers: Answers) -> None:
-        self.vectors, self.decisions = vectors, vectors.decisions
-        self.answered = answers.got
+    def _comparable(self) -> Index:
         # outputs that were not fetched have no bits to compare
-        there = [isinstance(got, Outputs) for got in answers.got]
-        self.asked = np.flatnonzero((answers.state == ANSWERED) & there)[::-1]
-        self.rows = vectors.rows
+        fetched = [isinstance(got, Outputs) for got in self.answers.got]
+        return np.flatnonzero((self.answers.state == ANSWERED) & fetched)[::-1]
 
-    def ways(self, asking: AskingAgain) -> Iterator[OtherWay]:
+    def _ways(self) -> Iterator[OtherWay]:
         """Yield the reverse order, then other addresses and options."""
-        backwards = replace(asking.again, calls=self._steady(asking))
+        backwards = replace(self.again, calls=self._steady())
         if len(self.asked) > 1:
             words = "in order", "in reverse order"
             backwards = replace(backwards, kind=ORDER, one=words[0], other=words[1])
         yield backwards
         if any(tensor.shape for i in self.asked for tensor in self.vectors.calls[i]):
             words = "at the start of a buffer", "1 element into it"
-            elsewhere = OtherWay(ALIGNMENT, *words, "other place", asking.backend, offset=1)
-            yield replace(elsewhere, calls=self._steady(asking))
-        for _, way in asking.options():
-            yield replace(way, calls=self._steady(asking))
+            elsewhere = OtherWay(ALIGNMENT, *words, "other place", self.backend, offset=1)
+            yield replace(elsewhere, calls=self._steady())
+        for _, way in self._options():
+            yield replace(way, calls=self._steady())
 
-    def _steady(self, asking: AskingAgain) -> tuple[Index, ...]:
-        return tuple(np.array([i], np.intp) for i in self.asked if asking.steady[i])
+    def _steady(self) -> tuple[Index, ...]:
+        return tuple(np.array([i], np.intp) for i in self.asked if self.steady[i])
 
-    def plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
+    def _plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
         """Return the call, after the one that preceded it first or in the other way."""
         if way.placement != "again":
             return (*before, index)
         at = int(np.flatnonzero(self.asked == index[0])[0]) + 1  # they are in reverse order
         return (*self.asked[at : at + 1].reshape(-1, 1), index)
 
-    def read(self, answer: Outputs | Oversized, index: Index) -> Items | str:
-        """Return the outputs of a call as an array of one entry, or a complaint."""
+    def _read(self, answer: Outputs | Oversized, index: Index) -> Items | str:
         wrong = codes_complaint(answer) if isinstance(answer, Outputs) else ""
         return wrong or np.array([answer], object)
 
-    def unlike(self, due: Items, got: Items) -> Mask:
-        """Return the mask of calls with other outputs."""
+    def _differing(self, due: Items, got: Items) -> Mask:
         pairs = zip(due, got, strict=True)
         return np.array([difference_of(one, other) is not None for one, other in pairs], bool)
 
-    def digest(self, index: Index, due: Items, got: Items, first: WayDifference) -> int:
-        """Return the digest of calls with both answers."""
+    def _digest(self, index: Index, due: Items, got: Items, first: WayDifference) -> int:
         items = zip(index, due, got, strict=True)
         return added(digest_of_both(self.vectors.calls[i], one, other) for i, one, other in items)
 
-    def example(self, difference: WayDifference, i: int) -> CallExample:
-        """Return one call with the results of both ways."""
+    def _example(self, difference: WayDifference, i: int) -> CallExample:
         words = difference.way.one, difference.way.other
         due, got = difference.due[i], difference.got[i]
         return call_with_both(self.vectors, int(difference.index[i]), words, due, got)
-
-    def ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
-        """Return no ranges: calls have no order."""
-        return (), 0
 
 
 # Two answers to one call ---------------------------------------------------------------------

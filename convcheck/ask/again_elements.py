@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from convcheck.ask.again import (
     WayDifference,
 )
 from convcheck.backends.protocol import Outputs, Oversized, call_timeout
-from convcheck.judge.answers import ANSWERED, CHUNK, LARGE_CALLS, MANY_CALLS, Answers, Index
+from convcheck.judge.answers import CHUNK, LARGE_CALLS, MANY_CALLS, Index
 from convcheck.judge.digest import digest_of_pairs, digest_of_words
 from convcheck.judge.form import form_complaint
 from convcheck.judge.ranges import joining, outermost
@@ -47,7 +48,7 @@ _PLACED = {
 }
 
 
-class ElementsAgain:
+class ElementsAgain(AskingAgain[VectorSet]):
     """The answered elements of a case.
 
     All of them, or a large sample, are sent in bulk again. Those answers are the reference for the
@@ -56,60 +57,51 @@ class ElementsAgain:
 
     twice = ("bulk", "bulk again")
 
-    def __init__(self, vectors: VectorSet, answers: Answers) -> None:
-        self.vectors, self.answers = vectors, answers
-        self.asked = np.flatnonzero(answers.state == ANSWERED)
-        self.answered = answers.got
-        self.rows, self.decisions = vectors.expected.rows, vectors.expected.decisions
-        self.pool = sample(self.asked, self.rows)
-        case = vectors.case
-        formats = [dtype.format for dtype in (*case.inputs, *case.outputs)]
-        self.texts = any(isinstance(fmt, Text) for fmt in formats)
+    @cached_property
+    def pool(self) -> Index:
+        """The elements to send."""
+        return sample(self.asked, self.vectors.rows)
 
-    def ways(self, asking: AskingAgain) -> Iterator[OtherWay]:
+    @cached_property
+    def texts(self) -> bool:
+        """Whether an input or the output is a text."""
+        case = self.vectors.case
+        return any(isinstance(dtype.format, Text) for dtype in (*case.inputs, *case.outputs))
+
+    def _ways(self) -> Iterator[OtherWay]:
         """Yield bulk once more, then other positions, lengths, addresses and options."""
-        if not self._asked_in_bulk(asking):
+        pool, before = self.pool, self.answers.got
+        got = self._put(self.again, pool)
+        if not isinstance(got, np.ndarray):
+            self._add(self.again, pool, before[pool], got, np.full(len(pool), True))
             return
-        yield replace(asking.again, calls=(self.pool,))
-        if not asking.steady[self.pool].any():
+        self.reference[pool] = got
+        yield replace(self.again, calls=(pool,))
+        if not self.steady[pool].any():
             return
-        self._recorded(asking, POSITION, "bulk of all", self.pool, self.answered[self.pool])
-        elsewhere = replace(asking.again, placement="other place")
-        large = self._can_be_large(elsewhere, asking)
+        self._recorded(POSITION, "bulk of all", pool, before[pool])
+        elsewhere = replace(self.again, placement="other place")
+        large = self._can_be_large(elsewhere)
         yield from self._places(elsewhere, large)
-        self._placements_of_the_run(asking)
-        yield from self._options(asking, large)
-
-    def _asked_in_bulk(self, asking: AskingAgain) -> bool:
-        got = asking.put(asking.again, self.pool)
-        if isinstance(got, np.ndarray):
-            asking.reference[self.pool] = got
-            return True
-        refused = np.full(len(self.pool), True)
-        asking.add(asking.again, self.pool, self.answered[self.pool], got, refused)
-        return False
-
-    def _recorded(
-        self, asking: AskingAgain, kind: str, words: str, index: Index, got: Items
-    ) -> None:
-        """Compare earlier answers, which are not repeated, with the bulk."""
-        due = asking.reference[index]
-        differs = asking.steady[index] & self.unlike(due, got)
-        asking.add(replace(asking.again, kind=kind, other=words), index, due, got, differs)
-
-    def _placements_of_the_run(self, asking: AskingAgain) -> None:
-        random = not asking.repeatable
+        random = any(found.way.kind == UNREPEATABLE for found in self.found)
         for other in self.answers.elsewhere:
-            here = np.isin(other.index, self.pool)
+            here = np.isin(other.index, pool)
             kind = UNREPEATABLE if random else _PLACED.get(other.placement, POSITION)
-            self._recorded(asking, kind, other.placement, other.index[here], other.got[here])
+            self._recorded(kind, other.placement, other.index[here], other.got[here])
+        yield from self._with_options(large)
 
-    def _can_be_large(self, elsewhere: OtherWay, asking: AskingAgain) -> bool:
+    def _recorded(self, kind: str, words: str, index: Index, got: Items) -> None:
+        """Compare earlier answers, which are not repeated, with the bulk."""
+        due = self.reference[index]
+        differs = self.steady[index] & self._differing(due, got)
+        self._add(replace(self.again, kind=kind, other=words), index, due, got, differs)
+
+    def _can_be_large(self, elsewhere: OtherWay) -> bool:
         """Return whether a large call would beat its time-out, by the pace of smaller ones."""
         size = 0 if self.texts else len(self.pool)
         while 0 < size < LARGE:
             begun = time.monotonic()
-            got = asking.put(elsewhere, np.resize(self.pool, size))
+            got = self._put(elsewhere, np.resize(self.pool, size))
             if got is None or (time.monotonic() - begun) * _STEP**2 > call_timeout():
                 return False
             size *= _STEP
@@ -141,41 +133,34 @@ class ElementsAgain:
         chosen = some(self.pool, length * (_TEXT_PIECES if self.texts else _PIECES))
         return (chosen[i : i + length] for i in range(0, len(chosen), length))
 
-    def _options(self, asking: AskingAgain, large: bool) -> Iterator[OtherWay]:
+    def _with_options(self, large: bool) -> Iterator[OtherWay]:
         first: Items | None = None
-        for name, way in asking.options():
+        for name, way in self._options():
             yield replace(way, calls=(self.pool,))
             if name == THREADS and large:
                 call = np.resize(self.pool, LARGE)
                 if first is None:
-                    got = asking.put(replace(way, backend=asking.backend), call)
-                    first = got if isinstance(got, np.ndarray) else asking.reference[call]
+                    got = self._put(replace(way, backend=self.backend), call)
+                    first = got if isinstance(got, np.ndarray) else self.reference[call]
                 yield replace(way, calls=(call,), due=first)
 
-    def plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
-        """Return the call that sends the pool in bulk."""
+    def _plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
         return (self.pool,)
 
-    def read(self, answer: Outputs | Oversized, index: Index) -> Items | str:
-        """Return the codes of an answer, or a complaint."""
+    def _read(self, answer: Outputs | Oversized, index: Index) -> Items | str:
         wrong = form_complaint(answer, self.vectors.case, index.shape)
         return f"{wrong[0]}: {wrong[1]}" if wrong else cast(Outputs, answer).arrays[0]
 
-    def unlike(self, due: Items, got: Items) -> Mask:
-        """Return the mask of codes that differ."""
+    def _differing(self, due: Items, got: Items) -> Mask:
         return np.asarray(got != due, bool)
 
-    def digest(self, index: Index, due: Items, got: Items, first: WayDifference) -> int:
-        """Return the digest of elements with their results in the other ways.
-
-        If the first difference has no result, its message is hashed instead.
-        """
+    def _digest(self, index: Index, due: Items, got: Items, first: WayDifference) -> int:
+        """Hash elements with their results, or the message if the first difference has none."""
         if first.silent:
             return digest_of_words((first.got[0],))
         return digest_of_pairs(self.vectors.inputs[0][index], got)
 
-    def example(self, difference: WayDifference, i: int) -> Example:
-        """Return one element with the results of both ways."""
+    def _example(self, difference: WayDifference, i: int) -> Example:
         element, way = int(difference.index[i]), difference.way
         inputs = tuple(entry_word(tensor[element]) for tensor in self.vectors.inputs)
         due, got = entry_word(difference.due[i]), entry_word(difference.got[i])
@@ -189,8 +174,7 @@ class ElementsAgain:
             return repr(word)[:80]
         return f"0x{word:0{fmt.storage.itemsize * 2}x}"
 
-    def ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
-        """Return runs of neighbours among the answered elements."""
+    def _ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
         inputs, asked = self.vectors.inputs[0], self.asked
         if inputs.dtype.hasobject:
             return (), 0

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from convcheck.ask.again import Questions, consistent
 from convcheck.ask.again_calls import CallsAgain
 from convcheck.ask.again_elements import ElementsAgain
 from convcheck.ask.budget import NOTHING, Budget
@@ -111,8 +110,11 @@ class CaseRunner:
             return self.judge(vectors, self.budget.in_time(answers))
         more: tuple[Group, ...] = ()
         if self.consistency and not answers.declined:
-            again = _questions(vectors, answers)
-            more = consistent(again, self.backend, self.budget.begin, job.avoid)
+            asking = answers, self.backend, self.budget.begin, job.avoid
+            if isinstance(vectors, CallSet):
+                more = CallsAgain(vectors, *asking).groups()
+            else:
+                more = ElementsAgain(vectors, *asking).groups()
         answers = self.budget.in_time(answers)
         if isinstance(vectors, CallSet) or job.main is None or answers.declined:
             tally = tally_of_case(vectors, answers, more)
@@ -175,9 +177,3 @@ class CaseRunner:
         if self.backend.support(case) is not None or self.budget.begin(ANOTHER, NOTHING):
             return False
         return isinstance(self.backend.answer(case, inputs_at(vectors, index)), Outputs)
-
-
-def _questions(vectors: Vectors, answers: Answers) -> Questions:
-    if isinstance(vectors, CallSet):
-        return CallsAgain(vectors, answers)
-    return ElementsAgain(vectors, answers)

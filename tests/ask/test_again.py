@@ -8,7 +8,6 @@ from catalogue import CATALOG
 from planted import inconsistent
 from planted.asking import INT8, INT32, Log, case_of, vectors_of
 
-from convcheck.ask.again import consistent
 from convcheck.ask.again_elements import ElementsAgain
 from convcheck.ask.elements import ask
 from convcheck.backends.onnx.runtime import OnnxRuntime
@@ -33,7 +32,7 @@ def vectors(count: int = 120, undefined: int = 100, dtype: Any = INT8) -> Vector
 def found(backend: Backend, of: VectorSet | None = None) -> tuple[Group, ...]:
     of = of or vectors()
     log = Log()
-    groups = consistent(ElementsAgain(of, ask(backend, of, log, {})), backend, log)
+    groups = ElementsAgain(of, ask(backend, of, log, {}), backend, log).groups()
     assert set(AGAIN) <= {name for name, _ in log.calls} <= set(PLACEMENTS)
     return groups
 
@@ -95,7 +94,7 @@ def test_the_undefined_answers_that_depend_on_the_place_are_counted() -> None:
 def test_a_backend_that_asks_to_be_replaced_is_asked_no_more() -> None:
     backend, of = inconsistent.Spoils(), vectors(40)
     answers = ask(inconsistent.Steady(), of, Log(), {})
-    assert consistent(ElementsAgain(of, answers), backend, Log()) == ()
+    assert ElementsAgain(of, answers, backend, Log()).groups() == ()
     assert backend.calls == 4
 
 
@@ -107,7 +106,7 @@ def test_in_a_large_set_each_row_has_its_share() -> None:
     of = replace(of, expected=replace(of.expected, rows=rows, decisions=decisions))
     log = Log()
     answers = ask(inconsistent.Steady(), of, Log(), {})
-    assert consistent(ElementsAgain(of, answers), inconsistent.Steady(), log) == ()
+    assert ElementsAgain(of, answers, inconsistent.Steady(), log).groups() == ()
     asked = log.of("again")[0]
     assert len(asked) <= CHUNK
     assert set(range(2 * CHUNK - 10, 2 * CHUNK)) <= set(asked.tolist())
@@ -120,13 +119,13 @@ def test_what_killed_a_worker_is_avoided() -> None:
     backend = inconsistent.OddTail()
     answers = ask(backend, of, Log(), {})
     avoid = Avoid(placements=frozenset(("other place",)))
-    consistent(ElementsAgain(of, answers), backend, log, avoid)
+    ElementsAgain(of, answers, backend, log, avoid).groups()
     assert {name for name, _ in log.calls} == {"again", "other options"}
     log = Log()
-    consistent(ElementsAgain(of, answers), backend, log, Avoid(together=((3, 5),)))
+    ElementsAgain(of, answers, backend, log, Avoid(together=((3, 5),))).groups()
     assert not [index for _, index in log.calls if {3, 5} <= set(index.tolist())]
     given_up = Avoid(placements=EVERYWHERE, faults=(Fault("crashed", "bulk", "died", 0),))
-    assert consistent(ElementsAgain(of, answers), backend, log, given_up) == ()
+    assert ElementsAgain(of, answers, backend, log, given_up).groups() == ()
 
 
 def test_onnx_runtime_takes_its_options() -> None:

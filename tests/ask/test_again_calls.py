@@ -10,7 +10,6 @@ from planted import inconsistent
 from planted.asking import Log
 from planted.counting import LONG, Corpus, case
 
-from convcheck.ask.again import consistent
 from convcheck.ask.again_calls import CallsAgain
 from convcheck.ask.calls import ask_calls
 from convcheck.ask.jobs import Job
@@ -54,7 +53,7 @@ def found(
 ) -> tuple[Group, ...]:
     of = of or calls()
     answers = ask_calls(backend, of, Log(), {})
-    return consistent(CallsAgain(of, answers), backend, log or Log(), avoid)
+    return CallsAgain(of, answers, backend, log or Log(), avoid).groups()
 
 
 def example(group: Group) -> CallExample:
@@ -140,7 +139,7 @@ def test_only_what_was_answered_is_asked_again(monkeypatch: pytest.MonkeyPatch) 
     answers = ask_calls(backend, of, Log(), {})
     assert inconsistent.RefusesAlways.asked == list(range(9))
     inconsistent.RefusesAlways.asked.clear()
-    assert consistent(CallsAgain(of, answers), backend, Log()) == ()
+    assert CallsAgain(of, answers, backend, Log()).groups() == ()
     assert set(inconsistent.RefusesAlways.asked) == {0, 1, 2, 6, 7, 8}
 
 
@@ -162,7 +161,7 @@ def test_what_killed_a_worker_is_avoided() -> None:
 def test_a_backend_that_asks_to_be_replaced_is_asked_no_more() -> None:
     backend, of = inconsistent.SpoilsCalls(), calls()
     answers = ask_calls(inconsistent.SteadyCaller(), of, Log(), {})
-    assert consistent(CallsAgain(of, answers), backend, Log()) == ()
+    assert CallsAgain(of, answers, backend, Log()).groups() == ()
     assert backend.calls == 4
 
 
