@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.calls import judged_call
-from convcheck.judge.matching import Mask, is_as_read, shapes_of
+from convcheck.judge.matching import Mask, is_as_read
 from convcheck.judge.refusals import all_refused, is_refusal
 from convcheck.judge.result import RIGHT
 from convcheck.records import replace
@@ -171,8 +171,6 @@ class CallTrial:
 
     def _compared(self, candidate: WrongCall, i: int) -> bool:
         state, got = self.answers.state[i], self.answers.got[i]
-        if got is not None and candidate.shape and (candidate.shape(i),) != shapes_of(got):
-            return False
         given = candidate.answer(i)
         if given is None or given is DEADLY or state == CRASHED:
             return bool(given is DEADLY and state == CRASHED)

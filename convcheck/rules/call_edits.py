@@ -29,13 +29,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from convcheck.numerics.format import Float
 from convcheck.numerics.modes import MODES
 from convcheck.rules.body.formula import EXACT, INDEX, LAST, OUTPUT, PRODUCT, RECURRENCE
 from convcheck.rules.body.matrix import RANKS
-from convcheck.rules.body.steps import Branch, read_branch
+from convcheck.rules.body.steps import read_branch
 from convcheck.rules.expression import Expression, conversions_in, parse_expression
 from convcheck.rules.hop import Hop, read_hop
 from convcheck.rules.model import DType
@@ -48,7 +48,7 @@ ARGUMENTS = ("start", "stop", "step")
 FIRST, WIDER, ONE_WIDER, ONE_NARROWER, OTHER_SIGN = TYPES_AS = (
     "first", "wider", "one-wider", "one-narrower", "other-sign",
 )  # fmt: skip
-REFUSED, ACCEPTED = "refused!", "accepted"
+REFUSED_UNSAFE, ACCEPTED = "refused!", "accepted"
 UNPAIRED = "unpaired"
 MEETINGS = (  # see convcheck.semantics.body.meetings
     "first", "next", "in-memory", "axis-1", "axis-before", "interleaved", "whole-blocks",
@@ -57,63 +57,33 @@ MEETINGS = (  # see convcheck.semantics.body.meetings
 WITH_ZEROS = "with-zeros"
 
 
-@dataclass(frozen=True, eq=False)
-class WayEdit:
-    """How a length or the elements are computed; what is None is as the spec has it."""
-
-    #: Over ARGUMENTS, of an element INDEX and LAST besides.
-    expression: Expression | None
-    #: The type in which it is computed, 'exact' or 'output'.
-    arithmetic: DType | str | None
-    #: Whether each element is made of the last one.
-    running: bool | None
-    #: The types that the expression converts to.
-    conversions: tuple[DType, ...]
+Changes = Mapping[str, Any]  # field of what a spec says -> its other value
 
 
 @dataclass(frozen=True, eq=False)
 class FormulaEdit:
     """Another way to compute a sequence."""
 
-    #: The body of the specs that it edits.
     body: ClassVar[str] = "formula"
 
     #: Types of an argument -> what it goes through.
     arguments: tuple[tuple[frozenset[str], Hop], ...]
-    #: How the length is computed, None as the spec has it.
-    length: WayEdit | None
-    #: How the elements are.
-    element: WayEdit | None
-
-
-@dataclass(frozen=True)
-class LineEdit:
-    """Another expression of a line; None for that of the spec."""
-
-    be: Expression | None
-    #: Where an input is left out.
-    otherwise: Expression | None
-    #: What its result goes through.
-    through: tuple[Hop, ...]
-    #: The float types that the expressions convert to.
-    conversions: tuple[DType, ...]
-    #: In the place of those of the spec, where there is an expression.
-    branches: tuple[Branch, ...]
+    #: Changes of how the length is computed. Its expressions are over ARGUMENTS.
+    length: Changes
+    #: Changes of how elements are. Their expressions are over INDEX and LAST besides.
+    element: Changes
 
 
 @dataclass(frozen=True, eq=False)
 class StepsEdit:
     """Another way to compute steps."""
 
-    #: The body of the specs that it edits.
     body: ClassVar[str] = "steps"
 
-    #: Name -> the edit of its line.
-    lines: tuple[tuple[str, LineEdit], ...]
-    #: The type that every operation is rounded to.
-    within: DType | None
-    #: Lines whose result is rounded to the type of the first input; None as the spec has it.
-    narrow: tuple[str, ...] | None
+    #: Name -> the changes of its line.
+    lines: Mapping[str, Changes]
+    #: Changes of each reading.
+    reading: Changes
     #: The mode by which results are rounded to the type of the first input, '' for that of the
     #: spec.
     rounds: str
@@ -123,7 +93,7 @@ class StepsEdit:
     #: that meet another one of the second input, or none.
     unpaired: bool
     #: Input -> what it goes through first.
-    inputs: tuple[tuple[str, tuple[Hop, ...]], ...]
+    inputs: Mapping[str, tuple[Hop, ...]]
     #: What the first input meets of tensors of several elements, one of MEETINGS; '' for what the
     #: spec says.
     meets: str
@@ -139,17 +109,14 @@ class CellEdit:
     of: tuple[frozenset[str], frozenset[str]]
     #: What kind of rank the one and the other have; () for any, in either order.
     ranks: tuple[str, ...]
-    #: The common type, or one of TYPES_AS; '' for that of the spec.
+    #: The common type, one of TYPES_AS, REFUSED_UNSAFE, or ACCEPTED.
     gives: str
-    #: Whether it is refused where the attributes do not allow it; None as the spec has it.
-    guarded: bool | None
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixEdit:
     """Other answers of a matrix."""
 
-    #: The body of the specs that it edits.
     body: ClassVar[str] = "matrix"
 
     #: The first that has a pair rules it.
@@ -176,56 +143,61 @@ def read_call_edit(node: Node, types: Types) -> CallEdit | None:
 
 def _formula(node: Node, types: Types) -> FormulaEdit:
     node.only("arguments", "length", "element")
-    length, element = node.get("length"), node.get("element")
+    arguments = []
+    for entry in node.listed("arguments"):
+        entry.only("of", "through")
+        through = read_hop(entry.need("through", "through: float32"), types)
+        of = types.names(entry.need("of", "of: [int64, uint64]"))
+        arguments.append((frozenset(of), through))
     return FormulaEdit(
-        tuple(_argument(entry, types) for entry in node.listed("arguments")),
-        _way(length, ARGUMENTS, types) if length else None,
-        _way(element, (*ARGUMENTS, INDEX, LAST), types) if element else None,
+        tuple(arguments),
+        node.read("length", lambda way: _way(way, ARGUMENTS, types), {}),
+        node.read("element", lambda way: _way(way, (*ARGUMENTS, INDEX, LAST), types), {}),
     )
 
 
-def _argument(node: Node, types: Types) -> tuple[frozenset[str], Hop]:
-    node.only("of", "through")
-    through = read_hop(node.need("through", "through: float32"), types)
-    return frozenset(types.names(node.need("of", "of: [int64, uint64]"))), through
-
-
-def _way(node: Node, names: Sequence[str], types: Types) -> WayEdit:
+def _way(node: Node, names: Sequence[str], types: Types) -> Changes:
     node.only("in", "by", "is")
-    within, by, said = node.get("in"), node.get("by"), node.get("is")
-    if within is None and by is None and said is None:
+    changes: dict[str, Any] = {}
+    if within := node.get("in"):
+        word = within.word((EXACT, OUTPUT, *types.types), "arithmetic")
+        changes |= {"arithmetic": types.types.get(word, word), "converted": False}
+    if by := node.get("by"):
+        changes["running"] = by.word((PRODUCT, RECURRENCE), "form") == RECURRENCE
+    if said := node.get("is"):
+        expression = parse_expression(said, names, types.types)
+        changes |= {"expression": expression, "conversions": _converted(types, expression)}
+    if not changes:
         raise node.error("nothing differs from the rules", "in: float32, by: recurrence, is: …")
-    expression = parse_expression(said, names, types.types) if said else None
-    word = within.word((EXACT, OUTPUT, *types.types), "arithmetic") if within else None
-    converted = sorted(conversions_in(expression)) if expression else ()
-    return WayEdit(
-        expression,
-        types.types.get(word, word) if word else None,
-        by.word((PRODUCT, RECURRENCE), "form") == RECURRENCE if by else None,
-        tuple(types.types[name] for name in converted),
-    )
+    return changes
+
+
+def _converted(types: Types, *expressions: Expression) -> tuple[DType, ...]:
+    names = {name for one in expressions for name in conversions_in(one)}
+    return tuple(types.types[name] for name in sorted(names))
 
 
 def _steps(node: Node, types: Types) -> StepsEdit:
     node.only("lines", "only", "in", "narrow", "rounds", "refuses", "inputs", "meets")
-    lines, within, narrow = node.get("lines"), node.get("in"), node.get("narrow")
-    rounds, only, inputs = node.get("rounds"), node.get("only"), node.get("inputs")
+    reading: dict[str, Any] = {}
+    if within := node.get("in"):
+        dtype = types.types[within.word(tuple(types.types), "type")]
+        reading |= {"fixed": dtype, "exact": False, "by": ""}
+    if node.get("narrow"):
+        reading["narrow"] = frozenset(node.words("narrow"))
     return StepsEdit(
-        tuple((k, _line(v, types)) for k, v in lines.items().items()) if lines else (),
-        types.types[within.word(tuple(types.types), "type")] if within else None,
-        tuple(e.text() for e in narrow.elements()) if narrow else None,
-        rounds.word(tuple(MODES), "rounding mode") if rounds else "",
-        tuple(e.text() for e in node.listed("refuses")),
-        only is not None and bool(only.word((UNPAIRED,), "word")),
-        tuple((k, _hops(v.elements(), types)) for k, v in inputs.items().items()) if inputs else (),
-        *_meeting(node.get("meets")),
+        {name: _line(line, types) for name, line in node.entries("lines").items()},
+        reading,
+        node.read("rounds", lambda mode: mode.word(tuple(MODES), "rounding mode"), ""),
+        node.words("refuses"),
+        node.says("only", UNPAIRED),
+        {name: _hops(hops.elements(), types) for name, hops in node.entries("inputs").items()},
+        *node.read("meets", _meeting, ("", "")),
     )
 
 
-def _meeting(node: Node | None) -> tuple[str, str]:
+def _meeting(node: Node) -> tuple[str, str]:
     """Return what is met by mistake, and of which input alone; '' for all."""
-    if node is None:
-        return "", ""
     if isinstance(node.value, str):
         return node.word(MEETINGS, "word"), ""
     if len(node.items()) != 1:
@@ -238,31 +210,37 @@ def _hops(nodes: Sequence[Node], types: Types) -> tuple[Hop, ...]:
     return tuple(read_hop(entry, types) for entry in nodes)
 
 
-def _line(node: Node, types: Types) -> LineEdit:
+def _line(node: Node, types: Types) -> Changes:
     node.only("be", "without", "through", "branches")
-    hops = _hops(node.listed("through"), types)
     floats = [name for name, dtype in types.types.items() if isinstance(dtype.format, Float)]
-    be, without = (
-        parse_expression(part, None, floats) if (part := node.get(key)) else None
-        for key in ("be", "without")
-    )
-    if be is None and without is None and not hops:
+    said = {
+        field: parse_expression(part, None, floats)
+        for field, key in (("be", "be"), ("otherwise", "without"))
+        if (part := node.get(key))
+    }
+    changes: dict[str, Any] = {**said}
+    if node.listed("through"):
+        changes["through"] = _hops(node.listed("through"), types)
+    if not changes:
         raise node.error("nothing differs from the rules", "be: EXPRESSION, or through: TYPE")
-    converted = {name for part in (be, without) if part for name in conversions_in(part)}
-    branches = tuple(read_branch(entry, None) for entry in node.listed("branches"))
-    if branches and be is None:
-        raise node.error("`branches` without what is after them", "be: EXPRESSION")
-    known = tuple(types.types[name] for name in sorted(converted))
-    return LineEdit(be, without, hops, known, branches)
+    if "be" in said:
+        changes["branches"] = tuple(read_branch(entry, None) for entry in node.listed("branches"))
+    elif branches := node.get("branches"):
+        raise branches.error("`branches` without what is after them", "be: EXPRESSION")
+    if converted := _converted(types, *said.values()):
+        changes["conversions"] = converted
+    return changes
 
 
 def _matrix(node: Node, types: Types) -> MatrixEdit:
     node.only("cells", "flushes")
-    cells, flushes = node.listed("cells"), node.get("flushes")
-    if not cells and flushes is None:
+    edit = MatrixEdit(
+        tuple(_cell(entry, types) for entry in node.listed("cells")),
+        node.says("flushes", WITH_ZEROS),
+    )
+    if not (edit.cells or edit.flushes):
         raise node.error("nothing differs from the rules", "cells: […], or flushes: with-zeros")
-    flushed = flushes is not None and bool(flushes.word((WITH_ZEROS,), "word"))
-    return MatrixEdit(tuple(_cell(entry, types) for entry in cells), flushed)
+    return edit
 
 
 def _cell(node: Node, types: Types) -> CellEdit:
@@ -270,12 +248,10 @@ def _cell(node: Node, types: Types) -> CellEdit:
     of, ranks = node.need("of").elements(), node.listed("ranks")
     if len(of) != 2 or len(ranks) not in (0, 2):
         raise node.error(f"of {plural(len(of), 'type')}", "of: [TYPES, TYPES], ranks alike")
-    word = node.need("gives").word((*TYPES_AS, REFUSED, ACCEPTED, *types.types), "answer")
     return CellEdit(
         (frozenset(types.names(of[0])), frozenset(types.names(of[1]))),
         tuple(rank.word(RANKS, "kind of rank") for rank in ranks),
-        "" if word in (REFUSED, ACCEPTED) else word,
-        word == REFUSED if word in (REFUSED, ACCEPTED) else None,
+        node.need("gives").word((*TYPES_AS, REFUSED_UNSAFE, ACCEPTED, *types.types), "answer"),
     )
 
 

@@ -51,8 +51,24 @@ class Node:
 
     def listed(self, key: str) -> list[Node]:
         """Return the entries of the list under a key, empty if absent."""
+        return self.read(key, Node.elements, [])
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """Return the words of the list under a key, empty if absent."""
+        return tuple(each.text() for each in self.listed(key))
+
+    def entries(self, key: str) -> dict[str, Node]:
+        """Return the entries of the mapping under a key, empty if absent."""
+        return self.read(key, Node.items, {})
+
+    def read(self, key: str, reader: Callable[[Node], T], default: R) -> T | R:
+        """Return what a reader makes of the value of a key, by default a given value."""
         found = self.get(key)
-        return found.elements() if found else []
+        return default if found is None else reader(found)
+
+    def says(self, key: str, word: str) -> bool:
+        """Return whether a key is there. Raises SpecError if its value is another word."""
+        return self.read(key, lambda value: bool(value.word((word,), "word")), False)
 
     def integer(self) -> int:
         """Return a scalar as an integer. Raises SpecError."""

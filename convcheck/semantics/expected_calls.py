@@ -101,8 +101,6 @@ class WrongCall:
     key: Hashable
     #: call -> its answer, None if unknown
     answer: Callable[[int], CallReading | None]
-    #: Call -> the shape of the one output, None where that is not said; told sooner than the rest.
-    shape: Callable[[int], tuple[int, ...] | None] | None = None
 
 
 DEADLY = CallReading("the process dies", pattern=UNDEFINED)  # compared by identity

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import cast
 
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.decimal import spell_special, value_of
 from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.scalar import BeyondError
@@ -48,8 +49,11 @@ class TooLongError(ValueError):
     """A sequence that is too long for `expect`. `size` still works."""
 
 
-class _UndefinedError(Exception):
+class UndefinedError(Exception):
+    """A call that a condition of the spec leaves undefined."""
+
     def __init__(self, row: int) -> None:
+        """Take the row of the condition."""
         super().__init__(row)
         self.row = row
 
@@ -83,17 +87,6 @@ def _decisions(spec: Spec, formula: Formula, rule: FormulaRule) -> Iterator[Deci
 
 
 @dataclass(frozen=True)
-class SequenceReading:
-    """The number of elements and their codes, under one reading."""
-
-    name: str
-    length: int
-    codes: tuple[int, ...]
-    #: whether a zero element may have either sign
-    free_zero: bool = False
-
-
-@dataclass(frozen=True)
 class FormulaCalls(CompiledCalls):
     """A compiled case of a formula. The last three decisions are the rule's."""
 
@@ -106,7 +99,7 @@ class FormulaCalls(CompiledCalls):
         """Return the length of the longest reading, 1 if undefined. Raises SpecError."""
         try:
             return self._longest(self._sequences(inputs))
-        except (_UndefinedError, BeyondError):
+        except (UndefinedError, BeyondError):
             return 1
         except ZeroDivisionError:
             raise self._undecided("a division by zero") from None
@@ -116,7 +109,7 @@ class FormulaCalls(CompiledCalls):
         try:
             sequences, modes = self._sequences(inputs), self.formula.to_float
             return frozenset(sequences.length(way, m) for way in self._lengths for m in modes)
-        except (_UndefinedError, BeyondError):
+        except (UndefinedError, BeyondError):
             return frozenset()
         except ZeroDivisionError:
             raise self._undecided("a division by zero") from None
@@ -141,33 +134,39 @@ class FormulaCalls(CompiledCalls):
             readings = list(self._distinct(sequences))
         except BeyondError:
             return _undefined(self._row(OVERFLOW))
-        except _UndefinedError as undefined:
+        except UndefinedError as undefined:
             return _undefined(undefined.row)
         except ZeroDivisionError:
             raise self._undecided("a division by zero") from None
         row = len(self.decisions) - 1
         if len(readings) == 1:
-            plain = sequences.plain(readings[0].length)
+            plain = sequences.plain(*readings[0].outputs[0].shape)
             row -= 2 if plain else 1
             readings = [replace(readings[0], name="")]
         between = self.rule.between and self.decisions[row].row != PLAIN
-        dtype = self.case.outputs[0]
-        return ExpectedCall(row, tuple(call_reading(r, dtype) for r in readings), between)
+        return ExpectedCall(row, tuple(readings), between)
+
+    def arguments(self, inputs: Sequence[Bits]) -> tuple[dict[str, Fraction], bool]:
+        """Return the arguments by name, and whether one is -0.
+
+        Raises UndefinedError for what is not a finite scalar.
+        """
+        if any(bits.ndim for bits in inputs):
+            raise UndefinedError(self._row(NOT_SCALAR))
+        formats = [cast(Numeric, dtype.format) for dtype in self.case.inputs]
+        codes = [(fmt, int(bits)) for fmt, bits in zip(formats, inputs, strict=True)]
+        special = {spell_special(*one) for one in codes}
+        if special - {"", "-0"}:
+            raise UndefinedError(self._row(NOT_FINITE))
+        values = (value_of(*one) for one in codes)
+        return dict(zip(self.formula.arguments, values, strict=True)), "-0" in special
 
     def _sequences(self, inputs: Sequence[Bits]) -> Sequences:
-        if any(bits.ndim for bits in inputs):
-            raise _UndefinedError(self._row(NOT_SCALAR))
-        formats = [cast(Numeric, dtype.format) for dtype in self.case.inputs]
-        codes = tuple(int(bits) for bits in inputs)
-        special = {spell_special(fmt, code) for fmt, code in zip(formats, codes, strict=True)}
-        if special - {"", "-0"}:
-            raise _UndefinedError(self._row(NOT_FINITE))
-        if "-0" in special and MINUS_ZERO in [u.when for u in self.formula.undefined]:
-            raise _UndefinedError(self._row(MINUS_ZERO))
-        values = (value_of(fmt, code) for fmt, code in zip(formats, codes, strict=True))
-        arguments = dict(zip(self.formula.arguments, values, strict=True))
+        arguments, has_minus_zero = self.arguments(inputs)
+        if has_minus_zero and MINUS_ZERO in [u.when for u in self.formula.undefined]:
+            raise UndefinedError(self._row(MINUS_ZERO))
         output = cast(Numeric, self.case.outputs[0].format)
-        sequences = Sequences(self.formula, output, arguments, "-0" in special)
+        sequences = Sequences(self.formula, output, arguments, has_minus_zero)
         self._check(sequences)
         return sequences
 
@@ -176,7 +175,7 @@ class FormulaCalls(CompiledCalls):
             arguments = sequences.converted(mode)
             for row, undefined in enumerate(self.formula.undefined):
                 if undefined.when == ZERO and arguments[undefined.argument] == 0:
-                    raise _UndefinedError(row)
+                    raise UndefinedError(row)
 
     @cached_property
     def _lengths(self) -> tuple[FormulaWay, ...]:
@@ -186,8 +185,9 @@ class FormulaCalls(CompiledCalls):
         modes = self.formula.to_float
         return max(sequences.length(way, mode) for way in self._lengths for mode in modes)
 
-    def _distinct(self, sequences: Sequences) -> Iterator[SequenceReading]:
+    def _distinct(self, sequences: Sequences) -> Iterator[CallReading]:
         seen: set[Hashable] = set()
+        dtype = self.case.outputs[0]
         for mode in self.formula.to_float:
             for length, element in self.rule.readings:
                 n = sequences.length(length, mode)
@@ -200,8 +200,8 @@ class FormulaCalls(CompiledCalls):
                         seen.add(codes[:end])
                         name = self._name(length, element, mode)
                         named = name if end == n else f"{name}; ending before the limit"
-                        free = sequences.free_zero
-                        yield SequenceReading(named, end, codes[:end], free)
+                        elements = np.array(codes[:end], dtype.format.storage)
+                        yield call_reading(named, elements, dtype, sequences.free_zero)
 
     def _name(self, length: FormulaWay, element: FormulaWay, mode: str) -> str:
         form = "by a running sum" if element.running else "by index"
@@ -222,14 +222,13 @@ class FormulaCalls(CompiledCalls):
         )
 
 
-def call_reading(reading: SequenceReading, dtype: DType) -> CallReading:
-    """Return a sequence as the reading of a call."""
-    codes = np.array(reading.codes, dtype.format.storage)
-    patterns = np.full(reading.length, EXACT, np.uint8)
-    if reading.free_zero and isinstance(dtype.format, Float):
+def call_reading(name: str, codes: Codes, dtype: DType, free_zero: bool) -> CallReading:
+    """Return the elements of a sequence as the reading of a call."""
+    patterns = np.full(len(codes), EXACT, np.uint8)
+    if free_zero and isinstance(dtype.format, Float):
         patterns[codes & codes.dtype.type(dtype.format.magnitude_mask) == 0] = ANY_ZERO
-        codes[patterns == ANY_ZERO] = 0
-    return CallReading(reading.name, (ExpectedOutput(dtype, (reading.length,), codes, patterns),))
+        codes = np.where(patterns == ANY_ZERO, codes.dtype.type(0), codes)
+    return CallReading(name, (ExpectedOutput(dtype, codes.shape, codes, patterns),))
 
 
 def _undefined(row: int) -> ExpectedCall:

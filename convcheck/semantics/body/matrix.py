@@ -7,7 +7,7 @@ calls are decided by the row of the value rules.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,6 +16,7 @@ from convcheck.errors import SpecError
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Format
 from convcheck.rules.body.matrix import CellAnswer, Matrix, MatrixCell, MatrixTable
+from convcheck.rules.causes import Cause
 from convcheck.rules.model import LEVELS, Attributes, Case, DType, Spec
 from convcheck.semantics.answers_at import run_conversion
 from convcheck.semantics.compile import compile_conversion
@@ -67,23 +68,20 @@ def find(
     said = dict(spec.in_force(attributes))
     for table in matrix.tables:
         if all(said.get(name) in allowed for name, allowed in table.when):
-            pair = _pair(table, (inputs[0].name, inputs[1].name), ranks)
-            if pair:
-                cell = table.cells[pair]
-                answer = _answer(matrix, cell, said)
-                return FoundCell(table, pair, cell, answer, _target(spec, matrix, cell, said))
+            for pair, kinds in pairs_of(inputs, ranks):
+                if pair in table.cells and table.ranks in ((), kinds):
+                    cell = table.cells[pair]
+                    answer = _answer(matrix, cell, said)
+                    return FoundCell(table, pair, cell, answer, _target(spec, matrix, cell, said))
     names = " and ".join(t.name for t in inputs)
     message = f"{spec.id}: no table has {names} of ranks {', '.join(map(str, ranks))}"
     raise SpecError(message, place=spec.place, hint="add the pair to a table, or a table")
 
 
-def _pair(table: MatrixTable, names: Pair, ranks: Sequence[int]) -> Pair | None:
-    for first, second in ((0, 1), (1, 0)):
-        pair = (names[first], names[second])
-        kinds = tuple("dimensioned" if ranks[i] else "scalar" for i in (first, second))
-        if pair in table.cells and table.ranks in ((), kinds):
-            return pair
-    return None
+def pairs_of(inputs: Sequence[DType], ranks: Sequence[int]) -> list[tuple[Pair, Pair]]:
+    """Return the names and the kinds of rank of two inputs, in both orders."""
+    kinds = ["dimensioned" if rank else "scalar" for rank in ranks]
+    return [((inputs[i].name, inputs[k].name), (kinds[i], kinds[k])) for i, k in ((0, 1), (1, 0))]
 
 
 def _answer(matrix: Matrix, cell: MatrixCell, said: dict[str, int | str]) -> CellAnswer:
@@ -143,10 +141,16 @@ class Conversion:
         return run_conversion(self.program, self.source.format, self.target.format, codes)
 
 
-@lru_cache(1024)
-def conversion(spec: Spec, source: DType, target: DType) -> Conversion:
-    """Return a conversion by the spec's value rules."""
-    return Conversion(source, target, compile_conversion(spec, source, target))
+@lru_cache(_KEPT)
+def conversion(
+    spec: Spec, source: DType, target: DType, causes: tuple[Cause, ...] = ()
+) -> Conversion:
+    """Return a conversion by the spec's value rules, edited by causes. Raises SpecError."""
+    if not causes:
+        return Conversion(source, target, compile_conversion(spec, source, target))
+    from convcheck.semantics.wrong import compile_edited
+
+    return Conversion(source, target, compile_edited(spec, source, target, causes))
 
 
 def plain_codes(fmt: Format) -> Codes:
@@ -174,21 +178,28 @@ class CompiledMatrix(CompiledCalls):
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
         """Return the expectation of a call of two tensors."""
+        outputs, row = self.outputs(inputs), self._row(self._values(inputs))
+        if self.decisions[row].level == "undefined":
+            outputs = tuple(
+                replace(one, patterns=np.full_like(one.patterns, UNDEFINED)) for one in outputs
+            )
+        readings = (
+            CallReading(r.name, pattern=REFUSED) if r.refused else CallReading(r.name, outputs)
+            for r in self.found.answer.readings
+        )
+        return ExpectedCall(row, tuple(readings))
+
+    def outputs(self, inputs: Sequence[Bits]) -> tuple[ExpectedOutput, ...]:
+        """Return both converted tensors."""
+        pairs = zip(inputs, self._values(inputs), strict=True)
+        return tuple(
+            ExpectedOutput(self.found.target, bits.shape, one.reading.codes, one.reading.patterns)
+            for bits, one in pairs
+        )
+
+    def _values(self, inputs: Sequence[Bits]) -> list[Became]:
         pairs = zip(self.conversions, inputs, strict=True)
-        values = [each.expect(bits.reshape(-1)) for each, bits in pairs]
-        row = self._row(values)
-        free = self.decisions[row].level == "undefined"
-        outputs = tuple(
-            _due(self.found.target, bits.shape, became.reading, free)
-            for bits, became in zip(inputs, values, strict=True)
-        )
-        return ExpectedCall(
-            row,
-            tuple(
-                CallReading(r.name, pattern=REFUSED) if r.refused else CallReading(r.name, outputs)
-                for r in self.found.answer.readings
-            ),
-        )
+        return [each.expect(bits.reshape(-1)) for each, bits in pairs]
 
     def _row(self, values: Sequence[Became]) -> int:
         """Return the weakest row of the values that leaves nothing open."""
@@ -198,11 +209,6 @@ class CompiledMatrix(CompiledCalls):
             return 0
         known = [row for row in rows if self.decisions[row].level != "undefined"] or rows
         return max(known, key=lambda row: (LEVELS.index(self.decisions[row].level), -row))
-
-
-def _due(target: DType, shape: tuple[int, ...], reading: Reading, free: bool) -> ExpectedOutput:
-    patterns = np.full_like(reading.patterns, UNDEFINED) if free else reading.patterns
-    return ExpectedOutput(target, shape, reading.codes, patterns)
 
 
 def compile_matrix(spec: Spec, case: Case) -> CompiledMatrix:

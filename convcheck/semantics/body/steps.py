@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import cast
 
 import numpy as np
@@ -302,16 +302,51 @@ class CompiledSteps(CompiledCalls):
                 plain &= ~_differ(wide, rounded(wide, cast(Float, self.output.format)))
         return plain
 
-    def due(self, calls: Sequence[Sequence[Bits]]) -> tuple[list[list[Finished]], list[Run]]:
+    def due(
+        self, calls: Sequence[Sequence[Bits]], kept: dict[Hashable, Run] | None = None
+    ) -> tuple[list[list[Finished]], list[Run]]:
         """Return the expected outputs under each reading, calls concatenated, and the distinct
         runs.
+
+        `kept` holds runs of other steps over these calls. A run starts from the longest of them
+        that it begins with.
         """
-        values, lines, sizes = self.decoded(calls), self.lines, [call[0].size for call in calls]
         apart = self.distinct(self.steps.readings)
-        computed = {key: self._run(one, values, lines, sizes) for key, one in apart.items()}
+        computed = {
+            key: self._run_all(one, calls, {} if kept is None else kept)
+            for key, one in apart.items()
+        }
         finished = {key: self.all_finished(run) for key, run in computed.items()}
         due = [finished[self.rounds_as(reading)] for reading in self.steps.readings]
         return due, [*computed.values()]
+
+    def _run_all(
+        self, reading: StepsReading, calls: Sequence[Sequence[Bits]], kept: dict[Hashable, Run]
+    ) -> Run:
+        said = (self._fact(line, reading) for line in self.lines)
+        keys = [*accumulate(said, lambda *both: both, initial=self._begins(reading))]
+        known = [n for n, key in enumerate(keys) if key in kept]
+        if known:
+            run = kept[keys[known[-1]]].copy()
+        else:
+            inputs = self.meets, self.meeting
+            if inputs not in kept:
+                kept[inputs] = Run.of(self.decoded(calls))
+            run = self.begun(reading, kept[inputs].values)
+            run.sizes = tuple(call[0].size for call in calls)
+        for line, key in [*zip(self.lines, keys[1:], strict=True)][max(known, default=0) :]:
+            self._take(line, reading, run)
+            kept[key] = run.copy()
+        return run
+
+    def _begins(self, reading: StepsReading) -> Hashable:
+        """Return a key: equal keys mean equal runs before the first line."""
+        first = tuple((name, tuple(hops)) for name, hops in self.first.items())
+        steps = self.steps.undefined, self.case.attributes, reading.taken_as
+        return self.rounds_as(reading), self.mode, first, self.meets, self.meeting, steps
+
+    def _fact(self, line: StepsLine, reading: StepsReading) -> Hashable:
+        return line, None if line.be else self.program(line, reading).meaning
 
     def all_finished(self, run: Run) -> list[Finished]:
         """Return codes and patterns of each output, for each element."""
@@ -471,22 +506,21 @@ class CompiledSteps(CompiledCalls):
         return reading.type_for(self.case, self.types)
 
     def _run(
-        self, reading: StepsReading, inputs: Mapping[str, Rational], lines: Sequence[StepsLine],
-        sizes: Sequence[int] = (),
-    ) -> Run:  # fmt: skip
+        self, reading: StepsReading, inputs: Mapping[str, Rational], lines: Sequence[StepsLine]
+    ) -> Run:
         run = self.begun(reading, inputs)
-        run.sizes = tuple(sizes) or run.sizes
         for line in lines:
-            if line.be is None:
-                self._convert(line, reading, run)
-            else:
-                self.compute(line, reading, run)
-            self._open(line.name, run)
+            self._take(line, reading, run)
         return run
 
-    def _open(self, name: str, run: Run) -> None:
+    def _take(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
+        """Compute a line."""
+        if line.be is None:
+            self._convert(line, reading, run)
+        else:
+            self.compute(line, reading, run)
         for one in self.steps.undefined:
-            if one.input == name:
+            if one.input == line.name:
                 run.leave_open(one)
 
     def finished(self, run: Run) -> Finished:
@@ -612,6 +646,11 @@ class Run:
         """Return the state before the first line."""
         none = np.zeros(len(next(iter(inputs.values()))), bool)
         return Run(dict(inputs), none, none, none, sizes=(len(none),))
+
+    def copy(self) -> Run:
+        """Return a run that goes on by itself. Arrays are never changed in place."""
+        mine = self.values.copy(), self.converted.copy(), self.decided.copy()
+        return replace(self, values=mine[0], converted=mine[1], decided=mine[2])
 
     def leave_open(self, one: OpenElements) -> None:
         """Mark the elements that a spec leaves undefined."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -14,19 +14,18 @@ import numpy as np
 from convcheck.errors import SpecError
 from convcheck.numerics.codec import encode
 from convcheck.numerics.codes import Codes
-from convcheck.numerics.decimal import spell_special, value_of
 from convcheck.numerics.format import Float, Int, Numeric
 from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import FINITE, Numbers, from_fractions, to_fraction
 from convcheck.numerics.rounding import round_to
 from convcheck.numerics.scalar import BeyondError
-from convcheck.rules.body.formula import INDEX, LAST, Formula, FormulaWay
-from convcheck.rules.call_edits import ARGUMENTS, FormulaEdit, WayEdit
+from convcheck.rules.body.formula import INDEX, LAST, FormulaWay
+from convcheck.rules.call_edits import ARGUMENTS, Changes, FormulaEdit
 from convcheck.rules.causes import Cause
 from convcheck.rules.expression import Expression, renamed
 from convcheck.rules.hop import MAGNITUDE, NEGATED, WHOLE, Hop
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.semantics.body.formula import SequenceReading, call_reading, rule_of
+from convcheck.semantics.body.formula import UndefinedError, call_reading, compile_formula
 from convcheck.semantics.body.sequence import Sequences
 from convcheck.semantics.expected import REFUSED
 from convcheck.semantics.expected_calls import DEADLY, Call, CallReading, WrongCall
@@ -58,11 +57,9 @@ class WrongFormulas:
 
     def __init__(self, spec: Spec, case: Case, calls: Sequence[Call]) -> None:
         """Take the calls of a case."""
-        self.formula, self.case, self.calls = spec.body_as(Formula), case, calls
-        self.readings = rule_of(self.formula, case).readings
-        self.output = cast(Numeric, case.outputs[0].format)
+        self.right, self.case, self.calls = compile_formula(spec, case), case, calls
+        self.formula, self.output = self.right.formula, cast(Numeric, case.outputs[0].format)
         self._sequences: dict[Hashable, Sequences | None] = {}
-        self._ways: dict[FormulaWay, FormulaWay] = {}
 
     def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
         """Yield what the calls become, one for each reading that is left."""
@@ -72,62 +69,43 @@ class WrongFormulas:
         arguments = tuple(entry for edit in edits for entry in edit.arguments)
         hops = tuple(hop for cause in causes for hop in cause.hops)
         rounds = next((cause.rounds for cause in reversed(causes) if cause.rounds), "")
-        ways = dict.fromkeys(self._edited(edits, *ways) for ways in self.readings)
+        ways = dict.fromkeys(self._edited(edits, *ways) for ways in self.right.rule.readings)
         for (length, element), mode in product(ways, self.formula.to_float):
             wrong = _Sequence(arguments, length, element, mode, hops, rounds)
-            yield WrongCall(wrong, partial(self._answer, wrong), partial(self._shape, wrong))
+            yield WrongCall(wrong, partial(self._answer, wrong))
 
     def _edited(
         self, edits: Sequence[FormulaEdit], length: FormulaWay, element: FormulaWay
     ) -> tuple[FormulaWay, FormulaWay]:
         """Return the ways to compute length and elements with what edits say of them."""
-        names = dict(zip(ARGUMENTS, self.formula.arguments, strict=True))
-        names |= {INDEX: INDEX, LAST: LAST}
         for edit in edits:
             if edit.length:
-                length = self._changed(length, edit.length, names, self.formula.length)
+                length = self._changed(length, edit.length, self.formula.length)
             if edit.element:
-                running = edit.element.running
-                own = self.formula.next if running else self.formula.element
-                own = own or self.formula.element
-                element = self._changed(element, edit.element, names, own)
+                own = self.formula.next if edit.element.get("running") else None
+                element = self._changed(element, edit.element, own or self.formula.element)
         return length, element
 
-    def _changed(
-        self, way: FormulaWay, edit: WayEdit, names: Mapping[str, str], own: Expression
-    ) -> FormulaWay:
-        """Return a way with what an edit says of it; `own` is the formula's expression. Those that
-        compute the same are equal.
+    def _changed(self, way: FormulaWay, changes: Changes, own: Expression) -> FormulaWay:
+        """Return a way with changes; `own` is the formula's expression. Those that compute the same
+        are equal.
         """
+        names = dict(zip(ARGUMENTS, self.formula.arguments, strict=True))
         expression = way.expression
-        if edit.expression:
-            expression = renamed(edit.expression, names)
-        elif edit.running not in (None, way.running):
+        if "expression" in changes:
+            expression = renamed(changes["expression"], names | {INDEX: INDEX, LAST: LAST})
+        elif changes.get("running", way.running) != way.running:
             expression = own
-        made = replace(
-            way,
-            expression=expression,
-            arithmetic=edit.arithmetic or way.arithmetic,
-            running=way.running if edit.running is None else edit.running,
-            converted=way.converted and edit.arithmetic is None,
-            conversions=edit.conversions if edit.expression else way.conversions,
-            name="",
-            cite=self.formula.length_cite,
-        )
-        return self._ways.setdefault(made, made)
-
-    def _shape(self, wrong: _Sequence, i: int) -> tuple[int, ...] | None:
-        """Return the shape of what a call gives; None where it is not said."""
-        try:
-            found = self._of(wrong.arguments, i)
-            return (found.length(wrong.length, wrong.mode),) if found else None
-        except (BeyondError, SpecError, ZeroDivisionError):
-            return None
+        plain = {"name": "", "cite": self.formula.length_cite}
+        return replace(way, **{**changes, **plain, "expression": expression})
 
     def _answer(self, wrong: _Sequence, i: int) -> CallReading | None:
         """Return what a call gives; None where it is not said."""
+        key = wrong.arguments, i
         try:
-            found = self._of(wrong.arguments, i)
+            if key not in self._sequences:
+                self._sequences[key] = self._made(wrong.arguments, self.calls[i])
+            found = self._sequences[key]
             return self._reading(wrong, found) if found else None
         except ZeroDivisionError:
             kind = wrong.length.arithmetic
@@ -143,9 +121,8 @@ class WrongFormulas:
             return None
         mode = found.mode(self.output, wrong.mode)
         values = found.values(wrong.element, wrong.mode, n)
-        codes = self._codes(values, wrong.hops, wrong.rounds or mode).tolist()
-        reading = SequenceReading("", n, tuple(codes), found.free_zero)
-        return call_reading(reading, self.case.outputs[0])
+        codes = self._codes(values, wrong.hops, wrong.rounds or mode)
+        return call_reading("", codes, self.case.outputs[0], found.free_zero)
 
     def _codes(self, values: Sequence[Fraction], hops: Sequence[Hop], mode: str) -> Codes:
         """Return elements as codes of the output's type: of what it cannot hold the low bits, or
@@ -155,33 +132,19 @@ class WrongFormulas:
         x = _gone(from_fractions([*values]), (*hops, last), self.output)
         return encode(self.output, round_to(x, self.output, MODES[mode]).magnitude, x.sign)
 
-    def _of(self, arguments: Arguments, i: int) -> Sequences | None:
-        """Return the sequences of a call; None of what is no numbers. Raises BeyondError of what
-        cannot be held.
+    def _made(self, through: Arguments, call: Call) -> Sequences | None:
+        """Return the sequences of a call, the arguments gone through what their types go through;
+        None of what is no numbers. Raises BeyondError of what cannot be held.
         """
-        key = arguments, i
-        if key not in self._sequences:
-            self._sequences[key] = self._made(arguments, self.calls[i])
-        return self._sequences[key]
-
-    def _made(self, arguments: Arguments, call: Call) -> Sequences | None:
-        formats = [cast(Numeric, dtype.format) for dtype in self.case.inputs]
-        if any(bits.ndim for bits in call):
+        try:
+            values, has_minus_zero = self.right.arguments(call)
+        except UndefinedError:
             return None
-        special = {spell_special(fmt, int(bits)) for fmt, bits in zip(formats, call, strict=True)}
-        if special - {"", "-0"}:
-            return None
-        given = zip(self.formula.arguments, self.case.inputs, call, strict=True)
-        values = {name: _argument(arguments, dtype, int(bits)) for name, dtype, bits in given}
-        return Sequences(self.formula, self.output, values, "-0" in special, machine=True)
-
-
-def _argument(through: Arguments, dtype: DType, code: int) -> Fraction:
-    """Return the value of an argument, gone through what its type goes through."""
-    fmt = cast(Numeric, dtype.format)
-    hops = [hop for types, hop in through if dtype.name in types]
-    value = value_of(fmt, code)
-    return to_fraction(_gone(from_fractions([value]), hops, fmt), 0) if hops else value
+        for name, dtype in zip(values, self.case.inputs, strict=True):
+            if hops := [hop for types, hop in through if dtype.name in types]:
+                gone = _gone(from_fractions([values[name]]), hops, cast(Numeric, dtype.format))
+                values[name] = to_fraction(gone, 0)
+        return Sequences(self.formula, self.output, values, has_minus_zero, machine=True)
 
 
 def _gone(x: Numbers, hops: Sequence[Hop], fmt: Numeric) -> Numbers:

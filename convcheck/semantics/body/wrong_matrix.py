@@ -1,47 +1,44 @@
-"""(Spec, Case, causes) -> what a wrong promotion gives for a call: another cell, other attributes,
-or the values converted otherwise.
+"""(Spec, Case, causes) -> what a wrong promotion gives for a call: an edited matrix, run as the
+right one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
+from functools import partial
 from typing import cast
 
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Int, Numeric
 from convcheck.rules.body.matrix import Matrix
 from convcheck.rules.call_edits import (
+    ACCEPTED,
     FIRST,
     ONE_NARROWER,
     ONE_WIDER,
     OTHER_SIGN,
+    REFUSED_UNSAFE,
     WIDER,
     CellEdit,
     MatrixEdit,
 )
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.semantics.body.matrix import FoundCell, find
-from convcheck.semantics.expected import EXACT, REFUSED
-from convcheck.semantics.expected_calls import (
-    Call,
-    CallReading,
-    ExpectedOutput,
-    WrongCall,
+from convcheck.semantics.body.matrix import (
+    CompiledMatrix,
+    FoundCell,
+    conversion,
+    find,
+    pairs_of,
 )
-from convcheck.semantics.program import Meaning, Program
-from convcheck.semantics.vocabulary import Points
-from convcheck.semantics.wrong import compile_edited, readings_at
+from convcheck.semantics.expected import EXACT, REFUSED
+from convcheck.semantics.expected_calls import Call, CallReading, ExpectedOutput, WrongCall
 
-_KEPT = 4096  # conversions
-_SHARED = 64  # inputs with what became of them
 _REFUSED = CallReading("", pattern=REFUSED)
 
 
@@ -51,10 +48,8 @@ class WrongMatrices:
     def __init__(self, spec: Spec, case: Case, calls: Sequence[Call]) -> None:
         """Take the calls of a case."""
         self.spec, self.case, self.calls = spec, case, calls
-        self.right = find(spec, case.inputs, case.ranks, case.attributes)
-        self._said = _meanings(self._programs(self.right, ((), ())))
-        ends = np.cumsum([[bits.size for bits in call] for call in calls], axis=0).tolist()
-        self._ends = [[0] * len(case.inputs), *ends]
+        found = find(spec, case.inputs, case.ranks, case.attributes)
+        self._right = _key(self._compiled(found, ((), ())), _flushed((), case, found))
 
     def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
         """Yield what the calls become, one for each reading of the cell: if causes act on all
@@ -65,33 +60,24 @@ class WrongMatrices:
             everywhere = tuple(_applied(causes, source, found.target) for source in sources)
             pairs = zip(sources, everywhere, strict=True)
             converted = tuple(() if t == found.target else each for t, each in pairs)
+            flushed = _flushed(causes, self.case, found)
             for applied in dict.fromkeys((everywhere, converted)):
-                yield from self._with(causes, found, applied)
+                made = self._compiled(found, applied)
+                if (key := _key(made, flushed)) == self._right:
+                    continue
+                for reading in found.answer.readings:
+                    if reading.refused:
+                        yield WrongCall(REFUSED, lambda _: _REFUSED)
+                    else:
+                        yield WrongCall(key, partial(self._answer, made, flushed))
 
-    def _with(
-        self, causes: Sequence[Cause], found: FoundCell, applied: Sequence[tuple[Cause, ...]]
-    ) -> Iterator[WrongCall]:
-        """Yield what the calls become, if of each input some causes apply to its values."""
-        flushed = tuple(_flushes(causes, source, found.target) for source in self.case.inputs)
-        programs = self._programs(found, applied)
-        said = _meanings(programs)
-        if found is self.right and said == self._said and not any(flushed):
-            return
-        for reading in found.answer.readings:
-            if reading.refused:
-                yield WrongCall(REFUSED, lambda _: _REFUSED)
-            else:
-                key = found.target, said, flushed
-                yield WrongCall(key, partial(self._answer, found.target, programs, flushed))
-
-    def _programs(
-        self, found: FoundCell, applied: Sequence[tuple[Cause, ...]]
-    ) -> tuple[Program, ...]:
-        """Return the conversion of each input, none where the pair is refused."""
+    def _compiled(self, found: FoundCell, applied: Sequence[tuple[Cause, ...]]) -> CompiledMatrix:
+        """Return the conversion of each input with edits of causes, none for a refused pair."""
         if all(reading.refused for reading in found.answer.readings):
-            return ()
+            return CompiledMatrix(found, (), (), ())
         pairs = zip(self.case.inputs, applied, strict=True)
-        return tuple(_program(self.spec, some, source, found.target) for source, some in pairs)
+        made = (conversion(self.spec, source, found.target, some) for source, some in pairs)
+        return CompiledMatrix(found, tuple(made), (), ())
 
     def _found(self, causes: Sequence[Cause]) -> FoundCell:
         """Return the cell with the edits of causes. Raises SpecError where there is none."""
@@ -100,44 +86,31 @@ class WrongMatrices:
             if any(name not in attributes for name, _ in cause.under):
                 raise SpecError(f"{self.spec.id} has no such attribute", place=cause.place)
             attributes |= dict(cause.under)
-        said = tuple(attributes.items())
-        found = find(self.spec, self.case.inputs, self.case.ranks, said)
+        found = find(self.spec, self.case.inputs, self.case.ranks, tuple(attributes.items()))
         guarded = found.answer is found.cell.guarded
         for edit in (c.call for c in causes if isinstance(c.call, MatrixEdit)):
             cell = next((cell for cell in edit.cells if _has(cell, self.case)), None)
-            if cell:
-                found = _edited(self.spec, self.case, found, cell, guarded)
-        return self.right if _alike(self.right, found) else found
+            found = _edited(self.spec, self.case, found, cell, guarded) if cell else found
+        return found
 
-    @cached_property
-    def _codes(self) -> list[bytes]:
-        """All that comes by each input, end to end."""
-        inputs = zip(*self.calls, strict=True)
-        return [np.concatenate([bits.reshape(-1) for bits in each]).tobytes() for each in inputs]
-
-    def _answer(
-        self, target: DType, programs: Sequence[Program], flushed: Sequence[bool], i: int
-    ) -> CallReading:
+    def _answer(self, made: CompiledMatrix, flushed: Sequence[bool], i: int) -> CallReading:
         """Return what a call gives."""
-        outputs = []
-        for place, program in enumerate(programs):
-            part = slice(self._ends[i][place], self._ends[i + 1][place])
-            points = _points_of(self.case.inputs[place], target, self._codes[place])
-            became, shape = readings_at(program, points)[0], self.calls[i][place].shape
-            output = ExpectedOutput(target, shape, became.codes[part], became.patterns[part])
-            outputs.append(_with_zeros(output) if flushed[place] else output)
-        return CallReading("", tuple(outputs))
+        pairs = zip(made.outputs(self.calls[i]), flushed, strict=True)
+        return CallReading("", tuple(_with_zeros(one) if flush else one for one, flush in pairs))
 
 
-def _meanings(programs: Sequence[Program]) -> tuple[Meaning, ...]:
-    return tuple(program.meaning for program in programs)
+def _key(made: CompiledMatrix, flushed: Sequence[bool]) -> Hashable:
+    """Return a key: equal keys mean equal answers."""
+    refused = tuple(reading.refused for reading in made.found.answer.readings)
+    said = tuple(each.program.meaning for each in made.conversions)
+    return made.found.target, refused, said, tuple(flushed)
 
 
-def _flushes(causes: Sequence[Cause], source: DType, target: DType) -> bool:
-    """Return whether causes flush what comes of a type."""
-    some = (cause for cause in causes if isinstance(cause.call, MatrixEdit) and cause.call.flushes)
-    floats = isinstance(target.format, Float)
-    return floats and any(cause.is_for(source, target) for cause in some)
+def _flushed(causes: Sequence[Cause], case: Case, found: FoundCell) -> tuple[bool, ...]:
+    """Return whether causes flush what comes of each input."""
+    some = [c for c in causes if isinstance(c.call, MatrixEdit) and c.call.flushes]
+    floats = isinstance(found.target.format, Float)
+    return tuple(floats and any(c.is_for(t, found.target) for c in some) for t in case.inputs)
 
 
 def _with_zeros(output: ExpectedOutput) -> ExpectedOutput:
@@ -153,41 +126,29 @@ def _with_zeros(output: ExpectedOutput) -> ExpectedOutput:
     return replace(output, codes=cast(Codes, codes))
 
 
-@lru_cache(_SHARED)
-def _points_of(source: DType, target: DType, codes: bytes) -> Points:
-    """Return codes on their way to a type. Cases of other shapes and attributes often have the same
-    ones: what becomes of them by each program is kept.
-    """
-    bits = np.frombuffer(codes, source.format.storage)
-    return Points(source.format, target.format, bits, decode(source.format, bits), _kept={})
-
-
-def _alike(a: FoundCell, b: FoundCell) -> bool:
-    refused = ([reading.refused for reading in cell.answer.readings] for cell in (a, b))
-    return a.target == b.target and next(refused) == next(refused)
-
-
 def _applied(causes: Sequence[Cause], source: DType, target: DType) -> tuple[Cause, ...]:
     """Return the causes that change how values of a type are converted."""
     some = (cause for cause in causes if cause.rules or cause.rounds)
     return tuple(c for c in some if c.is_for(source, target) and c.converts(source, target))
 
 
-@lru_cache(_KEPT)
-def _program(spec: Spec, causes: tuple[Cause, ...], source: DType, target: DType) -> Program:
-    """Return a conversion by the value rules with the edits of causes. Raises SpecError."""
-    return compile_edited(spec, source, target, causes)
-
-
 # Cells -------------------------------------------------------------------------------------------
+
+
+def _has(cell: CellEdit, case: Case) -> bool:
+    """Return whether an edit is for the two types of a case, in either order."""
+    return case.inputs[0] != case.inputs[1] and any(
+        pair[0] in cell.of[0] and pair[1] in cell.of[1] and cell.ranks in ((), kinds)
+        for pair, kinds in pairs_of(case.inputs, case.ranks)
+    )
 
 
 def _edited(spec: Spec, case: Case, found: FoundCell, cell: CellEdit, guarded: bool) -> FoundCell:
     """Return a cell with what an edit says of it."""
-    if cell.guarded is None:
+    if cell.gives not in (REFUSED_UNSAFE, ACCEPTED):
         types = tuple(spec.body_as(Matrix).named.values())
         return replace(found, target=_type_as(cell.gives, case, found.target, types))
-    refused = cell.guarded and guarded
+    refused = cell.gives == REFUSED_UNSAFE and guarded
     readings = (replace(found.answer.readings[0], name="", refused=refused),)
     return replace(found, answer=replace(found.answer, readings=readings))
 
@@ -214,16 +175,3 @@ def _bits(dtype: DType) -> int:
 
 def _kind(dtype: DType) -> object:
     return type(dtype.format), isinstance(dtype.format, Int) and dtype.format.signed
-
-
-def _has(cell: CellEdit, case: Case) -> bool:
-    """Return whether an edit is for the two types of a case, in either order."""
-    one, other = cell.of
-    if case.inputs[0] == case.inputs[1]:
-        return False
-    for first, second in ((0, 1), (1, 0)):
-        kinds = tuple("dimensioned" if case.ranks[i] else "scalar" for i in (first, second))
-        names = case.inputs[first].name, case.inputs[second].name
-        if names[0] in one and names[1] in other and cell.ranks in ((), kinds):
-            return True
-    return False

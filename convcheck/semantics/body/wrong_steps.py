@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
@@ -16,13 +16,14 @@ from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.modes import NEAREST
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
-from convcheck.rules.call_edits import LineEdit, StepsEdit
+from convcheck.rules.call_edits import Changes, StepsEdit
 from convcheck.rules.causes import Cause
 from convcheck.rules.expression import names_in
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.steps import (
     CompiledSteps,
     Finished,
+    Run,
     asked_by_rules,
     layout_of,
     outside_of,
@@ -48,8 +49,7 @@ class WrongSteps:
         self.steps, layout = spec.body_as(Steps), layout_of(spec, case)
         self._shapes = dict(layout.shapes)
         self._outside = outside_of(self.steps, layout, case) is not None
-        #: What conversions say -> what the steps give with these, and without edits.
-        self._known: dict[object, list[Outputs]] = {}
+        self._kept: dict[Hashable, Run] = {}
         ends = np.cumsum([0, *(call[0].size for call in calls)]).tolist()
         self._parts = [slice(*ends_of) for ends_of in pairwise(ends)]
 
@@ -96,7 +96,8 @@ class WrongSteps:
             steps = _edited(steps, edit)
         mode = next((edit.rounds for edit in reversed(edits) if edit.rounds), NEAREST)
         meets = next(((e.meets, e.meeting) for e in reversed(edits) if e.meets), ("", ""))
-        first = {name: hops for edit in edits for name, hops in edit.inputs if name in inputs}
+        hops = {name: hops for edit in edits for name, hops in edit.inputs.items()}
+        first = {name: of for name, of in hops.items() if name in inputs}
         case = replace(self.case, attributes=tuple(attributes.items()))
         made = CompiledSteps(
             case, steps, tuple(inputs), False, (), {},
@@ -119,12 +120,11 @@ class WrongSteps:
         """Return whether an edit has a meaning for the case: it has these lines and inputs, or the
         inputs are not all that is edited, and tensors of several elements that may meet the first.
         """
-        inputs = {name for name, _ in edit.inputs}
         several = any(dims for dims in [*self._shapes.values()][1:])
         return (
-            {name for name, _ in edit.lines} <= {line.name for line in self.steps.lines}
-            and inputs <= {name for name, _ in self.spec.inputs}
-            and (bool(edit.lines) or inputs <= self._shapes.keys())
+            edit.lines.keys() <= {line.name for line in self.steps.lines}
+            and edit.inputs.keys() <= dict(self.spec.inputs).keys()
+            and (bool(edit.lines) or edit.inputs.keys() <= self._shapes.keys())
             and (not edit.meets or (several and edit.meeting in ("", *self._shapes)))
         )
 
@@ -137,13 +137,7 @@ class WrongSteps:
                 programs |= _programs(self.spec, made, reading, causes)
                 readings.append(reading)
         steps = replace(made.steps, readings=tuple(readings))
-        compiled = replace(made, steps=steps, programs=programs)
-        if made is not self._plain:
-            return compiled.due(self.calls)[0]
-        said = tuple((key, program.meaning) for key, program in programs.items())
-        if said not in self._known:  # many causes change nothing here
-            self._known[said] = compiled.due(self.calls)[0]
-        return self._known[said]
+        return replace(made, steps=steps, programs=programs).due(self.calls, self._kept)[0]
 
     @cached_property
     def _plain(self) -> CompiledSteps:
@@ -193,33 +187,19 @@ def unpaired(made: CompiledSteps, call: Call) -> Mask:
 
 def _edited(steps: Steps, edit: StepsEdit) -> Steps:
     """Return steps with an edit. A text may leave open what is not finite: a runtime gives it."""
-    edits = dict(edit.lines)
     return replace(
         steps,
-        lines=tuple(_line(x, edits[x.name]) if x.name in edits else x for x in steps.lines),
-        readings=tuple(_reading(reading, edit) for reading in steps.readings),
+        lines=tuple(_line(line, edit.lines.get(line.name, {})) for line in steps.lines),
+        readings=tuple(replace(reading, **edit.reading) for reading in steps.readings),
         free_rest=False,
     )
 
 
-def _line(line: StepsLine, edit: LineEdit) -> StepsLine:
-    """Return a line with the expressions that an edit gives it."""
-    whole = edit.be is not None and line.be is not None
-    return replace(
-        line,
-        through=edit.through or line.through,
-        conversions=edit.conversions or line.conversions,
-        be=edit.be if whole else line.be,
-        branches=edit.branches if whole else line.branches,
-        otherwise=edit.otherwise if edit.otherwise and line.otherwise else line.otherwise,
-    )
-
-
-def _reading(reading: StepsReading, edit: StepsEdit) -> StepsReading:
-    """Return a reading that rounds where an edit says."""
-    narrow = reading.narrow if edit.narrow is None else frozenset(edit.narrow)
-    reading = replace(reading, narrow=narrow)
-    return replace(reading, exact=False, fixed=edit.within, by="") if edit.within else reading
+def _line(line: StepsLine, changes: Changes) -> StepsLine:
+    """Return a line with changes. A conversion keeps its rule, and what needs no input the same."""
+    kept = {"be", "branches"} if line.be is None else set()
+    kept |= set() if line.otherwise else {"otherwise"}
+    return replace(line, **{field: one for field, one in changes.items() if field not in kept})
 
 
 def _is_computable(made: CompiledSteps) -> bool:
