@@ -25,7 +25,7 @@ from planted.proof import NARROW, edge, only, rich_inputs
 from convcheck.numerics.codes import Bits
 
 ENOUGH = 3
-LINK = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+")
+LINK = re.compile(r"[\w.-]+/[\w.-]+/(issues|pull)/\d+")
 
 
 def telling_inputs(bug: FieldBug) -> Bits:
@@ -105,4 +105,4 @@ def test_each_has_a_name_and_a_report_of_its_own() -> None:
     assert len(BUGS) >= 25
     assert len({bug.name for bug in BUGS}) == len(BUGS) == len({bug.link for bug in BUGS})
     assert not [bug.link for bug in BUGS if not LINK.fullmatch(bug.link)]
-    assert len({bug.link.split("/")[3] for bug in BUGS}) > 25
+    assert len({bug.link.split("/")[0] for bug in BUGS}) > 25

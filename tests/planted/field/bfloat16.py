@@ -48,77 +48,50 @@ def from_integers_through_float32(codes: Bits) -> Bits:
     return to_ieee(by_hardware(signed, np.float32), FLOAT32, BFLOAT16)
 
 
-BUGS = (
-    FieldBug(
-        "bfloat16 is the upper half of float32",
+BUGS = {
+    "bfloat16 is the upper half of float32": FieldBug(
         "float32-to-bfloat16",
-        "https://github.com/stillwater-sc/universal/issues/1133",
-        "The lower half was cut off instead of rounded to nearest even.",
+        "stillwater-sc/universal/issues/1133",
         upper_half,
         (0x3E89CCD5, 0x3E89),
     ),
-    FieldBug(
-        "NaN cut to its upper half",
-        "float32-to-bfloat16",
-        "https://github.com/dotnet/runtime/pull/130583",
-        "A NaN whose payload is in the lower half alone came out as infinity.",
-        nan_cut,
-        (0x7F800001, 0x7F80),
+    "NaN cut to its upper half": FieldBug(
+        "float32-to-bfloat16", "dotnet/runtime/pull/130583", nan_cut, (0x7F800001, 0x7F80)
     ),
-    FieldBug(
-        "NaN rounded as a number",
-        "float32-to-bfloat16",
-        "https://github.com/ooples/AiDotNet.Tensors/pull/355",
-        "The rounding bias was added to NaN too, which became infinity, or a zero by the carry.",
-        added_bias,
-        (0x7F800001, 0x7F80),
+    "NaN rounded as a number": FieldBug(
+        "float32-to-bfloat16", "ooples/AiDotNet.Tensors/pull/355", added_bias, (0x7F800001, 0x7F80)
     ),
-    FieldBug(
-        "subnormals flushed on the way to bfloat16",
+    "subnormals flushed on the way to bfloat16": FieldBug(
         "float32-to-bfloat16",
-        "https://github.com/ggml-org/llama.cpp/pull/7843",
-        "Every subnormal float32 came out as a zero; those of weights were lost.",
+        "ggml-org/llama.cpp/pull/7843",
         subnormals_flushed,
         (0x00400000, 0x0000),
     ),
-    FieldBug(
-        "bfloat16 copied by a packer that rounds",
-        "bfloat16-to-bfloat16",
-        "https://github.com/tenstorrent/tt-llk/issues/675",
-        "From bfloat16 to itself subnormals came out as zeros and NaN as infinity.",
-        packed,
-        (0x7FC0, 0x7F80),
+    "bfloat16 copied by a packer that rounds": FieldBug(
+        "bfloat16-to-bfloat16", "tenstorrent/tt-llk/issues/675", packed, (0x7FC0, 0x7F80)
     ),
-    FieldBug(
-        "float64 to bfloat16 through float32",
+    "float64 to bfloat16 through float32": FieldBug(
         "float64-to-bfloat16",
-        "https://github.com/groonga/groonga/pull/2965",
-        "Rounded twice: 1.003906251 is a tie in float32, and then goes to even.",
+        "groonga/groonga/pull/2965",
         from_float64_through_float32,
         (0x3FF01000010C6F7A, 0x3F80),
     ),
-    FieldBug(
-        "float64 to bfloat16 with float32 subnormals flushed",
+    "float64 to bfloat16 with float32 subnormals flushed": FieldBug(
         "float64-to-bfloat16",
-        "https://github.com/jax-ml/jax/issues/38995",
-        "The smallest subnormals of bfloat16 came out as zero from float64, not from float32.",
+        "jax-ml/jax/issues/38995",
         from_float64_with_subnormals_flushed,
         (0x37A0000000000000, 0x0000),
     ),
-    FieldBug(
-        "int64 to bfloat16 through float32",
+    "int64 to bfloat16 through float32": FieldBug(
         "int64-to-bfloat16",
-        "https://github.com/jax-ml/ml_dtypes/pull/401",
-        "Rounded twice: the float32 on the way lands on a tie, which goes to even.",
+        "jax-ml/ml_dtypes/pull/401",
         from_integers_through_float32,
         (16973823, 0x4B82),
     ),
-    FieldBug(
-        "int32 to bfloat16 through float32",
+    "int32 to bfloat16 through float32": FieldBug(
         "int32-to-bfloat16",
-        "https://github.com/arch-hdl-lang/arch-com/issues/629",
-        "Rounded twice above 2^24, in the hardware that was made and in its simulator.",
+        "arch-hdl-lang/arch-com/issues/629",
         from_integers_through_float32,
         (16842753, 0x4B80),
     ),
-)  # fmt: skip
+}

@@ -18,10 +18,10 @@ class FieldBug:
     wrong answer, from the report or else from its code.
     """
 
-    name: str
     case: str
+    #: A report on GitHub.
     link: str
-    says: str
     convert: Conversion
     example: tuple[int, int]
     op: str = "onnx.Cast"
+    name: str = ""

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planted.field import bfloat16, e8m0, float8, float16, integers, widening
 
-BUGS = (
-    *bfloat16.BUGS,
-    *float16.BUGS,
-    *float8.BUGS,
-    *e8m0.BUGS,
-    *widening.BUGS,
-    *integers.BUGS,
+BUGS = tuple(
+    replace(bug, name=name)
+    for part in (bfloat16, float16, float8, e8m0, widening, integers)
+    for name, bug in part.BUGS.items()
 )

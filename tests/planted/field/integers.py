@@ -61,62 +61,33 @@ def through_float64(codes: Bits) -> Bits:
     return by_hardware(numbers, np.float32)
 
 
-BUGS = (
-    FieldBug(
-        "bool of a whole part",
-        "float32-to-bool",
-        "https://github.com/triton-lang/triton/pull/545",
-        "Numbers were cut to integers first: what is below 1 became False.",
-        truncated_to_bool,
-        (0x3F000000, 0),
+BUGS = {
+    "bool of a whole part": FieldBug(
+        "float32-to-bool", "triton-lang/triton/pull/545", truncated_to_bool, (0x3F000000, 0)
     ),
-    FieldBug(
-        "True as -1",
-        "bool-to-float16",
-        "https://github.com/iree-org/wave/pull/133",
-        "A bool was read as a signed integer of one bit.",
-        minus_one_for_true,
-        (1, 0xBC00),
+    "True as -1": FieldBug(
+        "bool-to-float16", "iree-org/wave/pull/133", minus_one_for_true, (1, 0xBC00)
     ),
-    FieldBug(
-        "int4 less 7",
-        "int4-to-int8",
-        "https://github.com/tile-ai/tilelang/issues/2477",
-        "The fast way of decoding took 7 off the nibble instead of extending its sign.",
-        less_seven,
-        (0x8, 0x01),
+    "int4 less 7": FieldBug(
+        "int4-to-int8", "tile-ai/tilelang/issues/2477", less_seven, (0x8, 0x01)
     ),
-    FieldBug(
-        "ties away from zero to int4",
-        "float32-to-int4",
-        "https://github.com/openvinotoolkit/openvino/issues/38158",
-        "Ties were rounded away from zero where the text says to even: 2.5 became 3.",
-        half_away,
-        (0x40200000, 0x3),
+    "ties away from zero to int4": FieldBug(
+        "float32-to-int4", "openvinotoolkit/openvino/issues/38158", half_away, (0x40200000, 0x3)
     ),
-    FieldBug(
-        "uint8 clamped",
-        "int32-to-uint8",
-        "https://github.com/openvinotoolkit/openvino/pull/32389",
-        "A negative integer came out as 0 where it is to wrap.",
-        clamped,
-        (0xFFFFFFFF, 0x00),
+    "uint8 clamped": FieldBug(
+        "int32-to-uint8", "openvinotoolkit/openvino/pull/32389", clamped, (0xFFFFFFFF, 0x00)
     ),
-    FieldBug(
-        "lowest on either side",
+    "lowest on either side": FieldBug(
         "float32-to-int32/mode=CAST_TRUNC/satmode=ON",
-        "https://github.com/tenstorrent/tt-metal/issues/55933",
-        "Above the range numbers came out as the lowest of it, the sign inverted.",
+        "tenstorrent/tt-metal/issues/55933",
         lowest_above,
         (0x4F000000, 0x80000000),
         op="pypto.cast",
     ),
-    FieldBug(
-        "uint64 to float32 through float64",
+    "uint64 to float32 through float64": FieldBug(
         "uint64-to-float32",
-        "https://github.com/WebAssembly/spec/issues/421",
-        "Rounded twice: the float64 on the way lands on a tie of float32.",
+        "WebAssembly/spec/issues/421",
         through_float64,
         (0x7FFFFF4000000001, 0x5EFFFFFE),
     ),
-)
+}
