@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
-from .formats import FLOATS, decode, nearest_even
-from .ranges import SilentError, number
+from .formats import FLOATS, SilentError, decode, nearest_even, number, rounded
 
 UNDEFINED, ZERO = "undefined", "zero"
 """What is not a code: nothing is expected, or a zero of either sign."""
@@ -93,10 +92,3 @@ def whole(value: Fraction, away: bool) -> Fraction:
     if not away:
         return Fraction(round(value))
     return Fraction(floor(abs(value) + Fraction(1, 2))) * (-1 if value < 0 else 1)
-
-
-def rounded(name: str, value: Fraction) -> Fraction:
-    code = nearest_even(name, abs(value))
-    if code > FLOATS[name].largest:
-        raise SilentError
-    return FLOATS[name].magnitude(code) * (-1 if value < 0 else 1)

@@ -208,6 +208,27 @@ def nearest_even(name: str, x: Fraction) -> int:
     return code + 1 if side == ABOVE else code
 
 
+class SilentError(Exception):
+    """The text leaves this open: NaN, Inf, a step or scale of 0, overflow."""
+
+
+def number(name: str, code: int) -> Fraction:
+    value = decode(name, code)
+    if value == "-0":
+        return Fraction(0)
+    if isinstance(value, str):
+        raise SilentError
+    return value
+
+
+def rounded(name: str, x: Fraction) -> Fraction:
+    """Round to a float, ties to even. Raises SilentError beyond its range."""
+    code = nearest_even(name, x)
+    if code > FLOATS[name].largest:
+        raise SilentError
+    return FLOATS[name].magnitude(code) * (-1 if x < 0 else 1)
+
+
 def boundaries(destination: str) -> list[Fraction]:
     """Return a destination's values and midpoints of up to 8 bits, in ascending order.
 

@@ -12,26 +12,13 @@ from functools import cache
 from itertools import product
 from math import ceil
 
-from .formats import FLOATS, INTEGERS, decode, locate, nearest_even, span
+from .formats import FLOATS, INTEGERS, SilentError, decode, locate, nearest_even, number, span
 
 EVEN, ZERO = "to nearest even", "toward zero"
 EXACTLY = "exactly"
 STASHED = ("float16", "bfloat16")
 Sequence = tuple[int, ...]
 Three = tuple[Fraction, Fraction, Fraction]
-
-
-class SilentError(Exception):
-    """The text leaves this open: NaN, Inf, step 0, overflow."""
-
-
-def number(name: str, code: int) -> Fraction:
-    value = decode(name, code)
-    if value == "-0":
-        return Fraction(0)
-    if isinstance(value, str):
-        raise SilentError
-    return value
 
 
 def within(name: str, b: Fraction, c: Fraction, found: set[Sequence]) -> set[Sequence]:

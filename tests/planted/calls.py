@@ -10,8 +10,8 @@ import numpy as np
 from catalogue import CATALOG
 from ml_dtypes import float8_e4m3fn, float8_e5m2
 from numpy.typing import NDArray
-from oracle import promotion, ranges
-from oracle.formats import FLOATS
+from oracle import promotion
+from oracle.formats import FLOATS, SilentError
 from planted import quantize_bugs, range_bugs
 from planted.causes import answered_calls
 
@@ -63,7 +63,7 @@ def _sequence(bug: range_bugs.Bug, case: Case, call: Sequence[Bits]) -> Answer |
     try:
         asked = range_bugs.question(types, case.outputs[0].name, tuple(int(t) for t in call))
         return _one(case, range_bugs.answer(bug, asked))
-    except (ranges.SilentError, TypeError):
+    except (SilentError, TypeError):
         return None
 
 

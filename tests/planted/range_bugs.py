@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from oracle.formats import FLOATS
-from oracle.ranges import EVEN, cast, number, pattern
+from oracle.formats import FLOATS, number
+from oracle.ranges import EVEN, cast, pattern
 
 Codes = tuple[int, ...]
 
