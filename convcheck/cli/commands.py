@@ -357,8 +357,8 @@ _WRITE = (
         "generate",
         """Generate the test vectors, or check those that are there.
 
-        Vector files are canonical JSON with one vector a line. With SPEC, the vectors of other
-        specs stay.""",
+        Vector files are canonical JSON with a line for each call, or run of inputs that one rule
+        decides. With SPEC, the vectors of other specs stay.""",
         "convcheck generate onnx.Cast-21 --tier boundary --out boundary",
         spec_arguments,
         EDGE_OR_BOUNDARY,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 from convcheck.backends.onnx.model import cannot_ask
@@ -21,14 +20,14 @@ from convcheck.files import write_text, write_whole
 from convcheck.judge.refusals import is_accepted
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
+from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case
 from convcheck.streams import say
 from convcheck.vectors.corpus import Corpus, open_corpus
 from convcheck.vectors.export import folder, safetensors, text
 from convcheck.vectors.model import CallSet, Tier, Vectors
-from convcheck.vectors.store.write import Files, body, header
-from convcheck.vectors.store.write_calls import body_of_calls
+from convcheck.vectors.store.write import Files, by_file, text_of_file, text_of_set
 from convcheck.wording import plural
 
 TEXT, JSON, SAFETENSORS, ONNX = "text", "json", "safetensors", "onnx"
@@ -64,7 +63,7 @@ class _Export:
         """Open the vectors of cases."""
         found = open_corpus(self.catalog, self.tier, self.seed, data_dir("vectors"))
         found.check(cases)
-        return found
+        return found.only(cases)
 
     def why_not(self, case: Case) -> str:
         """Return why a case has no such form, '' if it has one."""
@@ -83,8 +82,9 @@ class _Export:
         if self.form == SAFETENSORS:
             return safetensors.content(spec, vectors, self.tier, self.seed)
         if self.form == JSON:
-            rest = body_of_calls((vectors,)) if isinstance(vectors, CallSet) else body(vectors)
-            return (header(spec, self.seed, vectors) + rest).encode()
+            cases = {spec.id: [vectors.case.question]}
+            sets, also = {text_of_set(vectors): cases}, {"spec_sha256": digest_of_spec(spec)}
+            return text_of_file(sets, self.seed, **also).encode()
         assert not isinstance(vectors, CallSet)  # noqa: S101 a whole call has no text form
         return "".join(f"{line}\n" for line in text.lines(vectors)).encode()
 
@@ -118,6 +118,8 @@ def _write_folder(export: _Export, cases: Sequence[Case], path: Path) -> None:
         first, reason = next(iter(reasons.items()))
         said = f"none of the cases has a form in {export.form}; {first.id}: {reason}"
         raise UsageError(said, hint="--as json holds every case")
+    if export.form == JSON:
+        kept = by_file(kept, export.catalog.specs)
     left = Counter(reason for reason in reasons.values() if reason)
     counts, each = Counter[str](), tracked(kept, f"export as {export.form}")
     files = {JSON: _vector_files, ONNX: _tests}.get(export.form, _files)
@@ -148,9 +150,7 @@ def _vector_files(
         counts["case"] += 1
         return corpus.vectors(case)
 
-    by_spec = groupby(cases, lambda case: case.spec)
-    sets = ((export.catalog.specs[name], map(of, some)) for name, some in by_spec)
-    files = Files(sets, export.tier, export.seed)
+    files = Files(corpus.catalog.specs.values(), cases, of, export.tier, export.seed)
     yield from ((name, text.encode()) for name, text in files)
     counts["vector"] = files.vectors
 

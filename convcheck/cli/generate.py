@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 from convcheck.cli.options import catalog
 from convcheck.cli.progress import tracked
 from convcheck.errors import UsageError
 from convcheck.plan.select import select_specs
+from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir, user_folders
 from convcheck.streams import say
-from convcheck.vectors.generate import vector_sets
+from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import Tier
-from convcheck.vectors.store.kept import with_kept
-from convcheck.vectors.store.write import Files, differing, write_folder
+from convcheck.vectors.store.write import Files, by_file, differing, others_in, write_folder
 from convcheck.wording import plural
 
 DIFFERENT = 1
 
 
-def main(
-    patterns: tuple[str, ...],
-    tier: Tier,
-    out: str | None,
-    check: bool,
-    seed: int,
-) -> int:
+def main(patterns: tuple[str, ...], tier: Tier, out: str | None, check: bool, seed: int) -> int:
     """Generate the test vectors from the specs, or check that they are up to date."""
     loaded = catalog()
     folder = _folder(out, tier, partial=bool(patterns), check=check)
-    selected, kept = select_specs(loaded, patterns), None
-    if patterns:
-        selected, kept = with_kept(selected, loaded.specs, folder, tier, seed, check)
-    each = tracked(selected, f"{tier} vectors", "spec")
-    sets = ((spec, vector_sets(spec, tier, seed)) for spec in each)
-    files = Files(sets, tier, seed, kept)
+    selected = select_specs(loaded, patterns)
+    kept = others_in(folder, selected, tier, seed) if patterns else None
+    asked = by_file(chain.from_iterable(map(cases, selected)), loaded.specs)
+    make = Corpus(loaded, tier, seed, ()).vectors
+    files = Files(selected, tracked(asked, f"{tier} vectors"), make, tier, seed, kept)
     if check:
         return _check(differing(files, folder), folder)
     changed = write_folder(files, folder)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import compile_calls
+from convcheck.semantics.expected import Decision
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.body import calls_of
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import CallSet, Coverage, Tier
-from convcheck.vectors.store.write_calls import rows_of, rule_key
+
+Rule = tuple[str, str, str]
+
+
+def rule_key(decision: Decision) -> Rule:
+    """Return the name of a decision in a file."""
+    return decision.rule, decision.row, decision.level
+
+
+def rows_of(decisions: Sequence[Decision]) -> dict[Rule, int]:
+    """Return the row of each decision. The first wins if both conversions of a call have it."""
+    return {rule_key(one): row for row, one in reversed([*enumerate(decisions)])}
 
 
 def call_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> CallSet:

@@ -28,8 +28,8 @@ from convcheck.vectors.generate import count_vectors, vectors_of
 from convcheck.vectors.model import GENERATOR, Tier, Vectors, VectorSet
 from convcheck.vectors.samples import SEQUENCE
 from convcheck.vectors.span import Span, is_sampled, is_swept, sample_spans, spans
-from convcheck.vectors.store.manifest import MANIFEST, Manifest, read_manifest
 from convcheck.vectors.store.read import count_stored, read_vectors, verify_files
+from convcheck.vectors.store.stored import MANIFEST, Manifest, read_manifest
 from convcheck.vectors.store.words import bits_of_words
 from convcheck.wording import plural
 
@@ -116,7 +116,7 @@ class Corpus:
     def _found(self, name: str) -> Manifest | None:
         digest = digest_of_spec(self.catalog.specs[name])
         named = (manifest for manifest in self._fitting() if name in manifest.specs)
-        return next((m for m in named if m.specs[name]["spec_sha256"] == digest), None)
+        return next((m for m in named if m.specs[name].spec_sha256 == digest), None)
 
     def _fitting(self) -> list[Manifest]:
         asked = self.tier, self.seed

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
-from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate
 from convcheck.vectors.body import calls_of
@@ -63,9 +60,3 @@ def count_vectors(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> int:
     if case.whole_calls:
         return len(calls_of(spec, case, tier, seed)[0])
     return len(_inputs(spec, case, tier, seed)[0])
-
-
-def vector_sets(spec: Spec, tier: Tier, seed: int = 0) -> Iterator[Vectors]:
-    """Yield the vectors of every case, in the spec's order."""
-    for case in cases(spec):
-        yield vectors_of(spec, case, tier, seed)

@@ -15,7 +15,7 @@ from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.load import data_dir, load
 from convcheck.rules.model import Case, Spec
 from convcheck.vectors.corpus import open_corpus
-from convcheck.vectors.store.manifest import read_manifest
+from convcheck.vectors.store.stored import read_manifest
 from specs import GOOD, write_spec
 
 ROW = "{exponent: 3, mantissa: 4, bias: 3, infinity: no, nan: all-ones, negative_zero: yes}"
@@ -121,7 +121,7 @@ def test_types_of_a_users_own_change_no_digest_and_no_vectors(own: Path) -> None
 
 def test_the_stored_vectors_are_of_the_built_in_specs(own: Path) -> None:
     known = read_manifest(data_dir("vectors")).specs
-    assert {name: entry["spec_sha256"] for name, entry in known.items()} == {
+    assert {name: entry.spec_sha256 for name, entry in known.items()} == {
         name: digest_of_spec(spec) for name, spec in BUILT_IN.items()
     }
     done = convcheck("generate", "--check", "onnx.Cast-1", "pypto.cast-0.1", "--specs", own)

@@ -10,7 +10,7 @@ from command import convcheck, report_at
 
 from convcheck.rules.load import load
 from convcheck.vectors.corpus import open_corpus
-from convcheck.vectors.store.manifest import MANIFEST
+from convcheck.vectors.store.stored import MANIFEST
 from specs import GOOD, write_spec
 
 FIRST = GOOD.replace("[float32, int8]", "[float16, int8]").replace("from: float32", "from: float16")
@@ -32,11 +32,12 @@ def generate(specs: Path, out: str, *patterns: str) -> dict[str, bytes]:
     folder = specs.parent / out
     done = convcheck("generate", *patterns, "--specs", specs, "--out", folder)
     assert done.returncode == 0, done.stderr
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    return contents(folder)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def edit(specs: Path) -> None:
@@ -56,29 +57,32 @@ def test_specs_one_by_one_make_the_folder_of_all_at_once(
     assert set(json.loads(found[MANIFEST])["specs"]) == set(order)
 
 
-def test_what_shares_files_with_an_edited_spec_is_made_again(specs: Path) -> None:
+def test_vectors_of_other_specs_stay_also_in_files_that_are_written(specs: Path) -> None:
     before = generate(specs, "v", *OWN, OTHER)
-    assert "acme/Convert-1" in json.loads(before[MANIFEST])["specs"][OWN[1]]["cases"]
     edit(specs)
     after = generate(specs, "v", OWN[0])
-    assert after == generate(specs, "all", *OWN, OTHER)
     assert after != before
+    assert after != generate(specs, "all", *OWN, OTHER)
+    assert set(json.loads(after[MANIFEST])["specs"]) == {*OWN, OTHER}
+    assert generate(specs, "v", OWN[1]) == generate(specs, "all", *OWN, OTHER)
 
 
-def test_vectors_that_cannot_stay_are_an_error(specs: Path) -> None:
-    generate(specs, "v", *OWN)
+def test_vectors_of_a_spec_that_is_gone_stay(specs: Path) -> None:
+    before = generate(specs, "v", *OWN)
+    (specs / "convert-2.yaml").unlink()
+    assert generate(specs, "v", OWN[0]) == before
+
+
+@pytest.mark.parametrize("words", [("--tier", "boundary"), ("--seed", "1")])
+def test_vectors_that_cannot_stay_are_an_error(words: tuple[str, ...], specs: Path) -> None:
+    before = generate(specs, "v", *OWN)
     folder = specs.parent / "v"
-    kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    for words, said in (
-        ((OTHER, "--tier", "boundary"), "has vectors of other specs, of tier edge, seed 0"),
-        ((OTHER, "--seed", "1"), "has vectors of other specs, of tier edge, seed 0"),
-        ((OWN[0],), "has vectors of acme.Convert-2, in files that are to be written"),
-    ):
-        (specs / "convert-2.yaml").unlink(missing_ok=True)
-        done = convcheck("generate", *words, "--specs", specs, "--out", folder)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert said in done.stderr
-        assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == kept
+    done = convcheck("generate", OTHER, *words, "--specs", specs, "--out", folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "has vectors of other specs, of tier edge, seed 0" in done.stderr
+    assert contents(folder) == before
+    alone = generate(specs, "v", *OWN, *words)  # no others are in the way
+    assert words[1] in {str(json.loads(alone[MANIFEST])[key]) for key in ("tier", "seed")}
 
 
 def test_a_check_of_one_spec_is_of_that_alone(specs: Path) -> None:
@@ -98,9 +102,8 @@ def test_a_run_asks_the_vectors_among_its_specs(specs: Path) -> None:
     done = convcheck(*PASSES, "--specs", specs)
     assert done.returncode == 0, done.stdout + done.stderr
 
-    name = corpus.manifests[0].specs[OWN[0]]["cases"]["float16-to-float8e4m3fn"]
-    path = specs / "vectors" / name
-    path.write_text(path.read_text().replace('"3c00"', '"3c01"'))
+    path = specs / "vectors" / "acme/Convert/float16.json"
+    path.write_text(path.read_text().replace(" 3c00 ", " 3c01 "))
     done = convcheck(*PASSES, "--specs", specs)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{path}: vector file: its hash is not the one in the manifest" in done.stderr

@@ -16,8 +16,7 @@ from convcheck.errors import Place, UsageError
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format, Text
 from convcheck.vectors.model import VectorSet
-from convcheck.vectors.store.manifest import canonical
-from convcheck.vectors.store.words import words_of_bits
+from convcheck.vectors.store.words import canonical, words_of_bits
 from convcheck.wording import plural
 
 REFUSED = "refused"

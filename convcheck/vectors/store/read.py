@@ -1,144 +1,99 @@
-"""Read vector files and their manifest, and verify their hashes."""
+"""Read vector files, and verify their hashes."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
+from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convcheck.files import MOST_OF_REPORT, read_file
-from convcheck.numerics.codes import Bits
-from convcheck.numerics.format import Format
-from convcheck.rules.model import Case, Spec
+from convcheck.rules.model import Case, DType, Spec
+from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import decisions_named
-from convcheck.semantics.expected import Expected, Reading
+from convcheck.semantics.expected import EXACT, PATTERNS, REFUSED, UNDEFINED, Expected, Reading
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
+from convcheck.vectors.calls import rows_of
 from convcheck.vectors.form import form_decision
-from convcheck.vectors.model import Vectors, VectorSet
-from convcheck.vectors.store.manifest import (
-    MANIFEST,
-    ListedFile,
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
+from convcheck.vectors.store.stored import (
+    Line,
     Manifest,
-    check_version,
+    StoredFile,
+    StoredSet,
     damaged_file,
-    read_json,
-    sha256,
+    read_stored,
 )
-from convcheck.vectors.store.read_calls import Types, call_set, count_calls
-from convcheck.vectors.store.words import bits_of_words, due_of_words
-from convcheck.vectors.store.write import FORMAT
-from convcheck.vectors.store.write_calls import file_key
+from convcheck.vectors.store.words import (
+    SAME,
+    Words,
+    bits_of_words,
+    due_of_words,
+    without_choices,
+    without_runs,
+    words_of_tensor,
+)
+from convcheck.wording import plural
 
-_DAMAGED = KeyError, ValueError, TypeError, IndexError, OverflowError
+_FILES = 4  # kept; cases that share one are adjacent
 
 
-def read_vectors(manifest: Manifest, spec: Spec, case: Case, types: Types) -> Vectors:
-    """Read the vectors of a case; `types` are the possible output types of a whole call.
-
-    Raises VectorError for a file that is truncated, edited or newer than the manifest.
-    """
-    name, entry = _listed(manifest, case)
-    data = shared_file(manifest.folder, name, entry.sha256)
+def read_vectors(manifest: Manifest, spec: Spec, case: Case, types: Mapping[str, DType]) -> Vectors:
+    """Read the vectors of a case. Raises VectorError for a damaged file."""
+    found = _set_of(manifest, case)
     try:
         if case.whole_calls:
-            return call_set(data, spec, case, types)
-        rules = decisions_named(spec, case, [tuple(rule[:3]) for rule in data["rules"]])
-        sources, target = tuple(t.format for t in case.sources), case.outputs[0].format
-        readings = max(len(rule.readings) for rule in rules)
-        content = _content(manifest.folder, name, entry.sha256, sources, target, readings)
-        expected = Expected(content.rows, rules, content.readings)
-        return VectorSet(case, content.inputs, expected, data["coverage"], form_decision(spec))
-    except _DAMAGED as error:
+            return _call_set(found, spec, case, [types[name] for name in found.outputs])
+        return _vector_set(found, spec, case)
+    except (KeyError, ValueError, IndexError, OverflowError) as error:
         said = f"not vectors of {case.id}: {error!r}"
-        raise damaged_file(manifest.folder / name, said) from error
+        raise damaged_file(manifest.folder / manifest.file_of(case), said) from error
 
 
 def count_stored(manifest: Manifest, case: Case) -> int:
-    """Return the number of a case's vectors from the files of a folder.
-
-    Raises VectorError for files that do not have it.
-    """
-    name, entry = _listed(manifest, case)
-    try:
-        if not case.whole_calls:
-            return int(entry.vectors)
-        return count_calls(shared_file(manifest.folder, name, entry.sha256), case)
-    except _DAMAGED as error:
-        said = f"no count of {case.id}: {error!r}"
-        raise damaged_file(manifest.folder / name, said) from error
+    """Return the number of a case's vectors. Raises VectorError for a damaged file."""
+    lines = _set_of(manifest, case).vectors
+    if case.whole_calls:
+        return len(lines)
+    return sum(len(words_of_tensor(line.inputs[0])[1]) for line in lines)
 
 
-def _listed(manifest: Manifest, case: Case) -> tuple[str, ListedFile]:
-    name = manifest.specs[case.spec]["cases"].get(file_key(case))
-    if name not in manifest.files:
-        raise damaged_file(manifest.folder / MANIFEST, f"it has no vectors of {case.id}")
-    return name, manifest.files[name]
+def _set_of(manifest: Manifest, case: Case) -> StoredSet:
+    name = manifest.file_of(case)
+    sets = _sets(manifest.folder / name, manifest.files[name])
+    if (case.spec, case.question) not in sets:
+        raise damaged_file(manifest.folder / name, f"it has no vectors of {case.id}")
+    return sets[case.spec, case.question]
 
 
-def verified(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
+@lru_cache(maxsize=_FILES)
+def _sets(path: Path, sha: str) -> dict[tuple[str, str], StoredSet]:
+    sets = verified(path, sha).sets
+    return {
+        (spec, name): one
+        for one in sets
+        for spec, names in one.cases.items()
+        for name in chain.from_iterable(map(without_choices, names))
+    }
+
+
+def verified(path: Path, sha: str) -> StoredFile:
     """Read a vector file and verify its hash. Raises VectorError."""
-    path = folder / name
-    data, text = read_json(path)
-    check_version(data, "convcheck-vectors", FORMAT, path)
-    if sha256(text) != sha:
+    content, found = read_stored(path, StoredFile)
+    if found != sha:
         raise damaged_file(path, "its hash is not the one in the manifest: truncated or edited")
-    return data
-
-
-_NEIGHBOURS = 4  # files; cases that share one are adjacent
-
-
-@lru_cache(maxsize=_NEIGHBOURS)
-def shared_file(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
-    """Read a file as `verified` does, cached for the cases that share it."""
-    return verified(folder, name, sha)
-
-
-@dataclass(frozen=True)
-class _Content:
-    """The vectors of a file, in read-only arrays that cases share."""
-
-    inputs: tuple[Bits, ...]
-    rows: NDArray[np.int16]
-    readings: tuple[Reading, ...]
-
-
-@lru_cache(maxsize=_NEIGHBOURS)
-def _content(
-    folder: Path, name: str, sha: str | None, sources: tuple[Format, ...], target: Format,
-    readings: int,
-) -> _Content:  # fmt: skip
-    columns = list(zip(*shared_file(folder, name, sha)["vectors"], strict=True))
-    words = zip(sources, columns[:-2], strict=True)
-    content = _Content(
-        tuple(bits_of_words(source, column) for source, column in words),
-        np.array(columns[-1], np.int16),
-        tuple(_reading(target, columns[-2], r) for r in range(readings)),
-    )
-    of_readings = (array for r in content.readings for array in (r.codes, r.patterns))
-    for array in (*content.inputs, content.rows, *of_readings):
-        array.flags.writeable = False
     return content
-
-
-def _reading(fmt: Format, said: Iterable[str | list[str]], r: int) -> Reading:
-    words = [word if isinstance(word, str) else word[min(r, len(word) - 1)] for word in said]
-    return Reading(*due_of_words(fmt, words))
 
 
 def verify_files(manifest: Manifest, cases: Sequence[Case]) -> None:
     """Verify the files of cases. Raises VectorError for the first failure."""
-    folder = manifest.folder
-    for name in {manifest.specs[case.spec]["cases"].get(file_key(case)) for case in cases}:
-        if name is not None:
-            due = manifest.sha256(name)
-            if _sha256_of(folder / name) != due:
-                verified(folder, name, due)  # it says what is wrong
+    for name in {manifest.file_of(case) for case in cases}:
+        if _sha256_of(manifest.folder / name) != manifest.files[name]:
+            verified(manifest.folder / name, manifest.files[name])  # says what is wrong
 
 
 def _sha256_of(path: Path) -> str:
@@ -146,3 +101,93 @@ def _sha256_of(path: Path) -> str:
         return hashlib.sha256(read_file(path, MOST_OF_REPORT)).hexdigest()
     except OSError:
         return ""
+
+
+def _vector_set(found: StoredSet, spec: Spec, case: Case) -> VectorSet:
+    rules = decisions_named(spec, case, found.rules)
+    inputs: list[list[str]] = [[] for _ in case.sources]
+    readings: list[list[str]] = [[] for _ in range(max(len(rule.readings) for rule in rules))]
+    rows: list[int] = []
+    for line in found.vectors:
+        _check(0 <= line.rule < len(rules), "an unknown rule")
+        for column, tensor in zip(inputs, line.inputs, strict=True):
+            column += words_of_tensor(tensor)[1]
+        due = [words for _, _, outputs in _outputs(line) for _, words in outputs]
+        for number, column in enumerate(readings):
+            column += due[min(number, len(due) - 1)]
+        rows += [line.rule] * (len(inputs[0]) - len(rows))
+    _check(all(len(column) == len(rows) for column in (*inputs, *readings)), "columns of two sizes")
+    target = case.outputs[0].format
+    due_of = tuple(Reading(*due_of_words(target, words)) for words in readings)
+    columns = zip(case.sources, inputs, strict=True)
+    bits = tuple(bits_of_words(dtype.format, words) for dtype, words in columns)
+    expected = Expected(np.array(rows, np.int16), rules, due_of)
+    return VectorSet(case, bits, expected, found.coverage, form_decision(spec))
+
+
+def _call_set(found: StoredSet, spec: Spec, case: Case, types: Sequence[DType]) -> CallSet:
+    compiled = compile_calls(spec, case)
+    rows = rows_of(compiled.decisions)
+    known = {str(number): rows[rule] for number, rule in enumerate(found.rules)}
+    names = dict(enumerate(found.readings))
+    calls, expected = [], []
+    for line in found.vectors:
+        tensors = [words_of_tensor(tensor) for tensor in line.inputs]
+        call = tuple(
+            bits_of_words(dtype.format, words).reshape(shape)
+            for dtype, (shape, words) in zip(case.inputs, tensors, strict=True)
+        )
+        readings = tuple(
+            CallReading(names[number], _due(types, outputs), pattern)
+            for number, pattern, outputs in _outputs(line)
+        )
+        of_each = tuple(
+            np.array([known[word] for word in without_runs(text)], np.int16) for text in line.rules
+        )
+        _check(readings, "a line without readings")
+        in_place = tuple(bits.ndim for bits in call) == case.ranks
+        _check(in_place or readings[0].pattern == UNDEFINED, "a call of other ranks")
+        sizes = [len(output.codes) for output in readings[0].outputs]
+        _check(not of_each or sizes == list(map(len, of_each)), "rules of other elements")
+        calls.append(call)
+        expected.append(ExpectedCall(known[str(line.rule)], readings, line.between, of_each))
+    return CallSet(
+        case, tuple(calls), tuple(expected), compiled.decisions, found.coverage,
+        form_decision(spec), compiled.among, compiled.along,
+    )  # fmt: skip
+
+
+def _outputs(line: Line) -> Iterator[tuple[int, int, list[Words]]]:
+    """Yield the index of its name, the pattern, and the outputs of each reading."""
+    first: list[Words] = []
+    for number, said in line.readings:
+        if isinstance(said, str):
+            _check(said in (PATTERNS[REFUSED], PATTERNS[UNDEFINED]), f"a call that is {said!r}")
+            yield number, PATTERNS.index(said), []
+            continue
+        outputs = [words_of_tensor(tensor) for tensor in said]
+        if first:
+            outputs = [_completed(*pair) for pair in zip(outputs, first, strict=True)]
+        first = first or outputs
+        yield number, EXACT, outputs
+
+
+def _completed(output: Words, first: Words) -> Words:
+    shape, words = output
+    if SAME not in words:
+        return output
+    return shape, [b if a == SAME else a for a, b in zip(words, first[1], strict=True)]
+
+
+def _due(types: Sequence[DType], outputs: Sequence[Words]) -> tuple[ExpectedOutput, ...]:
+    for shape, words in outputs:
+        _check(len(words) == prod(shape), f"{plural(len(words), 'element')} in shape {shape}")
+    return tuple(
+        ExpectedOutput(dtype, shape, *due_of_words(dtype.format, words))
+        for dtype, (shape, words) in zip(types, outputs, strict=bool(outputs))
+    )
+
+
+def _check(holds: object, what: str) -> None:
+    if not holds:
+        raise ValueError(what)

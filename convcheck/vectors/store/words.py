@@ -1,9 +1,11 @@
-"""Spell codes and expected values as words of a file."""
+"""Spell codes, expected values and tensors as words of a file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,12 @@ from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format, Text
 from convcheck.semantics.expected import EXACT, PATTERNS
 from convcheck.wording import plural
+
+# Words with spaces between, and n equal ones as WORD*n. The shape comes first if the rank is not 1:
+# "[2,3] 7f*5 80". Texts are a list.
+Tensor = str | list[str]
+Words = tuple[tuple[int, ...], list[str]]  # a tensor's shape and words
+SAME = "same"  # in readings after the first: the element of the first
 
 
 def words_of_bits(fmt: Format, bits: Bits) -> list[str]:
@@ -56,19 +64,63 @@ def due_of_words(fmt: Format, words: Sequence[str]) -> tuple[Bits, NDArray[np.ui
     return codes, np.array(found, np.uint8)
 
 
-def with_runs(words: Iterable[str]) -> str:
+def tensor_of_words(fmt: Format, shape: tuple[int, ...], words: list[str]) -> Tensor:
+    """Return a tensor as it stands in a file."""
+    if isinstance(fmt, Text):
+        return words
+    return ("" if len(shape) == 1 else f"[{','.join(map(str, shape))}] ") + with_runs(words)
+
+
+def words_of_tensor(tensor: Tensor) -> Words:
+    """Return shape and words of a tensor. Raises ValueError for an invalid shape or count."""
+    if isinstance(tensor, list):
+        return (len(tensor),), tensor
+    shape, found, text = tensor.rpartition("]")
+    words = without_runs(text)
+    if not found:
+        return (len(words),), words
+    return tuple(int(size) for size in shape[1:].split(",") if size), words
+
+
+def with_runs(words: Sequence[str]) -> str:
     """Join words with spaces; n equal words in a row become WORD*n."""
+    if len(set(words)) == len(words):
+        return " ".join(words)
     runs = ((word, len(list(run))) for word, run in groupby(words))
     return " ".join(word if n == 1 else f"{word}*{n}" for word, n in runs)
 
 
 def without_runs(text: str) -> list[str]:
     """Split the words that `with_runs` joined. Raises ValueError for an invalid count."""
-    words: list[str] = []
-    for run in text.split():
-        word, star, n = run.partition("*")
-        if star:
-            words += [word] * int(n)
-        else:
-            words.append(word)
-    return words
+    runs = text.split()
+    if "*" not in text:
+        return runs
+    parts = (run.partition("*") for run in runs)
+    return [word for word, star, n in parts for _ in range(int(n) if star else 1)]
+
+
+def with_choices(names: Iterable[str]) -> list[str]:
+    """Join names of cases that differ in one part after the types: types/layout/mode={1|2}."""
+    rows = {tuple(name.split("/")) for name in names}
+    for place in range(max(map(len, rows)) - 1, 0, -1):
+        alike: dict[tuple[tuple[str, ...], str, tuple[str, ...]], list[str]] = {}
+        for row in sorted(row for row in rows if len(row) > place):
+            label, equals, value = row[place].rpartition("=")
+            alike.setdefault((row[:place], label + equals, row[place + 1 :]), []).append(value)
+        rows = {row for row in rows if len(row) <= place}
+        for (before, label, after), values in alike.items():
+            joined = values[0] if len(values) == 1 else f"{{{'|'.join(values)}}}"
+            rows.add((*before, label + joined, *after))
+    return sorted(map("/".join, rows))
+
+
+def without_choices(name: str) -> Iterator[str]:
+    """Yield the names that `with_choices` joined."""
+    parts = re.split(r"\{(.*?)\}", name)
+    choices = [part.split("|") if place % 2 else [part] for place, part in enumerate(parts)]
+    return map("".join, product(*choices))
+
+
+def canonical(value: object) -> str:
+    """Return the canonical JSON of a value."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

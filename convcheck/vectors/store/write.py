@@ -1,173 +1,220 @@
-"""Write vector files as canonical JSON, one per case with one line per vector, and the manifest.
+"""Write vector files as canonical JSON with a line for each call or run of elements.
 
-Files are easy to read, diff line by line, and parse in a few lines of C. They are written
-completely or not at all. Cases of equal types, rules and vectors share a file: within their spec,
-with the spec that it extends, or with an earlier version of the operator.
+Files are easy to read and to compare line by line. Each is written completely or not at all.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_REPORT, read_text, write_whole
-from convcheck.numerics.format import Format, Text
 from convcheck.rules.digest import digest_of_spec
-from convcheck.rules.model import Case, Spec, op_and_version, version_key
-from convcheck.semantics.expected import Decision, Expected
-from convcheck.vectors.model import GENERATOR, CallSet, Vectors, VectorSet
-from convcheck.vectors.store.manifest import (
+from convcheck.rules.model import Case, DType, Spec, op_and_version, version_key
+from convcheck.semantics.expected import EXACT, PATTERNS
+from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
+from convcheck.vectors.calls import rule_key
+from convcheck.vectors.model import GENERATOR, CallSet, Tier, Vectors
+from convcheck.vectors.store.read import verified
+from convcheck.vectors.store.stored import (
+    FORMAT,
     MANIFEST,
-    ListedFile,
+    MANIFEST_FORMAT,
+    Line,
     Manifest,
-    canonical,
-    manifest_text,
-    sha256,
+    StoredSet,
+    StoredSpec,
+    file_in,
+    folder_of,
+    read_manifest,
 )
-from convcheck.vectors.store.words import words_due, words_of_bits
-from convcheck.vectors.store.write_calls import body_of_calls, file_key
+from convcheck.vectors.store.words import (
+    SAME,
+    Tensor,
+    canonical,
+    tensor_of_words,
+    with_choices,
+    with_runs,
+    words_due,
+    words_of_bits,
+)
 
-FORMAT = 2
-_REGENERATE = "run `convcheck generate`, or get the file again from its source"
-
-
-def path_of(case: Case) -> str:
-    """Return a case's file in a vectors folder: onnx/Cast-21/float32-to-int8.json."""
-    family, _, rest = case.spec.partition(".")
-    return f"{family}/{rest}/{file_key(case)}.json"
-
-
-def body(vectors: VectorSet) -> str:
-    """Return the part of a file that cases may share: types, rules, vectors."""
-    types = {
-        "inputs": [t.name for t in vectors.case.sources],
-        "outputs": [t.name for t in vectors.case.outputs],
-    }
-    used = sorted(set(vectors.expected.rows.tolist()))
-    rules = [_rule(vectors.expected.decisions[i]) for i in used]
-    lines = ",\n".join(_lines(vectors, {row: i for i, row in enumerate(used)}))
-    return (
-        f'{canonical(types)[1:-1]},\n"coverage": {canonical(vectors.coverage)},\n"rules": [\n'
-        + ",\n".join(canonical(rule) for rule in rules)
-        + f'\n],\n"vectors": [\n{lines}\n]}}\n'
-    )
+_RUN = 32  # elements of a line, at most
+Cases = dict[str, list[str]]  # spec id -> names of cases
 
 
-def _rule(decision: Decision) -> list[object]:
-    readings = [name for name in decision.readings if name]
-    rule: list[object] = [decision.rule, decision.row, decision.level]
-    return [*rule, readings] if readings else rule
+def text_of_file(sets: Mapping[str, Cases], seed: int, **also: str) -> str:
+    """Return the text of a file; `sets` are the texts of sets with their cases."""
+    head = {"convcheck-vectors": FORMAT, "generator": GENERATOR, "seed": seed, **also}
+    found = ",\n".join(f'{{"cases": {canonical(cases)},\n{text}' for text, cases in sets.items())
+    return f'{canonical(head)[:-1]},\n"sets": [\n{found}\n]}}\n'
 
 
-def _lines(vectors: VectorSet, rules: Mapping[int, int]) -> list[str]:
-    tensors = zip(vectors.case.sources, vectors.inputs, strict=True)
-    columns = (_quoted(t.format, words_of_bits(t.format, bits)) for t, bits in tensors)
-    inputs = map(",".join, zip(*columns, strict=True))
-    rows = vectors.expected.rows.tolist()
-    said = _said(vectors.case.outputs[0].format, vectors.expected, rows)
-    return [f"[{x},{y},{rules[row]}]" for x, y, row in zip(inputs, said, rows, strict=True)]
+def text_of_set(vectors: Vectors) -> str:
+    """Return the text of a set without its cases."""
+    calls = list(_calls(vectors))
+    rows = sorted(set[int]().union(*(due.all_rows for _, due in calls)))
+    rules = dict.fromkeys(rule_key(vectors.decisions[row]) for row in rows)
+    numbers = {rule: number for number, rule in enumerate(rules)}
+    numbered = [numbers.get(rule_key(one), -1) for one in vectors.decisions]
+    exact = [r for _, due in calls for r in due.readings if r.pattern == EXACT]
+    [outputs] = {tuple(due.dtype.name for due in r.outputs) for r in exact} or [()]
+    names = list(dict.fromkeys(r.name for _, due in calls for r in due.readings))
+    types = vectors.case.inputs if isinstance(vectors, CallSet) else vectors.case.sources
+    lines = [_line(types, call, due, numbered, names) for call, due in calls]
+    inputs = [dtype.name for dtype in types]
+    return _text(StoredSet({}, inputs, [*outputs], vectors.coverage, [*rules], names, lines))
 
 
-def _said(fmt: Format, expected: Expected, rows: Sequence[int]) -> list[str]:
-    due = [[*_quoted(fmt, words_due(fmt, r.codes, r.patterns))] for r in expected.readings]
-    if len(due) == 1:
-        return due[0]
-    readings = [len(decision.readings) for decision in expected.decisions]
-    of_rows = zip(zip(*due, strict=True), rows, strict=True)
-    each = (words[: readings[row]] for words, row in of_rows)
-    return [f"[{','.join(words)}]" if len(set(words)) > 1 else words[0] for words in each]
-
-
-def _quoted(fmt: Format, words: Iterable[str]) -> Iterable[str]:
-    return map(canonical, words) if isinstance(fmt, Text) else map('"{}"'.format, words)
-
-
-def header(spec: Spec, seed: int, vectors: Vectors) -> str:
-    """Return the head of a vector file, for its first case."""
+def _text(one: StoredSet) -> str:
     head = {
-        "convcheck-vectors": FORMAT,
-        "generator": GENERATOR,
-        "seed": seed,
-        "spec": spec.id,
-        "spec_sha256": digest_of_spec(spec),
+        "inputs": one.inputs,
+        "outputs": one.outputs,
+        "coverage": one.coverage,
+        "readings": one.readings,
     }
-    said = "" if isinstance(vectors, CallSet) else canonical(dict(vectors.case.attributes))
-    return canonical(head)[:-1] + ",\n" + (said and f'"attributes": {said},\n')
+    rules = ",\n".join(map(canonical, one.rules))
+    lines = ",\n".join(msgspec.json.encode(_shortened(line)).decode() for line in one.vectors)
+    return f'{canonical(head)[1:-1]},\n"rules": [\n{rules}\n],\n"vectors": [\n{lines}\n]}}'
+
+
+def _shortened(line: Line) -> list[object]:
+    fields = list(line)
+    while not fields[-1]:
+        fields.pop()
+    return fields
+
+
+def _calls(vectors: Vectors) -> Iterator[tuple[Call, ExpectedCall]]:
+    """Yield the calls of a set; for elements, runs of those that one rule decides."""
+    if isinstance(vectors, CallSet):
+        yield from zip(vectors.calls, vectors.expected, strict=True)
+        return
+    [target], rows = vectors.case.outputs, vectors.rows.tolist()
+    for (row, _), run in groupby(range(len(rows)), key=lambda i: (rows[i], i // _RUN)):
+        index = list(run)
+        part = slice(index[0], index[-1] + 1)
+        due = (
+            ExpectedOutput(target, (len(index),), reading.codes[part], reading.patterns[part])
+            for reading in vectors.expected.readings
+        )
+        named = zip(vectors.decisions[row].readings, due, strict=False)
+        readings = tuple(CallReading(name, (output,)) for name, output in named)
+        yield tuple(bits[part] for bits in vectors.inputs), ExpectedCall(row, readings)
+
+
+def _line(
+    types: Sequence[DType],
+    call: Call,
+    due: ExpectedCall,
+    numbered: Sequence[int],
+    names: Sequence[str],
+) -> Line:
+    inputs = [
+        tensor_of_words(dtype.format, bits.shape, words_of_bits(dtype.format, bits))
+        for dtype, bits in zip(types, call, strict=True)
+    ]
+    rules = tuple(with_runs([str(numbered[row]) for row in rows.tolist()]) for rows in due.rows)
+    readings: list[tuple[int, str | list[Tensor]]] = []
+    first: list[list[str]] = []
+    for reading in due.readings:
+        said: str | list[Tensor] = PATTERNS[reading.pattern]
+        if reading.pattern == EXACT:
+            words = [words_due(o.dtype.format, o.codes, o.patterns) for o in reading.outputs]
+            marked = [_unlike(*pair) for pair in zip(words, first, strict=True)] if first else words
+            said = [
+                tensor_of_words(output.dtype.format, output.shape, some)
+                for output, some in zip(reading.outputs, marked, strict=True)
+            ]
+            first = first or words
+        readings.append((names.index(reading.name), said))
+    return Line(inputs, numbered[due.row], readings, rules, due.between)
+
+
+def _unlike(words: list[str], first: list[str]) -> list[str]:
+    if len(first) != len(words):
+        return words
+    return [SAME if a == b else a for a, b in zip(words, first, strict=True)]
 
 
 class Files:
-    """Iterate over the files of a tier as (name, content), the manifest last.
+    """Iterate over the files of cases as (name, content), the manifest last.
 
-    Keeps only hashes of earlier files, so memory stays constant. `vectors` and `size` (bytes) count
-    the files so far. `kept` is the manifest of other specs to retain.
+    The cases come in the order of `by_file`, and the vectors of one file are made at a time.
+    `vectors` and `size` (bytes) count the sets and files so far. The manifest `kept` lists the
+    vectors of other specs that the folder retains.
     """
 
     def __init__(
         self,
-        sets: Iterable[tuple[Spec, Iterable[Vectors]]],
-        tier: str,
+        specs: Iterable[Spec],
+        cases: Iterable[Case],
+        make: Callable[[Case], Vectors],
+        tier: Tier,
         seed: int,
         kept: Manifest | None = None,
     ) -> None:
-        self.tier, self.seed, self.kept = tier, seed, kept
+        self.cases, self.make = cases, make
+        self.kept = kept or Manifest(seed, tier, {}, {})
         self.vectors = self.size = 0
-        self._sets = sets
-        self._files: dict[str, ListedFile] = {}
-        self._specs: dict[str, Any] = {}
-        self._bodies: dict[str, str] = {}  # file -> hash of its body
-        self._alike: dict[tuple[str, str], str] = {}  # spec, hash of a body -> file
+        self.specs = {s.id: StoredSpec(digest_of_spec(s), folder_of(s)) for s in specs}
+        made = {spec.folder for spec in self.specs.values()}
+        #: files that no case of these specs may be in
+        self.left = {name for name in self.kept.files if name.rpartition("/")[0] not in made}
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        for spec, vector_sets in self._sets:
-            cases: dict[str, str] = {}
-            self._specs[spec.id] = {"spec_sha256": digest_of_spec(spec), "cases": cases}
-            for name, text, vectors in _bodies(vector_sets):
-                path, content = self._file(spec, name, text, vectors)
-                cases[name] = path
-                if content is not None:
-                    yield path, content
-        content = manifest_text(self.tier, self.seed, *self._entries())
-        self.size += len(content.encode())
-        yield MANIFEST, content
+        files = {name: self.kept.files[name] for name in self.left}
+        for name, cases in self._files():
+            if sets := self._sets(name, cases):
+                text = text_of_file(sets, self.kept.seed)
+                files[name] = hashlib.sha256(text.encode()).hexdigest()
+                self.size += len(text.encode())
+                yield name, text
+        specs = {**self.kept.specs, **self.specs}
+        text = _text_of_manifest(self.kept.tier, self.kept.seed, specs, files)
+        self.size += len(text.encode())
+        yield MANIFEST, text
 
-    def _entries(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        kept = self.kept
-        found = {**kept.specs, **self._specs} if kept else self._specs
-        files = {**kept.files, **self._files} if kept else self._files
-        specs = {name: found[name] for name in sorted(found, key=_operator_and_version)}
-        named = {name for entry in specs.values() for name in entry["cases"].values()}
-        return specs, {name: files[name] for name in sorted(named)}
+    def _files(self) -> Iterator[tuple[str, Iterable[Case]]]:
+        left = self.kept.files.keys() - self.left
+        for name, cases in groupby(self.cases, lambda c: file_in(self.specs[c.spec].folder, c)):
+            yield name, cases
+            left.discard(name)
+        yield from ((name, ()) for name in sorted(left))
 
-    def _file(
-        self, spec: Spec, name: str, text: str, vectors: tuple[Vectors, ...]
-    ) -> tuple[str, str | None]:
-        key = sha256(text)
-        same = (self._specs[other]["cases"].get(name) for other in may_share(spec, self._specs))
-        older = next((path for path in same if path and self._bodies[path] == key), None)
-        older = older or self._alike.get((spec.id, key))
-        path = older or path_of(vectors[0].case)
-        self._alike.setdefault((spec.id, key), path)
-        if older:
-            return path, None
-        content = header(spec, self.seed, vectors[0]) + text
-        count = sum(map(len, vectors))
-        self._bodies[path] = key
-        self._files[path] = ListedFile(sha256(content), count)
-        self.vectors += count
-        self.size += len(content.encode())
-        return path, content
+    def _sets(self, name: str, cases: Iterable[Case]) -> dict[str, Cases]:
+        """Return the sets of a file and their cases, sorted."""
+        sets: dict[str, Cases] = {}
+        if name in self.kept.files:
+            for one in verified(self.kept.folder / name, self.kept.files[name]).sets:
+                if others := {s: n for s, n in one.cases.items() if s in self.kept.specs}:
+                    sets[_text(one)] = others
+        for case in cases:
+            vectors = self.make(case)
+            text = text_of_set(vectors)
+            self.vectors += len(vectors) if text not in sets else 0
+            sets.setdefault(text, {}).setdefault(case.spec, []).append(case.question)
+        for text, names in sets.items():
+            joined = {s: with_choices(n) if s in self.specs else n for s, n in names.items()}
+            sets[text] = {s: joined[s] for s in sorted(joined, key=_operator_and_version)}
+        return dict(sorted(sets.items(), key=lambda item: _first(item[1])))
 
 
-def may_share(spec: Spec, others: Iterable[str]) -> Iterator[str]:
-    """Yield the specs whose files a spec may share: the one it extends, and earlier versions."""
-    op, version = _operator_and_version(spec.id)
-    for other in others:
-        named, number = _operator_and_version(other)
-        if other == spec.extends or (named == op and number < version):
-            yield other
+def by_file(cases: Iterable[Case], specs: Mapping[str, Spec]) -> list[Case]:
+    """Return cases in the order of their files."""
+    return sorted(cases, key=lambda case: file_in(folder_of(specs[case.spec]), case))
+
+
+def _first(cases: Cases) -> tuple[object, ...]:
+    spec, names = next(iter(cases.items()))
+    return _operator_and_version(spec), names[0]
 
 
 def _operator_and_version(spec: str) -> tuple[str, tuple[int, ...]]:
@@ -175,38 +222,51 @@ def _operator_and_version(spec: str) -> tuple[str, tuple[int, ...]]:
     return op, version_key(version)
 
 
-def _bodies(sets: Iterable[Vectors]) -> Iterator[tuple[str, str, tuple[Vectors, ...]]]:
-    """Yield (name, body, vectors) of each file: of a case, or of the input types of whole calls."""
-    shared: dict[str, list[CallSet]] = {}
-    for vectors in sets:
-        if isinstance(vectors, CallSet):
-            shared.setdefault(file_key(vectors.case), []).append(vectors)
-        else:
-            yield file_key(vectors.case), body(vectors), (vectors,)
-    for name, calls in shared.items():
-        yield name, body_of_calls(calls), tuple(calls)
+def _text_of_manifest(
+    tier: Tier, seed: int, specs: Mapping[str, StoredSpec], files: Mapping[str, str]
+) -> str:
+    head = {
+        "convcheck-manifest": MANIFEST_FORMAT,
+        "generator": GENERATOR,
+        "seed": seed,
+        "tier": tier,
+    }
+    names = sorted(specs, key=_operator_and_version)
+    said = [canonical(head)[:-1]]
+    parts = {
+        "specs": {name: msgspec.to_builtins(specs[name]) for name in names},
+        "files": dict(sorted(files.items())),
+    }
+    for key, entries in parts.items():
+        lines = ",\n".join(f"{canonical(k)}: {canonical(v)}" for k, v in entries.items())
+        said.append(f'"{key}": {{\n{lines}\n}}')
+    return ",\n".join(said) + "}\n"
+
+
+def others_in(folder: Path, selected: Iterable[Spec], tier: Tier, seed: int) -> Manifest | None:
+    """Return the manifest of the specs in a folder other than the selected, None if there is none.
+
+    Raises UsageError if they cannot stay because of another tier or seed.
+    """
+    if not (folder / MANIFEST).exists():
+        return None
+    manifest = read_manifest(folder)
+    others = manifest.only(manifest.specs.keys() - {spec.id for spec in selected})
+    if not others.specs:
+        return None
+    if (manifest.tier, manifest.seed) != (tier, seed):
+        said = f"{folder} has vectors of other specs, of tier {manifest.tier}, seed {manifest.seed}"
+        raise UsageError(said, hint="--out with another folder")
+    return others
 
 
 def differing(files: Files, folder: Path) -> list[str]:
     """Return the files of a folder that differ, are missing or are left over."""
-    given, differ = set(), []
-    for name, text in files:
-        given.add(name)
-        if not (folder / name).is_file():
-            differ.append(f"{name} (missing)")
-        elif not _holds(folder / name, text.encode()):
-            differ.append(name)
-    left = _listed(folder) - given - _kept(files)
-    return sorted(differ + [f"{name} (left over)" for name in left])
-
-
-def _holds(path: Path, content: bytes) -> bool:
-    same_size = path.is_file() and path.stat().st_size == len(content)
-    return same_size and path.read_bytes() == content
-
-
-def _kept(files: Files) -> set[str]:
-    return set(files.kept.files) if files.kept else set()
+    found = []
+    for name, content in _changes(files, folder):
+        missing = "" if (folder / name).is_file() else " (missing)"
+        found.append(name + (" (left over)" if content is None else missing))
+    return sorted(found)
 
 
 def write_folder(files: Files, folder: Path) -> int:
@@ -216,17 +276,30 @@ def write_folder(files: Files, folder: Path) -> int:
     written completely or not at all.
     """
     _check_folder(folder)
-    given, changed, before = set(), 0, _listed(folder)
-    for name, text in files:
-        given.add(name)
+    changed = 0
+    for name, content in _changes(files, folder):
         path = folder / name
-        if not _holds(path, text.encode()):
-            write_whole(path, text.encode(), folders=True)
-            changed += 1
-    for name in before - given - _kept(files):
-        (folder / name).unlink()
         changed += 1
+        if content is not None:
+            write_whole(path, content, folders=True)
+            continue
+        path.unlink()
+        while path.parent != folder and not any(path.parent.iterdir()):
+            path = path.parent
+            path.rmdir()
     return changed
+
+
+def _changes(files: Files, folder: Path) -> Iterator[tuple[str, bytes | None]]:
+    """Yield the files that are not in a folder with their content, and those left over there."""
+    left = _listed(folder) - files.left
+    for name, text in files:
+        left.discard(name)
+        path, content = folder / name, text.encode()
+        same_size = path.is_file() and path.stat().st_size == len(content)
+        if not (same_size and path.read_bytes() == content):
+            yield name, content
+    yield from ((name, None) for name in sorted(left))
 
 
 def _check_folder(folder: Path) -> None:
@@ -247,10 +320,10 @@ def _manifest_of(folder: Path) -> Any:
 
 def _listed(folder: Path) -> set[str]:
     """Return the existing files that the manifest lists: only these may be removed."""
-    inside, said = folder.resolve(), _manifest_of(folder) or {}
-    files = said.get("files")
-    places = files.items() if isinstance(files, dict) else ()
-    listed = ((place, found) for place, found in places if isinstance(found, dict))
-    names = [f"{place}/{name}.json" for place, found in listed for name in found]
+    inside, files = folder.resolve(), (_manifest_of(folder) or {}).get("files")
+    names = []
+    for name, entry in files.items() if isinstance(files, dict) else ():
+        older = isinstance(entry, dict)  # of format 3: a folder
+        names += [f"{name}/{one}.json" for one in entry] if older else [name]
     paths = {name: (folder / name).resolve() for name in names}
     return {n for n, path in paths.items() if path.is_relative_to(inside) and path.is_file()}
