@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -60,17 +59,6 @@ class _Row(NamedTuple):
     start: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The cyclic sequence of rows as columns, at least a block long.
-
-    The kinds alternate: all first rows, then all second ones, and so on.
-    """
-
-    masks: U64
-    starts: U64
-
-
 def samples(source: Numeric, target: Format, seed: int, first: int, count: int) -> Codes:
     """Return `count` samples from `first` on: source codes, shape (count,).
 
@@ -85,15 +73,18 @@ def samples(source: Numeric, target: Format, seed: int, first: int, count: int) 
 
 def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first: int) -> None:
     """Fill an array with the samples from `first` on."""
-    rows, key, at = _rows(source, target), _key(source, target, seed), 0
+    masks, starts = _rows(source, target)
+    content = f"{text_of_format(source)} {text_of_format(target)} {seed}".encode()
+    key = int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
+    at = 0
     while at < len(codes):
-        begin = (first + at) % len(rows.masks)
-        end = min(begin + min(_BLOCK, len(codes) - at), len(rows.masks))
+        begin = (first + at) % len(masks)
+        end = min(begin + min(_BLOCK, len(codes) - at), len(masks))
         here = codes[at : at + end - begin]
         words = here if here.dtype == np.uint64 else np.empty(len(here), np.uint64)
         _put_words(words, key, first + at)
-        words &= rows.masks[begin:end]
-        words += rows.starts[begin:end]
+        words &= masks[begin:end]
+        words += starts[begin:end]
         if source.bits < 8 * words.itemsize:  # a negative sum is the code of a negative number
             words &= np.uint64((1 << source.bits) - 1)
         if words is not here:
@@ -102,11 +93,6 @@ def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first:
 
 
 # Random words from a key and an index -------------------------------------------------------------
-
-
-def _key(source: Numeric, target: Format, seed: int) -> int:
-    content = f"{text_of_format(source)} {text_of_format(target)} {seed}".encode()
-    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
 
 
 def _put_words(z: U64, key: int, index: int) -> None:
@@ -129,13 +115,16 @@ def _states() -> U64:
 
 
 @lru_cache(maxsize=8)
-def _rows(source: Numeric, target: Format) -> _Rows:
+def _rows(source: Numeric, target: Format) -> list[U64]:
+    """Return the masks and starts of the cyclic sequence of rows, at least a block long.
+
+    The kinds alternate: all first rows, then all second ones, and so on.
+    """
     turns = list(_turns(source, target))
     length = -(-max(map(len, turns)) // len(turns[0])) * len(turns[0])
     rows = [turn[i % len(turn)] for i in range(length) for turn in turns]
     rows *= -(-_BLOCK // len(rows))
-    masks, starts = (np.array(column, np.uint64) for column in zip(*rows, strict=True))
-    return _Rows(masks, starts)
+    return [np.array(column, np.uint64) for column in zip(*rows, strict=True)]
 
 
 def _turns(source: Numeric, target: Format) -> Iterator[list[_Row]]:
@@ -147,7 +136,10 @@ def _turns(source: Numeric, target: Format) -> Iterator[list[_Row]]:
         return
     exponents = {place.exponent for place in own if place.lead}
     zero = any(place.lead == 0 for place in own)
-    wanted = _boundary_places(source, target)
+    if isinstance(target, Float):
+        wanted = _of_float(target)
+    else:
+        wanted = _of_integer(target) if isinstance(source, Float) else _of_wrapping(target)
     places = [p for p in wanted if (p.exponent in exponents if p.lead else zero)] or own
     signs = [_takes_sign(source, target, place) for place in places]
     rows = [_row(source, place, 0) for place in places]
@@ -228,12 +220,6 @@ def _own_places(source: Numeric) -> list[_Place]:
     lowest = source.lowest_exponent if source.zero else -source.bias
     binades = [_binade(e, 63) for e in range(lowest, source.highest_exponent + 1)]
     return [_ZERO, *binades] if source.zero else binades
-
-
-def _boundary_places(source: Numeric, target: Float | Int) -> list[_Place]:
-    if isinstance(target, Float):
-        return _of_float(target)
-    return _of_integer(target) if isinstance(source, Float) else _of_wrapping(target)
 
 
 def _of_float(target: Float) -> list[_Place]:

@@ -115,23 +115,13 @@ def _asks_values(spec: Spec, case: Case, found: FoundCell) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _products(lists: tuple[tuple[str, tuple[int | str, ...]], ...]) -> tuple[Attributes, ...]:
-    names = [name for name, _ in lists]
-    values = product(*(values for _, values in lists))
+def _combinations(spec: Spec) -> tuple[Attributes, ...]:
+    names = [attribute.name for attribute in spec.attributes]
+    values = product(*(attribute.values for attribute in spec.attributes))
     return tuple(tuple(zip(names, each, strict=True)) for each in values)
 
 
-def _combinations(spec: Spec) -> tuple[Attributes, ...]:
-    return _products(tuple((a.name, a.values) for a in spec.attributes))
-
-
 # Values --------------------------------------------------------------------------------------
-
-
-def values_asked(each: Conversion, tier: Tier, seed: int) -> Codes:
-    """Return the distinct codes that a tier tests in a conversion."""
-    plain = plain_codes(each.source.format)
-    return np.unique(np.concatenate([plain, *_groups(each, tier, seed).values()]))
 
 
 @lru_cache(maxsize=1024)
@@ -197,7 +187,11 @@ def _ties(source: Numeric, target: Numeric) -> Codes:
     ties += [target.value(1) * k / 2 for k in (1, 3)]
     # steps from each tie
     turns = [(0, 0, 1, -1, 0, 0), (1, -1, 0, 0, 1, -1), (-1, 1, -1, 1, -1, 1)]
-    parts = [_beside(source, ties, steps, turn % 2) for turn, steps in enumerate(turns)]
+    places = np.cumsum([tie <= source.max for tie in ties]) - 1  # among those within reach
+    parts = [
+        _at(source, ties, steps, (places % 2 == turn % 2).tolist())
+        for turn, steps in enumerate(turns)
+    ]
     return np.concatenate(parts)
 
 
@@ -229,11 +223,3 @@ def _at(
     signs = np.array([negative[i] and source.signed for i in room], bool)
     offsets = np.array([steps[i] for i in room], np.int64)
     return at(source, from_fractions([numbers[i] for i in room]), offsets, signs)
-
-
-def _beside(source: Numeric, ties: list[Fraction], steps: tuple[int, ...], sign: int) -> Codes:
-    inside = [(tie, step) for tie, step in zip(ties, steps, strict=True) if tie <= source.max]
-    if not inside:
-        return np.empty(0, source.storage)
-    negative = [n % 2 == sign for n in range(len(inside))]
-    return _at(source, [tie for tie, _ in inside], [step for _, step in inside], negative)

@@ -14,19 +14,16 @@ from math import prod
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Codes
-from convcheck.numerics.format import Float, Int
+from convcheck.numerics.format import Int
 from convcheck.numerics.order import positions
-from convcheck.numerics.rational import of_fractions, of_numbers
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
+from convcheck.vectors.body.scaled import Asking, asking_of, brought, next_to
 from convcheck.vectors.model import Coverage, Tier
 
 # elements of a call
@@ -38,13 +35,13 @@ _PAST = Fraction(1, 4)  # of a step, past a boundary
 
 def ranged_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
     """Return the calls of a case, one tensor each. Deterministic."""
-    compiled, layout = compile_steps(spec, case), layout_of(spec, case)
-    fmt = cast(Float, compiled.data.format)
+    asking = asking_of(spec, case, tier, seed)
+    fmt = asking.data
     ranges = [tuple(code_of(fmt, word)[0] for word in words) for words in spec.body_as(Steps).ends]
-    [(_, dims)] = layout.shapes
+    [(_, dims)] = asking.layout.shapes
     sizes = tuple(int(d) if d.isdigit() else size for d, size in zip(dims, _SIZES, strict=False))
     made: Iterator[Codes] = (
-        _tensor(compiled, np.array(ends, fmt.storage), _ELEMENTS[tier], (seed, k))
+        _tensor(asking, np.array(ends, fmt.storage), _ELEMENTS[tier], (seed, k))
         for k, ends in enumerate(ranges)
     )
     coverage: Coverage = "edge" if tier == "edge" else "sampled"
@@ -55,13 +52,14 @@ def ranged_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Ca
     return [(np.resize(one, prod(sizes)).reshape(sizes),) for one in made], coverage
 
 
-def _tensor(compiled: CompiledSteps, ends: Codes, count: int, seed: tuple[int, int]) -> Codes:
+def _tensor(asking: Asking, ends: Codes, count: int, seed: tuple[int, int]) -> Codes:
     rng = np.random.Generator(np.random.PCG64([*seed, zlib.crc32(ends.tobytes())]))
-    codes = rng.permutation(_between(compiled, ends, rng))[: count - len(ends)]
+    codes = rng.permutation(_between(asking, ends, rng))[: count - len(ends)]
     return cast(Codes, rng.permutation(np.concatenate([ends, codes])))
 
 
-def _between(compiled: CompiledSteps, ends: Codes, rng: np.random.Generator) -> Codes:
+def _between(asking: Asking, ends: Codes, rng: np.random.Generator) -> Codes:
+    compiled = asking.compiled
     (_, patterns), *others = compiled.due([[ends]])[0][0]
     zero = np.zeros(1, ends.dtype)
     if (patterns == UNDEFINED).any():
@@ -69,20 +67,9 @@ def _between(compiled: CompiledSteps, ends: Codes, rng: np.random.Generator) -> 
     target = cast(Int, compiled.output.format)
     inner = rng.permutation(np.arange(int(target.min), int(target.max)))
     wanted = [Fraction(2 * int(q) + 1, 2) + d for q in inner for d in (0, _PAST)]
-    values = {
-        name: of_numbers(
-            decode(compiled.types[name].format, np.full(len(wanted), codes[0], codes.dtype))
-        )
-        for name, (codes, _) in zip(compiled.steps.others, others, strict=True)
-    }
-    data, _ = compiled.brought(of_fractions(wanted), values)
-    near = np.unique(
-        np.concatenate([data, data + data.dtype.type(1), data - data.dtype.type(1), zero])
-    )
-    return cast(Codes, near[_inside(cast(Float, compiled.data.format), near, ends)])
-
-
-def _inside(fmt: Float, codes: Codes, ends: Codes) -> NDArray[np.bool_]:
-    low, high = positions(fmt, ends).tolist()
-    at = positions(fmt, codes)
-    return np.asarray((at >= low) & (at <= high))
+    pairs = zip(compiled.steps.others, others, strict=True)
+    data, _ = brought(asking, {name: int(codes[0]) for name, (codes, _) in pairs}, wanted)
+    near = np.unique(np.concatenate([*next_to(asking, data), zero]))
+    low, high = positions(asking.data, ends).tolist()
+    at = positions(asking.data, near)
+    return cast(Codes, near[(at >= low) & (at <= high)])

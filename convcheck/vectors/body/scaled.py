@@ -8,7 +8,7 @@ them. Other layouts test few values, with one set of the other inputs per elemen
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -176,10 +176,15 @@ def _chosen(asking: Asking, steps: Steps) -> list[Call]:
         if letters and rank > 1:
             calls.append(_call(asking, sets, pools, 0, _WITH_1))
         if rank and steps.back is not None:
-            ends = _shared_out([pool.ends for pool in pools])
+            # rotated differently, because few are used
+            starts = [i * len(pool.ends) // len(pools) for i, pool in enumerate(pools)]
+            rolled = (np.roll(p.ends, -start) for p, start in zip(pools, starts, strict=True))
+            ends = list(map(_only, rolled))
             calls += [_call(asking, sets, ends, k, _SIZES) for k in range(_OF_ENDS)]
         if letters and steps.back is not None:
-            calls.append(_call(asking, sets, _beyond(asking, pools), 0, _SIZES))
+            # some kernels process elements in groups, and an overflow shows only in one of them
+            largest = [_only(_largest(asking, pool.agreed)) for pool in pools]
+            calls.append(_call(asking, sets, largest, 0, _SIZES))
         return calls
     asked = list(zip(sets, pools, strict=True))
     calls = [_whole(asking, one, pool.agreed) for one, pool in asked]
@@ -219,20 +224,6 @@ def end_codes(fmt: Numeric) -> list[int]:
     if isinstance(fmt, Float):
         return [0, 1, fmt.max_magnitude, *(code & ~fmt.sign_bit for code in uneven)]
     return [int(fmt.min) & fmt.mask, int(fmt.max), *uneven]
-
-
-def _beyond(asking: Asking, pools: Sequence[_Pool]) -> list[_Pool]:
-    """Return the largest number of each pool.
-
-    Some kernels process elements in groups, and an overflow shows only in one of them.
-    """
-    return [_only(_largest(asking, pool.agreed)) for pool in pools]
-
-
-def _shared_out(codes: Sequence[Codes]) -> list[_Pool]:
-    """Return a pool of each set's codes, each rotated differently, because few are used."""
-    shares = ((i * len(one) // len(codes), one) for i, one in enumerate(codes))
-    return [_only(np.roll(one, -start)) for start, one in shares]
 
 
 def _only(codes: Codes) -> _Pool:
@@ -307,7 +298,7 @@ def _pool(asking: Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     else:
         codes = _at_boundaries(asking, one, rng)
         sharp, chosen = _sharp(asking, one, rng)
-        ends = np.append(ends, _brought(asking, one, _ends(asking.compiled.output.format))[0])
+        ends = np.append(ends, brought(asking, one, _ends(asking.compiled.output.format))[0])
     codes = np.unique(np.concatenate([codes, sharp, ends]))
     apart, open_ = _apart(asking, one, codes)
     agreed = codes[~apart & (~open_ | (np.cumsum(open_) <= _OPEN))]
@@ -341,27 +332,28 @@ def _codes(fmt: Numeric, rng: np.random.Generator, count: int) -> Codes:
 def _at_boundaries(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
     wanted = [*_boundaries(asking.compiled.output.format, rng, _SOME[asking.tier])]
     wanted += [Fraction(2) ** k * (1 + Fraction(d, 1 << 20)) for k in _FAR for d in (-1, 3)]
-    data, _ = _brought(asking, one, wanted)
-    return np.concatenate([*_next_to(asking, data), special_codes(asking.data).astype(data.dtype)])
+    data, _ = brought(asking, one, wanted)
+    return np.concatenate([*next_to(asking, data), special_codes(asking.data).astype(data.dtype)])
 
 
 def _at_steps(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
     compiled, fmt = asking.compiled, asking.data
     ends = compiled.thresholds(numbers_under(asking, one, 1))
     at = compiled.run(inputs_under(asking, one, ends)).values[compiled.steps.back_of]
-    found = [*_next_to(asking, ends), special_codes(fmt).astype(fmt.storage)]
+    found = [*next_to(asking, ends), special_codes(fmt).astype(fmt.storage)]
     if (at.kind == FINITE).all():
         low, high = sorted(int(to_fraction(at, i)) for i in (0, -1))
         some = rng.integers(low, high, _SOME[asking.tier]).tolist()
         chosen = {low, low + 1, (low + high) // 2, high - 2, high - 1, *some}
         whole = sorted(k for k in chosen if low <= k < high)
-        halves, _ = _brought(asking, one, [Fraction(2 * k + 1, 2) for k in whole])
-        steps, _ = _brought(asking, one, [Fraction(k) for k in whole[1:3]])
-        found += [*_next_to(asking, halves), steps]
+        halves, _ = brought(asking, one, [Fraction(2 * k + 1, 2) for k in whole])
+        steps, _ = brought(asking, one, [Fraction(k) for k in whole[1:3]])
+        found += [*next_to(asking, halves), steps]
     return np.concatenate(found)
 
 
-def _brought(asking: Asking, one: Set, wanted: list[Fraction]) -> tuple[Codes, Rational]:
+def brought(asking: Asking, one: Set, wanted: list[Fraction]) -> tuple[Codes, Rational]:
+    """Return the data that bring the last line to numbers, and their exact values."""
     return asking.compiled.brought(of_fractions(wanted), numbers_under(asking, one, len(wanted)))
 
 
@@ -374,7 +366,8 @@ def numbers_under(asking: Asking, one: Set, n: int) -> dict[str, Rational]:
     }
 
 
-def _next_to(asking: Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Codes]:
+def next_to(asking: Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Codes]:
+    """Return codes, and those next to them."""
     mask = data.dtype.type((1 << asking.data.bits) - 1)
     steps = [data.dtype.type(d) for d in far]
     return [data, *((data + d) & mask for d in steps), *((data - d) & mask for d in steps)]
@@ -388,9 +381,9 @@ def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, C
     and the farthest are taken, to expose an intermediate type.
     """
     wanted = _inner(asking.compiled.output.format, rng)
-    data, exact = _brought(asking, one, wanted)
+    data, exact = brought(asking, one, wanted)
     finer = asking.data.mantissa - _COARSE if isinstance(asking.data, Float) else 0
-    around = _next_to(asking, data, [1, *(1 << k for k in range(1, finer, 2))])
+    around = next_to(asking, data, [1, *(1 << k for k in range(1, finer, 2))])
     codes, places = np.concatenate(around), np.tile(np.arange(len(data)), len(around))
     x, boundary = of_numbers(decode(asking.data, codes)), take(exact, places)
     off = _as_floats(subtract(x, boundary).numbers)
@@ -495,33 +488,35 @@ def _as_floats(x: Numbers) -> NDArray[np.float64]:
     return np.where(x.sign, -size, size)
 
 
+def _midpoints(fmt: Format, chosen: Iterable[int]) -> list[Fraction]:
+    """Return boundaries of an output: magnitudes in both signs, or the halves above integers."""
+    if isinstance(fmt, Float):
+        values = [boundaries_of(fmt)[0].value(one) for one in chosen]
+        return [*values, *(-value for value in values)]
+    return [Fraction(2 * q + 1, 2) for q in chosen]
+
+
 def _inner(fmt: Format, rng: np.random.Generator) -> list[Fraction]:
     if isinstance(fmt, Float):
-        finer, past, _ = boundaries_of(fmt)
-        halves = rng.permutation(np.arange(1, past, 2))[:_LOOKED_AT].tolist()
-        values = [finer.value(int(half)) for half in halves]
-        return [*values, *(-value for value in values)]
+        _, past, _ = boundaries_of(fmt)
+        return _midpoints(fmt, rng.permutation(np.arange(1, past, 2))[:_LOOKED_AT].tolist())
     low, high = int(cast(Numeric, fmt).min), int(cast(Numeric, fmt).max)
     if high - low < _LOOKED_AT:
-        some = list(range(low, high))
-    else:  # those near zero are ties of narrow data as well
-        near = range(max(low, -_LOOKED_AT // 8), _LOOKED_AT // 8)
-        some = [*near, *rng.integers(low, high, _LOOKED_AT - len(near)).tolist()]
-    return [Fraction(2 * q + 1, 2) for q in some]
+        return _midpoints(fmt, range(low, high))
+    near = range(max(low, -_LOOKED_AT // 8), _LOOKED_AT // 8)  # ties of narrow data as well
+    return _midpoints(fmt, [*near, *rng.integers(low, high, _LOOKED_AT - len(near)).tolist()])
 
 
 def _boundaries(fmt: Format, rng: np.random.Generator, some: int) -> list[Fraction]:
     if isinstance(fmt, Float):
-        finer, past, _ = boundaries_of(fmt)
-        halves = np.arange(1, past, 2)
-        inner = rng.permutation(halves)[:some].tolist()
+        _, past, _ = boundaries_of(fmt)
+        inner = rng.permutation(np.arange(1, past, 2))[:some].tolist()
         chosen = {1, 3, past - 3, *range(past - 1, past + 3), *inner}
-        values = [finer.value(int(one)) for one in sorted(chosen)]
-        return [*values, *(-value for value in values), 2 * fmt.value(fmt.max_magnitude)]
+        return [*_midpoints(fmt, sorted(chosen)), 2 * fmt.value(fmt.max_magnitude)]
     low, high = int(cast(Numeric, fmt).min), int(cast(Numeric, fmt).max)
     inner = rng.integers(low, high, some).tolist() if some < high - low else range(low, high)
     whole = {low - 1, low, -1, 0, 1, high - 1, high, *inner}
-    return [*(Fraction(2 * q + 1, 2) for q in sorted(whole)), Fraction(2 * high), Fraction(4 * low)]
+    return [*_midpoints(fmt, sorted(whole)), Fraction(2 * high), Fraction(4 * low)]
 
 
 def _ends(fmt: Format) -> list[Fraction]:
@@ -531,11 +526,11 @@ def _ends(fmt: Format) -> list[Fraction]:
     """
     if isinstance(fmt, Float):
         finer, past, _ = boundaries_of(fmt)
-        values = [finer.value(one) for one in (1, 3, past - 3, *range(past - 1, past + 3))]
-        values += [finer.value(1) / 2**k for k in _SHIFTED]
-        return [*values, *(-value for value in values)]
+        lost = [finer.value(1) / 2**k for k in _SHIFTED]
+        inside = _midpoints(fmt, (1, 3, past - 3, *range(past - 1, past + 3)))
+        return [*inside, *lost, *(-value for value in lost)]
     low, high = int(cast(Numeric, fmt).min), int(cast(Numeric, fmt).max)
-    return [Fraction(2 * q + 1, 2) for q in (low - 1, low, high - 1, high)]
+    return _midpoints(fmt, (low - 1, low, high - 1, high))
 
 
 # Tensors -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -39,6 +39,7 @@ from convcheck.vectors.body.scaled import (
     end_codes,
     inputs_under,
     letters_of,
+    next_to,
     numbers_under,
     others_of,
     scaled_calls,
@@ -86,7 +87,6 @@ def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
     steps = spec.body_as(Steps)
     asking = asking_of(spec, case, tier, seed)
     much = sets_of(asking, steps.ask, defined=False)
-    little = sets_of(asking, steps.ask_little, defined=False)
     if asking.compiled.outside:
         sizes = tuple(range(2, 2 + len(letters_of(asking.layout))))
         ones = _Pool(*[np.array([code_of(asking.data, "1")[0]], asking.data.storage)] * 2)
@@ -96,14 +96,24 @@ def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
     calls = [_call(asking, much, pools, k, sizes, used) for k, sizes in enumerate(chosen)]
     if tier != "edge" and chosen[0] == (WHOLE,):
         calls = [_call(asking, much, pools, k, (WHOLE,)) for k in range(len(much))] + calls[1:]
+    if not _is_vector(asking):
+        return calls
     ends = _at_ends(asking, steps.extremes, much[0])
-    return [*calls, *_exact(asking, much), *ends, *_little(asking, little, pools[0])]
+    little = sets_of(asking, steps.ask_little, defined=False)
+    few = (_call(asking, [one], pools[:1], 0, (_LITTLE,)) for one in little)
+    return [*calls, *_exact(asking, much), *ends, *few]
 
 
 def _sizes(asking: Asking, tier: Tier) -> tuple[Sizes, ...]:
     found = (_EDGE if tier == "edge" else _BOUNDARY)[len(letters_of(asking.layout))]
     every = tier != "edge" or _is_vector(asking)
     return found if every else tuple(sizes for sizes in found if sizes != (WHOLE,))
+
+
+def _is_vector(asking: Asking) -> bool:
+    _, *others = asking.layout.shapes
+    one = all(dim == "1" for _, dims in others for dim in dims)
+    return one and len(letters_of(asking.layout)) == 1
 
 
 # Data under one set -------------------------------------------------------------------------------
@@ -128,8 +138,9 @@ def _pool(asking: Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     sharp = _sharp(asking, one, cast(Float, target.format), rng)
     if coverage == "exhaustive":
         return _Pool(sharp, rng.permutation(np.setdiff1d(wanted, sharp)))
-    codes = np.setdiff1d(_undone(asking, one, wanted), sharp)
-    return _Pool(sharp, _mostly_defined(asking, one, rng.permutation(codes)))
+    codes = rng.permutation(np.setdiff1d(_undone(asking, one, wanted), sharp))
+    undefined = ~_is_defined(asking, one, codes)
+    return _Pool(sharp, codes[~undefined | (np.cumsum(undefined) <= _OPEN)])
 
 
 def _undone(asking: Asking, one: Mapping[str, int], wanted: Codes) -> Codes:
@@ -145,8 +156,7 @@ def _sharp(
     zero = np.zeros(past, np.int64)
     wanted = [at(fmt, boundaries, zero, np.full(past, sign)) for sign in (False, True)]
     data = _undone(asking, one, np.concatenate([*wanted, _tiny(fmt, target)]))
-    codes = np.unique(np.concatenate([data + data.dtype.type(d) for d in (0, 1, 2)]
-                                     + [data - data.dtype.type(d) for d in (1, 2)]))  # fmt: skip
+    codes = np.unique(np.concatenate(next_to(asking, data, (1, 2))))
     compiled = asking.compiled
     runs = (
         compiled.run(inputs_under(asking, one, codes), r)
@@ -156,7 +166,9 @@ def _sharp(
     reached = [run.values[compiled.conversion.source].numbers for run in runs]
     chosen = [codes[_closest(x, target, finer, rng)] for x in reached]
     zeros = np.array([0, fmt.sign_bit], fmt.storage)  # the first call has both
-    telling = codes[_telling(reached, target, finer)]
+    kinds = zip(*(_kinds(x, target, finer) for x in reached), strict=True)
+    first = [np.flatnonzero(np.logical_and.reduce(masks))[:1] for masks in kinds]
+    telling = codes[np.unique(np.concatenate(first))]
     closest = np.setdiff1d(np.concatenate(chosen), np.concatenate([zeros, telling]))
     return np.concatenate([zeros, telling, rng.permutation(closest)])
 
@@ -169,12 +181,6 @@ def _tiny(fmt: Float, target: Float) -> Codes:
 
 def _least_normal(fmt: Float) -> int:
     return fmt.lowest_exponent + fmt.mantissa
-
-
-def _telling(reached: Sequence[Numbers], target: Float, finer: Float) -> Places:
-    kinds = zip(*(_kinds(x, target, finer) for x in reached), strict=True)
-    found = [np.flatnonzero(np.logical_and.reduce(masks))[:1] for masks in kinds]
-    return np.unique(np.concatenate(found))
 
 
 def _kinds(x: Numbers, target: Float, finer: Float) -> tuple[Mask, ...]:
@@ -219,13 +225,6 @@ def _from_midpoint(
     return magnitude, midpoint, subtract(of_numbers(positive), of_numbers(middle)).numbers
 
 
-def _mostly_defined(asking: Asking, one: Mapping[str, int], codes: Codes) -> Codes:
-    undefined = ~_is_defined(asking, one, codes)
-    keep = ~undefined | (np.cumsum(undefined) <= _OPEN)
-    kept: Codes = codes[keep]
-    return kept
-
-
 def _is_defined(asking: Asking, one: Mapping[str, int], codes: Codes) -> Mask:
     compiled = asking.compiled
     _, patterns = compiled.finished(compiled.run(inputs_under(asking, one, codes)))
@@ -268,24 +267,22 @@ def _filled(
         pool, count = pools[index], int(here.sum())
         half = (count + 1 - k // len(pools) % 2) // 2  # a single element alternates
         sharp = min(len(pool.sharp), max(count - len(pool.rest), half))
-        codes[here] = in_order(fmt, _some(pool, used[index], sharp, k, count))
+        chosen = _window(pool.sharp, used[index], sharp), _window(pool.rest, k * 37, count - sharp)
+        codes[here] = in_order(fmt, np.concatenate(chosen))
         used[index] += sharp
     return codes
-
-
-def _some(pool: _Pool, start: int, sharp: int, k: int, count: int) -> Codes:
-    one = _window(pool.sharp, start, sharp)
-    return np.concatenate([one, _window(pool.rest, k * 37, count - sharp)])
 
 
 def _window(codes: Codes, start: int, count: int) -> Codes:
     return codes[(np.arange(count) + start) % len(codes)] if count else codes[:0]
 
 
-def _exact(asking: Asking, sets: Sequence[Mapping[str, int]]) -> list[Call]:
-    if not _is_vector(asking):
-        return []
-    calls = []
+def _only(asking: Asking, one: Mapping[str, int], codes: Codes) -> list[Call]:
+    pool = _Pool(codes, codes[:0])
+    return [_call(asking, [one], [pool], 0, (len(codes),))] if len(codes) else []
+
+
+def _exact(asking: Asking, sets: Sequence[Mapping[str, int]]) -> Iterator[Call]:
     fmt = cast(Float, target_of(asking.compiled.conversion, asking.compiled.case).format)
     every = decode(fmt, np.arange(1 << fmt.bits).astype(fmt.storage))
     values = rounded_codes(
@@ -293,33 +290,13 @@ def _exact(asking: Asking, sets: Sequence[Mapping[str, int]]) -> list[Call]:
     )
     for one in sets:
         data = _undone(asking, one, values)
-        kept = in_order(asking.data, data[asking.compiled.exact(inputs_under(asking, one, data))])
-        if len(kept):
-            calls.append(_call(asking, [one], [_Pool(kept, kept[:0])], 0, (len(kept),)))
-    return calls
+        kept = data[asking.compiled.exact(inputs_under(asking, one, data))]
+        yield from _only(asking, one, in_order(asking.data, kept))
 
 
-def _is_vector(asking: Asking) -> bool:
-    _, *others = asking.layout.shapes
-    one = all(dim == "1" for _, dims in others for dim in dims)
-    return one and len(letters_of(asking.layout)) == 1
-
-
-def _at_ends(asking: Asking, names: Sequence[str], first: Mapping[str, int]) -> list[Call]:
-    if not _is_vector(asking):
-        return []
-    calls = []
+def _at_ends(asking: Asking, names: Sequence[str], first: Mapping[str, int]) -> Iterator[Call]:
     for code in end_codes(asking.data):
         one = {name: code if name in names else other for name, other in first.items()}
         pool = _pool(asking, tuple(one.items()))
         codes = np.concatenate([pool.sharp, pool.rest])
-        kept = codes[_is_defined(asking, one, codes)][:_FEW]
-        if len(kept):
-            calls.append(_call(asking, [one], [_Pool(kept, kept[:0])], 0, (len(kept),)))
-    return calls
-
-
-def _little(asking: Asking, sets: Sequence[Mapping[str, int]], pool: _Pool) -> list[Call]:
-    if not _is_vector(asking):
-        return []
-    return [_call(asking, [one], [pool], 0, (_LITTLE,)) for one in sets]
+        yield from _only(asking, one, codes[_is_defined(asking, one, codes)][:_FEW])
