@@ -106,17 +106,15 @@ class Corpus:
 
     def _stored_in(self, name: str) -> Manifest | None:
         if name not in self._stored:
-            self._stored[name] = self._found(name)
+            digest = digest_of_spec(self.catalog.specs[name])
+            named = (one for one in self._fitting() if name in one.specs)
+            found = (one for one in named if one.specs[name].spec_sha256 == digest)
+            self._stored[name] = next(found, None)
         return self._stored[name]
 
     @cached_property
     def _stored(self) -> dict[str, Manifest | None]:
         return {}
-
-    def _found(self, name: str) -> Manifest | None:
-        digest = digest_of_spec(self.catalog.specs[name])
-        named = (manifest for manifest in self._fitting() if name in manifest.specs)
-        return next((m for m in named if m.specs[name].spec_sha256 == digest), None)
 
     def _fitting(self) -> list[Manifest]:
         asked = self.tier, self.seed

@@ -8,7 +8,7 @@ search vector lanes and remainders separately.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from math import prod
 from typing import cast
@@ -20,11 +20,10 @@ from convcheck.numerics.format import Int
 from convcheck.numerics.order import positions
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps
-from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
-from convcheck.vectors.body.scaled import Asking, asking_of, brought, next_to
-from convcheck.vectors.model import Coverage, Tier
+from convcheck.vectors.body.scaled import Asking, brought, next_to
+from convcheck.vectors.model import Tier
 
 # elements of a call
 _ELEMENTS: Mapping[Tier, int] = {"edge": 61, "boundary": 1021, "exhaustive": 1021}
@@ -33,28 +32,22 @@ _SIZES = (2, 3, 3, 5)  # dimensions of a layout with several letters
 _PAST = Fraction(1, 4)  # of a step, past a boundary
 
 
-def ranged_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
+def ranged_calls(asking: Asking, steps: Steps) -> list[Call]:
     """Return the calls of a case, one tensor each. Deterministic."""
-    asking = asking_of(spec, case, tier, seed)
     fmt = asking.data
-    ranges = [tuple(code_of(fmt, word)[0] for word in words) for words in spec.body_as(Steps).ends]
+    ranges = [tuple(code_of(fmt, word)[0] for word in words) for words in steps.ends]
     [(_, dims)] = asking.layout.shapes
     sizes = tuple(int(d) if d.isdigit() else size for d, size in zip(dims, _SIZES, strict=False))
-    made: Iterator[Codes] = (
-        _tensor(asking, np.array(ends, fmt.storage), _ELEMENTS[tier], (seed, k))
-        for k, ends in enumerate(ranges)
-    )
-    coverage: Coverage = "edge" if tier == "edge" else "sampled"
+    made = [_tensor(asking, np.array(ends, fmt.storage), k) for k, ends in enumerate(ranges)]
     if len(dims) == 1:
-        long = list(made)
-        short = [one[: _LENGTHS[k % len(_LENGTHS)]] for k, one in enumerate(long)]
-        return [(one,) for one in (*long, *short, long[0][:0])], coverage
-    return [(np.resize(one, prod(sizes)).reshape(sizes),) for one in made], coverage
+        short = [one[: _LENGTHS[k % len(_LENGTHS)]] for k, one in enumerate(made)]
+        return [(one,) for one in (*made, *short, made[0][:0])]
+    return [(np.resize(one, prod(sizes)).reshape(sizes),) for one in made]
 
 
-def _tensor(asking: Asking, ends: Codes, count: int, seed: tuple[int, int]) -> Codes:
-    rng = np.random.Generator(np.random.PCG64([*seed, zlib.crc32(ends.tobytes())]))
-    codes = rng.permutation(_between(asking, ends, rng))[: count - len(ends)]
+def _tensor(asking: Asking, ends: Codes, k: int) -> Codes:
+    rng = np.random.Generator(np.random.PCG64([asking.seed, k, zlib.crc32(ends.tobytes())]))
+    codes = rng.permutation(_between(asking, ends, rng))[: _ELEMENTS[asking.tier] - len(ends)]
     return cast(Codes, rng.permutation(np.concatenate([ends, codes])))
 
 

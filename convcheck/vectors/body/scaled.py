@@ -111,12 +111,6 @@ class _Pool:
     ends: Codes
 
 
-def scaled_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return the calls of a case, a tensor of codes for each input. Deterministic."""
-    asking = asking_of(spec, case, tier, seed)
-    return _chosen(asking, spec.body_as(Steps)), "edge" if tier == "edge" else "sampled"
-
-
 def fixed_cases(spec: Spec, case: Case) -> Iterator[Case]:
     """Yield a case as conversions of its first input, one for each set of other inputs in the spec.
 
@@ -155,7 +149,8 @@ def codes_under(spec: Spec, case: Case, others: Mapping[str, int]) -> Codes:
     return in_order(asking.data, np.unique(np.concatenate([pool.agreed, pool.apart])))
 
 
-def _chosen(asking: Asking, steps: Steps) -> list[Call]:
+def scaled_calls(asking: Asking, steps: Steps) -> list[Call]:
+    """Return the calls of a case, a tensor of codes for each input. Deterministic."""
     sets = sets_of(asking, steps.ask)
     if asking.compiled.outside:
         one = np.array([code_of(asking.data, "1")[0]], asking.data.storage)

@@ -75,26 +75,28 @@ def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Cal
     They cover every rounding boundary of the conversion's target under the spec's sets of other
     inputs.
     """
-    steps = spec.body_as(Steps)
+    asking, steps = asking_of(spec, case, tier, seed), spec.body_as(Steps)
+    choose = _chosen
     if steps.ends:
-        return ranged_calls(spec, case, tier, seed)
-    if steps.back or all(line.be for line in steps.lines):
-        return scaled_calls(spec, case, tier, seed)
-    return _chosen(spec, case, tier, seed), "edge" if tier == "edge" else "sampled"
+        choose = ranged_calls
+    elif steps.back or all(line.be for line in steps.lines):
+        choose = scaled_calls
+    return choose(asking, steps), "edge" if tier == "edge" else "sampled"
 
 
-def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
-    steps = spec.body_as(Steps)
-    asking = asking_of(spec, case, tier, seed)
+def _chosen(asking: Asking, steps: Steps) -> list[Call]:
     much = sets_of(asking, steps.ask, defined=False)
     if asking.compiled.outside:
         sizes = tuple(range(2, 2 + len(letters_of(asking.layout))))
         ones = _Pool(*[np.array([code_of(asking.data, "1")[0]], asking.data.storage)] * 2)
         return [_call(asking, much[:1], [ones], 0, sizes)]
     pools = [_pool(asking, tuple(one.items())) for one in much]
-    chosen, used = _sizes(asking, tier), Counter[int]()
+    used = Counter[int]()
+    chosen = (_EDGE if asking.tier == "edge" else _BOUNDARY)[len(letters_of(asking.layout))]
+    if asking.tier == "edge" and not _is_vector(asking):
+        chosen = tuple(sizes for sizes in chosen if sizes != (WHOLE,))
     calls = [_call(asking, much, pools, k, sizes, used) for k, sizes in enumerate(chosen)]
-    if tier != "edge" and chosen[0] == (WHOLE,):
+    if asking.tier != "edge" and chosen[0] == (WHOLE,):
         calls = [_call(asking, much, pools, k, (WHOLE,)) for k in range(len(much))] + calls[1:]
     if not _is_vector(asking):
         return calls
@@ -102,12 +104,6 @@ def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
     little = sets_of(asking, steps.ask_little, defined=False)
     few = (_call(asking, [one], pools[:1], 0, (_LITTLE,)) for one in little)
     return [*calls, *_exact(asking, much), *ends, *few]
-
-
-def _sizes(asking: Asking, tier: Tier) -> tuple[Sizes, ...]:
-    found = (_EDGE if tier == "edge" else _BOUNDARY)[len(letters_of(asking.layout))]
-    every = tier != "edge" or _is_vector(asking)
-    return found if every else tuple(sizes for sizes in found if sizes != (WHOLE,))
 
 
 def _is_vector(asking: Asking) -> bool:
