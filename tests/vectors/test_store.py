@@ -252,7 +252,7 @@ def test_nonsense_with_a_right_hash_accuses_nobody(
     edit(folder, RANGE, EDITS["no hexadecimal"][0])
     monkeypatch.setattr(asking, "data_dir", lambda name: folder)
     done = convcheck("run", "--backend", "reference", "openvino.Range-4", "--case",
-                     "int8-int8-int8-to-int8", "--json", tmp_path / "r.json")  # fmt: skip
+                     "int8-int8-int8-to-int8", "-o", tmp_path / "r.json")  # fmt: skip
     assert done.returncode == 1
     [case] = report_at(tmp_path / "r.json")["cases"]
     assert (case["verdict"], case["groups"]) == ("error", [])
