@@ -14,19 +14,18 @@ from convcheck.cli.progress import progress
 from convcheck.errors import UsageError
 from convcheck.files import write_text
 from convcheck.judge.failure import finding_of
-from convcheck.judge.result import Group, RunResult
+from convcheck.judge.result import CaseResult, Group, RunResult
 from convcheck.judge.words import clean
 from convcheck.plan.excerpt import explanations_of, shown_example
 from convcheck.records import replace
 from convcheck.report.causes import said_of, wrong_answers
 from convcheck.report.json.decode import read
-from convcheck.reproduce import emit as repro
-from convcheck.reproduce.ask import ask_case, does_not_fail
-from convcheck.reproduce.emit import check_backend
-from convcheck.reproduce.emit.onnx import files
-from convcheck.reproduce.shows import reported
-from convcheck.reproduce.smallest import smallest
-from convcheck.reproduce.witness import Witness, failing
+from convcheck.reproduce.emit.about import urls_of
+from convcheck.reproduce.emit.c import c
+from convcheck.reproduce.emit.onnx import files_of_witness
+from convcheck.reproduce.emit.python import check_backend, python
+from convcheck.reproduce.smallest import ask_case, does_not_fail, smallest
+from convcheck.reproduce.witness import Witness, failing, reported
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case
@@ -37,6 +36,7 @@ from convcheck.vectors.model import CallSet, Vectors
 from convcheck.wording import plural
 
 ONNX = "onnx"  # the form's name in `convcheck export`
+_CASE = "onnx.Cast-21/float64-to-float16"
 _LISTED = 12  # other findings listed on stderr
 
 
@@ -50,31 +50,39 @@ def main(
     timeout: float,
 ) -> int:
     """Write a witness of a finding as code."""
+    name, finding = _named(words, report, cause)
     if (backend is None) == (report is None):
         raise UsageError("give one of --backend NAME and --report FILE", hint="--backend ort")
-    name, finding = _named(words, report, cause)
-    _check_written(form, out, backend, report)
-    loaded = catalog()
-    if backend is not None:
-        witness = _asked(loaded, str(name), backend, finding, timeout)
-    elif cause is not None:
-        witness = _explained(loaded, str(report), cause)
-    else:
-        witness = _reported(loaded, name, str(report), finding)
+    if form == ONNX and out in (None, "-"):
+        raise UsageError("an ONNX test is a folder", hint="--out DIR")
     if form == ONNX:
-        folder.write_export(files(witness), Path(str(out)), ONNX)
-    elif form == "c":
-        write_text(repro.c(witness, _url(loaded, witness)), out or "-")
+        folder.check(Path(str(out)), ONNX)
     else:
-        url = _url(loaded, witness)
-        write_text(repro.python(witness, loaded.types.types, url), out or "-")
+        check_outputs({"--out": out}, {"--report": report})
+    loaded = catalog()
+    if report is None:
+        if form == "python":
+            check_backend(str(backend))
+        witness = _asked(loaded, name, str(backend), finding, timeout)
+    else:
+        result = read(report, loaded.types.types)
+        if cause is not None:
+            witness = _explained(loaded, result, cause)
+        else:
+            witness = _reported(loaded, result, report, name, finding)
+    if form == ONNX:
+        folder.write_export(files_of_witness(witness), Path(str(out)), ONNX)
+    else:
+        urls = urls_of([loaded.specs[witness.case.spec], *loaded.specs.values()])
+        write_text({"c": c, "python": python}[form](witness, urls), out or "-")
     return 0
 
 
-def _named(
-    words: tuple[str, ...], report: str | None, cause: str | None
-) -> tuple[str | None, str | None]:
-    """Return the case and the finding named by words. Raises UsageError for none, or too many."""
+def _named(words: tuple[str, ...], report: str | None, cause: str | None) -> tuple[str, str]:
+    """Return the case and the finding named by words, '' for none.
+
+    Raises UsageError for none of both, or too many.
+    """
     names = [word for word in words if "." in word or "/" in word]
     findings = [word for word in words if word not in names]
     if len(names) > 1 or len(findings) > 1:
@@ -82,26 +90,16 @@ def _named(
     if cause is not None and (words or report is None):
         hint = "leave CASE and FINDING out, and give --report FILE"
         raise UsageError("--cause chooses a case of a report", hint=hint)
-    if not names and (report is None or not (findings or cause)):
+    if findings and not names and report is None:
+        hint = f"a case is SPEC/TYPES, such as {_CASE}; a finding alone needs --report FILE"
+        raise UsageError(f"{findings[0]} is neither a case nor a finding of a report", hint=hint)
+    if not words and cause is None:
         hint = "name one, or give --report FILE with a FINDING, or with --cause NAME"
         raise UsageError("which CASE?", hint=hint)
-    return next(iter(names), None), next(iter(findings), None)
+    return "".join(names), "".join(findings)
 
 
-def _check_written(form: str, out: str | None, backend: str | None, report: str | None) -> None:
-    if form == ONNX and out in (None, "-"):
-        raise UsageError("an ONNX test is a folder", hint="--out DIR")
-    if backend is not None and form == "python":
-        check_backend(backend)
-    if form == ONNX:
-        folder.check(Path(str(out)), ONNX)
-    else:
-        check_outputs({"--out": out}, {"--report": report})
-
-
-def _asked(
-    loaded: Catalog, name: str, backend: str, finding: str | None, timeout: float
-) -> Witness:
+def _asked(loaded: Catalog, name: str, backend: str, finding: str, timeout: float) -> Witness:
     case = find_case(loaded, name, None, None, ())
     with progress(1, f"ask {backend}"):
         found = ask_case(backend, loaded.specs[case.spec], _vectors(loaded, case), timeout)
@@ -112,59 +110,66 @@ def _asked(
     return replace(witness, backend=named)
 
 
-def _chosen(groups: Sequence[Group], case: Case, finding: str | None) -> Group:
+def _explained(loaded: Catalog, result: RunResult, cause: str) -> Witness:
+    """Return the wrong answer that a report shows for a cause."""
+    found = explanations_of(result, cause)[0]
+    every = gathered(result.cases, result.causes).explanations
+    answers = dict(zip((one.causes for one in every), wrong_answers(every), strict=True))
+    shown, group, example = answers[found.causes]
+    witness = _witness(
+        loaded, result, _own_case(loaded, shown), replace(group, examples=(example,))
+    )
+    cases = plural(len(found.cases), "case")
+    said = f"{said_of(found.causes)} (it gives every answer of {cases} of the run)"
+    return replace(witness, cause=said)
+
+
+def _reported(loaded: Catalog, result: RunResult, path: str, name: str, finding: str) -> Witness:
+    if not name and not any(_has_finding(case, finding) for case in result.cases):
+        hint = f"reports print the id in the heading of each finding; a case is such as {_CASE}"
+        raise UsageError(f"{finding} is neither a finding of {path} nor a case", hint=hint)
+    wanted = name or shown_example(result, finding)[0].id
+    cases = {one.case.id: one for one in result.cases}
+    its = cases.get(wanted)
+    case = _own_case(loaded, its.case) if its else find_case(loaded, wanted, None, None, ())
+    its = its or cases.get(case.id)
+    if its is None:
+        said = f"{path} does not have the case {case.id}"
+        raise UsageError(said, hint="is it the report of another run?")
+    groups = failing(its)
+    if not groups:
+        raise does_not_fail(its, f"{result.backend.name} in {path}")
+    return _witness(loaded, result, case, _chosen(groups, case, finding))
+
+
+def _has_finding(one: CaseResult, finding: str) -> bool:
+    ids = (one.finding, *(group.finding for group in one.groups))
+    return any(name.startswith(finding.lower()) for name in ids)
+
+
+def _chosen(groups: Sequence[Group], case: Case, finding: str) -> Group:
     """Return the first group of the named finding, or of the first one.
 
     Other findings are listed on stderr. Raises UsageError.
     """
-    ids = [finding_of(group, case) for group in groups]
-    found = [i for i, one in enumerate(ids) if one.startswith((finding or "").lower())]
+    by_id: dict[str, Group] = {}
+    for group in groups:
+        by_id.setdefault(finding_of(group, case), group)
+    found = [one for one in by_id if one.startswith(finding.lower())]
     if not found:
-        has = ", ".join(dict.fromkeys(ids))
+        has = ", ".join(by_id)
         raise UsageError(f"{case.id} has no finding {finding}", hint=f"it has {has}")
-    others = {one: group for one, group in zip(ids, groups, strict=True) if one != ids[found[0]]}
-    if others and finding is None:
-        shown = [_line(one, group) for one, group in others.items()]
-        more = [f"  and {len(shown) - _LISTED} more"] if len(shown) > _LISTED else []
-        first = _line(ids[found[0]], groups[found[0]])
-        say("\n".join([first, "", "other findings:", *shown[:_LISTED], *more]), err=True)
-    return groups[found[0]]
+    if len(by_id) > 1 and not finding:
+        first, *others = (_line(one, group) for one, group in by_id.items())
+        more = [f"  and {len(others) - _LISTED} more"] if len(others) > _LISTED else []
+        say("\n".join([first, "", "other findings:", *others[:_LISTED], *more]), err=True)
+    return by_id[found[0]]
 
 
 def _line(name: str, group: Group) -> str:
     where = f", {group.placement} only" if group.placement else ""
     what = clean(group.kind or group.verdict)[:80]
     return f"  {name}  {what}: {group.decision.name}{where} ({group.count})"
-
-
-def _explained(loaded: Catalog, path: str, cause: str) -> Witness:
-    """Return the wrong answer that a report shows for a cause."""
-    result = read(path, loaded.types.types)
-    found = explanations_of(result, cause)[0]
-    every = gathered(result.cases, result.causes).explanations
-    answers = dict(zip((one.causes for one in every), wrong_answers(every), strict=True))
-    shown, group, example = answers[found.causes]
-    case = _own_case(loaded, shown)
-    witness = _witness(loaded, result, case, replace(group, examples=(example,)))
-    cases = plural(len(found.cases), "case")
-    said = f"{said_of(found.causes)} (it gives every answer of {cases} of the run)"
-    return replace(witness, cause=said)
-
-
-def _reported(loaded: Catalog, name: str | None, path: str, finding: str | None) -> Witness:
-    result = read(path, loaded.types.types)
-    wanted = name or shown_example(result, str(finding))[0].id
-    its = next((one for one in result.cases if one.case.id == wanted), None)
-    case = _own_case(loaded, its.case) if its else find_case(loaded, wanted, None, None, ())
-    its = its or next((one for one in result.cases if one.case.id == case.id), None)
-    if its is None:
-        raise UsageError(
-            f"{path} does not have the case {case.id}", hint="is it the report of another run?"
-        )
-    groups = failing(its)
-    if not groups:
-        raise does_not_fail(its, f"{result.backend.name} in {path}")
-    return _witness(loaded, result, case, _chosen(groups, case, finding))
 
 
 def _witness(loaded: Catalog, result: RunResult, case: Case, group: Group) -> Witness:
@@ -185,13 +190,3 @@ def _own_case(loaded: Catalog, case: Case) -> Case:
     if case.is_pair:
         return own_pair(loaded, case)
     return own_chain(loaded, case) if case.hops else find_case(loaded, case.id, None, None, ())
-
-
-def _url(loaded: Catalog, witness: Witness) -> str:
-    """Return the URL of the quoted document, '' if unknown."""
-    own = loaded.specs[witness.case.spec]
-    for spec in (own, *loaded.specs.values()):
-        for source in spec.sources.values():
-            if f"{source.title}, {source.section}" == witness.group.decision.source:
-                return source.url
-    return ""

@@ -43,7 +43,7 @@ from convcheck.semantics.evaluate import compile_case
 from convcheck.streams import say
 from convcheck.survey.survey import OPEN
 from convcheck.vectors.corpus import Corpus, open_corpus
-from convcheck.vectors.export.text import read_answers
+from convcheck.vectors.lines import read_answers
 from convcheck.vectors.model import VectorSet
 from convcheck.wording import plural
 

@@ -27,47 +27,28 @@ Ints = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
-class Plateau:
-    """One of the plateaus that alternate in a series."""
-
-    #: The number of inputs.
-    length: int
-    #: The index of the deciding row.
-    row: int
-    #: The comparison of a code, an index into PATTERNS.
-    pattern: int
-    #: The first expected code; 0 if the pattern is not EXACT.
-    code: int
-
-
-@dataclass(frozen=True)
 class Series:
-    """Consecutive plateaus that alternate in a few kinds."""
+    """Consecutive plateaus that alternate in a few kinds.
+
+    Each kind has a number of inputs, the index of the deciding row, an index into PATTERNS and the
+    first expected code, 0 if the pattern is not EXACT.
+    """
 
     first: int
     #: The number of plateaus.
     count: int
     #: The rise of codes per period, modulo the width.
     step: int
-    turns: tuple[Plateau, ...]
+    turns: list[list[int]]
 
 
-def series_of(program: Program, source: Numeric, target: Numeric) -> list[list[Series]] | None:
-    """Return the expected results of all source codes under each reading, in order.
+def plateaus_of(
+    program: Program, source: Numeric, target: Numeric
+) -> tuple[Codes, Expected] | None:
+    """Return the first source codes of all plateaus, some to be joined, with expected results.
 
-    Returns None if the source is too wide, or the results are only known code by code.
+    None if the source is too wide, or the results are only known code by code.
     """
-    found = _plateaus(program, source, target)
-    if found is None:
-        return None
-    firsts, expected = found
-    bits = target.storage.itemsize * 8 if target.bits == 1 else target.bits
-    ends = 1 << source.bits
-    return [list(_series(firsts, expected.rows, r, ends, bits)) for r in expected.readings]
-
-
-def _plateaus(program: Program, source: Numeric, target: Numeric) -> tuple[Codes, Expected] | None:
-    """Return the first codes of plateaus, some to be joined, with expected results."""
     if source.bits <= NARROW:
         codes = np.arange(1 << source.bits, dtype=np.uint64)
         return codes, run_conversion(program, source, target, codes.astype(source.storage))
@@ -79,48 +60,47 @@ def _plateaus(program: Program, source: Numeric, target: Numeric) -> tuple[Codes
     return joined(by_code.expected, np.concatenate(known)) if len(known) == len(changes) else None
 
 
+def series_of(
+    firsts: Codes, expected: Expected, source: Numeric, target: Numeric
+) -> tuple[tuple[Series, ...], ...]:
+    """Return the expected results of all source codes under each reading, in order."""
+    bits = target.storage.itemsize * 8 if target.bits == 1 else target.bits
+    return tuple(
+        tuple(_series(firsts, expected.rows, reading, 1 << source.bits, bits))
+        for reading in expected.readings
+    )
+
+
 def _series(firsts: Codes, rows: Ints, reading: Reading, end: int, bits: int) -> Iterator[Series]:
     """Join equal neighbours, then those that alternate."""
     codes = np.where(reading.patterns == EXACT, reading.codes, 0).astype(np.uint64)
-    facts = [rows, reading.patterns, codes]
+    facts: list[Ints] = [rows, reading.patterns, codes]
     change = np.ones(len(firsts), bool)
     change[1:] = np.any([fact[1:] != fact[:-1] for fact in facts], axis=0)
     starts = firsts[change].astype(np.int64)
-    rows, patterns, codes = rows[change], reading.patterns[change], codes[change]
-    lengths = np.diff(starts, append=end)
-    turns = [_Turns(k, (lengths, rows, patterns), codes, bits) for k in range(1, _MOST + 1)]
+    lengths, count = np.diff(starts, append=end), len(starts)
+    facts = [lengths, *(fact[change] for fact in facts)]
+    kinds = np.stack([fact.astype(np.uint64) for fact in facts], axis=1)
+    codes = kinds[:, 3]
+    periods = range(1, _MOST + 1)
+    steps = [(codes[k:] - codes[:-k]) & np.uint64((1 << bits) - 1) for k in periods]
+    ends = [_ends(kinds[:, :3], k, step) for k, step in zip(periods, steps, strict=True)]
     at = 0
-    while at < len(starts):
-        chosen = max(turns, key=lambda one: one.end(at))
-        stop = chosen.end(at)
-        taken = tuple(
-            Plateau(int(lengths[i]), int(rows[i]), int(patterns[i]), int(codes[i]))
-            for i in range(at, min(at + chosen.period, stop))
-        )
-        step = chosen.step(at) if stop - at > chosen.period else 0
-        yield Series(int(starts[at]), stop - at, step, taken)
+    while at < count:
+        k, last = max(enumerate((each[at] for each in ends), 1), key=lambda pair: pair[1])
+        stop = int(last)
+        step = int(steps[k - 1][at]) if stop - at > k else 0
+        yield Series(int(starts[at]), stop - at, step, kinds[at : min(at + k, stop)].tolist())
         at = stop
 
 
-class _Turns:
-    """The extent of a series with one period, from any plateau."""
-
-    def __init__(self, period: int, facts: tuple[Ints, ...], codes: Codes, bits: int) -> None:
-        self.period, self.count = period, len(codes)
-        self.steps = (codes[period:] - codes[:-period]) & np.uint64((1 << bits) - 1)
-        self.breaks = np.flatnonzero(
-            np.any([fact[period:] != fact[:-period] for fact in facts], axis=0)
-        )
-        self.changes = np.flatnonzero(self.steps[1:] != self.steps[:-1]) + 1
-
-    def end(self, at: int) -> int:
-        """Return the index after the last plateau of the series that begins at `at`."""
-        ends = (self._next(self.breaks, at), self._next(self.changes, at + 1))
-        return min(*ends, self.count)
-
-    def _next(self, places: Ints, at: int) -> int:
-        i = int(np.searchsorted(places, at))
-        return int(places[i]) + self.period if i < len(places) else self.count
-
-    def step(self, at: int) -> int:
-        return int(self.steps[at])
+def _ends(facts: Ints, period: int, steps: Codes) -> Ints:
+    """Return the index after the last plateau of the series that begins at each plateau."""
+    ends = np.full(len(facts), len(facts))
+    at = np.arange(len(steps))
+    if len(steps):
+        breaks = (facts[period:] != facts[:-period]).any(axis=1)
+        changes = np.append(steps[1:] != steps[:-1], False)
+        stops = np.where(breaks, at, np.where(changes, at + 1, len(facts)))
+        ends[at] = np.minimum(np.minimum.accumulate(stops[::-1])[::-1] + period, len(facts))
+    return ends

@@ -1,4 +1,4 @@
-"""Collect a case's rows with citations, vectors and series for a suite."""
+"""The inputs and expected results of a case, which all forms of an export share."""
 
 from __future__ import annotations
 
@@ -8,60 +8,32 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from convcheck.emit.series import Series, series_of
-from convcheck.judge.words import cited, clean, translated
-from convcheck.numerics.format import Format, Numeric, Text
-from convcheck.rules.digest import digest_of_spec
+from convcheck.emit.series import Series, plateaus_of, series_of
+from convcheck.numerics.format import Numeric, Text
+from convcheck.reproduce.emit.onnx import settled
 from convcheck.rules.model import DEFAULT, Case, Spec
-from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
+from convcheck.semantics.expected import EXACT, UNDEFINED, Decision, Expected
 from convcheck.vectors.corpus import Corpus
-from convcheck.vectors.model import VectorSet
-
-
-@dataclass(frozen=True)
-class SuiteRow:
-    """A row of the rules as a suite prints it."""
-
-    decision: Decision
-    #: The rule's index in the suite: rows of one rule share a reading.
-    rule: int
-    #: Its description, as indented lines of YAML.
-    about: str
-
-
-@dataclass(frozen=True)
-class SuiteVector:
-    """An input with its expected result."""
-
-    input: int
-    #: The index of the deciding row.
-    row: int
-    #: The comparison of a code, an index into PATTERNS.
-    pattern: int
-    #: The expected code; 0 if the pattern is not EXACT.
-    code: int
-
-
-@dataclass(frozen=True)
-class SuiteReading:
-    """The expected results under one reading."""
-
-    #: In order of input values.
-    vectors: tuple[SuiteVector, ...]
-    #: The expected results of all inputs; () if unknown.
-    series: tuple[Series, ...]
+from convcheck.vectors.model import Tier, Vectors, VectorSet
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite of one case, in no language yet."""
+    """The inputs and expected results of a case, in no form yet."""
 
     spec: Spec
-    case: Case
-    #: The rows that decide a vector or a plateau.
-    rows: tuple[SuiteRow, ...]
-    #: As many as the most disputed row has.
-    readings: tuple[SuiteReading, ...]
+    vectors: Vectors
+    tier: Tier
+    seed: int
+    #: In suites for a language, the expected results of all inputs under each reading; else ().
+    series: tuple[tuple[Series, ...], ...] = ()
+    #: The number of vectors that the form leaves out.
+    left_out: int = 0
+
+    @property
+    def case(self) -> Case:
+        """The case."""
+        return self.vectors.case
 
     @property
     def name(self) -> str:
@@ -69,25 +41,29 @@ class Suite:
         return identifier(self.case.id)
 
     @property
-    def disputed(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
-        """The indices of disputed rules, with the names of their readings."""
-        found = {row.rule: row.decision.readings for row in self.rows}
-        return tuple((rule, names) for rule, names in found.items() if len(names) > 1)
+    def rules(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The rules with the names of their readings. Rows of one rule share a reading."""
+        return list(dict.fromkeys((row.rule, row.readings) for row in self.vectors.decisions))
 
     @property
-    def digest(self) -> str:
-        """The digest of the spec."""
-        return digest_of_spec(self.spec)
+    def types(self) -> list[tuple[str, Numeric]]:
+        """The names and formats of the input and the output."""
+        types = (self.case.inputs[0], self.case.outputs[0])
+        return [(one.name, one.format) for one in types if not isinstance(one.format, Text)]
 
     @property
-    def source(self) -> Numeric:
-        """The format of an input."""
-        return _numeric(self.case.inputs[0].format)
+    def readings(self) -> Iterator[tuple[Iterator[tuple[int, ...]], tuple[Series, ...]]]:
+        """The vectors under each reading, as input, row, pattern and code, and the series.
 
-    @property
-    def target(self) -> Numeric:
-        """The format of an output."""
-        return _numeric(self.case.outputs[0].format)
+        A code is 0 if the pattern is not EXACT.
+        """
+        assert isinstance(self.vectors, VectorSet)  # noqa: S101 of numbers
+        [inputs], expected = self.vectors.inputs, self.vectors.expected
+        for i, due in enumerate(expected.readings):
+            codes = np.where(due.patterns == EXACT, due.codes, 0)
+            columns = (inputs, expected.rows, due.patterns, codes)
+            vectors = zip(*(column.tolist() for column in columns), strict=True)
+            yield vectors, self.series[i] if self.series else ()
 
 
 def identifier(name: str) -> str:
@@ -108,68 +84,45 @@ def why_left_out(case: Case) -> str:
     return ""
 
 
-def suite_of(corpus: Corpus, case: Case) -> Suite | None:
-    """Return the suite of a case, or None if everything is undefined."""
-    vectors = corpus.vectors(case)
-    assert isinstance(vectors, VectorSet)  # noqa: S101 of one number
+def suite_of(corpus: Corpus, case: Case) -> Suite:
+    """Return the suite of a case."""
+    spec = corpus.catalog.specs[case.spec]
+    return Suite(spec, corpus.vectors(case), corpus.tier, corpus.seed)
+
+
+def settled_suite(corpus: Corpus, case: Case) -> Suite | None:
+    """Return the vectors with one expected value, or None if there are none."""
+    suite = suite_of(corpus, case)
+    if (vectors := settled(suite.vectors)) is None:
+        return None
+    return replace(suite, vectors=vectors, left_out=len(suite.vectors) - len(vectors))
+
+
+def with_series(corpus: Corpus, case: Case) -> Suite | None:
+    """Return a suite for a language, with only the rows that decide a vector or a plateau.
+
+    None if everything is undefined.
+    """
+    suite = suite_of(corpus, case)
+    vectors = suite.vectors
+    assert isinstance(vectors, VectorSet)  # noqa: S101 of numbers
     if all((r.patterns == UNDEFINED).all() for r in vectors.expected.readings):
         return None
     program, _ = corpus.conversion(case)
-    source, target = _numeric(case.inputs[0].format), _numeric(case.outputs[0].format)
+    (_, source), (_, target) = suite.types
     known = vectors.coverage == "exhaustive"  # vectors cover all inputs
-    series = None if known else series_of(program, source, target)
-    used = {program.decisions[one.row] for table in series or () for each in table
-            for one in each.turns}  # fmt: skip
-    used |= {vectors.expected.decisions[row] for row in np.unique(vectors.expected.rows)}
-    decisions = [one for one in dict.fromkeys(program.decisions) if one in used]
-    spec = corpus.catalog.specs[case.spec]
-    rules = list(dict.fromkeys((one.rule, one.readings) for one in decisions))
-    rows = tuple(
-        SuiteRow(one, rules.index((one.rule, one.readings)), "\n".join(_about(spec, one)) + "\n")
-        for one in decisions
-    )
-    numbers = {one: i for i, one in enumerate(decisions)}
-    own = [numbers.get(one, 0) for one in program.decisions]
-    tables = _readings(vectors, numbers, series, own)
-    return Suite(spec, case, rows, tuple(tables))
+    plateaus = None if known else plateaus_of(program, source, target)
+    every = [vectors.expected, *([plateaus[1]] if plateaus else [])]
+    used = {one.decisions[row] for one in every for row in np.unique(one.rows)}
+    rows = tuple(one for one in dict.fromkeys(program.decisions) if one in used)
+    if plateaus:
+        firsts, expected = plateaus[0], _numbered(plateaus[1], rows)
+        suite = replace(suite, series=series_of(firsts, expected, source, target))
+    return replace(suite, vectors=replace(vectors, expected=_numbered(vectors.expected, rows)))
 
 
-def _numeric(fmt: Format) -> Numeric:
-    assert not isinstance(fmt, Text)  # noqa: S101 such a case is left out
-    return fmt
-
-
-def _readings(
-    vectors: VectorSet,
-    numbers: dict[Decision, int],
-    series: Sequence[Sequence[Series]] | None,
-    own: Sequence[int],
-) -> Iterator[SuiteReading]:
-    rows = [numbers[vectors.expected.decisions[row]] for row in vectors.expected.rows]
-    inputs = [int(code) for code in vectors.inputs[0]]
-    for r, reading in enumerate(vectors.expected.readings):
-        codes = np.where(reading.patterns == EXACT, reading.codes, 0).tolist()
-        columns = zip(inputs, rows, reading.patterns.tolist(), codes, strict=True)
-        table = tuple(SuiteVector(*columns_of) for columns_of in columns)
-        yield SuiteReading(table, tuple(_numbered(series[r], own)) if series else ())
-
-
-def _numbered(table: Sequence[Series], own: Sequence[int]) -> Iterator[Series]:
-    for one in table:
-        yield replace(one, turns=tuple(replace(p, row=own[p.row]) for p in one.turns))
-
-
-def _about(spec: Spec, row: Decision) -> Iterator[str]:
-    """Yield the lines that describe a broken row: YAML in a literal block."""
-    urls = {f"{s.title}, {s.section}": s.url for s in spec.sources.values()}
-    yield "  rule: |"
-    yield f"    {row.name} ({row.level}), {row.place}"
-    yield "  sentence: |"
-    for one in row.sentences:
-        part = f" ({one.of})" if one.of else ""
-        yield f"    {cited(one.text)}{part}"
-        if one.gloss:
-            yield f"    {translated(one.gloss)}"
-        yield f"    — {one.document}, {urls.get(one.document, '')}".rstrip(", ")
-    if row.row_in_words:
-        yield f"    {clean(row.row_in_words)}"
+def _numbered(expected: Expected, rows: Sequence[Decision]) -> Expected:
+    """Return expectations whose rows index the used ones."""
+    numbers = {row: i for i, row in enumerate(rows)}
+    own = np.array([numbers.get(row, 0) for row in expected.decisions], np.int16)
+    return replace(expected, rows=own[expected.rows], decisions=tuple(rows))

@@ -8,17 +8,18 @@ long as it shows the finding.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.ask.elements import inputs_at
+from convcheck.ask.jobs import Judge
 from convcheck.ask.placements import FRONT, WITH_1, shape_of
 from convcheck.backends.protocol import Outputs
-from convcheck.errors import ConvcheckError, UsageError
+from convcheck.errors import UsageError
 from convcheck.judge.answers import (
     ANSWERED,
     LARGE_CALLS,
@@ -26,29 +27,81 @@ from convcheck.judge.answers import (
     MANY_CALLS,
     NOT_ASKED,
     OTHERS,
+    REFUSED,
     Answers,
 )
 from convcheck.judge.calls import judged_call
+from convcheck.judge.case import judge
 from convcheck.judge.matching import matching
-from convcheck.judge.result import CallExample, Example, Group
+from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
 from convcheck.plan.one_input import Single
+from convcheck.plan.runner import execute
 from convcheck.records import replace
-from convcheck.reproduce.ask import AskedCase, ask_each, ask_whole
-from convcheck.reproduce.shows import of_call, witness_of
-from convcheck.reproduce.witness import Witness, failing
-from convcheck.rules.model import Case
-from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
-from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
-from convcheck.vectors.model import CallSet, VectorSet
+from convcheck.reproduce.witness import (
+    Witness,
+    call_at,
+    expecting_call,
+    failing,
+    of_call,
+    witness_of,
+)
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 SIZES = (
-    *range(2, 35), 48, 60, 64, 65, 96, 120, 128, 129, 256, 257, 512, 1024, 1025, 4096, 1 << 14,
-    1 << 16, (1 << 16) + 1,
-)  # fmt: skip
+    *(*range(2, 35), 48, 60, 64, 65, 96, 120, 128, 129, 256, 257, 512, 1024, 1025, 4096),
+    *(1 << 14, 1 << 16, (1 << 16) + 1),
+)
 _BASES = 3  # smallest calls of a group that are tried
+_FREE = ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))
 Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class AskedCase:
+    """A case with a backend's answers."""
+
+    #: The backend's address on the command line.
+    address: str
+    spec: Spec
+    vectors: Vectors
+    backend: BackendInfo
+    kept: CaseResult
+    #: Seconds for a call.
+    timeout: float
+
+    @property
+    def groups(self) -> list[Group]:
+        """The findings, in the report's order."""
+        return failing(self.kept)
+
+
+def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> AskedCase:
+    """Test a case, also with other attribute values.
+
+    Raises UsageError if it does not fail or cannot be tested, UnavailableError or
+    KeyboardInterrupt.
+    """
+    backend, kept = _asked(address, Single(vectors, spec), timeout, _keep)
+    found = AskedCase(address, spec, vectors, backend, kept, timeout)
+    if kept.verdict == "error":
+        said = f"the adapter of {address} failed on {kept.case.id}: {kept.message}"
+        raise UsageError(said, hint="there is no answer to show")
+    if not found.groups:
+        raise does_not_fail(kept, address)
+    return found
+
+
+def does_not_fail(one: CaseResult, address: str) -> UsageError:
+    """Return the error for a case without a finding."""
+    said = f"{one.case.id} does not fail on {address}: {one.verdict}"
+    if one.message:
+        said += f" ({one.message})"
+    return UsageError(said, hint="`convcheck run` says which cases fail")
 
 
 def smallest(found: AskedCase, group: Group) -> Witness:
@@ -67,18 +120,64 @@ def smallest(found: AskedCase, group: Group) -> Witness:
     return witness
 
 
+# Testing again -------------------------------------------------------------------------------
+
+
+def _asked(
+    address: str, corpus: Single, timeout: float, judge: Judge
+) -> tuple[BackendInfo, CaseResult]:
+    done = execute(address, corpus.cases, corpus, timeout=timeout, judge=judge, thorough=True)
+    result = corpus.result(done)
+    if result.answers is None:
+        said = result.message or result.verdict
+        raise UsageError(f"{corpus.one.case.id} cannot be tested on {address}: {said}")
+    return done.backend, result
+
+
+def _keep(vectors: Vectors, answers: Answers | Answers) -> CaseResult:
+    return replace(judge(vectors, answers), answers=answers)
+
+
+def _keep_only(vectors: Vectors, answers: Answers | Answers) -> CaseResult:
+    return CaseResult(vectors.case, "undefined", 0, vectors.coverage, (), answers=answers)
+
+
 def _showing(
     found: AskedCase, tries: Sequence[CallSet], group: Group, before: Case | None = None
 ) -> Iterator[tuple[int, Witness]]:
-    every = ask_each(found.address, tries, found.timeout, before) if tries else ()
-    for number, answers in enumerate(every):
-        if witness := of_call(found.backend, tries[number], answers, group):
+    """Make calls in order in one worker, and yield those that show a group.
+
+    With `before`, the same calls of that case are made first.
+    """
+    if not tries:
+        return
+    first, every = tries[0], tuple(one.calls[0] for one in tries)
+    free = replace(
+        first,
+        calls=every,
+        expected=(_FREE,) * len(every),
+        decisions=(first.form,),
+        among=None,
+        along=None,
+    )
+    asked = _asked(found.address, Single(free, before=before), found.timeout, _keep_only)[1]
+    answers = cast(Answers, asked.answers)
+    for number, one in enumerate(tries):
+        if witness := of_call(found.backend, one, _answer_at(answers, number), group):
             yield number, witness
 
 
-def _alone(found: AskedCase, one: CallSet, group: Group) -> Witness | None:
+def _answer_at(answers: Answers, i: int) -> Answers:
+    if answers.declined is not None:
+        refused = np.array([REFUSED], np.uint8)
+        return Answers((None,), refused, {0: answers.declined.message})
+    said = answers.messages.get(i) or next((f.message for f in answers.faults if f.index == i), "")
+    return Answers((answers.got[i],), answers.state[i : i + 1], {0: said} if said else {})
+
+
+def _alone(found: AskedCase, one: CallSet | None, group: Group) -> Witness | None:
     """Return the witness of a call that shows a group on a fresh backend."""
-    return next((witness for _, witness in _showing(found, [one], group)), None)
+    return next((witness for _, witness in _showing(found, [one] if one else [], group)), None)
 
 
 # Elements ------------------------------------------------------------------------------------
@@ -106,27 +205,6 @@ def _of_elements(found: AskedCase, vectors: VectorSet, group: Group) -> Witness 
     for number, witness in _showing(found, tries, group):
         return _alone(found, tries[number], group) or replace(witness, first=False)
     return None
-
-
-def call_at(vectors: VectorSet, index: Index) -> CallSet:
-    """Return elements, in the index's shape, as a call."""
-    some, case = vectors.expected.take(index.reshape(-1)), vectors.case
-    used = [some.decisions[row] for row in np.unique(some.rows)]
-    names = max((decision.readings for decision in used), key=len, default=("",))
-
-    def reading(name: str, due: Reading) -> CallReading:
-        patterns = set(due.patterns.tolist())
-        if len(patterns) == 1 and patterns <= {REFUSED, UNDEFINED}:
-            return CallReading(name, pattern=patterns.pop())
-        output = ExpectedOutput(case.outputs[0], index.shape, due.codes, due.patterns)
-        return CallReading(name, (output,))
-
-    readings = tuple(map(reading, names, some.readings))
-    expected = ExpectedCall(int(some.rows[0]) if index.size else 0, readings, rows=(some.rows,))
-    return CallSet(
-        case, (tuple(inputs_at(vectors, index)),), (expected,), some.decisions, vectors.coverage,
-        vectors.form,
-    )  # fmt: skip
 
 
 def _needed(found: AskedCase, vectors: VectorSet, group: Group) -> list[int]:
@@ -173,16 +251,16 @@ def _tries(vectors: VectorSet, elements: Index, group: Group) -> Iterator[Index]
     if len(elements) == 1:
         yield elements.reshape(())
     yield elements.reshape(1, -1, 1, 1)
-    ranks = {rank: f"{rank}-D" == placement for rank in (*FRONT, *WITH_1)}
-    shaped = [prod(shape_of(rank, len(vectors))) for rank in FRONT if ranks[rank]]
+    ranks = [rank for rank in (*FRONT, *WITH_1) if f"{rank}-D" == placement]
+    shaped = [prod(shape_of(rank, len(vectors))) for rank in ranks if rank in FRONT]
     largest = max(len(vectors), LARGE_CALLS.get(placement, 0), *shaped)
     for size in [n for n in SIZES if n < largest] + [largest]:
         copies = np.resize(elements, size)
         window = np.arange(elements[0] - size + 1, elements[0] + 1) % len(vectors)
-        shapes = [shape_of(rank, size) for rank in FRONT if ranks[rank]]
+        shapes = [shape_of(rank, size) for rank in ranks if rank in FRONT]
         for shape in [(size,), *(shape for shape in shapes if prod(shape) == size)]:
             yield from (copies.reshape(shape), window.reshape(shape))
-    yield from (np.resize(elements, shape) for rank, shape in WITH_1.items() if ranks[rank])
+    yield from (np.resize(elements, WITH_1[rank]) for rank in ranks if rank in WITH_1)
 
 
 def _allowed(vectors: VectorSet, shape: tuple[int, ...]) -> bool:
@@ -193,7 +271,7 @@ def _allowed(vectors: VectorSet, shape: tuple[int, ...]) -> bool:
 def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | None:
     """Test elements with text answers, which cannot be calls."""
     index = np.array(_needed(found, vectors, group), np.intp)
-    kept = ask_whole(found.address, vectors.take(index), found.timeout)[1]
+    kept = _asked(found.address, Single(vectors.take(index)), found.timeout, _keep)[1]
     answers, name = cast(Answers, kept.answers), vectors.case.outputs[0].name
     came = not len(index) or answers.state[0] == ANSWERED
     got = Outputs((answers.got,), (name,)) if came else None
@@ -207,43 +285,50 @@ def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | N
 
 
 def _of_calls(found: AskedCase, calls: CallSet, group: Group) -> Witness | None:
+    def expecting(call: Call) -> CallSet | None:
+        return expecting_call(found.spec, calls.case, call)
+
     def tried(call: Call) -> Witness | None:
-        one = _call(found, calls, call)
-        return _alone(found, one, group) if one else None
+        return _alone(found, expecting(call), group)
 
     for i in _members(calls, cast(Answers, found.kept.answers), group)[:_BASES]:
         call = calls.calls[i]
         one = _one_element(call, group)
         if witness := (one and tried(one)) or _halved(call, tried):
             return witness
-        later = [_call(found, calls, calls.calls[0]), _call(found, calls, call)]
-        for number, witness in _showing(found, [one for one in later if one], group):
+        later = [each for each in map(expecting, (calls.calls[0], call)) if each]
+        for number, witness in _showing(found, later, group):
             if number == 1:
                 return replace(witness, first=False)
     return None
 
 
-def _call(found: AskedCase, calls: CallSet, call: Call) -> CallSet | None:
-    from convcheck.vectors.calls import expecting
-
-    try:
-        return expecting(found.spec, calls.case, [call], calls.coverage)
-    except ConvcheckError:
-        return None
-
-
 def _members(calls: CallSet, answers: Answers, group: Group) -> list[int]:
+    """Return the calls of a group, the smallest first."""
     found = []
-    for i, call in enumerate(calls.calls):
-        if answers.state[i] == NOT_ASKED:
-            continue
+    for i in np.flatnonzero(answers.state != NOT_ASKED).tolist():
         judged, got = judged_call(calls, answers, i), answers.got[i]
         kind = group.kind if judged.sort == "crashed" else judged.kind
         name = calls.decisions[judged.row].name
         if (name, judged.sort, kind) == (group.decision.name, group.verdict, group.kind):
             arrays = got.arrays if isinstance(got, Outputs) else ()
-            found.append((sum(a.size for a in (*call, *arrays)), i))
+            found.append((sum(a.size for a in (*calls.calls[i], *arrays)), i))
     return [i for _, i in sorted(found)]
+
+
+def _one_element(call: Call, group: Group) -> Call | None:
+    if all(tensor.size <= 1 for tensor in call):
+        return None
+    example = group.examples[0] if group.examples else None
+    words = example.arguments if isinstance(example, CallExample) else ()
+    if len(words) != len(call):
+        if not all(tensor.size for tensor in call):
+            return None
+        words = tuple(int(cast(int, tensor.reshape(-1)[0])) for tensor in call)
+    return tuple(
+        cast(Bits, np.full((1,) * tensor.ndim, word, tensor.dtype))
+        for tensor, word in zip(call, words, strict=True)
+    )
 
 
 def _halved(call: Call, tried: Callable[[Call], Witness | None]) -> Witness | None:
@@ -257,38 +342,14 @@ def _halved(call: Call, tried: Callable[[Call], Witness | None]) -> Witness | No
     return witness
 
 
-def _one_element(call: Call, group: Group) -> Call | None:
-    if all(tensor.size <= 1 for tensor in call):
-        return None
-    example = group.examples[0] if group.examples else None
-    words = example.arguments if isinstance(example, CallExample) else ()
-    if len(words) != len(call):
-        if not all(tensor.size for tensor in call):
-            return None
-        words = tuple(int(cast(int, tensor.reshape(-1)[0])) for tensor in call)
-    return tuple(_filled(tensor, one) for tensor, one in zip(call, words, strict=True))
-
-
-def _filled(tensor: Bits, one: object) -> Bits:
-    shape: Any = (1,) * tensor.ndim
-    filled: Bits = np.full(shape, one, tensor.dtype)
-    return filled
-
-
 def _halves(call: Call) -> Iterator[Call]:
     """Yield calls with half of one axis, counted from the right, in each tensor that has it."""
     for axis in range(1, max(tensor.ndim for tensor in call) + 1):
-        sizes = {t.shape[-axis] for t in call if t.ndim >= axis}
-        size = max(sizes, default=0)
-        for cut in (slice(0, size // 2), slice(size // 2, size)) if size > 1 else ():
-            half = tuple(_cut(t, axis, size, cut) for t in call)
-            if sum(t.size for t in half):
-                yield half
-
-
-def _cut(tensor: Bits, axis: int, size: int, cut: slice) -> Bits:
-    if tensor.ndim < axis or tensor.shape[-axis] != size:
-        return tensor
-    index: Any = (..., cut, *(slice(None),) * (axis - 1))
-    half: Bits = tensor[index]
-    return half
+        size = max(t.shape[-axis] for t in call if t.ndim >= axis)
+        for half in (range(size // 2), range(size // 2, size)) if size > 1 else ():
+            cut = tuple(
+                t.take(half, -axis) if t.ndim >= axis and t.shape[-axis] == size else t
+                for t in call
+            )
+            if any(t.size for t in cut):
+                yield cut

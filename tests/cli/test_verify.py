@@ -14,8 +14,8 @@ from command import Done, convcheck, report_at
 from convcheck.rules.find import find_case
 from convcheck.rules.load import data_dir, load
 from convcheck.vectors.corpus import open_corpus
-from convcheck.vectors.export.text import read_answers
 from convcheck.vectors.generate import vectors_of
+from convcheck.vectors.lines import read_answers
 from specs import GOOD, write_spec
 
 CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))

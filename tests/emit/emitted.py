@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import struct
+import subprocess
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -11,9 +13,10 @@ from pathlib import Path
 import numpy as np
 from catalogue import CORPUS
 from planted.field.bugs import BUGS
-from planted.field.caught import case_of, latest_cases
+from planted.field.caught import case_of, caught_by, latest_cases
+from planted.proof import edge
 
-from convcheck.emit.suite import Suite, suite_of
+from convcheck.emit.suite import Suite, with_series
 from convcheck.numerics.format import Float
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT
@@ -37,7 +40,7 @@ CASES = {
 
 @cache
 def suite(case: Case) -> Suite:
-    found = suite_of(CORPUS, case)
+    found = with_series(CORPUS, case)
     assert found is not None
     return found
 
@@ -49,11 +52,48 @@ def vectors(case: Case) -> VectorSet:
     return found
 
 
-def write_answers(path: Path, inputs: Iterable[int], outputs: Iterable[int]) -> Path:
-    """Write a kernel's answers: pairs of 64 bits, input and output."""
-    pairs = zip(inputs, outputs, strict=True)
+def asked(program: Path, case: Case, answers: Iterable[int]) -> tuple[int, int, str]:
+    """Return a program's exit code, number of wrong answers, and output.
+
+    The kernel under test reads its answers from a file: pairs of 64 bits, input and output.
+    """
+    path = program.with_name("answers")
+    pairs = zip(vectors(case).inputs[0].tolist(), answers, strict=True)
     path.write_bytes(b"".join(struct.pack("=QQ", *pair) for pair in pairs))
-    return path
+    code, output = run(program, case.id, path)
+    assert output.startswith("TAP version 13\n"), output
+    return code, wrong_answers(output), output
+
+
+def run(*command: object, cwd: Path | None = None, **environment: str) -> tuple[int, str]:
+    """Return a command's exit code and output."""
+    words, around = [*map(str, command)], {**os.environ, **environment}
+    done = subprocess.run(words, cwd=cwd, env=around, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def write_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    for name, content in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+def check_programs(program: Path) -> None:
+    """Check that a program catches every field bug, and passes right answers of each reading."""
+    for bug in BUGS:
+        case = case_of(bug)
+        got = bug.convert(vectors(case).inputs[0])
+        code, wrong, _ = asked(program, case, got.tolist())
+        assert (code, wrong) == (1, caught_by(bug.convert, edge(case))), bug.name
+    for case in CASES.values():
+        for reading in range(len(vectors(case).expected.readings)):
+            code, wrong, _ = asked(program, case, right_answers(case, reading))
+            assert (code, wrong) == (0, 0), case.id
+
+
+def words_of(case: Case) -> list[int]:
+    """Return the bits of the words of the input and the output."""
+    return [8 * fmt.storage.itemsize for _, fmt in suite(case).types]
 
 
 def right_answers(case: Case, reading: int = 0) -> list[int]:

@@ -7,11 +7,10 @@ that copies and thread counts are tested without a GPU.
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-from emit.emitted import suite, wrong_answers
+from emit.emitted import run, suite, write_files, wrong_answers
 from planted.field.caught import latest_cases
 
 from convcheck.emit.languages import device_files
@@ -80,35 +79,29 @@ COMPILERS = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     case = latest_cases("onnx.Cast")["float32-to-bfloat16"]
-    for name, content in device_files([suite(case)]):
-        (tmp_path / name).write_bytes(content)
+    write_files(tmp_path, device_files([suite(case)]))
     (tmp_path / "test.cu").write_text(PROGRAM)
     return tmp_path
-
-
-def compile_in(folder: Path, *command: str) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_kernels_are_run_and_judged(folder: Path) -> None:
     (folder / "cuda_runtime.h").write_text(STAND_IN)
     warnings = ("-Wall", "-Wextra", "-Werror")
-    compile_in(folder, "g++", "-std=c++11", *warnings, "-I.", "-xc++", "test.cu", "-o", "test")
-    done = subprocess.run([folder / "test"], capture_output=True, text=True, check=False)
-    points = [line for line in done.stdout.splitlines() if "ok " in line]
-    assert done.returncode == 1
-    assert wrong_answers(done.stdout) > 0
+    made = run("g++", "-std=c++11", *warnings, "-I.", "-xc++", "test.cu", "-o", "test", cwd=folder)
+    assert made == (0, "")
+    code, output = run(folder / "test")
+    points = [line for line in output.splitlines() if "ok " in line]
+    assert code == 1
+    assert wrong_answers(output) > 0
     assert [line.startswith("ok ") for line in points if ", even: " in line] == [True] * 6
     assert any(line.startswith("not ok ") for line in points if ", cut: " in line)
-    done = subprocess.run(
-        [folder / "test"], env={"NO_DEVICE": "1"}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 4
-    assert done.stdout.endswith("Bail out! memory for inputs: no such device\n")
+    code, output = run(folder / "test", NO_DEVICE="1")
+    assert code == 4
+    assert output.endswith("Bail out! memory for inputs: no such device\n")
 
 
 def test_it_compiles_where_there_is_a_compiler(folder: Path) -> None:
     for name in filter(shutil.which, COMPILERS):
-        compile_in(folder, name, *COMPILERS[name], "test.cu", "-o", f"{name}.o")
+        code, said = run(name, *COMPILERS[name], "test.cu", "-o", f"{name}.o", cwd=folder)
+        assert code == 0, said
         assert (folder / f"{name}.o").stat().st_size > 0

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from emit.emitted import CASES, right_answers, suite, vectors, write_answers, wrong_answers
-from planted.field.bugs import BUGS
-from planted.field.caught import case_of, caught_by, latest_cases
-from planted.proof import edge
+from emit.emitted import CASES, check_programs, run, suite, words_of, write_files
+from planted.field.caught import latest_cases
 
 from convcheck.emit.languages import rust_files, rust_string
 from convcheck.rules.model import Case
@@ -69,65 +65,37 @@ def build(folder: Path, cases: Iterable[Case], program: str) -> Path:
         pytest.skip("no cargo")
     files = [(f"suites/{name}", content) for name, content in rust_files([*map(suite, cases)])]
     files += [("kernel/Cargo.toml", MANIFEST.encode()), ("kernel/src/main.rs", program.encode())]
-    for name, content in files:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    command = [cargo, "build", "--offline", "--quiet"]
-    environment = {**os.environ, "RUSTFLAGS": "-Dwarnings", "CARGO_TARGET_DIR": str(folder / "to")}
-    done = subprocess.run(
-        command, cwd=folder / "kernel", env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    write_files(folder, files)
+    options = {"RUSTFLAGS": "-Dwarnings", "CARGO_TARGET_DIR": str(folder / "to")}
+    made = run(cargo, "build", "--offline", "--quiet", cwd=folder / "kernel", **options)
+    assert made == (0, "")
     return folder / "to" / "debug" / "kernel"
 
 
 def asker(cases: Iterable[Case]) -> str:
-    arms = "".join(
-        f"        {rust_string(case.id)} => run.check(&convcheck_suites::"
-        f'{one.name.lower()}::SUITE, "answer", '
-        f"|x: u{8 * one.source.storage.itemsize}| "
-        f"answers[&u64::from(x)] as u{8 * one.target.storage.itemsize}),\n"
-        for case, one in ((case, suite(case)) for case in cases)
-    )
+    arms = ""
+    for case in cases:
+        x, y = words_of(case)
+        arms += (
+            f"        {rust_string(case.id)} => run.check(&convcheck_suites::"
+            f'{suite(case).name.lower()}::SUITE, "answer", '
+            f"|x: u{x}| answers[&u64::from(x)] as u{y}),\n"
+        )
     return f'{MAIN}{arms}        _ => panic!("no such case"),\n    }}\n    run.end()\n}}\n'
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("crate"), CASES.values(), asker(CASES.values()))
-
-
-def asked(program: Path, case: Case, answers: Sequence[int]) -> tuple[int, str]:
-    path = program.with_name("answers")
-    write_answers(path, vectors(case).inputs[0].tolist(), answers)
-    done = subprocess.run(
-        [program, case.id, path], capture_output=True, text=True, check=False
-    )  # fmt: skip
-    return done.returncode, done.stdout
-
-
-def test_every_field_bug_is_caught_in_rust(program: Path) -> None:
-    for bug in BUGS:
-        case = case_of(bug)
-        code, output = asked(program, case, bug.convert(vectors(case).inputs[0]).tolist())
-        assert (code, wrong_answers(output)) == (1, caught_by(bug.convert, edge(case))), bug.name
-
-
-def test_what_is_due_passes_in_rust(program: Path) -> None:
-    for case in CASES.values():
-        for reading in range(len(suite(case).readings)):
-            code, output = asked(program, case, right_answers(case, reading))
-            assert (code, wrong_answers(output)) == (0, 0), case.id
+def test_field_bugs_are_caught_and_right_answers_pass_in_rust(tmp_path: Path) -> None:
+    check_programs(build(tmp_path, CASES.values(), asker(CASES.values())))
 
 
 def test_every_input_is_asked_in_rust(tmp_path: Path) -> None:
     """It finds one wrong answer of 65,536 that no vector has."""
     names = ("bfloat16-to-float8e4m3fn/saturate=1", "bool-to-float16", "int16-to-float32")
     made = build(tmp_path, [latest_cases("onnx.Cast")[name] for name in names], EVERY)
-    done = subprocess.run([made, "--exhaustive"], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    own = done.stdout.partition("onnx.Cast-28/int16-to-float32")[2]
+    code, output = run(made, "--exhaustive")
+    assert code == 1
+    own = output.partition("onnx.Cast-28/int16-to-float32")[2]
     assert "  wrong: 1 of 65536\n" in own
     assert own.count("not ok") == 1
     assert "    - input: 0x3039 (12345)\n      expected: 0x4640e400 (12345)\n" in own
-    assert "slices: " in done.stdout.partition("bool-to-float16")[2]
+    assert "slices: " in output.partition("bool-to-float16")[2]

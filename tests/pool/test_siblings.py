@@ -26,10 +26,10 @@ from convcheck.pool.messages import Setup
 from convcheck.records import replace
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.explain import answer_blocks
-from convcheck.reproduce.ask import ask_case
-from convcheck.reproduce.emit import c, python
-from convcheck.reproduce.emit.onnx import files
-from convcheck.reproduce.smallest import smallest
+from convcheck.reproduce.emit.c import c
+from convcheck.reproduce.emit.onnx import files_of_witness
+from convcheck.reproduce.emit.python import python
+from convcheck.reproduce.smallest import ask_case, smallest
 from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case
@@ -106,12 +106,12 @@ def test_what_needs_other_attributes_is_a_call_after_one_with_these() -> None:
     witness = smallest(found, found.groups[0])
     assert witness.before == CASES[0]
     assert [strip.shape for strip in witness.inputs] == [(1,)]
-    assert "the process ran the same inputs with saturate=0 before." in c(witness, "")
+    assert "the process ran the same inputs with saturate=0 before." in c(witness, {})
     with pytest.raises(UsageError, match="an ONNX test has one model"):
-        list(files(witness))
-    script = python(replace(witness, backend=BackendInfo("ort", "")), CATALOG.types.types, "")
-    assert script.count("helper.make_node") == 2
-    order = [script.index(part) for part in ("saturate=1", "saturate=0", "ask(before=True)")]
+        list(files_of_witness(witness))
+    script = python(replace(witness, backend=BackendInfo("ort", "")), {})
+    models = ("MODEL = ", "saturate: int = 1", "BEFORE = ", "saturate: int = 0", "ask(before=True)")
+    order = [script.index(part) for part in models]
     assert order == sorted(order)
 
 
@@ -128,7 +128,7 @@ def test_a_script_that_asks_something_else_before_runs(
     found = ask_case(f"{BACKENDS}:CoarseCache", CAST, CORPUS.vectors(CASES[1]), 30.0)
     witness = replace(smallest(found, found.groups[0]), backend=BackendInfo(address, ""))
     path = tmp_path / "repro.py"
-    path.write_text(python(witness, CATALOG.types.types, ""))
+    path.write_text(python(witness, {}))
     code, said = run_one(path)
     assert code == due, said
 

@@ -122,7 +122,8 @@ def test_explain_and_repro_take_it(report: Path) -> None:
     assert convcheck("explain", "--finding", first).returncode == 2
     assert convcheck("repro", first, "--backend", TRUNCATING).returncode == 2
     wrong = convcheck("repro", "zz", "--report", report)
-    assert (wrong.returncode, "names no finding" in wrong.stderr) == (2, True)
+    said = f"zz is neither a finding of {report} nor a case"
+    assert (wrong.returncode, said in wrong.stderr) == (2, True)
 
 
 def test_nothing_is_cut_where_there_is_no_terminal(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ import ast
 import json
 import subprocess
 from functools import cache
+from math import prod
 from pathlib import Path
 
+import numpy as np
 import pytest
 from c_compiler import c_compiler
 from catalogue import CATALOG
@@ -27,15 +29,16 @@ from convcheck.judge.result import BackendInfo, Group, RunResult
 from convcheck.plan.runner import execute
 from convcheck.records import replace
 from convcheck.report.json.decode import read
-from convcheck.reproduce import emit as repro
-from convcheck.reproduce.ask import ask_case
-from convcheck.reproduce.emit.onnx import files
-from convcheck.reproduce.shows import reported as of_finding
-from convcheck.reproduce.smallest import smallest
-from convcheck.reproduce.witness import Due, Witness, failing, of_report
+from convcheck.reproduce.emit.c import c
+from convcheck.reproduce.emit.onnx import files_of_witness
+from convcheck.reproduce.emit.python import python
+from convcheck.reproduce.smallest import ask_case, smallest
+from convcheck.reproduce.witness import Witness, failing
+from convcheck.reproduce.witness import reported as of_finding
 from convcheck.rules.find import find_case
 from convcheck.rules.load import data_dir
-from convcheck.semantics.expected import Decision
+from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.model import CallSet
 
@@ -115,13 +118,27 @@ def words(witness: Witness) -> list[str]:
 
 
 def script(witness: Witness, path: Path) -> Path:
-    path.write_text(repro.python(witness, TYPES, "https://example.org/text"))
+    path.write_text(python(witness, {witness.group.decision.source: "https://example.org/text"}))
     return path
 
 
 def repaired(witness: Witness) -> Witness:
+    """Expect the answer, and anything of what the report lacks."""
     assert witness.got is not None
-    return replace(witness, due=(Due("", witness.got),), between=())
+    outputs = []
+    for strip in witness.got:
+        assert strip.format is not None
+        codes = np.zeros(prod(strip.shape), strip.format.storage)
+        patterns = np.full(codes.shape, UNDEFINED, np.uint8)
+        known = slice(strip.first, strip.first + len(strip.words))
+        codes[known], patterns[known] = strip.words, EXACT
+        outputs.append(ExpectedOutput(TYPES[strip.type], strip.shape, codes, patterns))
+    expected = ExpectedCall(0, (CallReading("", tuple(outputs)),))
+    return replace(witness, one=replace(witness.one, expected=(expected,)))
+
+
+def asking(witness: Witness, *call: np.ndarray) -> Witness:
+    return replace(witness, one=replace(witness.one, calls=(call,)))
 
 
 @pytest.mark.parametrize(
@@ -168,18 +185,24 @@ def test_a_chain_is_shown_in_its_setting(tmp_path: Path) -> None:
     assert {("input", "constant"), ("input", "fed")} == {one.case.setting[1] for one in failed}
     paths = [tmp_path / "a.py"]
     for number, one in enumerate(failed):
-        witness = of_report(result.backend, own_chain(CATALOG, one.case), failing(one)[0])
+        case = own_chain(CATALOG, one.case)
+        witness = of_finding(SPEC, result.backend, case, failing(one)[0], ())
         paths.append(script(witness, tmp_path / f"{number}.py"))
         exposed = (*witness.case.setting[:2], ("middle", "exposed"))
-        shown = replace(witness, case=replace(witness.case, setting=exposed))
+        shown = set_to(witness, exposed)
         paths.append(script(shown, tmp_path / f"{number}-exposed.py"))
         with pytest.raises(UsageError, match="inner outputs"):
-            list(files(shown))
+            list(files_of_witness(shown))
     codes = [code for code, _ in run_many(paths)]
     assert codes == [1, *[1, 0] * len(failed)]
     level = "optimization.enable_cast_chain_elimination"
-    often = replace(witness.case, setting=(("optimisation", "all-and-cast-chains"), *exposed[1:]))
-    assert level in repro.python(replace(witness, case=often), TYPES, "")
+    often = (("optimisation", "all-and-cast-chains"), *exposed[1:])
+    assert level in python(set_to(witness, often), {})
+
+
+def set_to(witness: Witness, setting: tuple[tuple[str, str], ...]) -> Witness:
+    case = replace(witness.case, setting=setting)
+    return replace(witness, one=replace(witness.one, case=case))
 
 
 PAIRS = (
@@ -231,17 +254,17 @@ def test_a_disputed_call_may_be_read_in_any_way_and_lie_between(tmp_path: Path) 
     witness = next(w for _, w in found if w.between and len(w.due) > 1)
     [low, high] = witness.between[0]
     assert low.words != high.words
-    last = replace(witness, between=(), due=witness.due[-1:])
-    assert isinstance(last.due[0].outputs, tuple)
+    last = witness.due[-1].outputs
+    assert isinstance(last, tuple)
     # the script's own verdict on an answer in the runtime's place
     answers = {
-        "other": last.due[0].outputs[0],
+        "other": last[0],
         "inside": replace(high, words=low.words),
         "beyond": replace(high, words=tuple(int(w) ^ (1 << 40) for w in high.words)),
     }
     paths = []
     for name, answer in answers.items():
-        text = repro.python(witness, TYPES, "")
+        text = python(witness, {})
         said = [("f64", list(answer.shape), list(answer.words))]
         paths.append(tmp_path / f"{name}.py")
         paths[-1].write_text(text.replace("got = ask()", f"got = {said!r}"))
@@ -274,8 +297,8 @@ def test_a_crash_is_reported_by_the_script_that_survives_it(tmp_path: Path) -> N
     code, said = run_one(tmp_path / "crash.py")
     assert code == 1
     assert said.splitlines()[-1] == "got       nothing, died of SIGFPE"
-    inputs = (*witness.inputs[:2], replace(witness.inputs[2], words=(1,)))
-    harmless = replace(witness, inputs=inputs)
+    [(start, stop, step)] = witness.one.calls
+    harmless = asking(witness, start, stop, np.ones_like(step))
     code, said = run_one(script(harmless, tmp_path / "harmless.py"))
     assert (code, said.splitlines()[-1][:9]) == (0, "got      ")
 
@@ -369,9 +392,8 @@ def text_witness() -> Witness:
 
 
 def test_what_others_wrote_is_never_code(text_witness: Witness) -> None:
-    plain = repro.python(text_witness, TYPES, "")
-    texts = replace(text_witness.inputs[0], words=(EVIL,))
-    text = repro.python(replace(evil(text_witness), inputs=(texts,)), TYPES, EVIL)
+    plain = python(text_witness, {})
+    text = python(asking(evil(text_witness), np.array([EVIL], object)), {EVIL: EVIL})
     kinds = [type(node) for node in ast.walk(ast.parse(plain))]
     assert [type(node) for node in ast.walk(ast.parse(text))] == kinds
     assert EVIL in [n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant)]
@@ -381,13 +403,12 @@ def test_the_c_form_compiles_without_a_warning(
     text_witness: Witness, number_witness: Witness, tmp_path: Path
 ) -> None:
     compiler = c_compiler()
-    texts = replace(text_witness.inputs[0], words=(EVIL, "é"), shape=(2,))
-    nothing = replace(number_witness.inputs[0], words=(), shape=(0,))
-    empty = replace(number_witness, inputs=(nothing,))
-    witnesses = [number_witness, empty, replace(evil(text_witness), inputs=(texts,)), text_witness]
+    texts = asking(evil(text_witness), np.array([EVIL, "é"], object))
+    empty = asking(number_witness, np.zeros(0, np.uint64))
+    witnesses = [number_witness, empty, texts, text_witness]
     headers = [f"w{i}.h" for i in range(len(witnesses))]
     for name, witness in zip(headers, witnesses, strict=True):
-        (tmp_path / name).write_text(repro.c(witness, EVIL), encoding="utf-8")
+        (tmp_path / name).write_text(c(witness, {EVIL: EVIL}), encoding="utf-8")
         (tmp_path / f"{name[:-2]}.c").write_text(f'#include "{name}"\n')
     sources = [f"{name[:-2]}.c" for name in headers]
     done = subprocess.run(
@@ -404,7 +425,7 @@ def test_the_c_form_compiles_without_a_warning(
 def test_the_onnx_form_has_the_witness_only(number_witness: Witness) -> None:
     from onnx import TensorProto
 
-    made = dict(files(number_witness))
+    made = dict(files_of_witness(number_witness))
     [model, data, put_in, due] = sorted(made, key=lambda name: ("model" not in name, name))
     assert [Path(name).name for name in (model, data)] == ["model.onnx", "data.json"]
     assert json.loads(made[data]) == {"rtol": 0, "atol": 0}
@@ -423,6 +444,8 @@ def test_the_command_says_what_is_wrong_with_it(
     unknown = "onnx.Cast-21/float32-to-int8"
     for arguments, said in (
         ((ORT[0],), "give one of --backend NAME and --report FILE"),
+        (("NOTHING", "--backend", "ort"), "NOTHING is neither a case nor a finding"),
+        (("NOTHING", "--report", report), f"NOTHING is neither a finding of {report} nor a case"),
         ((ORT[0], "9", "--report", report), "has no finding 9"),
         ((unknown, "--report", report), f"does not have the case {unknown}"),
         ((PASSING, "--report", report), "does not fail on ort in"),

@@ -16,7 +16,7 @@ from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case, DType, Spec, Value
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto, NodeProto
+    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 WORLD = "onnx"
 _KEPT = 64  # graphs; versions of an operator are adjacent
@@ -92,7 +92,7 @@ def build(case: Case, constants: Sequence[Bits] = ()) -> ModelProto:
     if constants:
         del model.graph.input[:]
         for name, dtype, bits in zip(input_names(case), case.inputs, constants, strict=True):
-            _set_constant(model.graph, name, dtype, bits)
+            model.graph.initializer.append(tensor_of(name, dtype, bits))
     return model
 
 
@@ -143,6 +143,21 @@ def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = (
     return shape_inference.infer_shapes(model)
 
 
+def text_of(case: Case, ranks: Sequence[int] = ()) -> str:
+    """Return the model in ONNX's textual syntax, without constants, with the inputs' ranks."""
+    from onnx.printer import to_text
+
+    model = build(case)
+    model.graph.name = "repro"
+    del model.graph.initializer[:]
+    for value, rank in zip(model.graph.input, ranks, strict=False):
+        shape = value.type.tensor_type.shape
+        shape.SetInParent()  # a scalar has a shape without dimensions
+        for _ in range(rank):
+            shape.dim.add()
+    return str(to_text(model))
+
+
 def _set_chain(graph: GraphProto, case: Case) -> None:
     """Add a node for each cast. Exposed intermediate tensors become outputs."""
     names = [*input_names(case), *middle_names(case), *output_names(case)]
@@ -151,7 +166,7 @@ def _set_chain(graph: GraphProto, case: Case) -> None:
         node = graph.node.add(op_type=hop.op.partition(".")[2], input=[before], output=[after])
         for name, dtype, bits in constants:
             node.input.append(name)
-            _set_constant(graph, name, dtype, bits)
+            graph.initializer.append(tensor_of(name, dtype, bits))
         _set_attributes(node, hop)
     _declare(graph, case)
     if ("middle", "exposed") in case.setting:
@@ -160,13 +175,16 @@ def _set_chain(graph: GraphProto, case: Case) -> None:
             graph.output.add(name=name).type.tensor_type.elem_type = number
 
 
-def _set_constant(graph: GraphProto, name: str, dtype: DType, bits: Bits) -> None:
-    number = tensor_type_number(dtype)
-    tensor = graph.initializer.add(name=name, dims=bits.shape, data_type=number)
+def tensor_of(name: str, dtype: DType, bits: Bits) -> TensorProto:
+    """Return a named tensor of codes or texts."""
+    from onnx import TensorProto
+
+    tensor = TensorProto(name=name, dims=bits.shape, data_type=tensor_type_number(dtype))
     if isinstance(dtype.format, Text):
         tensor.string_data.extend(str(text).encode() for text in bits.reshape(-1))
     else:
         tensor.raw_data = pack(dtype.format, cast(Codes, bits)).tobytes()
+    return tensor
 
 
 @cache

@@ -10,29 +10,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from convcheck.backends.onnx.model import build, input_names, output_names, tensor_type_number
-from convcheck.backends.packing import pack
-from convcheck.numerics.codes import Bits, Codes
-from convcheck.numerics.format import Text
-from convcheck.rules.model import Case, DType
+from convcheck.backends.onnx.model import build, input_names, output_names, tensor_of
+from convcheck.numerics.codes import Bits
+from convcheck.rules.model import Case
 
 if TYPE_CHECKING:
-    from onnx import TensorProto, ValueInfoProto
+    from onnx import ValueInfoProto
 
 DataSet = tuple[Sequence[Bits], Sequence[Bits]]  # inputs and outputs, in their shapes
 _EXACTLY = json.dumps({"rtol": 0, "atol": 0}) + "\n"
 
 
-def test_name(case: Case) -> str:
-    """Return the name of the test's folder."""
-    return "test_" + re.sub(r"\W+", "_", case.id).lower()
-
-
 def test_files(case: Case, data_sets: Sequence[DataSet]) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a test as (name, content), the model first."""
-    name = test_name(case)
+    name = "test_" + re.sub(r"\W+", "_", case.id).lower()
     model = build(case)
     model.producer_name = "convcheck"
     model.doc_string = case.id
@@ -48,7 +41,7 @@ def test_files(case: Case, data_sets: Sequence[DataSet]) -> Iterator[tuple[str, 
             ("output", output_names(case), case.outputs, outputs),
         ):
             for i, (label, dtype, bits) in enumerate(zip(names, types, tensors, strict=True)):
-                content = _tensor(label, dtype, bits).SerializeToString()
+                content = tensor_of(label, dtype, bits).SerializeToString()
                 yield f"{folder}/{kind}_{i}.pb", content
 
 
@@ -62,14 +55,3 @@ def _state_shape(value: ValueInfoProto, shapes: set[tuple[int, ...]]) -> None:
         dimension = stated.dim.add()
         if len(set(sizes)) == 1:
             dimension.dim_value = sizes[0]
-
-
-def _tensor(name: str, dtype: DType, bits: Bits) -> TensorProto:
-    from onnx import TensorProto
-
-    tensor = TensorProto(name=name, dims=bits.shape, data_type=tensor_type_number(dtype))
-    if isinstance(dtype.format, Text):
-        tensor.string_data.extend(str(text).encode() for text in bits.reshape(-1))
-    else:
-        tensor.raw_data = pack(dtype.format, cast(Codes, bits)).tobytes()
-    return tensor

@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from convcheck.judge.result import Strip, Word
 from convcheck.judge.words import clean, hexadecimal, pattern, type_and_shape, value
 from convcheck.numerics.format import Format, Text
+from convcheck.reproduce.emit.about import Urls, about
+from convcheck.reproduce.emit.template import filled
 from convcheck.reproduce.witness import Witness
 
 _PLAIN = frozenset(range(0x20, 0x7F)) - frozenset(b'"\\?')
 _COLUMNS = 8
 _FEW = 4
+_NO_ARRAY = {"words": "", "shape": "", "type": "", "name": ""}
 
 
-def arrays(witness: Witness) -> list[dict[str, Any]]:
-    """Return the arrays as C: comment, type, name, elements and shape."""
+def c(witness: Witness, urls: Urls) -> str:
+    """Return a C header with inputs, expected results and result."""
+    head = map(c_comment, about(witness, urls))
+    content = {"about": list(head), "arrays": list(_arrays(witness))}
+    return filled(__file__, "c.j2", content)
+
+
+def _arrays(witness: Witness) -> Iterator[dict[str, Any]]:
+    """Yield the arrays as C: comment, type, name, elements and shape."""
     several = len(witness.inputs) > 1
-    found = [
-        _array(f"input_{i}" if several else "input", strip, "")
-        for i, strip in enumerate(witness.inputs)
-    ]
+    for i, strip in enumerate(witness.inputs):
+        yield _array(f"input_{i}" if several else "input", strip, "")
     for i, due in enumerate(witness.due):
         name = "expected" if len(witness.due) == 1 else f"expected_{i}"
-        found += _outputs(name, due.outputs, f"under the reading: {due.reading}" if due.reading
-                          else "")  # fmt: skip
+        more = f"under the reading: {due.reading}" if due.reading else ""
+        yield from _outputs(name, due.outputs, more)
     if witness.got is None:
-        came = f"nothing, {witness.group.verdict} {witness.message}".rstrip()
-        found.append(_note(f"got: {came}"))
+        came = f"got: nothing, {witness.group.verdict} {witness.message}".rstrip()
+        yield {**_NO_ARRAY, "about": [c_comment(came)]}
     else:
-        found += _outputs("got", witness.got, "")
-    return found
-
-
-def _note(*about: str) -> dict[str, Any]:
-    return {"about": list(map(c_comment, about)), "words": "", "shape": "", "type": "", "name": ""}
+        yield from _outputs("got", witness.got, "")
 
 
 def _outputs(name: str, outputs: tuple[Strip, ...] | str, more: str) -> Iterator[dict[str, Any]]:
     if isinstance(outputs, str):
-        yield _note(f"{name}: {pattern(outputs) or outputs}", *filter(None, [more]))
+        said = [f"{name}: {pattern(outputs) or outputs}", *filter(None, [more])]
+        yield {**_NO_ARRAY, "about": list(map(c_comment, said))}
         return
     for i, strip in enumerate(outputs):
         label = f"{name}_output_{i}" if len(outputs) > 1 else name
@@ -48,47 +52,42 @@ def _outputs(name: str, outputs: tuple[Strip, ...] | str, more: str) -> Iterator
         if any(pattern(word) for word in strip.words):
             said = [pattern(w) if pattern(w) else "the code" for w in strip.words]
             yield {
-                **_note(f"the test of each element of {label}; a code of 0 stands for a pattern"),
-                "type": "char *const", "name": f"{label}_is", "words": _braces(map(c_string, said)),
-            }  # fmt: skip
+                "about": [f"the test of each element of {label}; a code of 0 stands for a pattern"],
+                "type": "char *const",
+                "name": f"{label}_is",
+                "words": _braces(map(c_string, said)),
+                "shape": "",
+            }
 
 
 def _array(name: str, strip: Strip, more: str) -> dict[str, Any]:
     """Describe an array. C has no empty arrays, so these are only comments."""
-    texts = isinstance(strip.format, Text)
-    words = [c_string(str(w)) if texts and not pattern(w) else _code(strip, w)
-             for w in strip.words]  # fmt: skip
-    return {
-        "about": [c_comment(line) for line in (_said(name, strip), more) if line],
-        "type": "char *const" if texts else f"{_storage(strip.format)}",
-        "name": name,
-        "words": _braces(words) if words else "",
-        "shape": _braces(map(str, strip.shape)) if strip.shape else "",
-    }
-
-
-def _said(name: str, strip: Strip) -> str:
     part = f", from element {strip.first} on" if strip.first else ""
     values = ""
     if strip.format and 0 < len(strip.words) <= _FEW:
         said = (value(strip.format, w) or pattern(w) for w in strip.words)
         values = f": {', '.join(map(str, said))}"
-    return f"{name}: {type_and_shape(strip)}{part}{values}"
+    lines = (f"{name}: {type_and_shape(strip)}{part}{values}", more)
+    fmt = strip.format
+    storage = f"uint{8 * fmt.storage.itemsize}_t" if fmt else "uint64_t"
+    return {
+        "about": [c_comment(line) for line in lines if line],
+        "type": "char *const" if isinstance(fmt, Text) else storage,
+        "name": name,
+        "words": _braces(_code(fmt, w) for w in strip.words) if strip.words else "",
+        "shape": _braces(map(str, strip.shape)) if strip.shape else "",
+    }
 
 
-def _code(strip: Strip, word: Word) -> str:
-    if isinstance(word, str):
-        return '""' if isinstance(strip.format, Text) else "0"
-    return hexadecimal_of(strip.format, word)
+def _code(fmt: Format | None, word: Word) -> str:
+    if isinstance(fmt, Text):
+        return c_string("" if pattern(word) else str(word))
+    return "0" if isinstance(word, str) else hexadecimal_of(fmt, word)
 
 
 def hexadecimal_of(fmt: Format | None, code: int) -> str:
     """Return a code in as many hex digits as its format has."""
     return hex(code) if fmt is None or isinstance(fmt, Text) else hexadecimal(fmt, code)
-
-
-def _storage(fmt: Format | None) -> str:
-    return f"uint{8 * fmt.storage.itemsize}_t" if fmt else "uint64_t"
 
 
 def c_string(text: str) -> str:
@@ -101,7 +100,7 @@ def c_comment(text: str) -> str:
     return clean(text).replace("*/", "* /").replace("/*", "/ *")
 
 
-def _braces(words: Any) -> str:
+def _braces(words: Iterable[str]) -> str:
     items = list(words)
     if len(items) <= _COLUMNS:
         return f"{{{', '.join(items)}}}"

@@ -17,27 +17,25 @@ from numpy.typing import NDArray
 from convcheck.numerics.format import Text
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.expected import PATTERNS, Decision
+from convcheck.semantics.expected import PATTERNS
 from convcheck.vectors.model import GENERATOR, CallSet, Vectors, VectorSet
 
 FORMAT = "convcheck-vectors/1"
 Tensors = dict[str, NDArray[Any]]
 
 
-def can_hold(case: Case) -> bool:
-    """Return whether safetensors can hold a case: it has no texts."""
-    return not any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
+def why_not(case: Case) -> str:
+    """Return why safetensors cannot hold a case, or ''."""
+    texts = any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
+    return "it has texts" if texts else ""
 
 
 def content(spec: Spec, vectors: Vectors, tier: str, seed: int) -> bytes:
-    """Return the file of one case, for which `can_hold` is true."""
+    """Return the file of one case without texts."""
     from safetensors.numpy import save
 
-    if isinstance(vectors, CallSet):
-        tensors, decisions = _of_calls(vectors)
-    else:
-        tensors, decisions = _of_elements(vectors)
-    case = vectors.case
+    tensors = _of_calls(vectors) if isinstance(vectors, CallSet) else _of_elements(vectors)
+    case, decisions = vectors.case, vectors.decisions
     metadata = {
         "format": FORMAT,
         "case": case.id,
@@ -57,23 +55,17 @@ def content(spec: Spec, vectors: Vectors, tier: str, seed: int) -> bytes:
     return bytes(save(tensors, metadata))
 
 
-def _of_elements(vectors: VectorSet) -> tuple[Tensors, tuple[Decision, ...]]:
-    expected = vectors.expected
-    due = expected.readings[0]
-    [codes] = vectors.inputs
-    tensors: Tensors = {
-        "input": codes,
-        "expected": due.codes,
-        "pattern": due.patterns,
-        "row": expected.rows.astype(np.uint16),
-    }
-    return {name: np.ascontiguousarray(t) for name, t in tensors.items()}, expected.decisions
+def _of_elements(vectors: VectorSet) -> Tensors:
+    [codes], due = vectors.inputs, vectors.expected.readings[0]
+    rows = vectors.rows.astype(np.uint16)
+    tensors = {"input": codes, "expected": due.codes, "pattern": due.patterns, "row": rows}
+    return {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
 
 
-def _of_calls(vectors: CallSet) -> tuple[Tensors, tuple[Decision, ...]]:
+def _of_calls(vectors: CallSet) -> Tensors:
     first = [expected.readings[0] for expected in vectors.expected]
     tensors: Tensors = {
-        "row": np.array([e.row for e in vectors.expected], np.uint16),
+        "row": vectors.rows.astype(np.uint16),
         "outcome": np.array([reading.pattern for reading in first], np.uint8),
     }
     for n, (call, reading) in enumerate(zip(vectors.calls, first, strict=True)):
@@ -82,7 +74,7 @@ def _of_calls(vectors: CallSet) -> tuple[Tensors, tuple[Decision, ...]]:
         for i, due in enumerate(reading.outputs):
             tensors[f"{n}/expected/{i}"] = np.array(due.codes).reshape(due.shape)
             tensors[f"{n}/pattern/{i}"] = np.array(due.patterns, np.uint8).reshape(due.shape)
-    return tensors, vectors.decisions
+    return tensors
 
 
 def _output_types(vectors: Vectors) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Export inputs as lines and read answers back.
+"""Write inputs as lines and read answers back.
 
 A code is hexadecimal of fixed width, a text a JSON string. An answer may be `refused`.
 """
