@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,22 +92,6 @@ def test_the_same_command_writes_the_same(tmp_path: Path) -> None:
     one, two = ({p.name: p.read_bytes() for p in (tmp_path / f).iterdir()} for f in ("one", "two"))
     assert one == two
     assert one.keys() == {"convcheck.h", NAME, "convcheck-export.json"}
-
-
-def test_earlier_suites_are_replaced_and_nothing_else(tmp_path: Path) -> None:
-    emit = ("export", "onnx.Cast-21", "--from", "float32", "--as", "c", "--out", tmp_path)
-    convcheck(*emit, "--to", "bfloat16")
-    (tmp_path / "own.c").write_text("int main(void) { return 0; }\n")
-    convcheck(*emit, "--to", "float16")
-    assert (tmp_path / "own.c").exists()
-    assert not (tmp_path / NAME).exists()
-    (tmp_path / NAME).write_text("mine\n")
-    done = convcheck(*emit, "--to", "bfloat16")
-    assert done.returncode == 2
-    assert f"{NAME} is there already" in done.stderr
-    assert (tmp_path / NAME).read_text() == "mine\n"
-    listed = json.loads((tmp_path / "convcheck-export.json").read_text())["files"]
-    assert [name for name in listed if not (tmp_path / name).exists()] == []
 
 
 @pytest.mark.parametrize(("arguments", "said"), [

@@ -379,19 +379,14 @@ def evil(witness: Witness) -> Witness:
     return replace(witness, group=group, message=EVIL, backend=BackendInfo("ort", EVIL))
 
 
-@pytest.fixture(scope="module")
-def number_witness() -> Witness:
-    found = asked(ORT[0], "ort")
+@cache
+def witness_of(name: str) -> Witness:
+    found = asked(name, "ort")
     return smallest(found, found.groups[0])
 
 
-@pytest.fixture(scope="module")
-def text_witness() -> Witness:
-    found = asked(ORT[3], "ort")
-    return smallest(found, found.groups[0])
-
-
-def test_what_others_wrote_is_never_code(text_witness: Witness) -> None:
+def test_what_others_wrote_is_never_code() -> None:
+    text_witness = witness_of(ORT[3])
     plain = python(text_witness, {})
     text = python(asking(evil(text_witness), np.array([EVIL], object)), {EVIL: EVIL})
     kinds = [type(node) for node in ast.walk(ast.parse(plain))]
@@ -399,10 +394,8 @@ def test_what_others_wrote_is_never_code(text_witness: Witness) -> None:
     assert EVIL in [n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant)]
 
 
-def test_the_c_form_compiles_without_a_warning(
-    text_witness: Witness, number_witness: Witness, tmp_path: Path
-) -> None:
-    compiler = c_compiler()
+def test_the_c_form_compiles_without_a_warning(tmp_path: Path) -> None:
+    compiler, number_witness, text_witness = c_compiler(), witness_of(ORT[0]), witness_of(ORT[3])
     texts = asking(evil(text_witness), np.array([EVIL, "é"], object))
     empty = asking(number_witness, np.zeros(0, np.uint64))
     witnesses = [number_witness, empty, texts, text_witness]
@@ -422,10 +415,10 @@ def test_the_c_form_compiles_without_a_warning(
     assert "static const uint16_t got[] = {0xfc00};" in said
 
 
-def test_the_onnx_form_has_the_witness_only(number_witness: Witness) -> None:
+def test_the_onnx_form_has_the_witness_only() -> None:
     from onnx import TensorProto
 
-    made = dict(files_of_witness(number_witness))
+    made = dict(files_of_witness(witness_of(ORT[0])))
     [model, data, put_in, due] = sorted(made, key=lambda name: ("model" not in name, name))
     assert [Path(name).name for name in (model, data)] == ["model.onnx", "data.json"]
     assert json.loads(made[data]) == {"rtol": 0, "atol": 0}
@@ -436,11 +429,11 @@ def test_the_onnx_form_has_the_witness_only(number_witness: Witness) -> None:
 # The command ---------------------------------------------------------------------------------
 
 
-def test_the_command_says_what_is_wrong_with_it(
+def test_the_command_takes_a_finding_and_says_what_is_wrong_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = tmp_path / "run.json"
-    report.write_text(render(document(of_runtime("ort"))))
+    result, report = of_runtime("ort"), tmp_path / "run.json"
+    report.write_text(render(document(result)))
     unknown = "onnx.Cast-21/float32-to-int8"
     for arguments, said in (
         ((ORT[0],), "give one of --backend NAME and --report FILE"),
@@ -455,14 +448,7 @@ def test_the_command_says_what_is_wrong_with_it(
             COMMANDS["repro"].main([*map(str, arguments)], standalone_mode=False)
         assert said in str(error.value), arguments
     assert capsys.readouterr().out == ""
-
-
-def test_a_finding_is_named_by_its_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = of_runtime("ort")
-    report = tmp_path / "run.json"
-    report.write_text(render(document(result)))
     group = failing(result.cases[0])[2]
     named = finding_of(group, result.cases[0].case)[:8]
-    asked_for = [ORT[0], named, "--report", str(report)]
-    assert COMMANDS["repro"].main(asked_for, standalone_mode=False) == 0
+    COMMANDS["repro"].main([ORT[0], named, "--report", str(report)], standalone_mode=False)
     assert group.kind in capsys.readouterr().out.splitlines()[0]
