@@ -170,9 +170,9 @@ def _showing(
 def _answer_at(answers: Answers, i: int) -> Answers:
     if answers.declined is not None:
         refused = np.array([REFUSED], np.uint8)
-        return Answers((None,), refused, {0: answers.declined.message})
+        return Answers(np.array([None]), refused, {0: answers.declined.message})
     said = answers.messages.get(i) or next((f.message for f in answers.faults if f.index == i), "")
-    return Answers((answers.got[i],), answers.state[i : i + 1], {0: said} if said else {})
+    return Answers(answers.got[i : i + 1], answers.state[i : i + 1], {0: said} if said else {})
 
 
 def _alone(found: AskedCase, one: CallSet | None, group: Group) -> Witness | None:
