@@ -9,11 +9,10 @@ from pathlib import Path
 from convcheck.cli.options import catalog
 from convcheck.cli.progress import tracked
 from convcheck.errors import UsageError
+from convcheck.report.site.data import SiteRun, add_report, site_of
 from convcheck.report.site.folder import check_folder, write_site
-from convcheck.report.site.model import site_of
 from convcheck.report.site.names import RunName
-from convcheck.report.site.pages import Pages
-from convcheck.report.site.runs import SiteRun, add_report
+from convcheck.report.site.pages import made_from, site_files
 from convcheck.streams import say
 from convcheck.wording import plural
 
@@ -29,8 +28,9 @@ def main(folder: str, reports: Sequence[str]) -> int:
     types, runs = catalog().types.types, dict[RunName, SiteRun]()
     for path in tracked(dict.fromkeys(reports), "read", "report"):
         add_report(runs, path, types)
-    pages = Pages(site_of([*runs.values()]))
-    count, size = write_site(tracked(pages.files(), "write", "page", pages.count), target)
+    site = site_of([*runs.values()])
+    pages = len(site.rules) + sum(len(run.rules) + 1 for run in site.runs)  # roughly
+    count, size = write_site(tracked(site_files(site), "write", "page", pages), target)
     said = f"{plural(count, 'file')}, {size / 1e6:,.1f} MB"
-    say(f"{target / 'index.html'}: {pages.made_from}, {said}", err=True)
+    say(f"{target / 'index.html'}: {made_from(site)}, {said}", err=True)
     return 0

@@ -31,11 +31,9 @@ from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.json.encode import text as text_of
 from convcheck.report.json.encode import text_of_several
-from convcheck.report.site.cells import bar_parts, heat_cells
-from convcheck.report.site.model import Site, site_of
+from convcheck.report.site.cells import badges, bar_parts, heat_cells
+from convcheck.report.site.data import Site, SiteRun, add_report, site_of
 from convcheck.report.site.names import RunName, file_name, finding_of_site, run_name
-from convcheck.report.site.pages import badges
-from convcheck.report.site.runs import SiteRun, add_report
 from convcheck.report.status import STATUSES
 
 NOT_STARTED = Turn("torch", None, "it is not installed")
@@ -91,7 +89,7 @@ def test_releases_are_in_their_order_and_rules_have_their_history(tmp_path: Path
     assert [run.name.release for run in one.runs] == ["1.2.0", "1.9.0", "1.10.0", "1.11.0"]
     cells = {rule: "".join(cell["sign"] for cell in heat_cells(one, rule)) for rule in one.rules}
     assert cells == {FLOATS: "·11·", EIGHTS: "––11"}
-    assert one.stories[FLOATS] == ["first bad: breaks in 1.9.0, 1 case", "fixed in 1.11.0, 1 case"]
+    assert one.story(FLOATS) == ["first bad: breaks in 1.9.0, 1 case", "fixed in 1.11.0, 1 case"]
 
 
 def test_what_was_asked_with_other_vectors_is_not_compared(tmp_path: Path) -> None:
@@ -99,7 +97,7 @@ def test_what_was_asked_with_other_vectors_is_not_compared(tmp_path: Path) -> No
     site = told(tmp_path, before, release("1.1", TRUNCATES), release("2.0", *RIGHT, name="other"))
     one = site.runtime("onnxruntime")
     assert not any([*row.turns] for row in one.rules.values())
-    assert one.apart == ("onnx.Cast-19 of 1.0",)
+    assert one.apart == ["onnx.Cast-19 of 1.0"]
     assert [cell["key"] for cell in heat_cells(one, FLOATS)] == ["none", "h5"]
 
 
@@ -107,16 +105,14 @@ def test_a_fault_of_convcheck_accuses_nobody(tmp_path: Path) -> None:
     error = unasked(BRAIN, "error", "IndexError")
     one = told(tmp_path, release("1.0", *RIGHT), release("1.1", error)).runtime("onnxruntime")
     assert not one.rules
-    assert not one.newest.findings
-    assert [part["word"] for part in bar_parts(one.newest.specs["onnx.Cast-19"].statuses)] == [
-        "error"
-    ]
+    assert not one.broken
+    assert [part["word"] for part in bar_parts(one.newest.total())] == ["error"]
 
 
 def test_counts_hide_nothing(tmp_path: Path) -> None:
     missing = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
     one = told(tmp_path, release("1.0", *RIGHT, WRAPS, missing)).runtimes[0]
-    [whole, part] = badges(one)
+    [whole, part] = badges(one.newest)
     assert whole["right"] == part["right"] == "1 of 3 cases fails, 1 unsupported"
     counts = dict.fromkeys(STATUSES, 1) | {STATUSES[0]: 100_000}
     parts = bar_parts(counts)
@@ -241,8 +237,8 @@ def test_bad_input(tmp_path: Path) -> None:
 
 def test_reports_of_other_specs_are_one_release(tmp_path: Path) -> None:
     one = told(tmp_path, release("1.0", *RIGHT), release("1.0", WRAPS)).runtimes[0]
-    assert [*one.newest.specs] == ["onnx.Cast-19", "onnx.Cast-21"]
-    assert {*one.newest.findings} == {EIGHTS}
+    assert [*one.newest.statuses] == ["onnx.Cast-19", "onnx.Cast-21"]
+    assert one.broken == [EIGHTS]
 
 
 def test_a_run_of_several_backends_is_as_good_as_a_report_of_each(tmp_path: Path) -> None:

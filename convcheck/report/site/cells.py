@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from convcheck.history.matrix import CauseHistory, RuleKey
 from convcheck.history.releases import Release
 from convcheck.judge.result import FAILURES
-from convcheck.report.site.model import SiteRuntime
-from convcheck.report.site.names import page_of_finding
-from convcheck.report.site.runs import SiteRun
+from convcheck.report.site.data import RuleFacts, SiteRun, SiteRuntime, cause_states
+from convcheck.report.site.names import file_name, page_of_finding
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, Status
 from convcheck.wording import number, plural
 
@@ -38,33 +38,33 @@ def bar_parts(statuses: Mapping[Status, int]) -> list[Drawn]:
     return parts
 
 
+@cache
 def heat_cells(one: SiteRuntime, rule: RuleKey) -> list[Drawn]:
     """Return a cell per release for the cases of a rule that any release breaks."""
-    return [_heat_cell(one, run, rule) for run in one.runs]
+    row, cells = one.rules.get(rule), []
+    for run in one.runs:
+        facts, release = run.rules.get(rule, RuleFacts()), run.name.release
+        states = row.states.get(Release(release), {}) if row else {}
+        url = page_of_finding(run.name, rule) if facts.findings else ""
+        if states or not url:
+            cells.append(_state_cell(release, states, url, len(facts.judged)))
+        else:
+            failing = plural(len(facts.failing), "case")
+            other = "of other inputs than the newest release was asked"
+            cells.append(_cell("≠", "none", f"{release}: {failing} fail, {other}", url))
+    return cells
 
 
 def with_mark(cells: Sequence[Drawn], at: int) -> list[Drawn]:
     """Mark the cell of the current page."""
-    here = {**cells[at], "key": f"{cells[at]['key']} here"}
-    return [*cells[:at], here, *cells[at + 1 :]]
-
-
-def _heat_cell(one: SiteRuntime, run: SiteRun, rule: RuleKey) -> Drawn:
-    url = page_of_finding(run.name, rule) if rule in run.findings else ""
-    states = one.state(rule, run.name.release)
-    if states or not url:
-        judged = len(run.rules[rule].judged) if rule in run.rules else 0
-        return state_cell(run.name.release, states, url, judged)
-    failing = plural(len(run.rules[rule].failing), "case")
-    said = f"{run.name.release}: {failing} fail, of other inputs than the newest release was asked"
-    return _cell("≠", "none", said, url)
+    return [c | {"key": f"{c['key']} here"} if i == at else c for i, c in enumerate(cells)]
 
 
 def _cell(sign: str, key: str, title: str, url: str = "") -> Drawn:
     return {"sign": sign, "key": key, "title": title, "url": url}
 
 
-def state_cell(release: str, states: Mapping[str, str], url: str = "", judged: int = 0) -> Drawn:
+def _state_cell(release: str, states: Mapping[str, str], url: str = "", judged: int = 0) -> Drawn:
     """Return a cell for a release's cases, given their states.
 
     The heat is the share of failing cases among `judged`, which can include other cases.
@@ -97,23 +97,36 @@ def _short(count: int) -> str:
 def cause_cells(one: SiteRuntime, cause: CauseHistory) -> list[Drawn]:
     """Return a cell per release with the number of cases that show a cause."""
     told = {run.name.release: cause_states(cause, run.name.release) for run in one.runs}
-    return [state_cell(name, states, judged=2 * len(states)) for name, states in told.items()]
+    return [_state_cell(name, states, judged=2 * len(states)) for name, states in told.items()]
 
 
-def cause_states(cause: CauseHistory, release: str) -> dict[str, str]:
-    """Return the worst state of each case that ever shows a cause."""
-    order = ("fails", "otherwise", "passes", "lacks")
-    found: dict[str, str] = {}
-    for row in cause.rows:
-        for name, state in row.states.get(Release(release), {}).items():
-            found[name] = min(found.get(name, state), state, key=order.index)
-    return found
+def newest_cell(run: SiteRun, rule: RuleKey) -> Drawn:
+    """Return how many cases of a rule fail in a release: 7 of 90."""
+    facts = run.rules.get(rule)
+    if facts is None:
+        return {"said": "–", "key": "soft"}
+    if facts.failing:
+        of = f" of {number(len(facts.judged))}" if facts.judged else ""
+        url = page_of_finding(run.name, rule)
+        return {"said": f"{number(len(facts.failing))}{of}", "key": "bad", "url": url}
+    if facts.judged:
+        return {"said": number(len(facts.judged)), "key": "good"}
+    return {"said": "free", "key": "free"}
 
 
 # Badges --------------------------------------------------------------------------------------
 
 
-def badge_of(url: str, left: str, statuses: Mapping[Status, int]) -> Drawn:
+def badges(run: SiteRun) -> Iterator[Drawn]:
+    """Yield the badges of a release, in total and per standard."""
+    name = file_name(run.name.runtime)
+    yield _badge(f"badges/{name}.svg", str(run.name), run.total())
+    for standard in run.standards:
+        url = f"badges/{name}_{file_name(standard)}.svg"
+        yield _badge(url, f"{run.name}, {standard}", run.total(standard))
+
+
+def _badge(url: str, left: str, statuses: Mapping[Status, int]) -> Drawn:
     """Return a badge with failing, judged and unsupported cases.
 
     It shows no percentage, which would hide unsupported cases.

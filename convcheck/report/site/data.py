@@ -1,0 +1,352 @@
+"""The data of a site: releases of runtimes, reduced to what its pages show, and their history.
+
+Reports are reduced as they are read, since dozens are in memory at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from convcheck.backends.process.native import RUNTIMES
+from convcheck.errors import UsageError
+from convcheck.history.matrix import (
+    AskedRelease,
+    CauseHistory,
+    History,
+    RowHistory,
+    RuleKey,
+    chosen_for,
+    history_of,
+    results_of,
+    row_histories,
+)
+from convcheck.history.releases import Release
+from convcheck.judge.failure import fails_whole
+from convcheck.judge.reading import Types
+from convcheck.judge.result import (
+    FAILURES,
+    BackendInfo,
+    CaseResult,
+    CauseInWords,
+    Group,
+    Names,
+    RunResult,
+)
+from convcheck.judge.words import clean
+from convcheck.records import replace
+from convcheck.report.draw.history import row_story
+from convcheck.report.findings import CaseFailure, Finding, failures_of, findings_of
+from convcheck.report.json.decode import read_each
+from convcheck.report.site.names import (
+    RunName,
+    release_order,
+    rule_of_group,
+    rule_of_whole,
+    run_name,
+)
+from convcheck.report.status import Status, status_of
+from convcheck.semantics.expected import Decision
+from convcheck.wording import plural
+
+_ENVIRONMENT = re.compile(rf"^env:.*:((?:{'|'.join(RUNTIMES)})(?::[^:]*)?)$")
+_ACCUSED = FAILURES - {"error"}  # an error belongs to convcheck or its adapter
+
+
+@dataclass
+class RuleFacts:
+    """A release's results for the cases of a rule."""
+
+    #: Cases with an input judged by the rule.
+    judged: set[str] = field(default_factory=set)
+    #: Cases that break it.
+    failing: set[str] = field(default_factory=set)
+    #: Cases for which it leaves results undefined.
+    undefined: set[str] = field(default_factory=set)
+    #: The first decision of each row.
+    rows: dict[str, Decision] = field(default_factory=dict)
+    #: The cases that break each row.
+    broken: dict[str, set[str]] = field(default_factory=dict)
+    #: The failures, at least one if any case breaks it.
+    findings: list[Finding] = field(default_factory=list)
+
+
+@dataclass
+class SiteRun:
+    """A release's results, from one report or several reports of distinct specs."""
+
+    name: RunName
+    version: str
+    files: list[str] = field(default_factory=list)
+    #: The number of cases by spec and status.
+    statuses: dict[str, Counter[Status]] = field(default_factory=dict)
+    #: The tier and a hash of the vectors by spec.
+    vectors: dict[str, tuple[str, str]] = field(default_factory=dict)
+    rules: dict[RuleKey, RuleFacts] = field(default_factory=dict)
+    #: The cases' results, reduced to data for histories.
+    results: dict[str, CaseResult] = field(default_factory=dict)
+    causes: dict[str, CauseInWords] = field(default_factory=dict)
+    #: Remarks on the whole run.
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def standards(self) -> list[str]:
+        """Return the standards of its specs."""
+        return list(dict.fromkeys(spec.partition(".")[0] for spec in self.statuses))
+
+    def total(self, standard: str = "") -> Counter[Status]:
+        """Return the number of cases by status, in all specs or those of a standard."""
+        counts = (
+            n for spec, n in self.statuses.items() if standard in ("", spec.partition(".")[0])
+        )
+        return sum(counts, Counter())
+
+
+def add_report(runs: dict[RunName, SiteRun], path: str, types: Types) -> None:
+    """Add each run in a report to its release.
+
+    Raises UsageError if a run is incomplete, or a spec is already present.
+    """
+    for result in read_each(path, types):
+        if result.shard:
+            said = f"{path} is shard {result.shard.index} of {result.shard.of} only"
+            raise UsageError(said, hint="`convcheck report` puts the shards of a run together")
+        name = run_name(result.backend)
+        _add(runs.setdefault(name, SiteRun(name, clean(result.backend.version))), path, result)
+
+
+def _add(run: SiteRun, path: str, result: RunResult) -> None:
+    specs = dict.fromkeys(case.case.spec for case in result.cases)
+    if same := [spec for spec in specs if spec in run.vectors]:
+        files = " and ".join((*run.files, path))
+        more = f" and {plural(len(same) - 1, 'more spec')}" if len(same) > 1 else ""
+        said = f"{files} are both of {run.name}, and both have {same[0]}{more}"
+        raise UsageError(said, hint="give one report of each runtime, release and spec")
+    digests = dict(result.corpora)
+    run.files.append(path)
+    run.vectors |= {spec: (result.tier, digests.get(spec, "")) for spec in specs}
+    run.causes |= {cause.name: cause for cause in result.causes}
+    run.remarks += dict.fromkeys(map(clean, _remarks(result)))
+    failures: dict[RuleKey, list[CaseFailure]] = {}
+    for case in result.cases:
+        run.statuses.setdefault(case.case.spec, Counter())[status_of(case, result.level)] += 1
+        for rule, part in _by_rule(case):
+            _count(run.rules.setdefault(rule, RuleFacts()), part)
+            if part.verdict in FAILURES:
+                failures.setdefault(rule, []).extend(failures_of(part, result.level))
+        kept = tuple(
+            replace(group, ranges=(), examples=())
+            for group in case.groups
+            if group.verdict in FAILURES
+        )
+        run.results[case.case.id] = replace(case, groups=kept)
+    address = _ENVIRONMENT.sub(r"env:PATH/TO/PYTHON:\1", result.backend.address)
+    for rule, some in failures.items():
+        run.rules[rule].findings += findings_of(some, address)
+
+
+def _remarks(result: RunResult) -> Iterator[str]:
+    if result.interrupted or result.ended_early:
+        yield "the run was ended before all cases were done"
+    if result.own_inputs:
+        yield "a user's own inputs were asked"
+    if result.without_causes:
+        yield "no causes were tried"
+    yield from result.remarks
+
+
+def _by_rule(case: CaseResult) -> Iterator[tuple[RuleKey, CaseResult]]:
+    """Yield each rule with its part of the case, then the rule of a failure as a whole."""
+    found: dict[RuleKey, list[Group]] = {}
+    for group in case.groups:
+        if group.verdict != "error":
+            found.setdefault(rule_of_group(group), []).append(group)
+    for rule, groups in found.items():
+        verdicts = [group.verdict for group in groups if group.verdict in _ACCUSED]
+        yield rule, replace(case, verdict=(*verdicts, "pass")[0], groups=tuple(groups))
+    if fails_whole(case) and case.verdict in _ACCUSED:
+        yield rule_of_whole(case), replace(case, groups=())
+
+
+def _count(facts: RuleFacts, part: CaseResult) -> None:
+    name = part.case.id
+    if not part.groups:
+        facts.failing.add(name)
+    for group in part.groups:
+        by = group.decision
+        facts.rows.setdefault(by.row, by)
+        (facts.undefined if group.verdict == "undefined" else facts.judged).add(name)
+        if group.verdict in _ACCUSED:
+            facts.failing.add(name)
+            facts.broken.setdefault(by.row, set()).add(name)
+
+
+# Runtimes ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SiteRuntime:
+    """A runtime with all its releases."""
+
+    name: str
+    #: The oldest first.
+    runs: tuple[SiteRun, ...]
+    #: The history of each cause, in releases tested with the same vectors.
+    history: History
+    #: The history of each rule that any release breaks.
+    rules: Mapping[RuleKey, RowHistory]
+
+    @property
+    def newest(self) -> SiteRun:
+        """Return the newest release."""
+        return self.runs[-1]
+
+    @property
+    def apart(self) -> list[str]:
+        """Return specs tested with other vectors than the newest: 'onnx.Cast-19 of 1.0'."""
+        newest = _newest_vectors(self.runs)
+        return [
+            f"{spec} of {run.name.release}"
+            for run in self.runs
+            for spec, vectors in run.vectors.items()
+            if vectors != newest[spec]
+        ]
+
+    @cached_property
+    def broken(self) -> list[RuleKey]:
+        """Return the rules that any release breaks, sorted by home."""
+        return _sorted(r for run in self.runs for r, facts in run.rules.items() if facts.findings)
+
+    @cached_property
+    def kept(self) -> list[RuleKey]:
+        """Return the rules that no release breaks, sorted by home."""
+        judged = {r for run in self.runs for r, facts in run.rules.items() if facts.judged}
+        return _sorted(judged - {*self.broken})
+
+    def story(self, rule: RuleKey) -> list[str]:
+        """Return the history of a rule in words; empty if there is one release."""
+        row = self.rules.get(rule)
+        return list(row_story(row, self.history)) if row and len(self.runs) > 1 else []
+
+    def failing_now(self, cause: CauseHistory) -> int:
+        """Return how many cases show a cause in the newest release."""
+        return [*cause_states(cause, self.newest.name.release).values()].count("fails")
+
+
+def cause_states(cause: CauseHistory, release: str) -> dict[str, str]:
+    """Return the worst state of each case that ever shows a cause."""
+    order = ("fails", "otherwise", "passes", "lacks")
+    found: dict[str, str] = {}
+    for row in cause.rows:
+        for name, state in row.states.get(Release(release), {}).items():
+            found[name] = min(found.get(name, state), state, key=order.index)
+    return found
+
+
+@dataclass(frozen=True)
+class Site:
+    """The data of a site."""
+
+    runtimes: tuple[SiteRuntime, ...]
+
+    @property
+    def runs(self) -> list[SiteRun]:
+        """Return the releases of all runtimes."""
+        return [run for one in self.runtimes for run in one.runs]
+
+    @cached_property
+    def standards(self) -> list[str]:
+        """Return the standards with tested specs."""
+        return sorted({standard for run in self.runs for standard in run.standards})
+
+    @cached_property
+    def rules(self) -> list[RuleKey]:
+        """Return the rules that decided values, sorted by home."""
+        return _sorted(rule for run in self.runs for rule in run.rules)
+
+    @cached_property
+    def causes(self) -> list[Mapping[str, CauseHistory]]:
+        """Return the history of each cause by runtime.
+
+        Causes of most runtimes are first, then of most cases; unexplained failures are last.
+        """
+        found: dict[Names, dict[str, CauseHistory]] = {}
+        for one in self.runtimes:
+            for cause in one.history.causes:
+                names = tuple(c.name for c in cause.causes)
+                found.setdefault(names, {})[one.name] = cause
+        order = sorted(found, key=lambda n: (not n, -len(found[n]), -_size(found[n].values()), n))
+        return [found[names] for names in order]
+
+    def runtime(self, name: str) -> SiteRuntime:
+        """Return a runtime by name."""
+        return next(one for one in self.runtimes if one.name == name)
+
+
+def _sorted(rules: Iterable[RuleKey]) -> list[RuleKey]:
+    return sorted({*rules}, key=lambda rule: (rule.place, rule.rule))
+
+
+def _size(histories: Iterable[CauseHistory]) -> int:
+    rows = (row for one in histories for row in one.rows)
+    return len({name for row in rows for some in row.states.values() for name in some})
+
+
+def site_of(runs: Sequence[SiteRun]) -> Site:
+    """Return the data of some releases. Causes are chosen for all of them at once."""
+    by_runtime: dict[str, list[SiteRun]] = {}
+    for run in sorted(runs, key=lambda run: (run.name.runtime, release_order(run.name.release))):
+        by_runtime.setdefault(run.name.runtime, []).append(run)
+    asked = {name: list(_asked(some)) for name, some in by_runtime.items()}
+    results = {
+        (name, *key): result
+        for name, some in asked.items()
+        for key, result in results_of(some).items()
+    }
+    named = {cause.name: cause for run in runs for cause in run.causes.values()}
+    chosen = chosen_for(results, named)
+    return Site(
+        tuple(_runtime(name, some, asked[name], chosen) for name, some in by_runtime.items())
+    )
+
+
+def _runtime(
+    name: str,
+    runs: Sequence[SiteRun],
+    asked: Sequence[AskedRelease],
+    chosen: Mapping[tuple[str, Release, str], Names],
+) -> SiteRuntime:
+    results, broken = results_of(asked), dict[tuple[Release, str], list[RuleKey]]()
+    for run in runs:
+        for rule, facts in run.rules.items():
+            for case in facts.failing:
+                key = Release(run.name.release), case
+                if key in results:
+                    broken.setdefault(key, []).append(rule)
+    rows = {row.key: row for row in row_histories(results, broken)}
+    mine = {key[1:]: names for key, names in chosen.items() if key[0] == name}
+    return SiteRuntime(name, tuple(runs), history_of(asked, mine), rows)
+
+
+def _newest_vectors(runs: Sequence[SiteRun]) -> dict[str, tuple[str, str]]:
+    """Return each spec's vectors in the newest release with that spec."""
+    return {spec: vectors for run in runs for spec, vectors in run.vectors.items()}
+
+
+def _asked(runs: Sequence[SiteRun]) -> Iterator[AskedRelease]:
+    """Yield the comparable cases of each release: tested with the newest vectors, without errors
+    of convcheck.
+    """
+    newest = _newest_vectors(runs)
+    for run in runs:
+        cases = tuple(
+            one
+            for one in run.results.values()
+            if one.verdict != "error" and run.vectors[one.case.spec] == newest[one.case.spec]
+        )
+        backend = BackendInfo(run.name.runtime, run.version)
+        result = RunResult(backend, "", "disputed", (), cases, causes=tuple(run.causes.values()))
+        yield AskedRelease(Release(run.name.release), result)
