@@ -8,21 +8,21 @@ from itertools import combinations
 
 from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, Group, RunResult, Verdict
 from convcheck.models.conversions import ModelConversion
+from convcheck.records import Count, Record
 
 
-@dataclass(frozen=True)
-class RowOfBackend:
+class RowOfBackend(Record, frozen=True, rename={"name": "row"}):
     """A row that a backend breaks."""
 
-    #: rule and row
+    #: Rule and row.
     name: str
-    #: the kind of error
+    #: The kind of error.
     kind: str
-    #: the number of failing inputs
-    count: int
-    #: the number of inputs that the row decided
-    of: int
-    #: whether inputs of the row may occur in the model
+    #: How many tested inputs fail.
+    count: Count
+    #: How many inputs the row decided.
+    of: Count
+    #: Whether inputs of the row are known to be possible.
     occurs: bool
 
 

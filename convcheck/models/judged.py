@@ -7,21 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from convcheck.records import Count, Record
+
 InputClass = Literal["exact", "defined", "disputed", "undefined"]
 CLASSES: tuple[InputClass, ...] = ("exact", "defined", "disputed", "undefined")  # best first
 
 
-@dataclass(frozen=True)
-class RowOfInputs:
-    """A row of the rules, with inputs that it decides."""
+class RowOfInputs(Record, frozen=True, rename={"name": "row"}):
+    """A row of the rules that decides inputs."""
 
-    #: rule and row
+    #: Rule and row.
     name: str
+    #: The class of these inputs.
     kind: InputClass
-    #: a code or a text; the argument values of a call
+    #: One of the inputs as a code or text; for a whole call, the arguments' values.
     example: str
-    #: the number of evaluated inputs
-    count: int
+    #: How many evaluated inputs it decides.
+    count: Count
 
 
 @dataclass(frozen=True)

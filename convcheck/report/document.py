@@ -78,12 +78,22 @@ class Document:
         shard = self.result.shard
         of = f", shard {shard.index} of {shard.of}" if shard else ""
         first = f"{self.result.tier} tier, gate: {self.result.level}{of}"
-        return (first, _coverage_line(self.coverage)) if self.coverage else (first,)
+        if not self.coverage:
+            return (first,)
+        (words, ids), *others = self.coverage
+        counts = [f"{plural(len(ids), 'case')} {words}"]
+        counts += (f"{number(len(ids))} {words}" for words, ids in others)
+        return first, f"asked: {', '.join(counts)}"
 
     @cached_property
     def coverage(self) -> list[tuple[str, Sequence[str]]]:
         """Return the kinds of coverage with their case ids, the most complete first."""
-        return list(_covered_cases(self.result))
+        found: list[tuple[str, Sequence[str]]] = []
+        for coverage, words in _WORDS.items():
+            asked = (c for c in self.result.cases if c.checked and c.coverage == coverage)
+            if ids := tuple(case.case.id for case in asked):
+                found.append((_OWN if self.result.own_inputs else words, ids))
+        return found
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -166,30 +176,13 @@ class Document:
     @cached_property
     def problems(self) -> list[Problem]:
         """Return the problems of the known-failures list."""
-        return [
-            replace(one, message=clean(one.message), repair=_printable(one.repair.strip("\n")))
-            for one in self.result.problems
-        ]
-
-
-def _covered_cases(result: RunResult) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the kinds of coverage with their cases, the most complete first."""
-    for coverage, words in _WORDS.items():
-        asked = (case for case in result.cases if case.checked and case.coverage == coverage)
-        if ids := tuple(case.case.id for case in asked):
-            yield _OWN if result.own_inputs else words, ids
-
-
-def _coverage_line(covered: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """Return the coverage in words: asked: 130 cases exhaustively, 5 by samples."""
-    (words, ids), *others = covered
-    counts = [f"{plural(len(ids), 'case')} {words}"]
-    counts += (f"{number(len(ids))} {words}" for words, ids in others)
-    return f"asked: {', '.join(counts)}"
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+        found = []
+        for one in self.result.problems:
+            repair = "".join(
+                c if c.isprintable() or c == "\n" else " " for c in one.repair.strip("\n")
+            )
+            found.append(replace(one, message=clean(one.message), repair=repair))
+        return found
 
 
 def _to_repair(result: RunResult) -> str:

@@ -93,11 +93,8 @@ def _counted(rules: dict[Decision, int], groups: Iterable[Group]) -> list[Json]:
 
 def _rule(by: Decision) -> Json:
     return {
-        "rule": by.rule,
-        "name": by.name,
-        "level": by.level,
+        **{name: getattr(by, name) for name in ("rule", "name", "level", "row_in_words")},
         "place": str(by.place),
-        "row_in_words": by.row_in_words,
         "sentences": [
             {
                 "of": one.of,
@@ -115,18 +112,13 @@ def _rule(by: Decision) -> Json:
 
 def _finding(rules: dict[Decision, int], places: Mapping[str, int], finding: Finding) -> Json:
     first, excuse = finding.members[0].group, finding.excuse
+    told = ("id", "status", "verdict", "kind", "places", "where", "message")
     return {
-        "id": finding.id,
-        "status": finding.status,
-        "verdict": finding.verdict,
-        "kind": finding.kind,
+        **{name: getattr(finding, name) for name in told},
         "names": finding.cases,
         "rules": [rules.setdefault(by, len(rules)) for by in finding.decisions],
-        "places": finding.places,
         "reading": first.reading if first else "",
         "placement": first.placement if first else "",
-        "where": finding.where,
-        "message": finding.message,
         "excuse": excuse and [excuse.kind, excuse.reason, excuse.issue, str(excuse.place)],
         "members": [_member(rules, places, one) for one in finding.members],
     }
@@ -167,17 +159,12 @@ def _cause(
     one: ToldCause,
 ) -> Json:
     shown = shown_failures(one, failures)
+    told = ("letter", "label", "says", "whole", "names", "scope", "gated")
     return {
-        "letter": one.letter,
-        "label": one.label,
-        "says": one.says,
-        "whole": one.whole,
-        "names": one.names,
-        "scope": one.scope,
+        **{name: getattr(one, name) for name in told},
         "where": one.where.lines,
         "answers": one.found.answers,
         "others": tuple(one.others.values()),
-        "gated": one.gated,
         "wrong": one.wrong_answer,
         "shown": [{**_member(rules, places, each), "verdict": each.verdict} for each in shown],
         "cases": [places[case.id] for case in one.cases],

@@ -20,8 +20,6 @@ from convcheck.rules.model import Case
 from convcheck.streams import OBEYED
 
 S = TypeVar("S")
-_FIRST = ("format", "convcheck")
-_Members = dict[str, msgspec.Raw]
 
 
 class Shape(Record, frozen=True, kw_only=True):
@@ -61,30 +59,21 @@ def line_text(struct: object) -> str:
     return _inert(encoded(struct).decode()) + "\n"
 
 
-def json_text(struct: object, *rows: str) -> str:
-    """Return a struct as JSON text, with each member of the lists `rows` on its own line."""
-    found = msgspec.json.decode(encoded(struct), type=_Members)
-    keys = sorted(
-        found, key=lambda key: (key not in _FIRST, rows.index(key) if key in rows else -1)
-    )
-    members = ((key, _rows(found[key]) if key in rows else _head(found[key])) for key in keys)
-    lines = (f'"{key}": {said}' for key, said in members)
+def json_text(struct: object, rows: str = "") -> str:
+    """Return a struct as JSON text, with each member of the list `rows` on its own line."""
+    lines = []
+    for key, raw in msgspec.json.decode(encoded(struct), type=dict[str, msgspec.Raw]).items():
+        said = msgspec.json.format(bytes(raw), indent=1).decode().replace("\n", "\n ")
+        if key == rows and said != "[]":
+            members = msgspec.json.decode(raw, type=list[msgspec.Raw])
+            said = "[\n  " + ",\n  ".join(bytes(one).decode() for one in members) + "\n ]"
+        lines.append(f'"{key}": {said}')
     return _inert("{\n " + ",\n ".join(lines) + "\n}\n")
 
 
 def _inert(text: str) -> str:
     text = OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return text.replace("##", "#\\u0023")  # only texts have ##, and CI systems obey ##[ in a log
-
-
-def _head(raw: msgspec.Raw) -> str:
-    return msgspec.json.format(bytes(raw), indent=1).decode().replace("\n", "\n ")
-
-
-def _rows(raw: msgspec.Raw) -> str:
-    rows = msgspec.json.decode(raw, type=list[msgspec.Raw])
-    lines = ",\n  ".join(bytes(row).decode() for row in rows)
-    return f"[\n  {lines}\n ]" if rows else "[]"
 
 
 def text_in(path: str, hint: str) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from msgspec import field
-
 from convcheck import __version__
 from convcheck.chains.compare import Proof
 from convcheck.judge.result import Verdict
 from convcheck.judge.words import clean, shown
-from convcheck.models.judged import InputClass
+from convcheck.models.backends import RowOfBackend
+from convcheck.models.judged import InputClass, RowOfInputs
 from convcheck.models.known import KnownValues
 from convcheck.report.json.codec import Count, Shape, derived, json_text
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
@@ -44,19 +43,6 @@ class ArgumentJson(Shape, frozen=True, kw_only=True):
     known: KnownValuesJson | None
 
 
-class RowJson(Shape, frozen=True, kw_only=True):
-    """A row of the rules that decides inputs."""
-
-    #: Rule and row.
-    name: str = field(name="row")
-    #: The class of these inputs.
-    kind: InputClass
-    #: How many evaluated inputs it decides.
-    count: Count
-    #: One of the inputs as a code; for a whole call, the arguments' values.
-    example: str
-
-
 class JudgedJson(Shape, frozen=True, kw_only=True):
     """The classification of inputs by the rules."""
 
@@ -67,22 +53,7 @@ class JudgedJson(Shape, frozen=True, kw_only=True):
     #: Whether the result holds for all inputs.
     proven: bool
     #: The deciding rows, by class.
-    rows: tuple[RowJson, ...]
-
-
-class BackendRowJson(Shape, frozen=True, kw_only=True):
-    """A row that a backend breaks."""
-
-    #: Rule and row.
-    name: str = field(name="row")
-    #: The kind of error.
-    kind: str
-    #: How many tested inputs fail.
-    count: Count
-    #: How many inputs the row decided.
-    of: Count
-    #: Whether inputs of the row are known to be possible.
-    occurs: bool
+    rows: tuple[RowOfInputs, ...]
 
 
 class ModelBackendJson(Shape, frozen=True, kw_only=True):
@@ -93,7 +64,7 @@ class ModelBackendJson(Shape, frozen=True, kw_only=True):
     verdict: Verdict | None
     #: Whether it is known to fail on possible inputs.
     fails: bool
-    rows: tuple[BackendRowJson, ...]
+    rows: tuple[RowOfBackend, ...]
     #: The causes that explain all answers of a failing case, in words.
     causes: tuple[str, ...]
 
@@ -187,14 +158,12 @@ def model_text(found: ModelReport) -> str:
 
 def _conversion(told: ReportedConversion) -> ConversionJson:
     one = told.one
-    types = ([str(t) if t else None for t in some] for some in (one.inputs, one.outputs))
-    inputs, outputs = map(tuple, types)
     return ConversionJson(
         node=one.node.path,
         operator=one.node.op,
         spec=one.spec.id if one.spec else "",
-        inputs=inputs,
-        outputs=outputs,
+        inputs=tuple(str(dtype) if dtype else None for dtype in one.inputs),
+        outputs=tuple(str(dtype) if dtype else None for dtype in one.outputs),
         cases=tuple(case.id for case in one.cases),
         known=_known(one.inputs[0], one.known),
         arguments=tuple(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import json
 import re
@@ -64,6 +63,7 @@ _BY_HOOK: dict[Any, dict[str, Any] | type] = {
     AnswersField: {"title": "All answers"},
 }
 _DESCRIBED = (msgspec.inspect.StructType, msgspec.inspect.DataclassType)
+_COMMENTED = re.compile(r"((?: +#:.*\n)+) +(\w+):")
 FOLDER = Path(__file__).parent
 
 
@@ -129,16 +129,8 @@ def _comments(struct: type) -> Iterator[tuple[str, str]]:
     """Yield the fields of a struct and its bases, with the `#:` comments above them."""
     for kind in struct.__mro__:
         if kind.__module__.startswith("convcheck."):
-            source = inspect.getsource(kind)
-            for node in ast.walk(ast.parse(source)):
-                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                    words = _above(source.splitlines(), node.lineno - 1)
-                    yield from [(node.target.id, words)] if words else []
-
-
-def _above(lines: list[str], at: int) -> str:
-    words: list[str] = []
-    while at and lines[at - 1].strip().startswith("#:"):
-        at -= 1
-        words.insert(0, lines[at].strip().removeprefix("#:").strip())
-    return " ".join(words)
+            for said, name in _COMMENTED.findall(inspect.getsource(kind)):
+                yield (
+                    name,
+                    " ".join(line.strip().removeprefix("#:").strip() for line in said.splitlines()),
+                )
