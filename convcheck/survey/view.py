@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -57,22 +57,30 @@ class SurveyRow:
     """A row of a spec with each backend's behaviour in each case."""
 
     decision: Decision
-    cases: tuple[Case, ...]
-    #: A tuple per case, with an entry for each backend that was tested, else None.
-    answers: tuple[tuple[Surveyed | None, ...], ...]
-    #: The cases with different answers.
-    differences: tuple[AnswerDifference, ...]
+    #: By case, with an entry for each backend that was tested, else None.
+    answers: Mapping[Case, Sequence[Surveyed | None]]
 
     def of(self, backend: int) -> dict[Case, Surveyed]:
         """Return one backend's results by case."""
-        both = zip(self.cases, self.answers, strict=True)
-        return {case: found for case, here in both if (found := here[backend]) is not None}
+        return {case: one for case, here in self.answers.items() if (one := here[backend])}
 
     @property
     def compared(self) -> int:
         """The number of cases that at least two backends answered."""
-        return sum(len([s for s in here if s is not None and s.digest]) > 1
-                   for here in self.answers)  # fmt: skip
+        return sum(len(_answered(here)) > 1 for here in self.answers.values())
+
+    @cached_property
+    def differences(self) -> tuple[AnswerDifference, ...]:
+        """The cases with different answers."""
+        return tuple(
+            _difference(case, here)
+            for case, here in self.answers.items()
+            if len({one.digest for one in _answered(here)}) > 1
+        )
+
+
+def _answered(here: Sequence[Surveyed | None]) -> list[Surveyed]:
+    return [one for one in here if one is not None and one.digest]
 
 
 @dataclass(frozen=True)
@@ -108,12 +116,11 @@ class Survey:
         return any(run.interrupted for run in self.runs)
 
 
-def _difference(case: Case, here: Sequence[Surveyed | None]) -> Iterator[AnswerDifference]:
-    if len({s.digest for s in here if s is not None and s.digest}) > 1:
-        samples = [s.sample if s is not None and s.digest else None for s in here]
-        found = _unlike([sample for sample in samples if sample is not None])
-        shown = tuple(s[found[0]] if s is not None else None for s in samples) if found else ()
-        yield AnswerDifference(case, shown, len(found))
+def _difference(case: Case, here: Sequence[Surveyed | None]) -> AnswerDifference:
+    found = _unlike([one.sample for one in _answered(here)])
+    samples = [one.sample if one is not None and one.digest else None for one in here]
+    shown = tuple(s[found[0]] if s is not None else None for s in samples) if found else ()
+    return AnswerDifference(case, shown, len(found))
 
 
 def _unlike(samples: Sequence[Sample]) -> list[int]:
@@ -152,19 +159,10 @@ def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[SurveyRow, ...]:
                 here = rows.setdefault(key, {}).setdefault(result.case, [None] * len(results))
                 here[backend] = found
     return tuple(
-        SurveyRow(
-            first[key],
-            tuple(found),
-            tuple(map(tuple, found.values())),
-            tuple(d for case, here in found.items() for d in _difference(case, here)),
-        )
+        SurveyRow(first[key], found)
         for key, found in rows.items()
-        if any(_took(one) for here in found.values() for one in here)
+        if any(one and one.asked and not one.unsupported for here in found.values() for one in here)
     )
-
-
-def _took(found: Surveyed | None) -> bool:
-    return found is not None and not found.unsupported and found.asked > 0
 
 
 def tell(found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:

@@ -185,10 +185,10 @@ def test_a_disputed_row_is_told_by_its_reading() -> None:
 
 def test_backends_are_compared_by_their_answers() -> None:
     same = together("X86", "X86")
-    assert all(not r.differences and r.compared == len(r.cases) for r in same.rows)
+    assert all(not r.differences and r.compared == len(r.answers) for r in same.rows)
     found = row(together("X86", "Clamping"), "float-to-fixed / x > max")
     differences = {d.case.name: d for d in found.differences}
-    assert set(differences) == {case.name for case in found.cases}
+    assert set(differences) == {case.name for case in found.answers}
     for difference in differences.values():
         one, other = difference.answers
         assert one is not None

@@ -70,8 +70,8 @@ def _block(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[Block
     if len(by.readings) > 1:
         readings = ", ".join(f"“{name}”" for name in by.readings)
         yield Text(f"readings: {readings}", indent=2, hang=2)
-    specs = compact_specs(dict.fromkeys(case.spec for case in row.cases))
-    count = plural(len(row.cases), "case").replace(" ", GLUE)
+    specs = compact_specs(dict.fromkeys(case.spec for case in row.answers))
+    count = plural(len(row.answers), "case").replace(" ", GLUE)
     yield Text(f"asked of {specs}, {count}", "dim", 2)
     told = list(_told(row, names, types))
     told += [(_DIFFER, lines)] if (lines := _differences(row, names)) else []
@@ -191,8 +191,8 @@ def _differences(row: SurveyRow, names: Sequence[str]) -> list[str]:
 
 
 def _summary(survey: Survey) -> Text:
-    cases = {case for row in survey.rows for case in row.cases}
-    answers = sum(one.asked for row in survey.rows for here in row.answers for one in here
+    cases = {case for row in survey.rows for case in row.answers}
+    answers = sum(one.asked for row in survey.rows for here in row.answers.values() for one in here
                   if one is not None and not one.unsupported)  # fmt: skip
     if not survey.rows:
         return Text("NOTHING SURVEYED", "bold yellow")

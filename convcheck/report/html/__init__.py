@@ -38,8 +38,17 @@ def render(document: Document, command: str = "") -> str:
         loader=PackageLoader("convcheck.report.html"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
+    run = document.result
     return surroundings.get_template("report.html").render(
-        **_head(document, command),
+        document=document,
+        run=run,
+        name=clean(run.backend.name),
+        version=clean(run.backend.version),
+        causes=causes_summary(document) if document.causes else "",
+        not_tried=NOT_TRIED,
+        unexplained=unexplained_summary(document) if document.unexplained else "",
+        facts=list(_facts(run, command)),
+        convcheck=__version__,
         data=packed(data(document)),
         script=Markup(script),  # noqa: S704 our own
         style=Markup(with_colours(_asset("report.css"))),  # noqa: S704 our own
@@ -66,30 +75,6 @@ def _asset(name: str) -> str:
 
 def _hash(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _head(document: Document, command: str) -> dict[str, Any]:
-    run = document.result
-    name = clean(run.backend.name)
-    return {
-        "title": f"{document.verdict} · {name}",
-        "word": document.verdict,
-        "tone": run.outcome,
-        "said": document.reasons[0],
-        "others": [*document.reasons[1:], *document.setting],
-        "name": name,
-        "version": clean(run.backend.version),
-        "address": run.backend.address or name,
-        "report": document.file,
-        "remarks": document.remarks,
-        "causes": causes_summary(document) if document.causes else "",
-        "not_tried": NOT_TRIED,
-        "unexplained": unexplained_summary(document) if document.unexplained else "",
-        "known": run.known,
-        "problems": document.problems,
-        "facts": list(_facts(run, command)),
-        "convcheck": __version__,
-    }
 
 
 def _facts(run: RunResult, command: str) -> list[tuple[str, str]]:

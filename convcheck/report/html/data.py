@@ -6,13 +6,22 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from convcheck.judge.result import FAILURES, Group
-from convcheck.judge.words import cited, clean, pair, translated
+import msgspec
+
+from convcheck.judge.result import FAILURES, CallExample, Example, Group
+from convcheck.judge.words import cited, clean, explain_arguments, pair, translated
 from convcheck.report.causes import ToldCause
 from convcheck.report.document import Document
+from convcheck.report.examples import (
+    call_in_words,
+    code_in_words,
+    element_in_words,
+    labels,
+    marked,
+    with_deciding_words,
+)
 from convcheck.report.findings import CaseFailure, CaseReport, Finding
-from convcheck.report.html.example import example_data
-from convcheck.report.html.line import axis, overview
+from convcheck.report.html.line import axis, near, overview
 from convcheck.report.matrix import cell_of, matrix
 from convcheck.report.short_names import family
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED
@@ -143,10 +152,47 @@ def _evidence(case: Case, found: Group) -> Json:
         "digest": found.digest,
         "ranges": [pair(source, span) for span in found.ranges],
         "more": found.more_ranges,
-        "examples": [example_data(case, found, one) for one in found.examples],
+        "examples": [_example(case, found, one) for one in found.examples],
         "overview": overview(source, found.ranges) if single else None,
         "axis": axis(source, case.outputs[0].format) if single else None,
     }
+
+
+def _example(case: Case, group: Group, shown: Example | CallExample) -> Json:
+    """Return an example in words, with the arguments of its explain command."""
+    made = _call(group, shown) if isinstance(shown, CallExample) else _element(case, group, shown)
+    return {
+        **made,
+        "reading": shown.reading if isinstance(shown, CallExample) else "",
+        "message": clean(shown.message),
+        "words": " ".join(explain_arguments(case, with_deciding_words(shown))),
+    }
+
+
+def _element(case: Case, group: Group, shown: Example) -> Json:
+    rows, line = element_in_words(case, shown, group.verdict), None
+    if len(shown.inputs) == 1:
+        words = (shown.inputs[0], shown.expected, shown.got)
+        line = near(case.inputs[0].format, case.outputs[0].format, words, group.ranges)
+    types = [t.name for t in (*case.inputs[: len(shown.inputs)], *case.outputs * 2)]
+    return {"rows": msgspec.to_builtins(rows), "types": types, "line": line}
+
+
+def _call(group: Group, shown: CallExample) -> Json:
+    told: Json = msgspec.to_builtins(call_in_words(shown, group.verdict, named=False))
+    output, element = shown.difference or (0, -1)
+    if isinstance(shown.expected, str) or shown.got is None or element < 0:
+        return told
+    due, got = shown.expected[output], shown.got[output]
+    fmt, i = due.format, element - due.first
+    if fmt is None or not 0 <= i < min(len(due.words), len(got.words)):
+        return told
+    one, other = labels(group.verdict)
+    wanted = code_in_words(one, fmt, due.words[i])
+    came = marked(code_in_words(other, fmt, got.words[i]), wanted)
+    line = near(fmt, fmt, (None, due.words[i], got.words[i]))
+    rows = msgspec.to_builtins((wanted, came))
+    return {**told, "rows": rows, "types": [due.type, due.type], "line": line}
 
 
 # Causes --------------------------------------------------------------------------------------

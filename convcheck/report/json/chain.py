@@ -123,41 +123,31 @@ def _rules(spec: Spec, where: Sequence[str]) -> dict[str, Any]:
     return {"convcheck": __version__, "spec": spec.id, "digest": digest, "where": tuple(where)}
 
 
-def chain_text(answer: ChainJudgement, where: Sequence[str]) -> str:
+def _compared(found: ChainJudgement) -> dict[str, Any]:
+    types = tuple(dtype.name for dtype in found.chain.types)
+    return {
+        "types": types, "verdict": found.verdict, "fuse": found.is_fused, "split": found.is_split,
+    }  # fmt: skip
+
+
+def chain_text(found: ChainJudgement, where: Sequence[str]) -> str:
     """Return a judgement as JSON text, a reading per line."""
-    chain = answer.chain
-    made = ChainJson(
-        format=FORMAT,
-        **_rules(chain.spec, where),
-        types=tuple(dtype.name for dtype in chain.types),
-        verdict=answer.verdict,
-        fuse=answer.is_fused,
-        split=answer.is_split,
-        ways=tuple(_way(chain, way) for way in answer.ways),
-    )
-    return json_text(made, "ways")
+    ways = tuple(_way(found.chain, way) for way in found.ways)
+    rules = _rules(found.chain.spec, where)
+    return json_text(ChainJson(format=FORMAT, **rules, **_compared(found), ways=ways), "ways")
 
 
 def chains_text(table: ChainTable) -> str:
     """Return a table as JSON text, a chain per line."""
-    made = ChainsJson(
-        format=TABLE_FORMAT,
-        **_rules(table.spec, table.attributes),
-        chains=tuple(_triple(names, each) for names, each in table.chains.items()),
-    )
-    return json_text(made, "chains")
+    chains = tuple(map(_triple, table.chains.values()))
+    rules = _rules(table.spec, table.attributes)
+    return json_text(ChainsJson(format=TABLE_FORMAT, **rules, chains=chains), "chains")
 
 
-def _triple(names: tuple[str, str, str], answer: ChainJudgement) -> TripleJson:
-    shown = next((way.shown for way in answer.ways if way.shown), None)
-    return TripleJson(
-        types=names,
-        verdict=answer.verdict,
-        proof=answer.proof,
-        fuse=answer.is_fused,
-        split=answer.is_split,
-        shown=_shown(answer.chain, shown) if shown else None,
-    )
+def _triple(found: ChainJudgement) -> TripleJson:
+    shown = next((way.shown for way in found.ways if way.shown), None)
+    example = _shown(found.chain, shown) if shown else None
+    return TripleJson(**_compared(found), proof=found.proof, shown=example)
 
 
 def _way(chain: TypeChain, way: ReadAs) -> WayJson:
