@@ -263,8 +263,8 @@ def test_nothing_to_tell_is_told(tmp_path: Path) -> None:
 def test_the_nightly_run_builds_it_as_the_page_says() -> None:
     nightly = (ROOT / ".github" / "workflows" / "nightly.yml").read_text()
     page = (ROOT / "docs" / "history.md").read_text("utf-8")
-    asked = 'convcheck run --backend "$backend" --quiet -o "$backend.json" || test $? = 1'
-    for line in ("convcheck site public ./*.json", asked):
+    asked = 'convcheck run --backend "$backend" --quiet -o "$backend.jsonl" || test $? = 1'
+    for line in ("convcheck site public ./*.jsonl", asked):
         assert line in nightly
         assert line in page
     said = '["onnx/cast", "float-to-float", "onnxruntime", "1.31.1"]'
