@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import jsonschema
@@ -50,6 +51,19 @@ def render(document: Any) -> str:
     lines += [{row: one} for row in ROWS for one in document.get(f"{row}s") or ()]
     lines.append({"end": {key: document[key] for key in document if key in ends}})
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+
+
+def damaged(document: Any, path: Sequence[Any], to: Any) -> Any:
+    """Replace the value at a path, by a value or a function's result, or delete it."""
+    part = document
+    for step in path[:-1]:
+        part = part[step]
+    if to is KeyError:
+        del part[path[-1]]
+    else:
+        now = part.get(path[-1]) if isinstance(part, dict) else None
+        part[path[-1]] = to(now) if callable(to) else to
+    return document
 
 
 def masked(document: Any) -> Any:

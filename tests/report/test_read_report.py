@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
 from command import convcheck
 from places import GOLDEN
-from report_json import document, render
+from report_json import damaged, document, render
 from report_runs import FORMATS, RUNS, dtype
 
 from convcheck.errors import Place, UsageError
@@ -116,11 +115,7 @@ def test_what_is_no_report_is_an_error(text: str, said: str, tmp_path: Path) -> 
 def test_a_damaged_report_is_an_error_with_the_path(
     path: tuple[str | int, ...], value: object, said: str, tmp_path: Path
 ) -> None:
-    found = document(RUNS["failing"]())
-    part = found = json.loads(json.dumps(found))
-    for key in path[:-1]:
-        part = part[key]
-    part[path[-1]] = value
+    found = damaged(document(RUNS["failing"]()), path, value)
     (tmp_path / "run.json").write_text(render(found))
     with pytest.raises(UsageError) as error:
         read(str(tmp_path / "run.json"), TYPES)

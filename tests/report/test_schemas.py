@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from report_json import document, held_log
+from report_json import damaged, document, held_log
 from report_runs import RUNS
 
 from convcheck.report.json.encode import text
@@ -34,14 +34,6 @@ def test_fields_are_described_by_their_comments() -> None:
 @pytest.mark.parametrize("name", RUNS)
 def test_reports_are_what_the_schema_says(name: str) -> None:
     held_log(text(RUNS[name]()))
-
-
-def damaged(found: Any, path: tuple[Any, ...], to: object) -> Any:
-    part = found
-    for step in path[:-1]:
-        part = part[step]
-    part[path[-1]] = to
-    return found
 
 
 @pytest.mark.parametrize(

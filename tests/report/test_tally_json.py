@@ -14,6 +14,7 @@ import pytest
 from catalogue import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from report_json import damaged
 
 from convcheck.ask.stream import sweep
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, open_backend
@@ -269,17 +270,6 @@ DAMAGES: dict[str, Damage] = {
 }
 
 
-def damaged(document: Any, path: tuple[Any, ...], to: Any) -> None:
-    """Replace the value at a path, by a value or a function's result, or delete it."""
-    for step in path[:-1]:
-        document = document[step]
-    if to is KeyError:
-        del document[path[-1]]
-    else:
-        now = document.get(path[-1]) if isinstance(document, dict) else document[path[-1]]
-        document[path[-1]] = to(now) if callable(to) else to
-
-
 @pytest.mark.parametrize("name", DAMAGES)
 def test_damage_is_found(name: str) -> None:
     case = case_of(0)
@@ -347,12 +337,9 @@ def test_a_part_without_a_tally_is_read_back() -> None:
 @pytest.mark.parametrize(
     ("path", "to"),
     [
-        (("codes",), -1),
-        (("units",), None),
-        (("units",), 0),
-        (("units",), 4),
+        *((("codes",), n) for n in (-1, 1 << 15)),
+        *((("units",), n) for n in (None, 0, 4)),
         (("sampled",), 1),
-        (("codes",), 1 << 15),
         (("tally", "vectors"), 1 << 20),
         (("tally", "declined"), -1),
         (("tally", "entries", 0, 0, "placement"), "nowhere"),
