@@ -69,7 +69,7 @@ class Explainer:
         try:
             found = self.diagnosis(vectors, answers, job)
             if found and found.fits and not (job.case.hops or job.case.whole_calls):
-                from convcheck.causes.alone import given_alone
+                from convcheck.causes.search import given_alone
 
                 groups = finish_whole(job.case, tally).groups
                 alone = given_alone(self.search, job.case, groups, found.fits)
@@ -85,7 +85,7 @@ class Explainer:
         same.
         """
         if job.explained and job.before and is_as_before(answers, job.before):
-            from convcheck.causes.judged import judged_ones
+            from convcheck.causes.trial import judged_ones
 
             judged = judged_ones(cast(VectorSet, vectors), answers)
             if judged is not None and len(judged) == job.explained.answers:

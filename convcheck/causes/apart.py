@@ -1,17 +1,17 @@
-"""Find inputs that discriminate between causes, and hold-out inputs.
+"""Find inputs and calls that discriminate between causes, and hold-out ones.
 
-The search covers all codes of sources of up to 16 bits. For wider sources it covers the boundary
-tier, codes half-way between edge inputs, and codes that carry to a power of two below the normal
-numbers.
+The search for inputs covers all codes of sources of up to 16 bits. For wider sources it covers the
+boundary tier, codes half-way between edge inputs, and codes that carry to a power of two below the
+normal numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
 from itertools import combinations
-from typing import cast
+from typing import TypeGuard, cast
 
 import numpy as np
 
@@ -21,14 +21,26 @@ from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Format, Numeric, Text
 from convcheck.numerics.neighbours import around, special_codes
 from convcheck.numerics.number import FINITE, end_to_end, take
+from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.answers_at import points_of
+from convcheck.semantics.body import compile_calls, wrong_calls
 from convcheck.semantics.evaluate import evaluate
-from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
+from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, Reading
+from convcheck.semantics.expected_calls import (
+    Call,
+    CallReading,
+    ExpectedCall,
+    ExpectedOutput,
+    WrongCall,
+)
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import readings_at
 from convcheck.vectors.binades import boundaries_of
+from convcheck.vectors.body import calls_of
+from convcheck.vectors.calls import expecting
 from convcheck.vectors.inputs import numeric_inputs
+from convcheck.vectors.model import CallSet
 from convcheck.vectors.texts import text_inputs
 
 _WHOLE = 16  # up to this number of bits, every code of a source is searched
@@ -40,6 +52,12 @@ _ASKED = 1 << 10  # hold-out inputs at boundaries
 _AROUND = 6  # codes at a boundary and next to it, in both signs
 _OTHER_SEED = 1  # for texts that differ from the vectors
 _ASKED_TEXTS = 1 << 7  # hold-out inputs from or to text
+_EACH_CALL = 2  # calls to tell two causes apart
+_SEEDS = (0, 1)  # seeds of the calls to search
+_UNSEEN = 10  # hold-out elements for each element of the vectors
+_TURNS = 24  # variations of the vectors' data
+_STEP = 2  # codes from a vector's data to a variation; adjacent codes may be vectors too
+_PARTS = 13  # of the distance between codes; prime, so that no midpoint recurs
 
 
 def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:
@@ -182,3 +200,105 @@ def _differ(case: Case, codes: Bits, one: Reading, other: Reading) -> Mask:
     else:
         differ = (one.patterns != other.patterns) | np.asarray(one.codes != other.codes)
     return np.asarray(differ & _decides(one) & _decides(other))
+
+
+# Calls ------------------------------------------------------------------------------------------
+
+
+def some_calls(calls: CallSet, index: Iterable[int]) -> CallSet:
+    """Return some of the calls."""
+    index = list(index)
+    some = tuple(calls.calls[i] for i in index)
+    return replace(calls, calls=some, expected=tuple(calls.expected[i] for i in index))
+
+
+def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> list[Call]:
+    """Return calls for which wrong implementations give different answers."""
+    calls = [call for seed in _SEEDS for call in calls_of(spec, case, "edge", seed)[0]]
+    edits = wrong_calls(spec, case, calls)
+    made = [one for fit in fits for one in list(edits(tuple(fit)))[:1]]
+    found: dict[int, None] = {}
+    for one, other in combinations(made, 2):
+        if one.key != other.key and not any(_answered_otherwise(one, other, i) for i in found):
+            found.update(dict.fromkeys(_differing(one, other, len(calls))))
+    return [calls[i] for i in found]
+
+
+def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
+    """Return defined hold-out calls, with data near and between those of the vectors.
+
+    They have about ten times as many elements.
+    """
+    size = compile_calls(spec, asked.case).size
+    sizes = list(map(size, asked.calls))
+    left, longest = _UNSEEN * sum(sizes), 2 * max(sizes)
+    seen, new = {_bytes_of(call) for call in asked.calls}, list[Call]()
+    for call in _others(spec, asked):
+        if left > 0 and _bytes_of(call) not in seen and (some := size(call)) <= max(longest, left):
+            seen.add(_bytes_of(call))
+            new.append(call)
+            left -= max(some, 1)
+    made = expecting(spec, asked.case, new, asked.coverage)
+    return some_calls(made, [i for i, due in enumerate(made.expected) if _is_decided(due)])
+
+
+def _others(spec: Spec, asked: CallSet) -> Iterator[Call]:
+    """Yield the calls with other data.
+
+    If all data are single numbers, start with calls of another seed.
+    """
+    if all(len(np.unique(call[0])) == 1 for call in asked.calls):
+        yield from calls_of(spec, asked.case, "boundary", _SEEDS[1])[0]
+    for turn in range(1, _TURNS):
+        yield from (_near(asked.case, call, turn * _STEP) for call in asked.calls)
+        yield from (_moved_on(call, turn) for call in asked.calls)
+
+
+def _near(case: Case, call: Call, step: int) -> Call:
+    data, others = cast(Codes, call[0]), call[1:]
+    bits = cast(Numeric, case.inputs[0].format).bits
+    moved = (data.astype(np.uint64) + np.uint64(step)) & np.uint64((1 << bits) - 1)
+    return (np.asarray(moved, data.dtype), *others)
+
+
+def _moved_on(call: Call, turn: int) -> Call:
+    data, others = cast(Codes, call[0]), call[1:]
+    codes = np.unique(data)
+    following = codes[np.minimum(np.searchsorted(codes, data) + 1, len(codes) - 1)]
+    part = codes.dtype.type(turn % _PARTS)
+    moved = data + (following - data) // codes.dtype.type(_PARTS) * part
+    return (np.asarray(moved, data.dtype), *others)
+
+
+def _bytes_of(call: Call) -> object:
+    return tuple((tensor.shape, tensor.tobytes()) for tensor in call)
+
+
+def _is_decided(due: ExpectedCall) -> bool:
+    return all(reading.pattern != UNDEFINED for reading in due.readings)
+
+
+def _differing(one: WrongCall, other: WrongCall, count: int) -> list[int]:
+    every = [i for i in range(count) if _answered_otherwise(one, other, i)]
+    places = np.linspace(0, len(every) - 1, min(_EACH_CALL, len(every))).astype(np.intp)
+    return [every[place] for place in dict.fromkeys(places.tolist())]
+
+
+def _answered_otherwise(one: WrongCall, other: WrongCall, i: int) -> bool:
+    a, b = one.answer(i), other.answer(i)
+    return _is_said(a) and _is_said(b) and _content(a) != _content(b)
+
+
+def _is_said(given: CallReading | None) -> TypeGuard[CallReading]:
+    if given is None or given.pattern == UNDEFINED:
+        return False
+    return not any((output.patterns == UNDEFINED).any() for output in given.outputs)
+
+
+def _content(given: CallReading) -> object:
+    return given.pattern, tuple(map(_of_output, given.outputs))
+
+
+def _of_output(output: ExpectedOutput) -> object:
+    codes = np.where(output.patterns == EXACT, output.codes, 0)  # NaNs are equal
+    return output.dtype.name, output.shape, codes.tobytes(), output.patterns.tobytes()

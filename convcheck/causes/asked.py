@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs
+from convcheck.causes.apart import some_calls
 from convcheck.causes.call_trial import freed
 from convcheck.judge.answers import ANSWERED, CRASHED, Answers
 from convcheck.judge.answers import REFUSED as WAS_REFUSED
@@ -226,9 +227,8 @@ def _is_judged_wrong(calls: CallSet, i: int, given: CallReading) -> bool:
     outputs, state = _outputs(given), _state(given)
     if outputs and state == ANSWERED:
         return is_wrong_answer(calls.expected[i], outputs)
-    one = replace(calls, calls=calls.calls[i : i + 1], expected=calls.expected[i : i + 1])
     answers = Answers(np.array([outputs]), np.array([state], np.uint8), {})
-    return judged_call(one, answers, 0).sort not in (RIGHT, "undefined")
+    return judged_call(some_calls(calls, [i]), answers, 0).sort not in (RIGHT, "undefined")
 
 
 def _filled(given: CallReading, due: CallReading) -> CallReading | None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from convcheck.causes.apart import some_calls, unseen_calls
+from convcheck.causes.trial import Fits
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.calls import judged_call
 from convcheck.judge.matching import Mask, is_as_read
 from convcheck.judge.refusals import all_refused, is_refusal
 from convcheck.judge.result import RIGHT
+from convcheck.numerics.format import Format
 from convcheck.records import replace
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
@@ -48,6 +51,7 @@ class CallTrial:
     counts: Index
     #: the number of calls that are vectors; the others are hold-out
     first: int = 0
+    whole = False
 
     @staticmethod
     def of(catalog: Catalog, calls: CallSet, answers: Answers) -> CallTrial | None:
@@ -61,8 +65,7 @@ class CallTrial:
         trial = CallTrial(catalog.specs[calls.case.spec], calls, answers, index, sizes, wrong)
         return trial if trial.wrong and not answers.faults else None
 
-    def with_more(self, more: CallSet, got: Answers) -> CallTrial:
-        """Return the trial with further calls. One reading must explain all."""
+    def _with(self, more: CallSet, got: Answers) -> CallTrial:
         counts = np.array(_counts(more, got), np.intp).reshape(-1, 3)
         index, sizes, wrong = counts.T
         index = index + len(self.calls)
@@ -85,6 +88,16 @@ class CallTrial:
             np.concatenate([self.counts, wrong]),
             len(self.index),
         )
+
+    def further(
+        self, formats: Sequence[Format], ask: Callable[[CallSet], Answers | None], fits: Fits
+    ) -> CallTrial | None:
+        """Return the trial with hold-out calls. One reading must explain all."""
+        more = unseen_calls(self.spec, self.calls)
+        got = ask(more) if len(more) else None
+        if got is None or got.faults or got.declined:
+            return None
+        return self._with(more, got)
 
     @property
     def beside(self) -> int:
@@ -115,14 +128,18 @@ class CallTrial:
 
     def _at(self, places: Index) -> CallTrial:
         index = self.index[places]
-        calls = tuple(self.calls.calls[i] for i in index)
-        expected = tuple(self.calls.expected[i] for i in index)
-        some = replace(self.calls, calls=calls, expected=expected)
         answers = replace(
             self.answers, got=self.answers.got[index], state=self.answers.state[index]
         )
         numbers = np.arange(len(index))
-        return CallTrial(self.spec, some, answers, numbers, self.sizes[places], self.counts[places])
+        return CallTrial(
+            self.spec,
+            some_calls(self.calls, index),
+            answers,
+            numbers,
+            self.sizes[places],
+            self.counts[places],
+        )
 
     @cached_property
     def _candidates(self) -> Edits:

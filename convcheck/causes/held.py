@@ -13,9 +13,8 @@ from typing import ParamSpec, cast
 
 import numpy as np
 
-from convcheck.causes.judged import LANES, judged_ones
 from convcheck.causes.search import Search
-from convcheck.causes.trial import Trial
+from convcheck.causes.trial import LANES, Trial, judged_ones
 from convcheck.errors import in_a_line
 from convcheck.judge.answers import Answers
 from convcheck.judge.matching import Mask

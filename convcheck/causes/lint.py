@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import gcd
 
-from convcheck.causes.apart import spread
+from convcheck.causes.apart import some_calls, spread
 from convcheck.causes.asked import Asked, AskedCalls, AskedInputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.mutants import is_of
 from convcheck.errors import SpecError
-from convcheck.records import replace
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
@@ -77,6 +76,4 @@ def _asked(corpus: Corpus, spec: Spec, case: Case) -> Asked:
         return AskedInputs.of(spec, case, spread(inputs_of(case, "edge")[0], _INPUTS))
     calls = corpus.vectors(case)
     assert isinstance(calls, CallSet)  # noqa: S101
-    some = slice(None, None, max(1, len(calls) // _CALLS))
-    few = replace(calls, calls=calls.calls[some], expected=calls.expected[some])
-    return AskedCalls(spec, few)
+    return AskedCalls(spec, some_calls(calls, range(0, len(calls), max(1, len(calls) // _CALLS))))

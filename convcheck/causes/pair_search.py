@@ -20,7 +20,6 @@ from convcheck.rules.model import Case
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT
-from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.model import VectorSet
 
 
@@ -53,42 +52,35 @@ def _fits(
     causes: Sequence[Cause], catalog: Catalog, hops: Sequence[Case], codes: Bits, got: Bits
 ) -> tuple[Names, ...]:
     first, second = hops
-    call = (codes, *fixed_tensors(first))
-    made = list(_made(causes, catalog, first, call))
-    fits: list[Names] = [
-        (name,) for name, codes in made if np.array_equal(_turned_back(catalog, second, codes), got)
-    ]
-    if not fits:
-        right = evaluate(catalog.specs[first.spec], first, call[0]).readings[0].codes
-        fits = [names[1:] for names in _both(causes, catalog, second, [("", right)], got)]
-    fits = fits or list(_both(causes, catalog, second, made, got))
+    edited = list(_edited(causes, catalog, first, codes))
+    known: dict[bytes, list[tuple[Names, Bits]]] = {}
+
+    def followed(some: Sequence[tuple[Names, Bits]]) -> Iterator[Names]:
+        for names, codes in some:
+            key = codes.tobytes()
+            if key not in known:
+                known[key] = list(_edited(causes, catalog, second, codes))
+            yield from (
+                (*names, *more) for more, results in known[key] if np.array_equal(results, got)
+            )
+
+    by_rules = ((names, _by_rules(catalog, second, codes)) for names, codes in edited)
+    fits = [names for names, results in by_rules if np.array_equal(results, got)]
+    fits = fits or [*followed([((), _by_rules(catalog, first, codes))])] or [*followed(edited)]
     return tuple(dict.fromkeys(fits))
 
 
-def _made(
-    causes: Sequence[Cause], catalog: Catalog, case: Case, call: Call
-) -> Iterator[tuple[str, Bits]]:
-    edited = wrong_calls(catalog.specs[case.spec], case.call, [call])
+def _edited(
+    causes: Sequence[Cause], catalog: Catalog, case: Case, codes: Bits
+) -> Iterator[tuple[Names, Bits]]:
+    """Yield each edit of a node with its codes."""
+    edits = wrong_calls(catalog.specs[case.spec], case.call, [(codes, *fixed_tensors(case))])
     for cause in causes:
-        for made in edited((cause,)):
+        for made in edits((cause,)):
             given = made.answer(0)
             if given and given.outputs and (given.outputs[0].patterns == EXACT).all():
-                yield cause.name, given.outputs[0].codes
+                yield (cause.name,), given.outputs[0].codes
 
 
-def _both(
-    causes: Sequence[Cause], catalog: Catalog, second: Case, made: Sequence[tuple[str, Bits]],
-    got: Bits,
-) -> Iterator[Names]:  # fmt: skip
-    alike: dict[bytes, list[tuple[str, Bits]]] = {}
-    for name, codes in made:
-        alike.setdefault(codes.tobytes(), []).append((name, codes))
-    for some in alike.values():
-        codes = some[0][1]
-        for other, results in _made(causes, catalog, second, (codes, *fixed_tensors(second))):
-            if np.array_equal(results, got):
-                yield from ((name, other) for name, _ in some)
-
-
-def _turned_back(catalog: Catalog, second: Case, codes: Bits) -> Bits:
-    return evaluate(catalog.specs[second.spec], second, codes).readings[0].codes
+def _by_rules(catalog: Catalog, case: Case, codes: Bits) -> Bits:
+    return evaluate(catalog.specs[case.spec], case, codes).readings[0].codes

@@ -7,41 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice, product
-from typing import cast
+from typing import Any
 
 import numpy as np
 
-from convcheck.causes.apart import telling_inputs, unseen_inputs
-from convcheck.causes.call_apart import unseen_calls
 from convcheck.causes.call_trial import CallTrial
-from convcheck.causes.judged import LANES, judged_ones, with_elsewhere, without_tail
-from convcheck.causes.trial import Trial
+from convcheck.causes.trial import Fits, Trial
 from convcheck.judge.answers import Answers
 from convcheck.judge.matching import Mask
-from convcheck.judge.result import CaseDiagnosis, Fit, Names, Near
+from convcheck.judge.result import FAILURES, CaseDiagnosis, Example, Fit, Group, Names, Near
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
 from convcheck.records import replace
 from convcheck.rules.causes import Cause, found_together
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import DType
+from convcheck.rules.model import Case, DType
 from convcheck.rules.outside import is_listed
 from convcheck.semantics.compile import rules_key
-from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 AnyTrial = Trial | CallTrial
-Ask = Callable[[Bits], Bits | None]  # inputs -> answers, or None
-AskCalls = Callable[[CallSet], Answers | None]  # calls -> answers, or None
-Fits = list[tuple[Cause, ...]]
+Ask = Callable[[Any], Any]  # inputs or calls -> the backend's answers, None if there are none
 Tried = tuple[Cause, Mask]  # a cause and a mask of the answers that it explains
 CLOSEST = 3  # closest causes: reported if none fits, and combined with every other
 _PAIRS = 4  # pairs to report
 _KEPT = 64  # diagnoses to keep
 _COMPLEMENTS = 40  # complementary pairs to try
-Further = Callable[[Fits], AnyTrial | None]  # causes that fit -> further answers to tell them apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +93,7 @@ class Search:
 
 
 def diagnose(
-    search: Search,
-    vectors: Vectors,
-    answers: Answers,
-    ask: Ask | AskCalls | None = None,
+    search: Search, vectors: Vectors, answers: Answers, ask: Ask | None = None
 ) -> CaseDiagnosis | None:
     """Return the causes that explain a failing case, None if no search applies.
 
@@ -111,28 +101,19 @@ def diagnose(
     """
     if isinstance(vectors, CallSet):
         calls = CallTrial.of(search.catalog, vectors, answers)
-        ask_calls = cast(AskCalls | None, ask)
-        return searched(search, calls, partial(_further_calls, calls, ask_calls)) if calls else None
-    vectors, answers, whole = with_elsewhere(vectors, answers)
-    trial = _trial(search, vectors, answers, whole=whole)
-    if trial is None:
-        return None
-    ask = cast(Ask | None, ask)
-    asked = _in_whole_vectors(ask) if ask and whole else ask
-    found = _known(search, trial, asked) if asked else _searched(search, trial, None)
-    return replace(found, whole_vectors=whole)
+        return _searched(search, calls, ask) if calls else None
+    trial = Trial.of_case(search.catalog, vectors, answers)
+    return _known(search, trial, ask) if trial else None
 
 
-def _searched(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
-    return searched(search, trial, partial(_further, search, trial, ask))
-
-
-def _known(search: Search, trial: Trial, ask: Ask) -> CaseDiagnosis:
+def _known(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
     """Return the diagnosis of a trial.
 
     Versions of an operator often have equal rules and equal answers. They share a diagnosis if the
     backend also gives equal answers to the further inputs.
     """
+    if ask is None:
+        return _searched(search, trial, None)
     key = _key(search, trial)
     if key in search.known:
         asked, found = search.known[key]
@@ -173,7 +154,7 @@ def _key(search: Search, trial: Trial) -> Hashable:
     arrays = (trial.points.bits, trial.got, trial.refused, *due)
     bits = (tuple(a) if a.dtype.hasobject else a.tobytes() for a in arrays)
     differing = frozenset(one for one in others if one[1] != rules)
-    return types, case.attributes, rules, differing, *bits
+    return types, case.attributes, rules, differing, trial.whole, *bits
 
 
 def fits_of(
@@ -183,21 +164,20 @@ def fits_of(
 
     Return None if no search applies.
     """
-    found = diagnose(search, vectors, answers, ask)
-    vectors, answers, whole = with_elsewhere(vectors, answers)
-    trial = _trial(search, vectors, answers, whole=whole)
-    if found is None or trial is None:
+    trial = Trial.of_case(search.catalog, vectors, answers)
+    if trial is None:
         return None
+    found = _known(search, trial, ask)
     said = ((names, trial.said_by(search.named(names)) or ()) for names in found.fits)
     return tuple(
-        Fit(names, number, whole)
+        Fit(names, number, trial.whole)
         for names, readings in said
         for number, reading in enumerate(readings)
         if trial.as_due(reading).all()
     )
 
 
-def searched(search: Search, trial: AnyTrial, further: Further) -> CaseDiagnosis:
+def _searched(search: Search, trial: AnyTrial, ask: Ask | None) -> CaseDiagnosis:
     """Return the causes that explain all answers, further ones included.
 
     If further answers refute all, the search repeats with them.
@@ -205,12 +185,15 @@ def searched(search: Search, trial: AnyTrial, further: Further) -> CaseDiagnosis
     trials, beside = [trial], 0
     while True:
         fits, near = _found(search, trials)
-        more = further(fits) if fits else None
+        more = trial.further(search.formats, ask, fits) if fits and ask else None
         left = [fit for fit in fits if more is None or more.explains(fit)]
         beside = more.beside if more else beside
         if more is None or left:
             names = tuple(tuple(cause.name for cause in fit) for fit in left)
-            return CaseDiagnosis(int(trial.sizes.sum()), trial.wrong, names, near, beside=beside)
+            return CaseDiagnosis(
+                int(trial.sizes.sum()), trial.wrong, names, near, beside=beside,
+                whole_vectors=trial.whole,
+            )  # fmt: skip
         trials.append(more)
 
 
@@ -310,47 +293,25 @@ def _promising_pairs(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[
                 yield low, high
 
 
-# Trials ------------------------------------------------------------------------------------------
-
-
-def _trial(search: Search, vectors: VectorSet, answers: Answers, *, whole: bool) -> Trial | None:
-    """Return the trial of a case, None if nothing is wrong or no conversion can be the cause."""
-    index = judged_ones(vectors, answers)
-    if index is None or not len(index):
-        return None
-    spec = search.catalog.specs[vectors.case.spec]
-    trial = Trial.of(spec, vectors, answers, index)
-    if whole:
-        trial = Trial.of(spec, vectors, answers, without_tail(index, trial.right))
-    return None if trial.right.all() else trial
-
-
-def _in_whole_vectors(ask: Ask) -> Ask:
-    """Pad inputs so that none is in a tail."""
-
-    def asked(inputs: Bits) -> Bits | None:
-        got = ask(cast(Bits, np.resize(inputs, len(inputs) + LANES)))
-        return None if got is None else got[: len(inputs)]
-
-    return asked
-
-
-def _further(search: Search, trial: Trial, ask: Ask | None, fits: Fits) -> Trial | None:
-    made = (compile_wrong(trial.spec, trial.case, causes) for causes in fits)
-    programs = [program for program in made if program]
-    if not ask or not programs:
-        return None
-    telling = telling_inputs(trial.spec, trial.case, programs)
-    seen, types = trial.points.bits, search.formats
-    unseen = unseen_inputs(trial.spec, trial.case, programs[0], seen, types)
-    inputs = np.unique(np.concatenate([telling, unseen]))
-    got = ask(inputs) if len(inputs) else None
-    return None if got is None else Trial.answered(trial.spec, trial.case, inputs, got)
-
-
-def _further_calls(trial: CallTrial, ask: AskCalls | None, fits: Fits) -> CallTrial | None:
-    more = unseen_calls(trial.spec, trial.calls) if ask else None
-    got = ask(more) if ask and more and len(more) else None
-    if more is None or got is None or got.faults or got.declined:
-        return None
-    return trial.with_more(more, got)
+def given_alone(
+    search: Search, case: Case, groups: Sequence[Group], fits: Sequence[Names]
+) -> tuple[tuple[str, Names], ...]:
+    """Return the causes that explain the example of each failing group alone, by its digest."""
+    names = tuple(dict.fromkeys(name for fit in fits if len(fit) > 1 for name in fit))
+    failing = [group for group in groups if group.verdict in FAILURES and group.examples]
+    shown = [one for group in failing if isinstance(one := group.examples[0], Example)]
+    if not names or len(shown) < len(failing):
+        return ()
+    spec = search.catalog.specs[case.spec]
+    bits = np.array([one.inputs[0] for one in shown], case.inputs[0].format.storage)
+    got = np.array([one.got or 0 for one in shown], case.outputs[0].format.storage)
+    refused = np.array([one.got is None for one in shown])
+    trial = replace(Trial.answered(spec, case, bits, got), refused=refused)
+    masks = {}
+    for cause in search.named(names):
+        said = trial.said_by((cause,))
+        masks[cause.name] = np.zeros(len(shown), bool) if said is None else trial.given(said)
+    return tuple(
+        (group.digest, tuple(name for name in names if masks[name][i]))
+        for i, group in enumerate(failing)
+    )

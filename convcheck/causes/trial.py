@@ -1,29 +1,37 @@
-"""Try causes on the answers to inputs of a case."""
+"""Try causes on the answers to inputs of a case, and select the answers that they must explain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.judge.answers import REFUSED, Answers
+from convcheck.causes.apart import telling_inputs, unseen_inputs
+from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere
 from convcheck.judge.matching import Mask, matching
+from convcheck.judge.refusals import is_accepted
 from convcheck.numerics.codes import Bits
-from convcheck.numerics.format import Text
+from convcheck.numerics.format import Format, Text
+from convcheck.records import replace
 from convcheck.rules.causes import Cause
+from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.evaluate import evaluate
-from convcheck.semantics.expected import Reading
+from convcheck.semantics.expected import UNDEFINED, Reading
 from convcheck.semantics.vocabulary import Points
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import VectorSet
 
+Fits = Sequence[tuple[Cause, ...]]
 Tried = tuple[Cause, Mask]  # a cause and a mask of the answers that it explains
+LANES = 64  # elements of a vector register at most
+_NOT_WHOLE = ("alone", "odd tail", "short")  # placements with elements outside whole vectors
 _PROBES = 6  # wrong answers to explain before all are tried
 
 
@@ -40,6 +48,25 @@ class Trial:
     refused: Mask
     #: the expectation under each reading
     readings: Sequence[Reading]
+    #: whether only whole vectors are wrong, so that causes need not explain a tail
+    whole: bool = False
+
+    @staticmethod
+    def of_case(catalog: Catalog, vectors: VectorSet, answers: Answers) -> Trial | None:
+        """Return the trial, None if nothing is wrong or no conversion can be the cause."""
+        vectors, answers, whole = with_elsewhere(vectors, answers)
+        index = judged_ones(vectors, answers)
+        if index is None or not len(index):
+            return None
+        spec = catalog.specs[vectors.case.spec]
+        trial = Trial.of(spec, vectors, answers, index)
+        if whole:
+            # right answers at the end may be outside whole vectors
+            tail = np.arange(len(index)) >= len(index) - LANES
+            trial = replace(
+                Trial.of(spec, vectors, answers, index[~(trial.right & tail)]), whole=True
+            )
+        return None if trial.right.all() else trial
 
     @staticmethod
     def of(spec: Spec, vectors: VectorSet, answers: Answers, index: NDArray[np.intp]) -> Trial:
@@ -55,7 +82,7 @@ class Trial:
 
     @staticmethod
     def answered(spec: Spec, case: Case, inputs: Bits, got: Bits) -> Trial:
-        """Return the trial of further inputs."""
+        """Return the trial of answered inputs."""
         refused, due = np.zeros(len(inputs), bool), evaluate(spec, case, inputs).readings
         return Trial(spec, case, points_of(case, inputs), got, refused, due)
 
@@ -71,25 +98,44 @@ class Trial:
         answered = told & (reading.patterns != pattern.UNDEFINED)
         return np.asarray(np.where(self.refused, reading.patterns == pattern.REFUSED, answered))
 
-    @cached_property
-    def never_right(self) -> Mask:
-        """Mask of answers that are wrong under every reading."""
-        return np.asarray(~np.logical_or.reduce([self.as_due(each) for each in self.readings]))
-
-    def at(self, index: NDArray[np.intp]) -> Trial:
-        """Return the trial of some points."""
-        readings = [Reading(each.codes[index], each.patterns[index]) for each in self.readings]
-        points = self.points.at(index)
-        return Trial(self.spec, self.case, points, self.got[index], self.refused[index], readings)
+    def further(
+        self, formats: Sequence[Format], ask: Callable[[Bits], Bits | None], fits: Fits
+    ) -> Trial | None:
+        """Return the trial of inputs that tell causes apart, and of hold-out inputs."""
+        made = (compile_wrong(self.spec, self.case, causes) for causes in fits)
+        programs = [program for program in made if program]
+        if not programs:
+            return None
+        telling = telling_inputs(self.spec, self.case, programs)
+        unseen = unseen_inputs(self.spec, self.case, programs[0], self.points.bits, formats)
+        inputs = np.unique(np.concatenate([telling, unseen]))
+        if not len(inputs):
+            return None
+        sent = np.resize(inputs, len(inputs) + LANES) if self.whole else inputs
+        got = ask(cast(Bits, sent))
+        return (
+            None
+            if got is None
+            else Trial.answered(self.spec, self.case, inputs, got[: len(inputs)])
+        )
 
     @property
     def few(self) -> Trial:
         """A trial of a few wrong answers, evenly spread; everything for texts."""
         if isinstance(self.points.target, Text):
             return self
-        wrong = np.flatnonzero(self.never_right)
+        right = np.logical_or.reduce([self.as_due(each) for each in self.readings])
+        wrong = np.flatnonzero(~right)
         places = np.linspace(0, len(wrong) - 1, min(_PROBES, len(wrong)))
-        return self.at(wrong[np.unique(places.astype(np.intp))])
+        index = wrong[np.unique(places.astype(np.intp))]
+        readings = [Reading(each.codes[index], each.patterns[index]) for each in self.readings]
+        return replace(
+            self,
+            points=self.points.at(index),
+            got=self.got[index],
+            refused=self.refused[index],
+            readings=readings,
+        )
 
     def said_by(self, causes: Sequence[Cause]) -> list[Reading] | None:
         """Return the readings of a program with causes, None if they do not apply."""
@@ -173,3 +219,50 @@ def tried(trial: Trial, causes: Iterable[Cause]) -> Iterator[Tried]:
 def applies(cause: Cause, case: Case) -> bool:
     """Return whether an elementwise cause applies to a case."""
     return not (cause.call or cause.chain) and cause.applies_to(case)
+
+
+# The answers to explain ---------------------------------------------------------------------------
+
+
+def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Answers, bool]:
+    """Append right answers of other placements to vectors and answers.
+
+    A NaN has several right answers, and a cause must give them all. The third result is whether
+    some of them are wrong in bulk: then the fault is in whole vectors only.
+    """
+    whole, others = False, list[Elsewhere]()
+    for other in answers.elsewhere:
+        wrong = ~_right(vectors, other.index, answers.got[other.index])
+        if other.placement in _NOT_WHOLE and _right(vectors, other.index, other.got).all():
+            whole |= bool(wrong.any())
+            other = replace(other, index=other.index[~wrong], got=other.got[~wrong])
+        others.append(other)
+    answers = replace(answers, elsewhere=tuple(others))
+    kept = [other for other in others if _right(vectors, other.index, other.got).all()]
+    if not kept:
+        return vectors, answers, whole
+    index = np.concatenate([np.arange(len(answers.got)), *(other.index for other in kept)])
+    taken = tuple(bits[index] for bits in vectors.inputs)
+    got = np.concatenate([answers.got, *(other.got for other in kept)])
+    left = tuple(other for other in answers.elsewhere if other not in kept)
+    state = np.concatenate([answers.state, np.full(len(got) - len(answers.got), ANSWERED)])
+    more = replace(answers, got=got, state=state.astype(np.uint8), elsewhere=left)
+    return replace(vectors, inputs=taken, expected=vectors.expected.take(index)), more, whole
+
+
+def _right(vectors: VectorSet, index: NDArray[np.intp], got: Bits) -> Mask:
+    case, bits = vectors.case, vectors.inputs[0][index]
+    ends = case.outputs[0].format, case.inputs[0].format
+    due = vectors.expected.take(index).readings
+    return max((matching(each, got, *ends, bits) for each in due), key=np.count_nonzero)
+
+
+def judged_ones(vectors: VectorSet, answers: Answers) -> NDArray[np.intp] | None:
+    """Return the indices of defined answers, None if no conversion can be the cause."""
+    readings = vectors.expected.readings
+    free = reduce(np.logical_or, (r.patterns == UNDEFINED for r in readings))
+    free |= is_accepted(vectors.case) & (answers.state == REFUSED)
+    index = np.flatnonzero(~free & (answers.state < NOT_ASKED))
+    elsewhere = any(np.isin(other.index, index).any() for other in answers.elsewhere)
+    crashed = bool((answers.state[index] == CRASHED).any())
+    return None if answers.declined or answers.faults or elsewhere or crashed else index

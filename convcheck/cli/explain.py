@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.apart import telling_inputs
+from convcheck.causes.apart import telling_calls, telling_inputs
 from convcheck.causes.asked import call_in_short
-from convcheck.causes.call_apart import telling_calls
 from convcheck.causes.call_trial import CallTrial
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.observations import seen_at
@@ -258,7 +257,7 @@ def _causes(loaded: Catalog, vectors: Vectors, answers: Answers) -> list[Cause]:
     Other attribute values and versions come first, then common causes.
     """
     causes = causes_of(loaded)
-    if isinstance(vectors, VectorSet) and isinstance(answers, Answers):
+    if isinstance(vectors, VectorSet):
         spec = loaded.specs[vectors.case.spec]
         trial = Trial.of(spec, vectors, answers, np.arange(len(vectors)))
         found = [cause for cause, given in tried(trial, causes) if given.all()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -78,6 +79,12 @@ class CallSet:
     def rows(self) -> NDArray[np.int16]:
         """The row that decides each call."""
         return np.array([expected.row for expected in self.expected], np.int16)
+
+    def take(self, index: Iterable[int]) -> CallSet:
+        """Return some of the calls."""
+        index = list(index)
+        calls = tuple(self.calls[i] for i in index)
+        return replace(self, calls=calls, expected=tuple(self.expected[i] for i in index))
 
 
 Vectors = VectorSet | CallSet

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -18,6 +17,7 @@ from convcheck.causes.apart import telling_inputs
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import Elsewhere
 from convcheck.numerics.codes import Bits, Codes
+from convcheck.records import replace
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import VectorSet

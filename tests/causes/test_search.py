@@ -15,9 +15,8 @@ from planted.causes import caused as answered
 
 from convcheck.causes.catalogue import causes_in
 from convcheck.causes.gather import causes_named, gathered
-from convcheck.causes.judged import judged_ones
 from convcheck.causes.search import Search, diagnose
-from convcheck.causes.trial import Trial, tried
+from convcheck.causes.trial import Trial, judged_ones, tried
 from convcheck.judge.answers import ANSWERED, CRASHED, Answers, Elsewhere, Fault
 from convcheck.judge.case import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
