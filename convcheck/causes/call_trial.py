@@ -13,7 +13,7 @@ from convcheck.causes.apart import some_calls, unseen_calls
 from convcheck.causes.trial import Fits
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.calls import judged_call
-from convcheck.judge.matching import Mask, is_as_read
+from convcheck.judge.matching import Mask, difference
 from convcheck.judge.refusals import all_refused, is_refusal
 from convcheck.judge.result import RIGHT
 from convcheck.numerics.format import Format
@@ -196,7 +196,7 @@ class CallTrial:
         if got is None or given.pattern != pattern.EXACT:
             return False
         said = freed(given, self.calls.expected[i])
-        return said is not None and is_as_read(said, got)
+        return said is not None and difference(said, got) is None
 
 
 def _counts(calls: CallSet, answers: Answers) -> list[tuple[int, int, int]]:

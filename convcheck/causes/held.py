@@ -6,10 +6,10 @@ evaluated one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import wraps
-from typing import ParamSpec, cast
+from typing import cast
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from convcheck.semantics.runs import Affine, Constant, Piece, Unknown, in_chunks
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import VectorSet
 
-P = ParamSpec("P")
 _BLOCK = 1 << 14  # codes in a batch, so that arrays stay in the CPU cache
 
 
@@ -41,20 +40,6 @@ class _Candidate:
     program: Program
     #: first code of a chunk -> its pieces
     chunks: dict[int, list[Piece]] = field(default_factory=dict)
-
-
-def _costs_nothing(method: Callable[P, None]) -> Callable[P, None]:
-    """Make a method of `Held` drop all candidates if it raises."""
-
-    @wraps(method)
-    def safe(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            method(*args, **kwargs)
-        except Exception as error:
-            held = cast(Held, args[0])
-            held.left, held.fault = [], in_a_line(error)
-
-    return safe
 
 
 class Held:
@@ -69,13 +54,18 @@ class Held:
         self.target = cast(Numeric, case.outputs[0].format)
         self.left: list[_Candidate] = []
         self.fault = ""  # the error that ended the search
-        self._begin(search, fits)
+        with self._at_no_cost():
+            named = ((fit, search.named(fit.names)) for fit in fits)
+            programs = ((fit, compile_wrong(self.spec, case, causes)) for fit, causes in named)
+            self.left = [_Candidate(fit, program) for fit, program in programs if program]
 
-    @_costs_nothing
-    def _begin(self, search: Search, fits: Iterable[Fit]) -> None:
-        named = ((fit, search.named(fit.names)) for fit in fits)
-        programs = ((fit, compile_wrong(self.spec, self.case, causes)) for fit, causes in named)
-        self.left = [_Candidate(fit, program) for fit, program in programs if program]
+    @contextmanager
+    def _at_no_cost(self) -> Iterator[None]:
+        """Drop all candidates on an error."""
+        try:
+            yield
+        except Exception as error:
+            self.left, self.fault = [], in_a_line(error)
 
     def of(self, tally: Tally) -> tuple[Fit, ...] | None:
         """Return the causes left, given the tally, or None if a call failed or was declined."""
@@ -84,31 +74,33 @@ class Held:
             return None
         return tuple(candidate.fit for candidate in self.left)
 
-    @_costs_nothing
     def expect(self, first: int, end: int, size: int, tile: int) -> None:
         """Compute the candidates' runs for codes in chunks of one size."""
-        for candidate in self.left:
-            said = runs(candidate.program, self.source, self.target, first, end - first, tile)
-            chunks = zip(range(first, end, size), in_chunks(said, first, end, size), strict=True)
-            candidate.chunks.update(chunks)
+        with self._at_no_cost():
+            for candidate in self.left:
+                said = runs(candidate.program, self.source, self.target, first, end - first, tile)
+                chunks = zip(
+                    range(first, end, size), in_chunks(said, first, end, size), strict=True
+                )
+                candidate.chunks.update(chunks)
 
-    @_costs_nothing
     def chunk(self, at: int, due: Iterable[Piece], got: Codes) -> None:
         """Drop causes that miss answers to the codes from `at` on, given the expectations `due`."""
-        if self.left:
-            free = [slice(a - at, b - at) for run, a, b in due if _is_free(run)]
-            self.left = [one for one in self.left if self._gives_chunk(one, at, free, got)]
+        with self._at_no_cost():
+            if self.left:
+                free = [slice(a - at, b - at) for run, a, b in due if _is_free(run)]
+                self.left = [one for one in self.left if self._gives_chunk(one, at, free, got)]
 
-    @_costs_nothing
     def elements(self, vectors: VectorSet, answers: Answers) -> None:
         """Drop causes that miss answers to codes that were asked one by one for refusals."""
-        index = judged_ones(vectors, answers)
-        if index is None:
-            self.left = []
-        elif self.left and len(index):
-            trial = Trial.of(self.spec, vectors, answers, index)
-            tails = [(one, index >= _counted(one, len(vectors))) for one in self.left]
-            self.left = [one for one, tail in tails if (tail | _said(one, trial)).all()]
+        with self._at_no_cost():
+            index = judged_ones(vectors, answers)
+            if index is None:
+                self.left = []
+            elif self.left and len(index):
+                trial = Trial.of(self.spec, vectors, answers, index)
+                tails = [(one, index >= _counted(one, len(vectors))) for one in self.left]
+                self.left = [one for one, tail in tails if (tail | _said(one, trial)).all()]
 
     def _gives_chunk(self, one: _Candidate, at: int, free: list[slice], got: Codes) -> bool:
         differs = np.empty(len(got), bool)

@@ -94,10 +94,9 @@ def compare_chain(chain: Chain, direct: Cast, counted: bool = True) -> ChainComp
     if chain.source.bits <= NARROW:
         codes = np.arange(1 << chain.source.bits, dtype=np.uint64)
         return _asked(chain, direct, codes, EXHAUSTIVE)
-    found = _proven(chain, direct)
-    if found is not None and counted and found.least is not None:
-        counts = IntervalSearch(chain, direct).counts()
-        found = found if counts is None else replace(found, counts=counts, partial=False)
+    found = _proven(chain, direct, counted=False)
+    if found is not None and counted and found.partial:
+        found = _proven(chain, direct, counted=True) or found
     if found is not None and not (counted and found.partial):
         return found
     asked = _of_vectors(chain, direct, counted)
@@ -124,9 +123,9 @@ def _of_vectors(chain: Chain, direct: Cast, counted: bool) -> ChainComparison:
     return _asked(chain, direct, np.unique(more), VECTORS)
 
 
-def _proven(chain: Chain, direct: Cast) -> ChainComparison | None:
+def _proven(chain: Chain, direct: Cast, counted: bool) -> ChainComparison | None:
     try:
-        return IntervalSearch(chain, direct).first()
+        return IntervalSearch(chain, direct).compared(counted)
     except UnprovenError:
         return None
 
@@ -194,10 +193,11 @@ class IntervalSearch:
         self.even = np.array([[c.even, d.even] for c, d in both])
         self.alike = np.array([_alike(c, d) for c, d in both])
 
-    def first(self) -> ChainComparison | None:
-        """Return the smallest code with a difference, or the counts of all.
+    def compared(self, counted: bool) -> ChainComparison | None:
+        """Return the smallest code with a difference, and the counts of all codes.
 
-        Return None if there are too many intervals.
+        Unless `counted`, the counts are partial if there is a difference. Return None if there are
+        too many intervals.
         """
         intervals, counts, least = self.intervals, Counts(), self._guess()
         while len(intervals):
@@ -206,30 +206,18 @@ class IntervalSearch:
             if len(shows):
                 least = min(int(shows.min()), least if least is not None else int(shows.min()))
             unknown = kinds == _UNKNOWN
-            if least is not None:
+            if least is not None and not counted:
                 unknown &= intervals.firsts < np.uint64(least)
             if unknown.sum() > _MOST:
                 return None
             intervals = intervals.some(unknown).parts()
-        return ChainComparison(INTERVALS, counts, least, partial=least is not None)
+        return ChainComparison(INTERVALS, counts, least, partial=not counted and least is not None)
 
     def _guess(self) -> int | None:
         codes = np.concatenate(_vectors(self.chain, ("edge",)))
         kinds = _kinds(self.chain.results(codes), self.direct.results(codes))
         shows = codes[kinds == DIFFERENT]
         return int(shows.min()) if len(shows) else None
-
-    def counts(self) -> Counts | None:
-        """Return the counts of all codes, None if there are too many intervals."""
-        intervals, counts = self.intervals, Counts()
-        while len(intervals):
-            kinds, _ = self._kinds(intervals)
-            counts += _counted(intervals, kinds)
-            unknown = kinds == _UNKNOWN
-            if unknown.sum() > _MOST:
-                return None
-            intervals = intervals.some(unknown).parts()
-        return counts
 
     def _kinds(self, intervals: _Intervals) -> tuple[NDArray[np.int64], U64]:
         """Return the kind of each interval, or _UNKNOWN, and the ends that differ."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -22,8 +23,8 @@ from convcheck.judge.matching import (
     beyond,
     closest,
     difference,
-    is_as_read,
     is_between,
+    kind_of_elements,
     shapes_of,
 )
 from convcheck.judge.refusals import is_accepted, wants_refusal
@@ -152,13 +153,14 @@ def _of_answer(decisions: Sequence[Decision], expected: ExpectedCall, got: Retur
     if off is None:
         everywhere = all(difference(r, got) is None for r in expected.readings)
         return JudgedCall(RIGHT, "", reading, expected.row, "" if everywhere else reading.name)
+    kind = off.kind or kind_of_elements(reading, cast(Outputs, got), off.elements)
     if outside := beyond(expected, got):
         first = next(((i, int(bad[0])) for i, bad in enumerate(outside) if len(bad)), None)
         if first is None:
             return JudgedCall(RIGHT, "", reading, expected.row, BETWEEN, off.where, off.wrong)
         off = replace(off, where=first, elements=outside)
     row, where = _convicting(decisions, expected, off)
-    return JudgedCall("fail", off.kind, reading, row, "", where, off.wrong)
+    return JudgedCall("fail", kind, reading, row, "", where, off.wrong)
 
 
 def _convicting(
@@ -175,7 +177,7 @@ def _convicting(
 
 def is_wrong_answer(expected: ExpectedCall, got: Returned) -> bool:
     """Return whether an answer is wrong, without finding the kind of error."""
-    right = any(is_as_read(reading, got) for reading in expected.readings)
+    right = any(difference(reading, got) is None for reading in expected.readings)
     return not (right or _free(expected) or is_between(expected, got))
 
 

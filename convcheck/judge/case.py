@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from convcheck.judge.answers import Answers
 from convcheck.judge.calls import tally_of_calls
-from convcheck.judge.elements import tally_everywhere
+from convcheck.judge.elements import tally_of
 from convcheck.judge.refusals import all_refused, is_due, is_refusal
 from convcheck.judge.result import CaseResult, Group, Tally, Whole, not_asked
 from convcheck.judge.tally import finish_whole, unsupported
@@ -41,7 +41,7 @@ def tally_of_case(
         answers = all_refused(vectors, answers, declined.message)
         verdict = "pass" if is_due(vectors) else None
         whole = replace(whole, message=declined.message, verdict=verdict)
-    return tally_everywhere(vectors, answers, "", inconsistent, whole)
+    return tally_of(vectors, answers, "", inconsistent, whole)
 
 
 def _tally_of_calls(

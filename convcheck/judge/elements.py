@@ -48,26 +48,17 @@ Index = NDArray[np.intp]
 
 
 def tally_of(
-    vectors: VectorSet, answers: Answers, main: str, inconsistent: tuple[Group, ...] = ()
+    vectors: VectorSet,
+    answers: Answers,
+    main: str,
+    inconsistent: tuple[Group, ...] = (),
+    whole: Whole | None = None,
 ) -> Tally:
     """Tally the answers to a case's vectors in every placement.
 
     If `main` is MAIN, the shared answers count under it, because a sweep asks and counts the same
-    codes. If it is '', they count like others.
-    """
-    return merge([tally_everywhere(vectors, answers, main, inconsistent, None)])
-
-
-def tally_everywhere(
-    vectors: VectorSet,
-    answers: Answers,
-    main: str,
-    inconsistent: tuple[Group, ...],
-    whole: Whole | None,
-) -> Tally:
-    """Tally the answers in every placement.
-
-    `whole` describes the case if these are all its answers, or None for a part.
+    codes. If it is '', they count like others. `whole` describes the case if these are all its
+    answers.
     """
     tally = tally_of_elements(vectors, answers, None, whole=whole)
     entries = dict(_placed(tally, main))
@@ -79,7 +70,8 @@ def tally_everywhere(
     faults = (*fault_groups(vectors, answers.faults), *inconsistent)
     decisions = named(vectors.decisions, entries)
     count = sum(asked.values())
-    return Tally(asked, tuple(entries.items()), (), faults, 0, count, decisions, whole)
+    tally = Tally(asked, tuple(entries.items()), (), faults, 0, count, decisions, whole)
+    return tally if whole else merge([tally])
 
 
 def _placed(tally: Tally, placement: str) -> Mapping[Key, TallyEntry]:

@@ -21,6 +21,7 @@ from convcheck.semantics.expected_calls import CallReading, ExpectedCall, Expect
 from convcheck.semantics.spelling import satisfies
 from convcheck.wording import plural
 
+Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Returned = Outputs | Oversized
 
@@ -64,13 +65,13 @@ class Difference:
     is (output, element), with element -1 for a type or shape. `wrong` counts elements.
     """
 
-    #: The kind of error, in words.
+    #: The kind of error, in words; '' if only elements differ (see `kind_of_elements`).
     kind: str
     distance: tuple[int, int, int]
     where: tuple[int, int] | None = None
     wrong: int = 0
     #: The indices of wrong elements of each output.
-    elements: tuple[NDArray[np.intp], ...] = ()
+    elements: tuple[Index, ...] = ()
 
 
 def difference(reading: CallReading, got: Returned) -> Difference | None:
@@ -94,17 +95,6 @@ def difference(reading: CallReading, got: Returned) -> Difference | None:
         if shape != due.shape:
             return _of_shape(output, due, shape, got)
     return None if isinstance(got, Oversized) else _of_elements(reading, got)
-
-
-def is_as_read(reading: CallReading, got: Returned) -> bool:
-    """Return whether an answer matches a reading, faster than `difference`."""
-    if isinstance(got, Outputs) and _alike(reading, got):
-        pairs = zip(reading.outputs, got.arrays, strict=True)
-        if not all(
-            _has_codes(due, array) and _right(due, array, array.size).all() for due, array in pairs
-        ):
-            return False
-    return difference(reading, got) is None
 
 
 def _has_codes(due: ExpectedOutput, array: Bits) -> bool:
@@ -141,28 +131,32 @@ def _right(due: ExpectedOutput, got: Bits, count: int) -> Mask:
 
 def _of_elements(reading: CallReading, got: Outputs) -> Difference | None:
     pairs = zip(reading.outputs, got.arrays, strict=True)
-    found = [_wrong_elements(due, array) for due, array in pairs]
-    elements = tuple(bad for _, bad in found)
+    elements = tuple(_wrong_elements(due, array) for due, array in pairs)
     first = next(((i, int(bad[0])) for i, bad in enumerate(elements) if len(bad)), None)
-    if first is None:
-        return None
-    kinds, wrong = set().union(*(kinds for kinds, _ in found)), sum(map(len, elements))
-    kind = kinds.pop() if len(kinds) == 1 else "wrong elements of several kinds"
-    return Difference(kind, (0, 0, wrong), first, wrong, elements)
+    wrong = sum(map(len, elements))
+    return Difference("", (0, 0, wrong), first, wrong, elements) if first else None
 
 
-def _wrong_elements(due: ExpectedOutput, array: Bits) -> tuple[set[str], NDArray[np.intp]]:
-    if array.dtype != due.dtype.format.storage:
-        return {f"codes as {array.dtype}"}, np.arange(max(array.size, 1))
-    flat = array.reshape(-1)
-    strange = strangers(due.dtype.format, flat)
-    if strange is not None:
-        return {"not a code of the type"}, np.flatnonzero(strange)
-    (bad,) = (~_right(due, flat, len(flat))).nonzero()
-    if not len(bad):
-        return set(), bad
-    kinds = kinds_of(due.dtype.format, due.codes[bad], due.patterns[bad], flat[bad])
-    return set(kinds.tolist()), bad
+def _wrong_elements(due: ExpectedOutput, array: Bits) -> Index:
+    if not _has_codes(due, array):
+        return np.arange(max(array.size, 1))
+    strange = strangers(due.dtype.format, array.reshape(-1))
+    wrong = ~_right(due, array, array.size) if strange is None else strange
+    return np.flatnonzero(wrong)
+
+
+def kind_of_elements(reading: CallReading, got: Outputs, elements: Sequence[Index]) -> str:
+    """Return the kind of error of the wrong elements of each output, in words."""
+    kinds: set[str] = set()
+    for due, array, bad in zip(reading.outputs, got.arrays, elements, strict=True):
+        fmt, flat = due.dtype.format, array.reshape(-1)
+        if not _has_codes(due, array):
+            kinds.add(f"codes as {array.dtype}")
+        elif strangers(fmt, flat) is not None:
+            kinds.add("not a code of the type")
+        else:
+            kinds |= set(kinds_of(fmt, due.codes[bad], due.patterns[bad], flat[bad]))
+    return kinds.pop() if len(kinds) == 1 else "wrong elements of several kinds"
 
 
 def closest(expected: ExpectedCall, got: Returned) -> tuple[CallReading, Difference | None]:
@@ -176,7 +170,7 @@ def closest(expected: ExpectedCall, got: Returned) -> tuple[CallReading, Differe
     return min(found, key=lambda pair: pair[1].distance)
 
 
-def beyond(expected: ExpectedCall, got: Returned) -> tuple[NDArray[np.intp], ...] | None:
+def beyond(expected: ExpectedCall, got: Returned) -> tuple[Index, ...] | None:
     """Return the indices outside the range of all readings, by output; None without a range.
 
     The range spans readings of the answer's shape and is widened by one ulp of the output type.

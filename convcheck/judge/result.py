@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast, get_args
 
 from msgspec import Meta
 
@@ -26,10 +26,7 @@ Verdict = Literal[
     "error", "crashed", "fail", "refused", "inconsistent", "tolerated", "pass", "undefined",
     "unsupported",
 ]  # fmt: skip
-VERDICTS: tuple[Verdict, ...] = (
-    "error", "crashed", "fail", "refused", "inconsistent", "tolerated", "pass", "undefined",
-    "unsupported",
-)  # fmt: skip
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 FAILURES: frozenset[Verdict] = frozenset(("error", "crashed", "fail", "refused", "inconsistent"))
 # these fail at every gate
 EVER: frozenset[Verdict] = frozenset(("error", "crashed", "inconsistent"))
