@@ -9,7 +9,7 @@ from math import gcd
 from convcheck.causes.apart import some_calls, spread
 from convcheck.causes.asked import Asked, AskedCalls, AskedInputs
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.mutants import is_of
+from convcheck.causes.score import is_of
 from convcheck.errors import SpecError
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.causes import Cause

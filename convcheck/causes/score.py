@@ -1,12 +1,32 @@
-"""Score specs by the mutants that their vectors catch."""
+"""Plant causes as mutants in cases, and score specs by the mutants that their vectors catch.
+
+A mutant is observable if a defined input gets a wrong answer, and caught if a vector does. Further
+inputs are searched only if no vector catches it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+import numpy as np
+
+from convcheck.causes.apart import spread
+from convcheck.causes.asked import Asked, AskedInputs, asked_calls, asked_of
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Format, Numeric, Text
 from convcheck.rules.causes import Cause
-from convcheck.rules.model import Case
+from convcheck.rules.model import Case, DType, Spec
+from convcheck.vectors.body import calls_of
+from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.generate import inputs_of
+from convcheck.vectors.inputs import numeric_inputs
+from convcheck.vectors.model import CallSet, VectorSet
+
+_WHOLE = 16  # up to this number of bits, every code of a source is searched
+_SPELLED = 1 << 10  # further inputs to search if each must be spelled
 
 
 @dataclass(frozen=True)
@@ -24,6 +44,86 @@ class Mutant:
     def says(self) -> str:
         """What the cause does otherwise than the rules."""
         return self.cause.says
+
+
+def mutants(
+    corpus: Corpus, cases: Iterable[Case], causes: Sequence[Cause]
+) -> Iterator[tuple[Case, list[Mutant]]]:
+    """Yield each case with its observable mutants.
+
+    Conversions of values in promotions depend on the types only, so they are planted once.
+    """
+    seen: set[tuple[str, DType, DType]] = set()
+    for case in cases:
+        spec, vectors = corpus.catalog.specs[case.spec], corpus.vectors(case)
+        mine = [cause for cause in causes if is_of(cause, spec)]
+        if isinstance(vectors, CallSet) and spec.body.gives_types:
+            new = _conversions(vectors) - seen
+            seen |= new
+            mine = [cause for cause in mine if new or cause.call or cause.under]
+        yield case, list(_mutants(corpus, spec, vectors, mine))
+
+
+def is_of(cause: Cause, spec: Spec) -> bool:
+    """Return whether a cause may apply to a spec: its body and attributes."""
+    if not spec.body.whole_calls:
+        return cause.call is None
+    known = {attribute.name for attribute in spec.attributes}
+    return cause.edits(spec) and known.issuperset(name for name, _ in cause.under)
+
+
+def _conversions(calls: CallSet) -> set[tuple[str, DType, DType]]:
+    due = calls.expected[0].readings[0].outputs
+    sources = calls.case.inputs if len(calls) > 1 else ()
+    return {(calls.case.spec, *ends) for ends in zip(sources, (o.dtype for o in due), strict=False)}
+
+
+def _mutants(
+    corpus: Corpus, spec: Spec, vectors: VectorSet | CallSet, causes: Sequence[Cause]
+) -> Iterator[Mutant]:
+    caught = Counter[Cause]()
+    for asked in asked_of(spec, vectors):
+        caught.update({cause: asked.caught(cause).wrong for cause in causes})
+    yield from (Mutant(vectors.case, cause, caught[cause]) for cause in causes if caught[cause])
+    left = [cause for cause in causes if not caught[cause]]
+    if corpus.tier != "edge" or vectors.coverage == "exhaustive":
+        return
+    for asked in _beyond(corpus, spec, vectors):
+        shown = {cause: found.first for cause in left if (found := asked.caught(cause)).wrong}
+        left = [cause for cause in left if cause not in shown]
+        for cause, place in shown.items():
+            yield Mutant(vectors.case, cause, 0, asked.in_words(place))
+        if not left:
+            return
+
+
+def _beyond(corpus: Corpus, spec: Spec, vectors: VectorSet | CallSet) -> Iterator[Asked]:
+    case = vectors.case
+    if isinstance(vectors, CallSet):
+        more, _ = calls_of(spec, case, "boundary", corpus.seed)
+        yield from asked_calls(spec, vectors, more)
+        return
+    types = corpus.catalog.types.types.values()
+    formats = tuple(dict.fromkeys(each.format for each in types))
+    yield AskedInputs.of(spec, case, _further(case, formats, corpus.seed))
+
+
+def _further(case: Case, formats: tuple[Format, ...], seed: int) -> Bits:
+    source, target = case.inputs[0].format, case.outputs[0].format
+    if isinstance(source, Text) or source.bits <= _WHOLE:
+        bits = inputs_of(case, "boundary", seed)[0]
+    else:
+        bits = _of_all_types(source, formats, seed)
+    return spread(bits, _SPELLED) if isinstance(target, Text) else bits
+
+
+@lru_cache
+def _of_all_types(source: Numeric, formats: tuple[Format, ...], seed: int) -> Codes:
+    parts = [numeric_inputs(source, target, "edge", seed)[0] for target in formats]
+    return np.unique(np.concatenate(parts))
+
+
+# Scores -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from convcheck.rules.fixed import fixes_all
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.steps import layout_of
+from convcheck.semantics.body.table_lint import Diagnostic
 from convcheck.semantics.expected import EXACT
 from convcheck.vectors.body.scaled import fixed_cases, fixed_inputs
 
@@ -39,6 +40,16 @@ def turned_back_by(catalog: Catalog, spec: Spec) -> Spec:
         said = f"`undone-by`: there is no spec of {op}, version {spec.version}"
         raise SpecError(said, place=steps.place, hint="`convcheck show specs` has them")
     return back
+
+
+def turned_back_by_nothing(catalog: Catalog, spec: Spec) -> list[Diagnostic]:
+    """Return an error if a spec's inverse operator has no spec."""
+    try:
+        if takes_pairs(spec):
+            turned_back_by(catalog, spec)
+    except SpecError as error:
+        return [Diagnostic(error.place or spec.place, error.message, error.hint)]
+    return []
 
 
 def pairs_of(

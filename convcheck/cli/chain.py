@@ -6,8 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from convcheck.chains.judgement import DIFFERENT, DISPUTED, judge_chain
-from convcheck.chains.table import chain_table, numeric_types, triples
+from convcheck.chains.judgement import (
+    DIFFERENT,
+    DISPUTED,
+    chain_table,
+    judge_chain,
+    numeric_types,
+    triples,
+)
 from convcheck.chains.type_chain import CompiledCasts, latest, takes_chains
 from convcheck.cli.options import (
     catalog,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from convcheck.causes.lint import unseen
 from convcheck.causes.observations import observations_of
-from convcheck.chains.lint import turned_back_by_nothing
+from convcheck.chains.pairs import turned_back_by_nothing
 from convcheck.cli.options import catalog
 from convcheck.cli.progress import progress, tracked
 from convcheck.plan.select import select_specs

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.mutants import mutants
-from convcheck.causes.score import scores
+from convcheck.causes.score import mutants, scores
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import Output, check_outputs, named, show
 from convcheck.cli.progress import tracked

@@ -21,8 +21,8 @@ from convcheck.chains.asked import (
     telling_codes,
 )
 from convcheck.chains.cast import U64
+from convcheck.chains.judgement import numeric_types, triples
 from convcheck.chains.pairs import first_nodes, pairs_of, takes_pairs
-from convcheck.chains.table import numeric_types, triples
 from convcheck.chains.type_chain import CompiledCasts
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Example
 from convcheck.numerics.format import Bool, Float

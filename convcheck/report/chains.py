@@ -15,8 +15,7 @@ from importlib.resources import files
 from string import Template
 
 from convcheck import __version__
-from convcheck.chains.judgement import VERDICTS, ChainJudgement
-from convcheck.chains.table import ChainTable
+from convcheck.chains.judgement import VERDICTS, ChainJudgement, ChainTable
 from convcheck.chains.type_chain import rules_name
 from convcheck.judge.words import hexadecimal
 from convcheck.numerics.format import Text

@@ -16,7 +16,7 @@ from catalogue import CATALOG, CORPUS
 from convcheck.causes.asked import AskedInputs, is_wrong
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.lint import few_first
-from convcheck.causes.mutants import is_of
+from convcheck.causes.score import is_of
 from convcheck.judge.examples import due_word
 from convcheck.judge.matching import Mask
 from convcheck.judge.result import Word, entry_word

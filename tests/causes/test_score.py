@@ -18,8 +18,7 @@ from planted.causes import case_of
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.asked import AskedInputs, is_wrong
-from convcheck.causes.mutants import mutants
-from convcheck.causes.score import Mutant
+from convcheck.causes.score import Mutant, mutants
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers
 from convcheck.judge.answers import REFUSED as TURNED_DOWN
 from convcheck.judge.case import judge

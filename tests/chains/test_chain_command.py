@@ -17,7 +17,7 @@ from c_compiler import c_compiler
 from catalogue import CATALOG
 from command import convcheck
 
-from convcheck.chains.table import ChainTable, chain_table, triples
+from convcheck.chains.judgement import ChainTable, chain_table, triples
 from convcheck.chains.type_chain import CompiledCasts
 from convcheck.report.chains import chains_c, chains_csv, chains_python
 from convcheck.report.json.chain import chains_text

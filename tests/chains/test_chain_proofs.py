@@ -10,8 +10,8 @@ from catalogue import CATALOG
 
 from convcheck.chains.cast import Chain
 from convcheck.chains.compare import INTERVALS, VECTORS, IntervalSearch, compare_chain
+from convcheck.chains.judgement import triples
 from convcheck.chains.segments import UnprovenError
-from convcheck.chains.table import triples
 from convcheck.chains.type_chain import CompiledCasts, Way
 
 TYPES = CATALOG.types.types

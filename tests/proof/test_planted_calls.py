@@ -15,7 +15,7 @@ from planted.calls import OPERATORS, Operator, given, wrong_in
 from planted.causes import EVERY, calls_of
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
-from convcheck.causes.mutants import mutants
+from convcheck.causes.score import mutants
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, REFUSED

@@ -13,11 +13,11 @@ from convcheck.chains.judgement import (
     VERDICTS,
     WHERE_DEFINED,
     ChainJudgement,
+    ChainTable,
     ChainVerdict,
     ReadAs,
     Telling,
 )
-from convcheck.chains.table import ChainTable
 from convcheck.chains.type_chain import TypeChain, rules_name
 from convcheck.judge.words import pattern
 from convcheck.report.blocks import BLANK, Block, Table, Text, field

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from convcheck.causes.gather import Diagnosis
-from convcheck.causes.shared import shared_causes
+from convcheck.causes.gather import Diagnosis, shared_causes
 from convcheck.judge.result import FAILURES
 from convcheck.judge.words import clean
 from convcheck.records import replace

@@ -8,8 +8,7 @@ from typing import Any, Final, Literal
 from convcheck import __version__
 from convcheck.chains.cast import Results
 from convcheck.chains.compare import Proof
-from convcheck.chains.judgement import ChainJudgement, ChainVerdict, ReadAs, Telling
-from convcheck.chains.table import ChainTable
+from convcheck.chains.judgement import ChainJudgement, ChainTable, ChainVerdict, ReadAs, Telling
 from convcheck.chains.type_chain import TypeChain, rules_digest
 from convcheck.judge.words import code_text, value
 from convcheck.report.json.codec import Count, Shape, json_text
