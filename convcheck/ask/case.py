@@ -31,7 +31,6 @@ from convcheck.judge.answers import (
 )
 from convcheck.judge.case import tally_of_case
 from convcheck.judge.elements import tally_of
-from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import FAILURES, CaseResult, Group, Tally
 from convcheck.judge.tally import unsupported
 from convcheck.records import replace
@@ -66,7 +65,7 @@ class CaseRunner:
         # another judge also sees declined cases, and asking for support may crash
         if self.judge is None and not job.died:
             declined = self.backend.support(job.case)
-            if declined is not None and cannot_be_put(declined):
+            if declined is not None and declined.missing:
                 self.answers[job.case.id] = False
                 return unsupported("edge", declined.message)
         vectors = self.corpus.vectors(job.case)
@@ -85,7 +84,8 @@ class CaseRunner:
     def _of_span(self, job: Job, span: Span) -> Tally:
         rules = cast(Conversions, self.corpus).conversion(job.case)
         held = self.explainer.held(job) if self.explainer else None
-        return ask_span(self.backend, job, span, *rules, self.budget.begin, held)
+        tally = ask_span(self.backend, job, span, *rules, self.budget.begin, held)
+        return held.fitted(tally) if held else tally
 
     def _of_calls(self, job: Job, calls: CallSet) -> CaseResult | Tally:
         answers = ask_calls(self.backend, calls, self.budget.begin, job.skip, job.avoid)

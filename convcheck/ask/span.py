@@ -31,16 +31,6 @@ def ask_span(
 
     Candidate causes in `held` are checked on the answers.
     """
-    tally = _asked(backend, job, span, program, form, note, held)
-    if not held:
-        return tally
-    return replace(tally, fits=held.of(tally), search_fault=held.fault)
-
-
-def _asked(
-    backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note,
-    held: Held | None,
-) -> Tally:  # fmt: skip
     case = job.case
 
     def told(offset: int) -> Note:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -176,17 +176,7 @@ class CallTrial:
             given[self.right] = [self._gives(candidate, i) for i in self.index[self.right]]
         return given
 
-    @cached_property
-    def _known(self) -> dict[tuple[Hashable, int], bool]:
-        return {}
-
     def _gives(self, candidate: WrongCall, i: int) -> bool:
-        key = candidate.key, i
-        if key not in self._known:
-            self._known[key] = self._compared(candidate, i)
-        return self._known[key]
-
-    def _compared(self, candidate: WrongCall, i: int) -> bool:
         state, got = self.answers.state[i], self.answers.got[i]
         given = candidate.answer(i)
         if given is None or given is DEADLY or state == CRASHED:

@@ -22,6 +22,7 @@ from convcheck.judge.result import Fit, Tally
 from convcheck.judge.stream import codes_from, unlike
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
+from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.evaluate import evaluate
@@ -67,12 +68,12 @@ class Held:
         except Exception as error:
             self.left, self.fault = [], in_a_line(error)
 
-    def of(self, tally: Tally) -> tuple[Fit, ...] | None:
-        """Return the causes left, given the tally, or None if a call failed or was declined."""
+    def fitted(self, tally: Tally) -> Tally:
+        """Return the tally with the causes left, without any if a call failed or was declined."""
         crashed = any(key.sort == "crashed" for key, _ in tally.entries)
         if crashed or tally.faults or tally.declined or self.fault:
-            return None
-        return tuple(candidate.fit for candidate in self.left)
+            return replace(tally, search_fault=self.fault)
+        return replace(tally, fits=tuple(candidate.fit for candidate in self.left))
 
     def expect(self, first: int, end: int, size: int, tile: int) -> None:
         """Compute the candidates' runs for codes in chunks of one size."""

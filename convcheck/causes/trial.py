@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from convcheck.causes.apart import telling_inputs, unseen_inputs
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere
 from convcheck.judge.matching import Mask, matching
-from convcheck.judge.refusals import is_accepted
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format, Text
 from convcheck.records import replace
@@ -261,7 +260,7 @@ def judged_ones(vectors: VectorSet, answers: Answers) -> NDArray[np.intp] | None
     """Return the indices of defined answers, None if no conversion can be the cause."""
     readings = vectors.expected.readings
     free = reduce(np.logical_or, (r.patterns == UNDEFINED for r in readings))
-    free |= is_accepted(vectors.case) & (answers.state == REFUSED)
+    free |= vectors.case.refusal & (answers.state == REFUSED)
     index = np.flatnonzero(~free & (answers.state < NOT_ASKED))
     elsewhere = any(np.isin(other.index, index).any() for other in answers.elsewhere)
     crashed = bool((answers.state[index] == CRASHED).any())

@@ -27,7 +27,6 @@ from convcheck.judge.matching import (
     kind_of_elements,
     shapes_of,
 )
-from convcheck.judge.refusals import is_accepted, wants_refusal
 from convcheck.judge.result import (
     BY_CALL,
     RIGHT,
@@ -139,8 +138,8 @@ def judged_call(calls: CallSet, answers: Answers, i: int) -> JudgedCall:
 def _of_refusal(calls: CallSet, i: int) -> JudgedCall:
     expected = calls.expected[i]
     first = expected.readings[0]
-    due = [r for r in expected.readings if wants_refusal(r)]
-    if _free(expected) or is_accepted(calls.case):
+    due = [r for r in expected.readings if r.pattern == pattern.REFUSED]
+    if _free(expected) or calls.case.refusal:
         return JudgedCall("undefined", "refused", first, expected.row)
     if not due:
         return JudgedCall("refused", "refused", first, expected.row)

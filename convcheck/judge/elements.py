@@ -25,7 +25,7 @@ from convcheck.judge.examples import example_of, fault_groups
 from convcheck.judge.kinds import errors_of, named_kinds
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges, outermost, ranges_of
-from convcheck.judge.refusals import is_accepted, may_refuse
+from convcheck.judge.refusals import may_refuse
 from convcheck.judge.result import (
     RIGHT,
     Group,
@@ -162,7 +162,7 @@ class _Tallying:
     def _sorted_out(self, here: Mask, reading: int) -> Iterator[tuple[str, str, Index]]:
         under, wrong = self.expected.readings[reading], here & self.wrong[reading]
         free = under.patterns == UNDEFINED
-        if is_accepted(self.case):
+        if self.case.refusal:
             free = free | (self.state == REFUSED)
         crashed, refused = here & (self.state == CRASHED), wrong & (self.state == REFUSED)
         for sort, kind, mask in (

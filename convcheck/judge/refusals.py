@@ -15,13 +15,7 @@ from convcheck.judge.answers import REFUSED as WAS_REFUSED
 from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
-from convcheck.semantics.expected_calls import CallReading
 from convcheck.vectors.model import CallSet, Vectors
-
-
-def cannot_be_put(declined: Declined) -> bool:
-    """Return whether the backend cannot express the case, so nothing can be expected of it."""
-    return declined.missing
 
 
 def is_refusal(vectors: Vectors, declined: Declined) -> bool:
@@ -29,31 +23,21 @@ def is_refusal(vectors: Vectors, declined: Declined) -> bool:
 
     If the output type is the answer, declining the input types is an answer.
     """
-    if cannot_be_put(declined) or not len(vectors):
+    if declined.missing or not len(vectors):
         return False
-    return is_due(vectors) or is_accepted(vectors.case) or not vectors.case.outputs
-
-
-def is_accepted(case: Case) -> bool:
-    """Return whether a case accepts refusals of any input. They are recorded as undefined."""
-    return case.refusal
+    return is_due(vectors) or vectors.case.refusal or not vectors.case.outputs
 
 
 def is_due(vectors: Vectors) -> bool:
     """Return whether every input is expected to be refused, by the first reading of its rule."""
     if isinstance(vectors, CallSet):
-        return all(wants_refusal(each.readings[0]) for each in vectors.expected)
+        return all(each.readings[0].pattern == REFUSED for each in vectors.expected)
     return bool((vectors.expected.readings[0].patterns == REFUSED).all())
-
-
-def wants_refusal(reading: CallReading) -> bool:
-    """Return whether a reading expects a refusal."""
-    return reading.pattern == REFUSED
 
 
 def may_refuse(case: Case, reading: Reading) -> NDArray[np.bool_]:
     """Return a mask of elements whose refusal is not a failure, shape (n,)."""
-    if is_accepted(case):
+    if case.refusal:
         return np.ones(reading.patterns.shape, bool)
     return np.asarray((reading.patterns == REFUSED) | (reading.patterns == UNDEFINED))
 

@@ -23,7 +23,6 @@ from convcheck.judge.result import (
     Fit,
     Group,
     Key,
-    PlacedExample,
     Tally,
     TallyEntry,
     Verdict,
@@ -62,7 +61,8 @@ def merge(tallies: Iterable[Tally]) -> Tally:
             entries[key].append(entry)
         for fault in tally.faults:
             name = _name_of(fault)
-            faults[name] = _lower(faults.get(name), fault)
+            # the fault to show does not depend on the order of parts
+            faults[name] = min(faults.get(name, fault), fault, key=_place_of)
     found = tuple((key, combined(entries[key], edges)) for key in sorted(entries))
     first = tuple(faults[name] for name in sorted(faults))
     declined, vectors = (sum(getattr(t, n) for t in tallies) for n in ("declined", "vectors"))
@@ -82,11 +82,6 @@ def _fitting_all(parts: Sequence[tuple[Fit, ...] | None]) -> tuple[Fit, ...] | N
 def _name_of(fault: Group) -> tuple[str, ...]:
     by = fault.decision
     return fault.verdict, fault.kind, fault.placement, by.rule, by.row
-
-
-def _lower(one: Group | None, other: Group) -> Group:
-    """Return the fault to show, independent of the order of arguments."""
-    return other if one is None else min(one, other, key=_place_of)
 
 
 def _place_of(fault: Group) -> tuple[tuple[object, ...], str]:
@@ -168,10 +163,8 @@ def _groups(source: Format, tally: Tally) -> Iterator[Group]:
             verdict = right if key.sort == RIGHT else key.sort
             number = of[key.decision, reading, key.placement]
             if verdict == "pass":
-                first = entry.first if show_all else None
-                yield _group_of_right(decision, key, entry.count, number, first)
-            else:
-                yield _group(source, decision, verdict, key, entry, number)
+                entry = TallyEntry(entry.count, first=entry.first if show_all else None)
+            yield _group(source, decision, verdict, key, entry, number)
 
 
 def promoted(tally: Tally) -> Tally:
@@ -231,16 +224,6 @@ def _taken(tally: Tally) -> dict[tuple[str, tuple[str, ...]], tuple[int, bool]]:
         rule: (wrong.index(min(wrong)), len(set(counted[rule])) == 1)
         for rule, wrong in ((r, list(zip(counted[r], placed[r], strict=True))) for r in counted)
     }
-
-
-def _group_of_right(
-    decision: Decision, key: Key, count: int, of: int, first: PlacedExample | None
-) -> Group:
-    examples = (first.example,) if first else ()
-    return Group(
-        decision, "pass", key.kind, count, of, "", _reading_of(decision, key), key.placement,
-        examples=examples,
-    )  # fmt: skip
 
 
 def _reading_of(decision: Decision, key: Key) -> str:

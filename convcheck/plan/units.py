@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, Group, Part, Tally
 from convcheck.judge.tally import MAIN, finish, finish_whole, merge, promoted
 from convcheck.records import replace
@@ -146,7 +145,7 @@ def _unaccounted(part: Part, tally: Tally, result: CaseResult) -> str:
 
 def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
     """Return a refusal if only some inputs of the case were declined."""
-    accepted = is_accepted(part.case) or (part.vectors and part.vectors.verdict != "unsupported")
+    accepted = part.case.refusal or (part.vectors and part.vectors.verdict != "unsupported")
     if accepted or not (tally.declined or part.vectors):
         return ()
     what = plural(tally.declined, "input") if tally.declined else "the case's vectors"

@@ -18,7 +18,6 @@ from convcheck.judge.answers import CRASHED, REFUSED, Answers
 from convcheck.judge.calls import judged_call
 from convcheck.judge.examples import strips_due
 from convcheck.judge.matching import Returned, closest, is_between
-from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import (
     FAILURES,
     BackendInfo,
@@ -102,7 +101,7 @@ class Witness:
         if len(kept) == 1 and len(readings) > 1:
             kept = (kept[0]._replace(reading=""),)
         refusal = Due("a refusal is also accepted", REFUSAL)
-        return (*kept, refusal) if is_accepted(self.case) else kept
+        return (*kept, refusal) if self.case.refusal else kept
 
     @cached_property
     def between(self) -> tuple[tuple[Strip, Strip], ...]:

@@ -20,7 +20,6 @@ from convcheck.judge.answers import (
     Answers,
     Index,
 )
-from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import CaseResult, Surveyed
 from convcheck.records import replace
 from convcheck.rules.model import Case
@@ -53,7 +52,7 @@ class OpenRows:
 def survey(known: Known, vectors: Vectors, answers: Answers) -> CaseResult:
     """Return the answers in a case's open rows, without verdicts."""
     asked = int((answers.state < NOT_ASKED).sum())
-    if answers.declined is not None and not cannot_be_put(answers.declined):
+    if answers.declined is not None and not answers.declined.missing:
         state = np.full(len(vectors), REFUSED, np.uint8)
         said = dict.fromkeys(range(len(vectors)), answers.declined.message)
         answers = replace(answers, state=state, messages=said, declined=None)

@@ -183,7 +183,7 @@ def swept(
     job = Job(0, case, span=span, apart=tuple(Apart(CHUNK * n) for n in apart))
     form = form_decision(CATALOG.specs[case.spec])
     held = Held(SEARCH, case, [Fit(fits)])
-    return ask_span(backend, job, span, compiled(case), form, lambda *call: None, held)
+    return held.fitted(ask_span(backend, job, span, compiled(case), form, lambda *call: None, held))
 
 
 def fits(tally: Tally) -> tuple[tuple[str, ...], ...] | None:
@@ -224,7 +224,7 @@ def test_a_right_tail_of_samples_refutes_no_cause_of_whole_vectors(chunks: int) 
         held = Held(SEARCH, case, [Fit(NAMES, whole_vectors=whole)])
         backend, job = Swept(wrong(case, *NAMES), change), Job(0, case, span=span)
         tally = ask_span(backend, job, span, right, form, lambda *call: None, held)
-        assert fits(tally) == ((NAMES,) if whole else ())
+        assert fits(held.fitted(tally)) == ((NAMES,) if whole else ())
 
 
 def test_what_is_undefined_refutes_nothing() -> None:

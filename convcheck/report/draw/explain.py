@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group, Word
 from convcheck.judge.words import cited, clean, pattern, quote, translated
 from convcheck.numerics.decimal import spell, spell_fraction, value_of
@@ -137,7 +136,7 @@ def _why(it: Explained) -> Iterator[Block]:
         yield from sentence_blocks(by.sentences[0])
     if by.row_in_words:
         yield field("row", by.row_in_words)
-    if is_accepted(it.case):
+    if it.case.refusal:
         yield field("note", "a backend may also refuse this case")
 
 

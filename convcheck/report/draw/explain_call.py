@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import Strip, TypeName, Word
 from convcheck.judge.words import pattern, type_and_shape
 from convcheck.numerics.codes import Bits
@@ -42,7 +41,7 @@ def explain_call_page(it: ExplainedCall) -> Iterator[Block]:
     yield BLANK
     yield from _inputs(it)
     yield from decision_blocks(it.calls.decisions[expected.row])
-    if is_accepted(it.calls.case):
+    if it.calls.case.refusal:
         yield field("note", "a backend may also refuse this case")
     for reading in expected.readings[:_READINGS]:
         yield from _reading(it, reading, len(expected.readings) > 1)

@@ -9,7 +9,6 @@ import numpy as np
 from convcheck.backends.onnx.model import cannot_ask
 from convcheck.backends.onnx.node_tests import test_files
 from convcheck.errors import UsageError
-from convcheck.judge.refusals import is_accepted
 from convcheck.records import replace
 from convcheck.reproduce.witness import Witness, call_at
 from convcheck.semantics.expected import ANY_NAN, EXACT
@@ -21,7 +20,7 @@ _HINT = "use --as python or --as c"
 
 def settled(vectors: Vectors) -> Vectors | None:
     """Return the vectors with one expected value in all readings, or None if there are none."""
-    if is_accepted(vectors.case):
+    if vectors.case.refusal:
         return None
     if isinstance(vectors, CallSet):
         both = zip(vectors.calls, vectors.expected, strict=True)
