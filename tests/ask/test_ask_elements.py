@@ -35,7 +35,9 @@ from convcheck.judge.answers import (
     Fault,
 )
 from convcheck.numerics.codes import Bits
+from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, DType
+from convcheck.vectors.generate import vector_set
 
 
 @pytest.fixture(autouse=True)
@@ -203,25 +205,13 @@ def test_when_a_case_is_declined_no_other_answer_is_on_its_way() -> None:
 
 
 def test_a_placement_may_refuse_what_is_undefined() -> None:
-    from convcheck.ask.elements import ask as ask_backend
-    from convcheck.backends.protocol import Outputs, Refused
-    from convcheck.rules.cases import cases
-    from convcheck.vectors.generate import vector_set
-
     spec = CATALOG.specs["onnx.Cast-25"]
     case = next(c for c in cases(spec) if c.name == "string-to-bool")
-    vectors = vector_set(spec, case, "edge")
 
-    class NoScalars:
-        name, version = "no scalars", "1"
+    def no_scalars(case: Case, inputs: Sequence[Bits]) -> Answer:
+        if not inputs[0].shape:
+            return Refused("no scalars here")
+        return Outputs((np.zeros(inputs[0].shape, np.uint8),), ("bool",))
 
-        def support(self, case: object) -> None:
-            return None
-
-        def answer(self, case: object, inputs: object) -> Outputs | Refused:
-            if not inputs[0].shape:
-                return Refused("no scalars here")
-            return Outputs((np.zeros(inputs[0].shape, np.uint8),), ("bool",))
-
-    answers = ask_backend(NoScalars(), vectors, lambda *call: None, {})
+    answers = ask(Scripted(no_scalars), vector_set(spec, case, "edge"), Log(), {})
     assert [fault.kind for fault in answers.faults] == []

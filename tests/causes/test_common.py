@@ -11,6 +11,7 @@ import pytest
 from catalogue import CATALOG
 from command import convcheck
 from planted.causes import (
+    EVERY,
     Convert,
     answered_calls,
     answering,
@@ -23,13 +24,14 @@ from report_json import parsed
 
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
+from convcheck.judge.answers import Answers
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.semantics.body import wrong_calls
-from convcheck.vectors.model import VectorSet
+from convcheck.vectors.model import Vectors, VectorSet
 
 Fits = tuple[tuple[str, ...], ...]
-CAUSES = {cause.name: cause for cause in causes_of(CATALOG)}
+CAUSES = {cause.name: cause for cause in EVERY}
 TO_BOOL = "onnx.Cast-21/int64-to-bool"
 ALIKE = ("through-int32-wrap", "through-int32-least-is-false")
 TO_FLOAT8 = "onnx.Cast-21/float64-to-float8e5m2/saturate=0"
@@ -42,23 +44,24 @@ def of(*names: str, common: Sequence[str] = ()) -> tuple[Cause, ...]:
     )
 
 
-def told(
-    search: Search, vectors: VectorSet, convert: Convert, ask: Convert | None = None
+def fits(
+    causes: Sequence[Cause], vectors: Vectors, answers: Answers, ask: Convert | None = None
 ) -> Fits | None:
-    answers = answering(vectors, convert(vectors.inputs[0]))
-    found = diagnose(search, vectors, answers, ask)
+    found = diagnose(Search(tuple(causes), CATALOG), vectors, answers, ask)
     return found.fits if found else None
+
+
+def told(
+    causes: Sequence[Cause], vectors: VectorSet, convert: Convert, ask: Convert | None = None
+) -> Fits | None:
+    return fits(causes, vectors, answering(vectors, convert(vectors.inputs[0])), ask)
 
 
 def test_where_a_cause_that_was_found_fits_no_other_is_tried() -> None:
     vectors = vectors_of(TO_BOOL)
     wrong = converting(vectors.case, ALIKE[1])
     for name in ALIKE:
-        causes = of(*ALIKE, common=(name,))
-        answers = answering(vectors, wrong(vectors.inputs[0]))
-        found = diagnose(Search(causes, CATALOG), vectors, answers)
-        assert found is not None
-        assert found.fits == ((name,),)
+        assert told(of(*ALIKE, common=(name,)), vectors, wrong) == ((name,),)
 
 
 @pytest.mark.parametrize("true", ALIKE)
@@ -66,21 +69,19 @@ def test_where_a_further_answer_refutes_what_is_common_the_others_are_left(true:
     vectors = vectors_of(TO_BOOL)
     wrong = converting(vectors.case, true)
     for name in ALIKE:
-        search = Search(of(*ALIKE, common=(name,)), CATALOG)
-        assert told(search, vectors, wrong, wrong) == ((true,),)
+        assert told(of(*ALIKE, common=(name,)), vectors, wrong, wrong) == ((true,),)
 
 
 def test_two_are_tried_where_none_fits_alone_and_first_those_that_were_found_together() -> None:
     vectors, pair = vectors_of(TO_FLOAT8), ("through-float32", "carry-is-nan")
     both = converting(vectors.case, *pair)
     for causes in (of(*pair, "truncates"), of("truncates", *pair, common=pair[:1])):
-        search = Search(causes, CATALOG)
-        assert told(search, vectors, both) == (pair,)
-        assert told(search, vectors, converting(vectors.case, "truncates")) == (("truncates",),)
-        assert told(search, vectors, converting(vectors.case, pair[0])) == ((pair[0],),)
-        assert told(search, vectors, converting(vectors.case)) is None
+        assert told(causes, vectors, both) == (pair,)
+        assert told(causes, vectors, converting(vectors.case, "truncates")) == (("truncates",),)
+        assert told(causes, vectors, converting(vectors.case, pair[0])) == ((pair[0],),)
+        assert told(causes, vectors, converting(vectors.case)) is None
     first, other, *_ = of("through-float32", "carry-is-nan")
-    known = Search((replace(first, found_with=(other.name, "none")), other), CATALOG)
+    known = (replace(first, found_with=(other.name, "none")), other)
     assert told(known, vectors, both) == (pair,)
     assert told(known, vectors, converting(vectors.case, other.name)) == ((other.name,),)
 
@@ -94,13 +95,8 @@ def test_of_whole_calls_what_was_found_is_tried_first() -> None:
     first, other = of(*alike, common=alike[:1])
     together = (replace(first, found_with=(other.name,)), other)  # one of the two suffices
     for causes in ((first, other), together):
-        found = diagnose(Search(tuple(causes), CATALOG), calls, answers)
-        assert found is not None
-        assert found.fits == (alike[:1],)
-    neither = of(*alike, common=())
-    found = diagnose(Search(tuple(neither), CATALOG), calls, answers)
-    assert found is not None
-    assert found.fits == tuple((name,) for name in alike)
+        assert fits(causes, calls, answers) == (alike[:1],)
+    assert fits(of(*alike), calls, answers) == tuple((name,) for name in alike)
 
 
 # The catalogue ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from catalogue import CATALOG
+from planted.asking import Log, Scripted, echo
 
 from convcheck.ask.calls import ask_calls
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
@@ -167,22 +168,12 @@ def test_any_nan() -> None:
     assert judged(calls, outputs(codes(ONE, 0x7C00))).kind == "infinity instead of NaN"
 
 
-class Fake:
-    name = version = "fake"
-
-    def __init__(self, answer: Answer, support: Declined | None = None) -> None:
-        self._answer, self._support, self.asked = answer, support, 0
-
-    def support(self, case: Case) -> Declined | None:
-        return self._support
-
-    def answer(self, case: Case, inputs: object) -> Answer:
-        self.asked += 1
-        return self._answer
+def asked(calls: CallSet, answer: Answer, avoid: Avoid | None = None) -> Answers:
+    return ask_calls(Scripted(lambda case, inputs: answer), calls, Log(), {}, avoid)
 
 
 def run(calls: CallSet, answer: Answer) -> list[tuple[str, str]]:
-    found = ask_calls(Fake(answer), calls, lambda placement, index: None, {})
+    found = asked(calls, answer)
     result = judge(calls, found)
     return [(result.verdict, ""), *((g.verdict, g.kind) for g in result.groups)]
 
@@ -243,18 +234,17 @@ def test_a_crash_and_a_strange_answer_fail() -> None:
     assert isinstance(example, CallExample)
     assert example.inputs[0].words == (ONE,), "the input that does it is shown"
     signed = outputs(np.array([90], np.int32))  # type: ignore[arg-type]
-    found = ask_calls(Fake(signed), calls, lambda p, i: None, {})
+    found = asked(calls, signed)
     assert judge(calls, found).verdict == "fail"
     given_up = Avoid(placements=EVERYWHERE, faults=(Fault("crashed", "bulk", "died", 0),))
-    found = ask_calls(Fake(outputs(codes(ONE))), calls, lambda p, i: None, {}, given_up)
+    found = asked(calls, outputs(codes(ONE)), given_up)
     assert judge(calls, found).verdict == "crashed"
 
 
 def test_a_huge_answer_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONVCHECK_MAX_ELEMENTS", "2")
-    calls, fake = calls_of(reading(due(ONE, ONE, ONE))), Fake(outputs(codes(ONE)))
-    found = ask_calls(fake, calls, lambda p, i: None, {})
-    assert fake.asked == 0
-    result = judge(calls, found)
+    calls, log = calls_of(reading(due(ONE, ONE, ONE))), Log()
+    result = judge(calls, ask_calls(Scripted(echo), calls, log, {}))
+    assert not log.calls
     assert (result.verdict, result.checked, result.left_out) == ("unsupported", 0, 1)
     assert result.message.startswith("1 call was not asked: an answer of more elements")
