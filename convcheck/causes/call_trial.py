@@ -20,7 +20,7 @@ from convcheck.numerics.format import Format
 from convcheck.records import replace
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import DType, Spec
+from convcheck.rules.model import Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body import Edits, wrong_calls
 from convcheck.semantics.expected_calls import (
@@ -60,15 +60,21 @@ class CallTrial:
             if not is_refusal(calls, answers.declined):
                 return None
             answers = all_refused(calls, answers, answers.declined.message)
-        counts = _counts(calls, answers)
-        index, sizes, wrong = np.array(counts, np.intp).reshape(-1, 3).T
+        index, sizes, wrong = _counts(calls, answers)
         trial = CallTrial(catalog.specs[calls.case.spec], calls, answers, index, sizes, wrong)
         return trial if trial.wrong and not answers.faults else None
 
-    def _with(self, more: CallSet, got: Answers) -> CallTrial:
-        counts = np.array(_counts(more, got), np.intp).reshape(-1, 3)
-        index, sizes, wrong = counts.T
-        index = index + len(self.calls)
+    def further(
+        self, formats: Sequence[Format], ask: Callable[[CallSet], Answers | None], fits: Fits
+    ) -> CallTrial | None:
+        """Return the trial with hold-out calls. One reading must explain all."""
+        more = unseen_calls(self.spec, self.calls)
+        got = ask(more) if len(more) else None
+        if got is None or got.faults or got.declined:
+            return None
+        counts = _counts(more, got)
+        counts[0] += len(self.calls)
+        index, sizes, wrong = np.hstack([(self.index, self.sizes, self.counts), counts])
         both = replace(
             self.calls,
             calls=(*self.calls.calls, *more.calls),
@@ -79,25 +85,7 @@ class CallTrial:
             got=np.concatenate([self.answers.got, got.got]),
             state=np.concatenate([self.answers.state, got.state]),
         )
-        return CallTrial(
-            self.spec,
-            both,
-            answers,
-            np.concatenate([self.index, index]),
-            np.concatenate([self.sizes, sizes]),
-            np.concatenate([self.counts, wrong]),
-            len(self.index),
-        )
-
-    def further(
-        self, formats: Sequence[Format], ask: Callable[[CallSet], Answers | None], fits: Fits
-    ) -> CallTrial | None:
-        """Return the trial with hold-out calls. One reading must explain all."""
-        more = unseen_calls(self.spec, self.calls)
-        got = ask(more) if len(more) else None
-        if got is None or got.faults or got.declined:
-            return None
-        return self._with(more, got)
+        return CallTrial(self.spec, both, answers, index, sizes, wrong, len(self.index))
 
     @property
     def beside(self) -> int:
@@ -145,11 +133,6 @@ class CallTrial:
     def _candidates(self) -> Edits:
         return wrong_calls(self.spec, self.calls.case, self.calls.calls)
 
-    @property
-    def types(self) -> tuple[tuple[DType, ...], ...]:
-        """The types by which a cause applies or does not."""
-        return self.calls.case.inputs, self.calls.case.outputs
-
     def applies(self, causes: Sequence[Cause]) -> bool:
         """Return whether causes may apply to whole calls."""
         return not any(cause.chain or cause.version for cause in causes)
@@ -189,8 +172,8 @@ class CallTrial:
         return said is not None and difference(said, got) is None
 
 
-def _counts(calls: CallSet, answers: Answers) -> list[tuple[int, int, int]]:
-    """Return (call, judged elements, wrong elements) for each judged call.
+def _counts(calls: CallSet, answers: Answers) -> Index:
+    """Return (call, judged elements, wrong elements) for each judged call, shape (3, n).
 
     A wrong answer counts at least one wrong element, a missing answer one element.
     """
@@ -202,7 +185,7 @@ def _counts(calls: CallSet, answers: Answers) -> list[tuple[int, int, int]]:
             size = sum(np.count_nonzero(o.patterns != pattern.UNDEFINED) for o in outputs)
             wrong = 0 if one.sort == RIGHT else max(one.wrong, 1)
             found.append((i, max(int(size), one.wrong, 1), wrong))
-    return found
+    return np.array(found, np.intp).reshape(-1, 3).T
 
 
 def _spread(numbers: Index, n: int) -> Index:

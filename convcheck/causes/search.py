@@ -69,17 +69,6 @@ class Search:
         """What explained the last trials, with the further inputs and the answers to them."""
         return {}
 
-    @cached_property
-    def _applying(self) -> dict[Hashable, list[Cause]]:
-        return {}
-
-    def applying(self, trial: AnyTrial) -> list[Cause]:
-        """Return the causes that apply to a trial."""
-        if trial.types not in self._applying:
-            found = [cause for cause in self.causes if trial.applies((cause,))]
-            self._applying[trial.types] = found
-        return self._applying[trial.types]
-
     def named(self, names: Names) -> tuple[Cause, ...]:
         """Return causes by name."""
         return tuple(self._by_name[name] for name in names)
@@ -208,7 +197,7 @@ def _found(search: Search, trials: Sequence[AnyTrial]) -> tuple[Fits, tuple[Near
     def explains(causes: Sequence[Cause]) -> bool:
         return all(trial.explains(causes) for trial in asked)
 
-    causes = search.applying(first)
+    causes = [cause for cause in search.causes if first.applies((cause,))]
     fits = _alone_or_found(causes, search.pairs, first, explains)
     if fits:
         return fits, ()

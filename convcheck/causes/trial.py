@@ -18,7 +18,7 @@ from convcheck.numerics.format import Format, Text
 from convcheck.records import replace
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.evaluate import evaluate
@@ -140,11 +140,6 @@ class Trial:
         """Return the readings of a program with causes, None if they do not apply."""
         program = compile_wrong(self.spec, self.case, causes)
         return None if program is None else readings_at(program, self.points)
-
-    @property
-    def types(self) -> tuple[DType, DType]:
-        """The types by which a cause applies or does not."""
-        return self.case.inputs[0], self.case.outputs[0]
 
     def applies(self, causes: Sequence[Cause]) -> bool:
         """Return whether causes apply to the case.

@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import cast
 
 import numpy as np
@@ -36,7 +36,7 @@ _BLOCK = 1 << _BITS
 _PIECE = 1 << 12  # pairs in a batch, so that arrays stay in the CPU cache
 _WORD = 4  # bytes
 _WORD_MASK = 0xFFFFFFFF
-_TOGETHER = 1 << 12  # blocks whose weights are computed and cached together
+_TOGETHER = 1 << 12  # blocks whose weights are computed together
 
 _Lanes = NDArray[np.uint64]
 
@@ -80,7 +80,7 @@ def digest_of_constant(first: int, count: int, answer: int, itemsize: int) -> in
     if begin > stop:
         return _joined(_part(first, end, sums).tolist())
     for at in range(begin, stop, _TOGETHER):
-        blocks = _block_weights(at, min(at + _TOGETHER, stop))
+        blocks = _block_weight(np.arange(at, min(at + _TOGETHER, stop), dtype=np.uint64))
         total += sums[:, -1] * blocks.sum(dtype=np.uint64)
     edges = _part(first, begin << _BITS, sums) + _part(stop << _BITS, end, sums)
     return _joined((total + edges).tolist())
@@ -164,19 +164,6 @@ def _block_weight(blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
     weights = _mix(blocks)
     weights |= np.uint64(1)
     return weights
-
-
-def _block_weights(begin: int, stop: int) -> NDArray[np.uint64]:
-    group, low = divmod(begin, _TOGETHER)
-    if low + stop - begin > _TOGETHER:
-        return _block_weight(np.arange(begin, stop, dtype=np.uint64))
-    return _weights_of(group)[low : low + stop - begin]
-
-
-@lru_cache(maxsize=4)
-def _weights_of(number: int) -> NDArray[np.uint64]:
-    first = np.uint64(number * _TOGETHER)
-    return _block_weight(first + np.arange(_TOGETHER, dtype=np.uint64))
 
 
 def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:

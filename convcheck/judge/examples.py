@@ -92,9 +92,10 @@ def call_example(
     at = max(where[1] if where else 0, 0)
     first = max(0, at - ELEMENTS_BEFORE)
     inputs, arguments = shown_inputs(calls, i, [due.shape for due in reading.outputs], where)
+    exact = reading.pattern == EXACT
     return CallExample(
         inputs,
-        _due(reading, first),
+        strips_due(reading, first) if exact else f"<{PATTERNS[reading.pattern]}>",
         None if got is None else returned_strips(calls, i, got, first),
         reading.name,
         where,
@@ -143,12 +144,6 @@ def _places_of(
         return [int(met(one, shapes[output], along).reshape(-1)[element]) for one in places]
     except (ValueError, IndexError):
         return []
-
-
-def _due(reading: CallReading, first: int) -> tuple[Strip, ...] | str:
-    if reading.pattern != EXACT:
-        return f"<{PATTERNS[reading.pattern]}>"
-    return strips_due(reading, first)
 
 
 def strips_due(reading: CallReading, first: int) -> tuple[Strip, ...]:
