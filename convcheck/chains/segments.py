@@ -17,14 +17,7 @@ from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Float, Numeric
 from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED
 from convcheck.semantics.program import CompiledOutcome, Program
-from convcheck.semantics.segments import (
-    GRID,
-    Interval,
-    cut_at,
-    intervals_of,
-    key_changes,
-    segments,
-)
+from convcheck.semantics.segments import GRID, Interval, cut_at, intervals_of, key_changes, segments
 from convcheck.semantics.vocabulary import COMPUTATIONS
 
 WHOLE = "whole"  # the grid of all integer types
