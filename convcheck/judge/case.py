@@ -35,21 +35,14 @@ def tally_of_case(
     declined, whole = answers.declined, Whole(vectors.coverage, show_all=show_all)
     if declined is not None and not is_refusal(vectors, declined):
         return unsupported(vectors.coverage, declined.message)
-    if isinstance(vectors, CallSet):
-        return _tally_of_calls(vectors, answers, inconsistent, whole)
     if declined is not None:
         answers = all_refused(vectors, answers, declined.message)
+    if isinstance(vectors, CallSet):
+        if left := answers.left_out:
+            verdict = "unsupported" if left == len(vectors) else None
+            whole = replace(whole, message=not_asked(left), left_out=left, verdict=verdict)
+        return tally_of_calls(vectors, answers, inconsistent, whole)
+    if declined is not None:
         verdict = "pass" if is_due(vectors) else None
         whole = replace(whole, message=declined.message, verdict=verdict)
     return tally_of(vectors, answers, "", inconsistent, whole)
-
-
-def _tally_of_calls(
-    calls: CallSet, answers: Answers, inconsistent: tuple[Group, ...], whole: Whole
-) -> Tally:
-    if answers.declined is not None:
-        answers = all_refused(calls, answers, answers.declined.message)
-    if left := answers.left_out:
-        verdict = "unsupported" if left == len(calls) else None
-        whole = replace(whole, message=not_asked(left), left_out=left, verdict=verdict)
-    return tally_of_calls(calls, answers, inconsistent, whole)
