@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Format
@@ -473,6 +473,8 @@ class Body(ABC):
     whole_calls: ClassVar[bool] = True
     #: whether the output types are the answer
     gives_types: ClassVar[bool] = False
+    #: examples of the text, with a place each
+    examples: tuple[Any, ...]
 
     @abstractmethod
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:

@@ -2,46 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pkgutil import resolve_name
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from typing import Any
 
 from convcheck.errors import SpecError
+from convcheck.numerics.words import OutsideFormatError
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.citations import citations, is_foreign
-from convcheck.rules.model import Spec
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.body.table_lint import Diagnostic, Proof
 from convcheck.semantics.compile import unknown_words
 from convcheck.semantics.evaluate import compile_case
 
-# Body -> its linter, imported on use.
-LINTS: Mapping[str, str] = {
-    "table": "convcheck.semantics.body.table_lint:lint_table",
-    "matrix": "convcheck.semantics.body.matrix_lint:lint_matrix",
-    "formula": "convcheck.semantics.body.formula_lint:lint_formula",
-    "steps": "convcheck.semantics.body.steps_lint:lint_steps",
-}
-
 
 def check_decided(spec: Spec) -> None:
     """Raise SpecError for the first undecided case."""
-    decide = compile_calls if spec.body.whole_calls else compile_case
+    for error in _compiled(spec, {}):
+        said, place = f"{spec.id}: {error.message}", error.place or spec.place
+        raise SpecError(said, place=place, hint=error.hint) from None
+
+
+def _compiled(spec: Spec, found: dict[Case, Any]) -> Iterator[SpecError]:
+    """Compile all cases, and yield the errors of those that are undecided."""
+    decide: Callable[[Spec, Case], Any] = compile_calls if spec.body.whole_calls else compile_case
     for case in cases(spec):
         try:
-            decide(spec, case)
+            found[case] = decide(spec, case)
         except SpecError as error:
-            said, place = f"{spec.id}: {error.message}", error.place or spec.place
-            raise SpecError(said, place=place, hint=error.hint) from None
+            yield error
 
 
 def lint_spec(spec: Spec) -> Proof:
-    """Lint a spec. Unknown words are reported alone."""
-    unknown = {Diagnostic(e.place or spec.place, e.message, e.hint): 0 for e in unknown_words(spec)}
-    if unknown:
-        return Proof(spec.id, count_cases(spec), diagnostics=list(unknown))
-    check: Callable[[Spec], Proof] = resolve_name(LINTS[spec.body.name])
-    proof = check(spec)
-    proof.diagnostics += [*_glosses(spec), *_never_left_out(spec)]
+    """Lint a spec. Unknown words are reported alone.
+
+    Each body has a module with `check`, `prove` (once all cases are decided) and `replay` (of an
+    example).
+    """
+    proof = Proof(spec.id, count_cases(spec))
+    found = [Diagnostic.of_error(error, spec) for error in unknown_words(spec)]
+    if not found:
+        body = import_module(f"convcheck.semantics.body.{spec.body.name}_lint")
+        found += [Diagnostic.of_error(error, spec) for error in _compiled(spec, proof.compiled)]
+        found += body.check(spec, proof)
+        proved = found or [*body.prove(spec, proof)]
+        for example in () if found else spec.body.examples:
+            try:
+                proved += body.replay(spec, example, proof)
+            except (OutsideFormatError, SpecError, ValueError) as error:
+                proved.append(Diagnostic(example.place, f"example: {error}"))
+        found = [*proved, *_glosses(spec), *_never_left_out(spec)]
+    proof.diagnostics = list(dict.fromkeys(found))
     return proof
 
 

@@ -22,8 +22,8 @@ from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
-from convcheck.semantics.body.steps_lint import lint_steps
 from convcheck.semantics.expected import Reading
+from convcheck.semantics.lint import lint_spec
 from convcheck.vectors.body.steps import steps_calls
 
 STABLE = settings(deadline=None, derandomize=True, max_examples=150)
@@ -316,11 +316,11 @@ def changes(steps: Steps) -> dict[str, Steps]:
 
 def test_lint_sees_what_is_wrong() -> None:
     for what, steps in changes(spec().body_as(Steps)).items():
-        assert lint_steps(replace(spec(), body=steps)).diagnostics, what
+        assert lint_spec(replace(spec(), body=steps)).diagnostics, what
 
 
 def test_lint_sees_a_row_that_nothing_reaches() -> None:
     rule = spec().rules[0]
     late = replace(rule, rows=(*rule.rows, replace(rule.rows[0], label="+0")))
-    [finding] = lint_steps(replace(spec(), rules=(late,))).diagnostics
+    [finding] = lint_spec(replace(spec(), rules=(late,))).diagnostics
     assert "unreachable" in finding.message

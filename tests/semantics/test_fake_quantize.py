@@ -26,8 +26,8 @@ from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
-from convcheck.semantics.body.steps_lint import lint_steps
 from convcheck.semantics.expected import Reading
+from convcheck.semantics.lint import lint_spec
 from convcheck.vectors.calls import expecting
 
 SPEC = CATALOG.specs["openvino.FakeQuantize-1"]
@@ -99,7 +99,7 @@ def test_a_branch_that_nothing_takes_is_told() -> None:
         steps.lines[-1], branches=(*steps.lines[-1].branches, steps.lines[-1].branches[0])
     )
     body = replace(steps, lines=(*steps.lines[:-1], output))
-    [found] = lint_steps(replace(SPEC, body=body)).diagnostics
+    [found] = lint_spec(replace(SPEC, body=body)).diagnostics
     assert (found.message, found.place) == (
         "nothing that was tried takes branch 3 of output",
         output.place,

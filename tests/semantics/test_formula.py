@@ -24,7 +24,7 @@ from convcheck.numerics.scalar import BeyondError, Grid
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.expression import compute, parse_expression
 from convcheck.rules.load import load
-from convcheck.semantics.body.formula_lint import lint_formula
+from convcheck.semantics.lint import lint_spec
 
 TYPES = CATALOG.types.types
 SPECS = ROOT / "specs"
@@ -120,7 +120,7 @@ def test_a_slip_is_an_error_with_its_line(
 
 def linted(folder: Path, before: str, after: str) -> list[str]:
     spec = load([changed(folder / "own", before, after)]).specs["acme.Sequence-4"]
-    return [str(finding) for finding in lint_formula(spec).diagnostics]
+    return [str(finding) for finding in lint_spec(spec).diagnostics]
 
 
 ZERO = next(line for line in RANGE.splitlines() if "name: step 0" in line)

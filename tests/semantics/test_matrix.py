@@ -11,8 +11,8 @@ from convcheck.rules.cases import cases
 from convcheck.rules.load import load
 from convcheck.rules.model import Spec
 from convcheck.semantics.body.matrix import compile_matrix, find
-from convcheck.semantics.body.matrix_lint import lint_matrix
 from convcheck.semantics.body.table_lint import Diagnostic
+from convcheck.semantics.lint import lint_spec
 
 GOOD = """\
 op: acme.Promote
@@ -92,11 +92,11 @@ def changed(before: str, after: str) -> str:
 
 
 def findings(folder: Path, before: str, after: str) -> list[Diagnostic]:
-    return lint_matrix(spec_of(folder, changed(before, after))).diagnostics
+    return lint_spec(spec_of(folder, changed(before, after))).diagnostics
 
 
 def test_a_good_matrix_has_no_findings(tmp_path: Path) -> None:
-    assert lint_matrix(spec_of(tmp_path, GOOD)).diagnostics == []
+    assert lint_spec(spec_of(tmp_path, GOOD)).diagnostics == []
 
 
 def test_a_cell_leads_to_its_line_and_sentence(tmp_path: Path) -> None:

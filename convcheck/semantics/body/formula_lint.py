@@ -19,9 +19,8 @@ from convcheck.numerics.neighbours import special_codes
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.formula import OUTPUT, Formula, FormulaRule, FormulaWay
 from convcheck.rules.body.formula_calls import FormulaExample
-from convcheck.rules.cases import cases, count_cases
+from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.semantics.body.formula import FormulaCalls, compile_formula
 from convcheck.semantics.body.table_lint import Diagnostic, Proof
 from convcheck.semantics.expected_calls import Call
 
@@ -29,24 +28,16 @@ _ORDINARY = ("0", "1", "-2", "2.5", "7")
 _SHORT = 50  # elements of a sequence that is computed
 
 
-def lint_formula(spec: Spec) -> Proof:
-    """Check the formula of a spec."""
+def check(spec: Spec, proof: Proof) -> list[Diagnostic]:
+    """Check that rules are reached, and listed calls asked."""
+    formula, asked = spec.body_as(Formula), list(cases(spec))
+    return [*_unreached(formula, asked), *_unasked(formula, asked)]
+
+
+def prove(spec: Spec, proof: Proof) -> list[Diagnostic]:
+    """Check that calls are decided, and readings differ."""
     formula = spec.body_as(Formula)
-    asked = list(cases(spec))
-    found = [*_undecided(spec, asked), *_unreached(formula, asked), *_unasked(formula, asked)]
-    if not found:
-        found += [*_not_total(spec, formula, asked), *_alike(formula, asked)]
-    for example in formula.examples:
-        found += _replay(spec, example)
-    return Proof(spec.id, count_cases(spec), diagnostics=list(dict.fromkeys(found)))
-
-
-def _undecided(spec: Spec, asked: Sequence[Case]) -> Iterator[Diagnostic]:
-    for case in asked:
-        try:
-            compile_formula(spec, case)
-        except SpecError as error:
-            yield Diagnostic.of_error(error, spec)
+    return [*_not_total(spec, formula, proof), *_alike(formula, list(proof.compiled))]
 
 
 def _rule_of(formula: Formula, case: Case) -> FormulaRule | None:
@@ -83,11 +74,11 @@ def _codes(types: Sequence[DType], words: Sequence[str]) -> Call | None:
 # Totality ------------------------------------------------------------------------------------
 
 
-def _not_total(spec: Spec, formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
-    chosen = {(id(_rule_of(formula, c)), c.outputs[0].name): c for c in asked}
+def _not_total(spec: Spec, formula: Formula, proof: Proof) -> Iterator[Diagnostic]:
+    chosen = {(id(one.rule), case.outputs[0].name): case for case, one in proof.compiled.items()}
     reached: set[int] = set()
     for case in chosen.values():
-        compiled = compile_formula(spec, case)
+        compiled = proof.compiled[case]
         for call in _representatives(formula, case):
             try:
                 if compiled.size(call) <= _SHORT:
@@ -139,26 +130,19 @@ def _resolved(case: Case, way: FormulaWay) -> tuple[object, ...]:
 # Examples ------------------------------------------------------------------------------------
 
 
-def _replay(spec: Spec, example: FormulaExample) -> Iterator[Diagnostic]:
-    try:
-        compiled, call = _example(spec, example)
-        fmt = cast(Numeric, example.output.format)
-        due = [code_of(fmt, word)[0] for word in example.gives]
-        readings = compiled.expect(call).readings
-    except (OutsideFormatError, SpecError) as error:
-        yield Diagnostic(example.place, f"example: {error}")
-        return
+def replay(spec: Spec, example: FormulaExample, proof: Proof) -> Iterator[Diagnostic]:
+    """Yield what an example contradicts."""
+    call = _codes(example.inputs, example.x)
+    if call is None:
+        raise SpecError("an argument is outside its type", place=example.place)
+    ends = example.inputs, (example.output,)
+    found = (one for case, one in proof.compiled.items() if (case.inputs, case.outputs) == ends)
+    if (compiled := next(found, None)) is None:
+        raise SpecError("no case is of these types", place=example.place, hint="add a combination")
+    fmt = cast(Numeric, example.output.format)
+    due = [code_of(fmt, word)[0] for word in example.gives]
+    readings = compiled.expect(call).readings
     given = [r.outputs[0].codes.tolist() if r.outputs else None for r in readings]
     if any(codes != due for codes in given):
         message = f"example: {', '.join(example.x)} gives {given}, not {due}"
         yield Diagnostic(example.place, message, "the formula, or the example, is wrong")
-
-
-def _example(spec: Spec, example: FormulaExample) -> tuple[FormulaCalls, Call]:
-    for case in cases(spec):
-        if (case.inputs, case.outputs) == (example.inputs, (example.output,)):
-            call = _codes(case.inputs, example.x)
-            if call is None:
-                raise SpecError("an argument is outside its type", place=example.place)
-            return compile_formula(spec, case), call
-    raise SpecError("no case is of these types", place=example.place, hint="add a combination")

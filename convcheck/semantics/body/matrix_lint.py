@@ -5,14 +5,12 @@ Every case is looked up. Values are checked for each conversion that a case need
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
-from convcheck.errors import SpecError
 from convcheck.rules.body.matrix import REFUSED, Matrix, MatrixExample
-from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.body.matrix import Conversion, FoundCell, conversion, find
+from convcheck.semantics.body.matrix import Conversion, FoundCell
 from convcheck.semantics.body.table_lint import (
     Diagnostic,
     Proof,
@@ -22,32 +20,8 @@ from convcheck.semantics.body.table_lint import (
 )
 
 
-def lint_matrix(spec: Spec) -> Proof:
-    """Check the matrix of a spec. Stops at undecided cases."""
-    asked = list(cases(spec))
-    decided, found = _decided(spec, asked)
-    found += _shape(spec)
-    if not found:
-        found += [*_unreached(spec, decided), *_values(spec, asked, decided)]
-    for example in spec.body_as(Matrix).examples:
-        found += _replay(spec, example, asked)
-    return Proof(spec.id, count_cases(spec), diagnostics=list(dict.fromkeys(found)))
-
-
-def _decided(spec: Spec, asked: list[Case]) -> tuple[list[FoundCell], list[Diagnostic]]:
-    decided, found = [], []
-    for case in asked:
-        if len(case.inputs) != 2:
-            found.append(Diagnostic(spec.place, "a matrix is of two inputs"))
-            break
-        try:
-            decided.append(find(spec, case.inputs, case.ranks, case.attributes))
-        except SpecError as error:
-            found.append(Diagnostic.of_error(error, spec))
-    return decided, found
-
-
-def _shape(spec: Spec) -> Iterator[Diagnostic]:
+def check(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
+    """Yield tables of one name, and refusals that nothing allows."""
     matrix = spec.body_as(Matrix)
     names = [table.name for table in matrix.tables]
     for table in matrix.tables:
@@ -60,8 +34,9 @@ def _shape(spec: Spec) -> Iterator[Diagnostic]:
                 )
 
 
-def _unreached(spec: Spec, decided: list[FoundCell]) -> Iterator[Diagnostic]:
-    matrix = spec.body_as(Matrix)
+def prove(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
+    """Yield cells, targets and rows that no case reaches."""
+    matrix, decided = spec.body_as(Matrix), [case.found for case in proof.compiled.values()]
     reached = {(found.table.name, found.pair) for found in decided}
     for table in matrix.tables:
         for pair, cell in table.cells.items():
@@ -70,23 +45,19 @@ def _unreached(spec: Spec, decided: list[FoundCell]) -> Iterator[Diagnostic]:
                 yield Diagnostic(cell.place, message, "no case has the types, or an earlier table")
     for target in matrix.targets.keys() - {found.cell.gives for found in decided}:
         yield Diagnostic(spec.place, f"target {target} stands in no cell")
+    yield from _values(spec, proof)
 
 
 # Values --------------------------------------------------------------------------------------
 
 
-def _values(spec: Spec, asked: list[Case], decided: list[FoundCell]) -> Iterator[Diagnostic]:
+def _values(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
     reached: set[tuple[str, str]] = set()
-    needed = {(t, found.target): 0 for case, found in zip(asked, decided, strict=True)
-              for t in case.inputs}  # fmt: skip
-    for source, target in needed:
-        try:
-            each = conversion(spec, source, target)
-        except SpecError as error:
-            yield Diagnostic.of_error(error, spec)
-            continue
+    some_case = next(iter(proof.compiled))
+    needed = {each: 0 for compiled in proof.compiled.values() for each in compiled.conversions}
+    for each in needed:
         yield from _single(each)
-        alone = replace(asked[0], inputs=(source,), outputs=(target,))
+        alone = replace(some_case, inputs=(each.source,), outputs=(each.target,))
         reached |= rows_reached(each.program, alone, representatives(spec, alone, each.program))
     yield from rows_unreached(spec, reached, "no conversion needs it, or rows above match")
 
@@ -101,22 +72,22 @@ def _single(each: Conversion) -> Iterator[Diagnostic]:
 # Examples ------------------------------------------------------------------------------------
 
 
-def _replay(spec: Spec, example: MatrixExample, asked: Iterable[Case]) -> Iterator[Diagnostic]:
+def replay(spec: Spec, example: MatrixExample, proof: Proof) -> Iterator[Diagnostic]:
+    """Yield the cases that an example contradicts."""
     said = dict(example.attributes)
     attributes = tuple((a.name, said.get(a.name, a.default)) for a in spec.attributes)
     replayed = 0
-    for case in asked:
+    for case, compiled in proof.compiled.items():
         types = tuple(t.name for t in case.inputs)
         here = (types, case.attributes) == (example.inputs, attributes)
         if here and example.layout in ("", case.layout):
             replayed += 1
-            yield from _held(spec, example, case)
+            yield from _held(example, case, compiled.found)
     if not replayed:
         yield Diagnostic(example.place, "example: no case asks it", "types, layout, attributes")
 
 
-def _held(spec: Spec, example: MatrixExample, case: Case) -> Iterator[Diagnostic]:
-    found = find(spec, case.inputs, case.ranks, case.attributes)
+def _held(example: MatrixExample, case: Case, found: FoundCell) -> Iterator[Diagnostic]:
     given = {REFUSED if r.refused else found.target.name for r in found.answer.readings}
     if given != {example.gives}:
         gives = " or ".join(sorted(given))

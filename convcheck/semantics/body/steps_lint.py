@@ -8,7 +8,6 @@ every reading.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -23,16 +22,14 @@ from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.order import positions
 from convcheck.numerics.rational import of_fractions, of_numbers
 from convcheck.numerics.words import OutsideFormatError, code_of
-from convcheck.rules.body.steps import Steps, StepsExample, StepsLine, StepsReading
-from convcheck.rules.cases import cases, count_cases
+from convcheck.rules.body.steps import Steps, StepsExample, StepsLine
+from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.steps import (
     CompiledSteps,
     Finished,
     Run,
-    compile_steps,
     layout_of,
-    outside_of,
     target_of,
 )
 from convcheck.semantics.body.table_lint import (
@@ -50,21 +47,16 @@ from convcheck.wording import meant
 _BINADES, _EACH = 8, 64  # binades on each side of one, and codes in each
 
 
-def lint_steps(spec: Spec) -> Proof:
-    """Check the steps of a spec. Stops if they do not compile."""
+def check(spec: Spec, proof: Proof) -> list[Diagnostic]:
+    """Check names, types and test values."""
     steps = spec.body_as(Steps)
-    found = [*_names(spec, steps), *_compiles(spec, steps)]
-    if not found:
-        found += [*_reached(spec), *_taken(spec, steps), *_told_apart(spec, steps)]
-    if not found:
-        for example in steps.examples:
-            found += _replay(spec, example)
-    return Proof(spec.id, count_cases(spec), diagnostics=list(dict.fromkeys(found)))
+    return [*_names(spec, steps), *_typed(steps, proof), *_values(spec, steps)]
 
 
-def _answered(spec: Spec) -> Iterator[Case]:
-    steps = spec.body_as(Steps)
-    return (c for c in cases(spec) if outside_of(steps, layout_of(spec, c), c) is None)
+def prove(spec: Spec, proof: Proof) -> list[Diagnostic]:
+    """Check that rows and branches are reached, and readings differ."""
+    steps, answered = spec.body_as(Steps), [c for c in proof.compiled.values() if not c.outside]
+    return [*_reached(spec, answered), *_taken(steps, answered), *_told_apart(steps, answered)]
 
 
 def _names(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
@@ -84,35 +76,18 @@ def _names(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
 # Types ---------------------------------------------------------------------------------------
 
 
-def _compiles(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
-    for case in cases(spec):
-        try:
-            compile_steps(spec, case)
-        except SpecError as error:
-            yield Diagnostic.of_error(error, spec)
-    pairs: dict[tuple[StepsReading, DType, DType | None], CompiledSteps] = {}
-    with suppress(SpecError):  # reported above
-        for case in _answered(spec):
-            compiled = compile_steps(spec, case)
-            for reading in steps.readings:
-                key = reading, compiled.data, compiled.arithmetic(reading)
-                pairs.setdefault(key, compiled)
-    for (reading, data, work), compiled in pairs.items():
-        yield from _typed(reading, data, work, compiled)
-    yield from _values(spec, steps)
-
-
-def _typed(
-    reading: StepsReading, data: DType, work: DType | None, compiled: CompiledSteps
-) -> Iterator[Diagnostic]:
+def _typed(steps: Steps, proof: Proof) -> Iterator[Diagnostic]:
     """Yield readings that compute in a type that is not IEEE or too narrow for the data."""
-    if work is None:
-        return
-    if not isinstance(work.format, Float) or not work.format.infinity:
-        yield Diagnostic(reading.place, f"{work} does not calculate", "ieee types")
-    elif not (reading.fixed or reading.of or reading.by) and not _holds(work, data):
-        message = f"{work} does not hold every {data}"
-        yield Diagnostic(reading.place, message, "a type at least as wide")
+    answered = [compiled for compiled in proof.compiled.values() if not compiled.outside]
+    pairs = {(one, c.arithmetic(one), c.data): 0 for c in answered for one in steps.readings}
+    for reading, work, data in pairs:
+        if work is None:
+            continue
+        if not isinstance(work.format, Float) or not work.format.infinity:
+            yield Diagnostic(reading.place, f"{work} does not calculate", "ieee types")
+        elif not (reading.fixed or reading.of or reading.by) and not _holds(work, data):
+            message = f"{work} does not hold every {data}"
+            yield Diagnostic(reading.place, message, "a type at least as wide")
 
 
 def _holds(work: DType, data: DType) -> bool:
@@ -145,15 +120,14 @@ def _outside_of(dtype: DType, word: str) -> OutsideFormatError | None:
 # Conversions and readings --------------------------------------------------------------------
 
 
-def _reached(spec: Spec) -> Iterator[Diagnostic]:
+def _reached(spec: Spec, answered: Sequence[CompiledSteps]) -> Iterator[Diagnostic]:
     reached: set[tuple[str, str]] = set()
     seen: set[Program] = set()
-    for case in _answered(spec):
-        compiled = compile_steps(spec, case)
+    for compiled in answered:
         for line in (line for line in compiled.lines if line.be is None):
-            target = target_of(line, case)
+            target = target_of(line, compiled.case)
             for source in {compiled.taken_as(line, one): one for one in compiled.steps.readings}:
-                one = replace(case, inputs=(source,), outputs=(target,))
+                one = replace(compiled.case, inputs=(source,), outputs=(target,))
                 program = compiled.programs[source.name, line.name]
                 if program in seen:
                     continue
@@ -162,13 +136,12 @@ def _reached(spec: Spec) -> Iterator[Diagnostic]:
     yield from rows_unreached(spec, reached, "rows above it match, or no line converts by it")
 
 
-def _taken(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
+def _taken(steps: Steps, answered: Sequence[CompiledSteps]) -> Iterator[Diagnostic]:
     for number, line in enumerate(steps.lines):
         left = set(range(len(line.branches) + 1)) if line.branches else set()
-        for case in _answered(spec):
+        for compiled in answered:
             if not left:
                 break
-            compiled = compile_steps(spec, case)
             for inputs in _tried(compiled, steps):
                 left -= _branches(compiled.lines[number], compiled.run(inputs))
         for i in sorted(left):
@@ -184,14 +157,13 @@ def _branches(line: StepsLine, run: Run) -> set[int]:
     return set(which.tolist())
 
 
-def _told_apart(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
+def _told_apart(steps: Steps, answered: Sequence[CompiledSteps]) -> Iterator[Diagnostic]:
     alike = set(combinations(range(len(steps.readings)), 2))
     computed: set[tuple[DType, ...]] = set()
-    for case in _answered(spec):
-        if not alike and case.inputs in computed:
+    for compiled in answered:
+        if not alike and compiled.case.inputs in computed:
             continue
-        computed.add(case.inputs)
-        compiled = compile_steps(spec, case)
+        computed.add(compiled.case.inputs)
         for inputs in _tried(compiled, steps):
             dues, _ = compiled.due([inputs])
             alike = {(i, k) for i, k in alike if _same(dues[i], dues[k])}
@@ -270,15 +242,13 @@ def _at_halves(
 # Examples ------------------------------------------------------------------------------------
 
 
-def _replay(spec: Spec, example: StepsExample) -> Iterator[Diagnostic]:
-    try:
-        compiled = compile_steps(spec, case := _case_of(spec, example))
-        scalars = {name for name, dims in layout_of(spec, case).shapes if not dims}
-        inputs = [_tensor(compiled, example, name, scalars) for name in compiled.names]
-        for reading in compiled.expect(inputs).readings:
-            yield from _compared(compiled, example, reading)
-    except (OutsideFormatError, SpecError, ValueError) as error:
-        yield Diagnostic(example.place, f"example: {error}")
+def replay(spec: Spec, example: StepsExample, proof: Proof) -> Iterator[Diagnostic]:
+    """Yield the readings that an example contradicts."""
+    compiled = proof.compiled[case := _case_of(spec, example)]
+    scalars = {name for name, dims in layout_of(spec, case).shapes if not dims}
+    inputs = [_tensor(compiled, example, name, scalars) for name in compiled.names]
+    for reading in compiled.expect(inputs).readings:
+        yield from _compared(compiled, example, reading)
 
 
 def _case_of(spec: Spec, example: StepsExample) -> Case:

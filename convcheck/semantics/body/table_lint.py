@@ -13,6 +13,7 @@ import re
 from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,8 @@ from convcheck.numerics.format import Float, Format, Numeric, Text
 from convcheck.numerics.neighbours import around, special_codes
 from convcheck.numerics.number import from_fractions
 from convcheck.numerics.order import each_once
-from convcheck.numerics.words import OutsideFormatError, code_of
-from convcheck.rules.body.table import Tables
-from convcheck.rules.cases import cases, defaults, make_case
+from convcheck.numerics.words import code_of
+from convcheck.rules.cases import defaults, make_case
 from convcheck.rules.model import Case, Spec, TableExample, Value
 from convcheck.rules.outside import pairs_outside
 from convcheck.semantics.answers_at import run_program
@@ -65,32 +65,34 @@ class Proof:
 
     spec: str
     cases: int = 0
+    #: the decided cases, compiled
+    compiled: dict[Case, Any] = field(default_factory=dict)
     #: (case, representative input) pairs, each decided by one row
     points: int = 0
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
-def lint_table(spec: Spec) -> Proof:
-    """Check one spec: cases, rows, levels, spellings, examples."""
-    proof = Proof(spec.id)
+def check(spec: Spec, proof: Proof) -> list[Diagnostic]:
+    """Check levels, spellings, attributes and what is left out."""
+    return [*_levels(spec), *_spellings(spec), *_attributes(spec), *_outside(spec)]
+
+
+def prove(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
+    """Yield the rules and rows that no input reaches."""
     reached: set[tuple[str, str]] = set()
-    for case in cases(spec):
-        proof.cases += 1
-        try:
-            program = compile_case(spec, case)
-        except SpecError as error:
-            proof.diagnostics.append(Diagnostic.of_error(error, spec))
-            continue
+    for case, program in proof.compiled.items():
         bits = representatives(spec, case, program)
         proof.points += len(bits)
         reached |= rows_reached(program, case, bits)
-    if not proof.diagnostics:
-        proof.diagnostics += _unreached(spec, reached)
-    proof.diagnostics += [*_levels(spec), *_spellings(spec), *_attributes(spec), *_outside(spec)]
-    for example in spec.body_as(Tables).examples:
-        proof.diagnostics += _replay(spec, example)
-    proof.diagnostics = list(dict.fromkeys(proof.diagnostics))
-    return proof
+    for rule in spec.rules:
+        rows = [row for row in rule.rows if (rule.name, row.label) not in reached]
+        if len(rows) == len(rule.rows):
+            hint = "an earlier rule decides everything that it applies to, or it applies to nothing"
+            yield Diagnostic(rule.place, f"rule {rule.name} is unreachable", hint)
+        else:
+            for row in rows:
+                hint = "rows above it match everything that it would"
+                yield Diagnostic(row.place, f"row {row.label!r} is unreachable", hint)
 
 
 # Representatives ------------------------------------------------------------------------------
@@ -169,18 +171,6 @@ def rows_unreached(
 # Findings -------------------------------------------------------------------------------------
 
 
-def _unreached(spec: Spec, reached: set[tuple[str, str]]) -> Iterator[Diagnostic]:
-    for rule in spec.rules:
-        rows = [row for row in rule.rows if (rule.name, row.label) not in reached]
-        if len(rows) == len(rule.rows):
-            hint = "an earlier rule decides everything that it applies to, or it applies to nothing"
-            yield Diagnostic(rule.place, f"rule {rule.name} is unreachable", hint)
-        else:
-            for row in rows:
-                hint = "rows above it match everything that it would"
-                yield Diagnostic(row.place, f"row {row.label!r} is unreachable", hint)
-
-
 def _levels(spec: Spec) -> Iterator[Diagnostic]:
     for rule in spec.rules:
         for cell in (cell for row in rule.rows for cell in row.cells):
@@ -221,16 +211,11 @@ def _outside(spec: Spec) -> Iterator[Diagnostic]:
 # Examples -------------------------------------------------------------------------------------
 
 
-def _replay(spec: Spec, example: TableExample) -> Iterator[Diagnostic]:
-    try:
-        case = _case_of(spec, example)
-        bits = _bits_of(case.inputs[0].format, example.x)
-        due, got = example.gives, _given(spec, case, bits)
-        right = got == due or got == _canonical(case.outputs[0].format, due)
-    except (OutsideFormatError, SpecError) as error:
-        yield Diagnostic(example.place, f"example: {error}")
-        return
-    if not right:
+def replay(spec: Spec, example: TableExample, proof: Proof) -> Iterator[Diagnostic]:
+    """Yield what an example contradicts."""
+    case = _case_of(spec, example)
+    due, got = example.gives, _given(spec, case, _bits_of(case.inputs[0].format, example.x))
+    if got not in (due, _canonical(case.outputs[0].format, due)):
         message = f"example: {example.x} gives {got}, not {due}"
         yield Diagnostic(example.place, message, "the rules, or the example, are wrong")
 
