@@ -7,6 +7,8 @@ from functools import cache
 from convcheck.rules.load import data_dir, load
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case
+from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, UNDEFINED, Reading
+from convcheck.semantics.expected_calls import ExpectedOutput
 from convcheck.semantics.program import Program
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.model import CallSet
@@ -19,6 +21,13 @@ def compiled(case: Case) -> Program:
     return compile_case(CATALOG.specs[case.spec], case)
 
 
+def element(due: Reading | ExpectedOutput, i: int) -> int | str:
+    """Return an expected element: its code, or the oracles' word for its pattern."""
+    return WORDS.get(int(due.patterns[i]), int(due.codes[i]))
+
+
+#: Pattern -> the oracles' word.
+WORDS = {UNDEFINED: "undefined", ANY_NAN: "nan", ANY_ZERO: "zero"}
 CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 
 

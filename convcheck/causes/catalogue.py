@@ -12,7 +12,7 @@ from convcheck.rules.load import Catalog
 from convcheck.rules.model import op_and_version, version_key
 from convcheck.rules.source import refuse
 from convcheck.rules.types import Types
-from convcheck.semantics.compile import unknown_words_of
+from convcheck.semantics.compile import unknown_words
 from convcheck.wording import meant
 
 
@@ -39,7 +39,7 @@ def _read(files: tuple[CauseFile, ...], types: Types) -> tuple[Cause, ...]:
     causes = read_causes(files, types)
     errors: list[SpecError] = []
     for cause in causes:
-        errors += unknown_words_of(cause.rules, {})
+        errors += unknown_words(cause.rules, {})
     refuse(errors)
     return causes
 

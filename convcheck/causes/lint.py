@@ -11,7 +11,7 @@ from convcheck.causes.asked import Asked, AskedCalls, AskedInputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.score import is_of
 from convcheck.errors import SpecError
-from convcheck.rules.cases import cases, count_cases
+from convcheck.rules.cases import cases
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.vectors.corpus import Corpus
@@ -40,7 +40,9 @@ def hidden(corpus: Corpus, causes: Sequence[Cause]) -> list[Cause]:
     """Return the causes without effect in a corpus."""
     left = list(causes)
     specs = list(corpus.catalog.specs.values())
-    of_calls = sorted((spec for spec in specs if spec.body.whole_calls), key=count_cases)
+    of_calls = sorted(
+        (spec for spec in specs if spec.body.whole_calls), key=lambda spec: len([*cases(spec)])
+    )
     of_elements = [spec for spec in specs[::-1] if not spec.body.whole_calls]
     for spec, some in (*few_first(of_calls), *few_first(of_elements)):
         mine = [cause for cause in left if _may_show(cause, spec)]

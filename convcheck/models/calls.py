@@ -33,7 +33,7 @@ from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.body.formula import FormulaCalls
 from convcheck.semantics.body.steps import CompiledSteps
-from convcheck.semantics.expected import UNDEFINED, Decision, Reading
+from convcheck.semantics.expected import UNDEFINED, Decision
 from convcheck.semantics.expected_calls import Call, ExpectedCall
 from convcheck.vectors.body.scaled import codes_under
 from convcheck.vectors.corpus import Corpus
@@ -256,7 +256,7 @@ def _rows_of_elements(
     steps: CompiledSteps, arguments: Sequence[Argument], columns: Sequence[Codes]
 ) -> dict[Row, tuple[str, int]]:
     outputs, runs = steps.due([columns])
-    due = [Reading(*one[0]) for one in outputs]
+    due = [one[0] for one in outputs]
     kinds = np.full(len(columns[0]), CLASSES.index("defined"))
     for one in due[1:]:
         apart = (one.codes != due[0].codes) | (one.patterns != due[0].patterns)

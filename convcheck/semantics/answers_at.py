@@ -23,8 +23,7 @@ T = TypeVar("T")
 CHUNK = 1 << 14  # elements; the temporaries of a chunk fit a 1 MiB L2 cache
 NEAREST = "nearest-even"
 Rows = NDArray[np.int16]
-Answers = list[tuple[Bits, NDArray[np.uint8]]]
-HandedOn = Callable[["Program", Hop | None, bool], tuple[Rows, Answers]]
+HandedOn = Callable[["Program", Hop | None, bool], tuple[Rows, list[Reading]]]
 
 
 def run_program(program: Program, case: Case, bits: Bits) -> Expected:
@@ -44,9 +43,9 @@ def run_conversion(program: Program, source: Format, target: Format, bits: Bits)
     for start in range(0, n, CHUNK):
         part = slice(start, min(start + CHUNK, n))
         points = Points(source, target, bits[part], decode(source, bits[part]))
-        rows[part], answers = answers_at(program, points, target.storage)
-        for reading, (codes, patterns) in zip(readings, answers, strict=True):
-            reading.codes[part], reading.patterns[part] = codes, patterns
+        rows[part], answers = answers_at(program, points)
+        for reading, answer in zip(readings, answers, strict=True):
+            reading.codes[part], reading.patterns[part] = answer.codes, answer.patterns
     return Expected(rows, program.decisions, tuple(readings))
 
 
@@ -56,17 +55,15 @@ def points_of(case: Case, bits: Bits) -> Points:
     return Points(source, target, bits, decode(source, bits), _kept={})
 
 
-def answers_at(
-    program: Program, points: Points, storage: np.dtype[np.generic]
-) -> tuple[Rows, Answers]:
+def answers_at(program: Program, points: Points) -> tuple[Rows, list[Reading]]:
     """Return the row that decides each point, and codes and patterns under each reading."""
-    entries, found = program.entries, dict[Hashable, tuple[Rows, Answers]]()
+    entries, found = program.entries, dict[Hashable, tuple[Rows, list[Reading]]]()
 
-    def handed_on(program: Program, hop: Hop | None, retyped: bool) -> tuple[Rows, Answers]:
+    def handed_on(program: Program, hop: Hop | None, retyped: bool) -> tuple[Rows, list[Reading]]:
         key = program, hop, retyped
         if key not in found:
             there = points if hop is None else _gone_through(points, hop, retyped)
-            found[key] = there.kept(program.kept_by, lambda: answers_at(program, there, storage))
+            found[key] = there.kept(program.kept_by, lambda: answers_at(program, there))
         return found[key]
 
     if (onward := hands_on(program)) is not None:
@@ -74,7 +71,7 @@ def answers_at(
     which = deciding(program, points)
     rows = np.array([entry.first for entry in entries], np.int16)[which]
     answers = [
-        _reading(entries, points, which, rows, reading, (storage, handed_on))
+        _reading(entries, points, which, rows, reading, handed_on)
         for reading in range(program.readings)
     ]
     return rows, answers
@@ -115,12 +112,11 @@ def differs_through(program: Program, between: Float) -> Test:
     """Return a test: does first rounding to a type, to nearest even, change the answer?"""
 
     def holds(points: Points, mode: str) -> Mask:
-        storage = points.target.storage
-        _, once = answers_at(program, points, storage)
-        _, twice = answers_at(program, _through(points, between), storage)
+        _, once = answers_at(program, points)
+        _, twice = answers_at(program, _through(points, between))
         differs = np.zeros(len(points.bits), bool)
-        for (codes, patterns), (others, their_patterns) in zip(once, twice, strict=True):
-            differs |= (codes != others) | (patterns != their_patterns)
+        for one, other in zip(once, twice, strict=True):
+            differs |= (one.codes != other.codes) | (one.patterns != other.patterns)
         return differs & points.number
 
     return holds
@@ -139,12 +135,11 @@ def _reading(
     which: NDArray[np.uint8],
     rows: Rows,
     reading: int,
-    made: tuple[np.dtype[np.generic], HandedOn],
-) -> tuple[Bits, NDArray[np.uint8]]:
-    storage, handed_on = made
+    handed_on: HandedOn,
+) -> Reading:
     steps = [entry.steps[min(reading, len(entry.steps) - 1)] for entry in entries]
     patterns = np.array([step.pattern for step in steps], np.uint8)[which]
-    codes: Bits = _constants(steps, storage)[which]
+    codes: Bits = _constants(steps, points.target.storage)[which]
     decides = np.bincount(which, minlength=len(entries)).tolist()
     for index, (entry, step) in enumerate(zip(entries, steps, strict=True)):
         if not decides[index] or (step.compute is None and step.program is None):
@@ -154,12 +149,12 @@ def _reading(
             np.copyto(codes, of_word(points, step.compute, step.mode), where=here)
         elif step.program is not None:
             inner_rows, inner = handed_on(step.program, step.hop, step.retyped)
-            inner_codes, inner_patterns = inner[min(reading, len(inner) - 1)]
-            np.copyto(codes, inner_codes, where=here)
-            np.copyto(patterns, inner_patterns, where=here)
+            answer = inner[min(reading, len(inner) - 1)]
+            np.copyto(codes, answer.codes, where=here)
+            np.copyto(patterns, answer.patterns, where=here)
             if len(entry.steps) == 1:
                 np.copyto(rows, inner_rows + np.int16(entry.first), where=here)
-    return codes, patterns
+    return Reading(codes, patterns)
 
 
 def _constants(steps: list[CompiledOutcome], storage: np.dtype[np.generic]) -> Bits:

@@ -105,6 +105,7 @@ def compile_table(spec: Spec, case: Case) -> Program:
     return compile_conversion(spec, case.inputs[0], case.outputs[0], attributes)
 
 
+@lru_cache(_KEPT)
 def compile_conversion(
     spec: Spec,
     source: DType,
@@ -116,7 +117,9 @@ def compile_conversion(
 
     Cached. Raises SpecError as `compile_table` does.
     """
-    return _compiled(spec, source, target, attributes, rule)
+    subject = _subject(spec, source, target, attributes)
+    rules = _rules_of(spec, source.name, target.name)
+    return _program(subject, tuple(r for r in rules if rule in ("", r.name)))
 
 
 def compile_untold(
@@ -135,15 +138,6 @@ def compile_untold(
 
 
 ON = " > "  # joins the names of delegating rules or rows
-
-
-@lru_cache(_KEPT)
-def _compiled(
-    spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...], rule: str
-) -> Program:
-    subject = _subject(spec, source, target, attributes)
-    rules = _rules_of(spec, source.name, target.name)
-    return _program(subject, tuple(r for r in rules if rule in ("", r.name)))
 
 
 @lru_cache(_KEPT)
@@ -217,25 +211,19 @@ def matches(rule: Rule, subject: Subject) -> int | None:
             return None
     if rule.same_type and subject.source != subject.target:
         return None
-    return _column(rule, facts)
+    if not rule.columns:
+        return 0
+    return rule.numbers.get(tuple([facts.get(key, "") for key, _ in rule.columns]))
 
 
 def _is_named(subject: Subject, key: str, allowed: frozenset[Value]) -> bool:
     """Return whether a condition allows an omitted attribute, or a value outside its list."""
     if DEFAULT in allowed and key in subject.left_out:
         return True
-    return OTHER in allowed and _is_other(subject, key, subject.facts.get(key, ""))
-
-
-def _is_other(subject: Subject, attribute: str, value: str) -> bool:
-    values = next(a.values for a in subject.spec.attributes if a.name == attribute)
-    return value != "" and value not in [str(v) for v in values]
-
-
-def _column(rule: Rule, facts: dict[str, str]) -> int | None:
-    if not rule.columns:
-        return 0
-    return rule.numbers.get(tuple([facts.get(key, "") for key, _ in rule.columns]))
+    if OTHER not in allowed or not (value := subject.facts.get(key, "")):
+        return False
+    values = next(a.values for a in subject.spec.attributes if a.name == key)
+    return value not in map(str, values)
 
 
 def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
@@ -422,7 +410,8 @@ def _gone_through(
     if hop.type == IEEE:
         subject = replace(subject, source_format=with_ieee_specials(subject.source_format))
         return CompiledOutcome(0, program=behind(subject), hop=hop)
-    if isinstance(hop.type, DType) and not as_number and not _is_text(subject):
+    is_text = isinstance(subject.source_format, Text)
+    if isinstance(hop.type, DType) and not as_number and not is_text:
         there = replace(subject, source=hop.type.name, source_format=hop.type.format)
         with suppress(SpecError):
             program = behind(there)
@@ -430,10 +419,6 @@ def _gone_through(
                 return CompiledOutcome(0, program=below)
             return CompiledOutcome(0, program=program, hop=hop, retyped=True)
     return CompiledOutcome(0, program=below, hop=hop)
-
-
-def _is_text(subject: Subject) -> bool:
-    return isinstance(subject.source_format, Text)
 
 
 def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:
@@ -469,21 +454,15 @@ def _as(subject: Subject, cell: Cell, change: str) -> Program:
 # Words -----------------------------------------------------------------------------------------
 
 
-def unknown_words(spec: Spec) -> Iterator[SpecError]:
-    """Yield an error for every unknown word of a spec's tables."""
-    yield from unknown_words_of(spec.rules, spec.literals)
-
-
-def unknown_words_of(
-    rules: Iterable[Rule], literals: Mapping[str, Spelling]
-) -> Iterator[SpecError]:
+def unknown_words(rules: Iterable[Rule], literals: Mapping[str, Spelling]) -> Iterator[SpecError]:
     """Yield an error for every unknown word of rules."""
     known = {*CONSTANTS, *COMPUTATIONS, AS_REAL, AS_BELOW, BY, AS, TEXT}
     for rule in rules:
         modes = (rule.rounding.mode, *(mode for _, mode in rule.rounding.modes))
         yield from (_unknown_mode(m, rule.place) for m in modes if m and m not in MODES)
         for row in rule.rows:
-            if not _is_known(row, literals):
+            named = row.label == ELSE or row.label.startswith(THROUGH)
+            if not named and case_word(row.label, literals) is None:
                 yield _unknown_case(row, literals)
             for cell in row.cells:
                 words = (
@@ -492,11 +471,6 @@ def unknown_words_of(
                 yield from (_unknown_outcome(o, cell) for o in words)
                 own = (o.round for o in cell.outcomes)
                 yield from (_unknown_mode(m, cell.place) for m in own if m and m not in MODES)
-
-
-def _is_known(row: Row, literals: Mapping[str, Spelling]) -> bool:
-    own = row.label == ELSE or row.label.startswith(THROUGH)
-    return own or case_word(row.label, literals) is not None
 
 
 def _unknown_case(row: Row, literals: Mapping[str, Spelling]) -> SpecError:

@@ -8,7 +8,7 @@ from typing import Any
 
 from convcheck.errors import SpecError
 from convcheck.numerics.words import OutsideFormatError
-from convcheck.rules.cases import cases, count_cases
+from convcheck.rules.cases import cases
 from convcheck.rules.citations import citations, is_foreign
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import compile_calls
@@ -40,8 +40,8 @@ def lint_spec(spec: Spec) -> Proof:
     Each body has a module with `check`, `prove` (once all cases are decided) and `replay` (of an
     example).
     """
-    proof = Proof(spec.id, count_cases(spec))
-    found = [Diagnostic.of_error(error, spec) for error in unknown_words(spec)]
+    proof = Proof(spec.id, len([*cases(spec)]))
+    found = [Diagnostic.of_error(error, spec) for error in unknown_words(spec.rules, spec.literals)]
     if not found:
         body = import_module(f"convcheck.semantics.body.{spec.body.name}_lint")
         found += [Diagnostic.of_error(error, spec) for error in _compiled(spec, proof.compiled)]

@@ -120,11 +120,6 @@ class Program:
         return self if self.decisions else self.meaning
 
 
-def alike(one: Program, other: Program) -> bool:
-    """Return whether programs have equal meanings."""
-    return one is other or one.meaning == other.meaning
-
-
 def alike_of(one: Program, other: Program, source: Format, target: Format) -> bool:
     """Return whether programs agree on the numbers of a source, even as codes of another type."""
     parts = (

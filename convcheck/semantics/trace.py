@@ -80,14 +80,10 @@ def trace(program: Program, case: Case, bits: Bits) -> Trace:
     """Trace the input in `bits`, shape (1,), through a program."""
     points = points_of(case, bits)
     walk = _walk(program, points)
-    decision = program.decisions[walk.index]
-    return Trace(decision, _exact(points), walk.tried, walk.links, walk.given)
-
-
-def _exact(points: Points) -> Fraction | None:
+    x = to_fraction(points.x, 0) if points.x.kind[0] == FINITE else None
     if isinstance(points.source, Text):
-        return parse_decimal(points.bits[0])
-    return to_fraction(points.x, 0) if points.x.kind[0] == FINITE else None
+        x = parse_decimal(points.bits[0])
+    return Trace(program.decisions[walk.index], x, walk.tried, walk.links, walk.given)
 
 
 def _walk(program: Program, points: Points) -> _Walk:

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 from convcheck.errors import SpecError
 from convcheck.numerics.format import Int, Numeric
@@ -44,11 +44,11 @@ def operations(fmt: Numeric, machine: bool = False) -> Operations:
     wraps = machine and isinstance(fmt, Int)
     divide = operator.truediv if wraps else _quotient
     exact = {**EXACTLY, "divide": divide}
-    return {name: _fitted(apply, fmt, machine) for name, apply in exact.items()}
 
+    def applied(apply: Callable[..., Fraction], *parts: Fraction) -> Fraction:
+        return fitted(apply(*parts), fmt, machine)
 
-def _fitted(apply: Callable[..., Fraction], fmt: Numeric, machine: bool) -> Callable[..., Fraction]:
-    return lambda *parts: fitted(apply(*parts), fmt, machine)
+    return {name: partial(applied, apply) for name, apply in exact.items()}
 
 
 def fitted(value: Fraction, fmt: Numeric, machine: bool = False) -> Fraction:

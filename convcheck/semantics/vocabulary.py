@@ -49,6 +49,7 @@ from convcheck.semantics.expected import (
 
 Mask = NDArray[np.bool_]
 T = TypeVar("T")
+OneFormat = TypeVar("OneFormat", Bool, Float, Int)
 
 
 @dataclass
@@ -469,35 +470,24 @@ class NotInFormatError(Exception):
     """An outcome that the destination lacks, such as +inf without infinities."""
 
 
-def _float(target: Format) -> Float:
-    if not isinstance(target, Float):
+def _as(target: Format, kind: type[OneFormat], has: str = "") -> OneFormat:
+    """Return a format of a kind that has something. Raises NotInFormatError."""
+    if not isinstance(target, kind) or (has and not getattr(target, has)):
         raise NotInFormatError
     return target
 
 
 def _nan(target: Format) -> int:
-    if _float(target).nan == "none":
+    if (fmt := _as(target, Float)).nan == "none":
         raise NotInFormatError
-    return _float(target).nan_code
+    return fmt.nan_code
 
 
 def _negative_nan(target: Format) -> int:
-    code, fmt = _nan(target), _float(target)
+    code, fmt = _nan(target), _as(target, Float)
     if fmt.nan == "sign-only" or not fmt.signed:
         raise NotInFormatError
     return code | fmt.sign_bit
-
-
-def _negative_zero(target: Format) -> int:
-    if not _float(target).negative_zero:
-        raise NotInFormatError
-    return _float(target).sign_bit
-
-
-def _infinity(target: Format) -> int:
-    if not _float(target).infinity:
-        raise NotInFormatError
-    return _float(target).infinity_code
 
 
 def _max(target: Format) -> int:
@@ -520,41 +510,25 @@ def _zero_code(target: Format) -> int:
     return 0
 
 
-def _bits_of(code: Callable[[Int], int]) -> Constant:
-    def constant(target: Format) -> int:
-        if not isinstance(target, Int):
-            raise NotInFormatError
-        return code(target)
-
-    return constant
-
-
-def _truth(value: int) -> Constant:
-    def constant(target: Format) -> int:
-        if not isinstance(target, Bool):
-            raise NotInFormatError
-        return value
-
-    return constant
-
-
 CONSTANTS: Mapping[str, ConstantWord] = {
     "+0": ConstantWord(_zero_code, "+0"),
-    "-0": ConstantWord(_negative_zero, "-0"),
+    "-0": ConstantWord(lambda t: _as(t, Float, "negative_zero").sign_bit, "-0"),
     "nan": ConstantWord(_nan, "any NaN", ANY_NAN),
     "-nan": ConstantWord(_negative_nan, "any NaN with the sign bit set", NEGATIVE_NAN),
-    "+inf": ConstantWord(_infinity, "+infinity"),
-    "-inf": ConstantWord(lambda t: _infinity(t) | _float(t).sign_bit, "-infinity"),
+    "+inf": ConstantWord(lambda t: _as(t, Float, "infinity").infinity_code, "+infinity"),
+    "-inf": ConstantWord(
+        lambda t: _as(t, Float, "infinity").infinity_code | _as(t, Float).sign_bit, "-infinity"
+    ),
     "+max": ConstantWord(_max, "the largest finite value"),
     "-max": ConstantWord(
-        lambda t: _max(t) | _float(t).sign_bit, "the negative of the largest finite value"
+        lambda t: _max(t) | _as(t, Float).sign_bit, "the negative of the largest finite value"
     ),
     "min": ConstantWord(_min, "the lowest finite value"),
-    "true": ConstantWord(_truth(1), "True"),
-    "false": ConstantWord(_truth(0), "False"),
-    "all-ones": ConstantWord(_bits_of(lambda t: t.mask), "the code with all bits set"),
+    "true": ConstantWord(lambda t: int(_as(t, Bool).max), "True"),
+    "false": ConstantWord(lambda t: int(_as(t, Bool).min), "False"),
+    "all-ones": ConstantWord(lambda t: _as(t, Int).mask, "the code with all bits set"),
     "top-bit": ConstantWord(
-        _bits_of(lambda t: 1 << (t.bits - 1)), "the code with its highest bit alone set"
+        lambda t: 1 << (_as(t, Int).bits - 1), "the code with its highest bit alone set"
     ),
     "undefined": ConstantWord(lambda t: 0, "open", UNDEFINED),
     "refused": ConstantWord(lambda t: 0, "a refusal", REFUSED),

@@ -17,7 +17,7 @@ from convcheck.rules.outside import is_listed, uncovered_by
 from convcheck.semantics.answers_at import answers_at
 from convcheck.semantics.compile import compile_untold
 from convcheck.semantics.expected import Reading
-from convcheck.semantics.program import Program, alike
+from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import (
     Points,
 )
@@ -41,17 +41,29 @@ def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | 
         program = compile_untold(above, source, target, attributes, below)
     except SpecError:
         return None
-    return None if alike(program, right_program(spec, case)) else program
+    return None if program.meaning == right_program(spec, case).meaning else program
 
 
+@lru_cache(_KEPT)
 def compile_edited(
-    spec: Spec, source: DType, target: DType, causes: Sequence[Cause], attributes: Words = ()
+    spec: Spec,
+    source: DType,
+    target: DType,
+    causes: tuple[Cause, ...],
+    attributes: Words = (),
+    rule: str = "",
 ) -> Program:
-    """Return the conversion of one type to another by rules that causes have edited, under
-    attribute values. Raises SpecError where the destination cannot hold what they give.
+    """Return the conversion of one type to another by rules, or one of them, that causes have
+    edited, under attribute values. Raises SpecError where the destination cannot hold what they
+    give.
     """
-    above, below = _edited(spec, tuple(causes))
+    above, below = _edited(_by_rule(spec, rule), causes)
     return compile_untold(above, source, target, attributes, below)
+
+
+@lru_cache(_KEPT)
+def _by_rule(spec: Spec, rule: str) -> Spec:
+    return replace(spec, rules=tuple(one for one in spec.rules if rule in ("", one.name)))
 
 
 @lru_cache(_KEPT)
@@ -70,11 +82,7 @@ def _in_force(spec: Spec, case: Case, *versions: str) -> Spec | None:
     earlier = spec.earlier(versions[0])
     if earlier is None or len(versions) > 1 or uncovered_by(spec, case):
         return None
-    return earlier if is_listed(earlier, *_ends(case)) else None
-
-
-def _ends(case: Case) -> tuple[DType, DType]:
-    return case.inputs[0], case.outputs[0]
+    return earlier if is_listed(earlier, case.inputs[0], case.outputs[0]) else None
 
 
 def _given(spec: Spec, case: Case, *under: Words) -> Words:
@@ -89,9 +97,7 @@ def _given(spec: Spec, case: Case, *under: Words) -> Words:
 
 def readings_at(program: Program, points: Points) -> list[Reading]:
     """Return what a program says of some points, under each reading."""
-    storage = points.target.storage
-    _, answers = points.kept(program.kept_by, lambda: answers_at(program, points, storage))
-    return [Reading(*each) for each in answers]
+    return points.kept(program.kept_by, lambda: answers_at(program, points))[1]
 
 
 @lru_cache(_KEPT)

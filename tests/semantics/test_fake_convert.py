@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from catalogue import CATALOG, calls_asked
+from catalogue import CATALOG, calls_asked, element
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle.fake_convert import DESTINATIONS, UNDEFINED, WAYS, ZERO, expect
+from oracle.fake_convert import DESTINATIONS, UNDEFINED, WAYS, expect
 from oracle.formats import FLOATS, boundaries, decode, nearest_even
 
 from convcheck.numerics.codes import Codes
@@ -22,7 +22,6 @@ from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
-from convcheck.semantics.expected import Reading
 from convcheck.semantics.lint import lint_spec
 from convcheck.vectors.body.steps import steps_calls
 
@@ -61,11 +60,6 @@ def with_parameters(name: str, words: str) -> tuple[str, list[Codes]]:
     return ("per-tensor", "per-tensor-shift")[len(codes) - 1], codes
 
 
-def told(due: Reading, index: int) -> int | str:
-    words = {pattern.UNDEFINED: UNDEFINED, pattern.ANY_ZERO: ZERO}
-    return words.get(int(due.patterns[index]), int(due.codes[index]))
-
-
 def held(
     name: str, destination: str, way: int, words: str, data: Codes, said: Said | None = None
 ) -> int:
@@ -73,12 +67,12 @@ def held(
     layout, parameters = with_parameters(name, words)
     case = compiled(name, layout, destination)
     run = case.run([data, *parameters], case.steps.readings[way - 1])
-    due = Reading(*case.finished(run))
+    due = case.finished(run)
     rest = tuple(int(tensor[0]) for tensor in parameters)
     defined = 0
     for index, code in enumerate(data.tolist()):
         right = said[code] if said else expect(name, destination, way, (code, *rest))
-        assert told(due, index) == right, f"{code:#x} {words}"
+        assert element(due, index) == right, f"{code:#x} {words}"
         defined += right != UNDEFINED
     return defined
 
@@ -156,7 +150,7 @@ def test_any_data_scale_and_shift(data: st.DataObject) -> None:
     tensors = [np.array([code], f"u{bits // 8}") for code in codes]
     for way, reading in zip(WAYS, case.steps.readings, strict=True):
         right = expect(name, destination, way, tuple(codes))
-        assert told(Reading(*case.finished(case.run(tensors, reading))), 0) == right
+        assert element(case.finished(case.run(tensors, reading)), 0) == right
 
 
 # Calls ---------------------------------------------------------------------------------------

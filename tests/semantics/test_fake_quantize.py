@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from catalogue import CATALOG, calls_asked
+from catalogue import CATALOG, calls_asked, element
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from oracle.fake_quantize import UNDEFINED, WAYS, ZERO, expect
+from oracle.fake_quantize import UNDEFINED, WAYS, expect
 from oracle.formats import FLOATS
 
 from convcheck.ask.calls import ask_calls
@@ -24,9 +24,7 @@ from convcheck.records import replace
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
-from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
-from convcheck.semantics.expected import Reading
 from convcheck.semantics.lint import lint_spec
 from convcheck.vectors.calls import expecting
 
@@ -42,19 +40,14 @@ def compiled(name: str, levels: int) -> CompiledSteps:
     return compile_steps(SPEC, ALL[name, "tensor", levels])
 
 
-def told(due: Reading, index: int) -> int | str:
-    words = {pattern.UNDEFINED: UNDEFINED, pattern.ANY_ZERO: ZERO}
-    return words.get(int(due.patterns[index]), int(due.codes[index]))
-
-
 def held(name: str, levels: int, call: tuple[Bits, ...]) -> int:
     made, defined = compiled(name, levels), 0
     for way, reading in zip(WAYS, made.steps.readings, strict=True):
-        due = Reading(*made.finished(made.run(call, reading)))
+        due = made.finished(made.run(call, reading))
         rest = tuple(int(one.reshape(-1)[0]) for one in call[1:])
         for index, code in enumerate(call[0].tolist()):
             right = expect(name, levels, way, (code, *rest))
-            assert told(due, index) == right, (way, hex(code), rest)
+            assert element(due, index) == right, (way, hex(code), rest)
             defined += right != UNDEFINED
     return defined
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -17,11 +16,11 @@ from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
-from convcheck.rules.load import load
+from convcheck.rules.load import Catalog, load
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.evaluate import compile_case
-from convcheck.semantics.expected import Expected
+from convcheck.semantics.expected import Expected, Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import TILE, Constant, Run, Unknown, runs
 from convcheck.semantics.wrong import compile_wrong
@@ -39,70 +38,50 @@ def of_sources(names: tuple[str, ...]) -> list[Case]:
     return [c for c in every if c.inputs[0].name in names and c.outputs[0].name != TEXT]
 
 
-@dataclass
-class Facts:
-    """Expectations of elements: the row, and each reading's code and pattern."""
-
-    rows: NDArray[np.int16]
-    readings: list[tuple[Codes, NDArray[np.uint8]]]
-
-    @staticmethod
-    def of(expected: Expected) -> Facts:
-        pairs = [(cast(Codes, r.codes), r.patterns) for r in expected.readings]
-        return Facts(expected.rows, pairs)
-
-    def differ(self, other: Facts) -> NDArray[np.bool_]:
-        differ = self.rows != other.rows
-        for (a, p), (b, q) in zip(self.readings, other.readings, strict=True):
-            differ |= (a != b) | (p != q)
-        return differ
+def unlike(found: Expected, due: Expected) -> NDArray[np.bool_]:
+    wrong = found.rows != due.rows
+    for one, other in zip(found.readings, due.readings, strict=True):
+        wrong |= (one.codes != other.codes) | (one.patterns != other.patterns)
+    return wrong
 
 
-def looked_up(
-    found_runs: list[Run], case: Case, program: Program, tile: int, codes: Codes
-) -> Facts:
-    found = Facts.of(run_program(program, case, codes[:0]))
-    rows = np.full(len(codes), -1, found.rows.dtype)
-    readings = [
-        (np.zeros(len(codes), c.dtype), np.zeros(len(codes), p.dtype)) for c, p in found.readings
-    ]
+def looked_up(found_runs: list[Run], due: Expected, tile: int, codes: Codes) -> Expected:
+    """Return the evaluator's expectations, but those of runs where these say them."""
+    readings = tuple(Reading(r.codes.copy(), r.patterns.copy()) for r in due.readings)
+    rows = due.rows.copy()
     cuts = np.searchsorted(codes, np.array([s.end for s in found_runs[:-1]], np.int64))
     edges = [0, *cuts.tolist(), len(codes)]
     for run, begin, end in zip(found_runs, edges[:-1], edges[1:], strict=True):
         part = slice(begin, end)
-        if begin == end:
-            continue
-        here = codes[part]
-        if isinstance(run, Unknown):
-            facts = Facts.of(run_program(program, case, here))
-            rows[part] = facts.rows
-            for (a, p), (b, q) in zip(readings, facts.readings, strict=True):
-                a[part], p[part] = b, q
+        if begin == end or isinstance(run, Unknown):
             continue
         rows[part] = run.row
-        offset = here.astype(np.int64) - run.first
-        for r, (a, p) in enumerate(readings):
+        offset = codes[part].astype(np.int64) - run.first
+        for r, one in enumerate(readings):
             if isinstance(run, Constant):
-                a[part], p[part] = run.outcomes[r]
+                one.codes[part], one.patterns[part] = run.outcomes[r]
             else:
-                a[part] = run.bases[r][offset // tile] + run.shapes[r][offset % tile]
-                p[part] = run.patterns[r]
-    return Facts(rows, readings)
+                one.codes[part] = run.bases[r][offset // tile] + run.shapes[r][offset % tile]
+                one.patterns[part] = run.patterns[r]
+    return Expected(rows, due.decisions, readings)
 
 
-def outlined(case: Case, first: int, count: int, tile: int = TILE) -> list[Run]:
+def outlined(case: Case, program: Program, first: int, count: int, tile: int = TILE) -> list[Run]:
     source, target = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
-    found_runs = runs(compiled(case), source, target, first, count, tile)
+    found_runs = runs(program, source, target, first, count, tile)
     edges = [first, *(s.end for s in found_runs)]
     assert [s.first for s in found_runs] == edges[:-1]
     assert edges[-1] == first + count
     return found_runs
 
 
-def unlike(case: Case, first: int, count: int, codes: Codes, tile: int = TILE) -> Codes:
-    found_runs = outlined(case, first, count, tile)
-    found = looked_up(found_runs, case, compiled(case), tile, codes)
-    return codes[found.differ(Facts.of(run_program(compiled(case), case, codes)))]
+def wrong(
+    case: Case, program: Program, first: int, count: int, codes: Codes, tile: int = TILE
+) -> list[str]:
+    """Return the first codes for which runs differ from the evaluator."""
+    found_runs, due = outlined(case, program, first, count, tile), run_program(program, case, codes)
+    differ = unlike(looked_up(found_runs, due, tile, codes), due)
+    return [hex(code) for code in codes[differ][:4]]
 
 
 # Whole sources --------------------------------------------------------------------------------
@@ -110,19 +89,12 @@ def unlike(case: Case, first: int, count: int, codes: Codes, tile: int = TILE) -
 
 @pytest.mark.parametrize("source", SHORT)
 def test_runs_of_whole_sources(source: str) -> None:
-    held_whole(source, (16, 128))
-
-
-def held_whole(source: str, tiles: tuple[int, ...]) -> None:
     chosen = of_sources((source,))
     assert len(chosen) > 80
     for case in chosen:
         codes = np.arange(1 << 16).astype(case.inputs[0].format.storage)
-        facts = Facts.of(run_program(compiled(case), case, codes))
-        for tile in tiles:
-            found_runs = outlined(case, 0, 1 << 16, tile)
-            found = looked_up(found_runs, case, compiled(case), tile, codes)
-            assert not found.differ(facts).any(), (case.id, tile)
+        for tile in (16, 128):
+            assert not wrong(case, compiled(case), 0, 1 << 16, codes, tile), (case.id, tile)
 
 
 # Of wide sources, boundaries and random codes -------------------------------------------------
@@ -159,8 +131,7 @@ def held(case: Case, pages: list[int], random: int) -> int:
         drawn = rng.integers(first, first + WHOLE_SPAN, random // len(pages)).astype(edges.dtype)
         codes = np.sort(np.concatenate([near, drawn]))
         total += len(codes)
-        wrong = unlike(case, first, WHOLE_SPAN, codes)
-        assert not len(wrong), (case.id, [hex(c) for c in wrong[:4]])
+        assert not wrong(case, compiled(case), first, WHOLE_SPAN, codes), case.id
     return total
 
 
@@ -198,7 +169,7 @@ def test_every_code_of_32_bits(source: str, target: str, attributes: tuple[str, 
     case = find_case(CATALOG, "onnx.Cast-21", source, target, attributes)
     for first in range(0, 1 << 32, WHOLE_SPAN):
         codes = np.arange(first, first + WHOLE_SPAN, dtype=np.int64).astype(np.uint32)
-        assert not len(unlike(case, first, WHOLE_SPAN, codes)), hex(first)
+        assert not wrong(case, compiled(case), first, WHOLE_SPAN, codes)
 
 
 # The proof can fail; the probes -----------------------------------------------------------------
@@ -209,23 +180,24 @@ def test_runs_of_another_rounding_is_found_out() -> None:
         find_case(CATALOG, "onnx.Cast-28", "float32", "float8e8m0", (f"round_mode={mode}",))
         for mode in ("down", "nearest")
     )
-    found_runs, codes = outlined(down, 0x3F << 24, WHOLE_SPAN), boundaries(down)
+    found_runs, codes = outlined(down, compiled(down), 0x3F << 24, WHOLE_SPAN), boundaries(down)
     codes = codes[slice(*np.searchsorted(codes, [0x3F << 24, 0x40 << 24]))]
-    found = looked_up(found_runs, down, compiled(down), TILE, codes)
-    assert found.differ(Facts.of(run_program(compiled(nearest), nearest, codes))).any()
+    due = run_program(compiled(nearest), nearest, codes)
+    assert unlike(looked_up(found_runs, due, TILE, codes), due).any()
 
 
 def test_results_that_wrap_within_a_tile(tmp_path: Path) -> None:
     """Both ends of half a tile have the same code if 256 results lie between."""
     catalog = load([write_spec(tmp_path / "specs", wrapping())])
     case = find_case(catalog, "acme.Convert-1", "float32", "int8", ())
+    held_by_own(catalog, case, range(0x47800000, 0x4B800000, 1 << 20))
+
+
+def held_by_own(catalog: Catalog, case: Case, firsts: range) -> None:
     program = compile_case(catalog.specs[case.spec], case)
-    source, target = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
-    for first in range(0x47800000, 0x4B800000, 1 << 20):
+    for first in firsts:
         codes = np.arange(first, first + 8 * TILE).astype(np.uint32)
-        found_runs = runs(program, source, target, first, 8 * TILE)
-        found = looked_up(found_runs, case, program, TILE, codes)
-        assert not found.differ(Facts.of(run_program(program, case, codes))).any(), hex(first)
+        assert not wrong(case, program, first, 8 * TILE, codes)
 
 
 EXACT = """\
@@ -260,13 +232,7 @@ def test_codes_that_a_destination_can_hold_are_seen_among_others(
 ) -> None:
     catalog = load([write_spec(tmp_path / "specs", EXACT)])
     case = find_case(catalog, "acme.Exact-1", "float32", target, ())
-    program = compile_case(catalog.specs[case.spec], case)
-    source, to = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
-    for first in range(0x3F000000, 0x4F000000, 1 << 21):
-        codes = np.arange(first, first + 8 * TILE).astype(np.uint32)
-        found_runs = runs(program, source, to, first, 8 * TILE)
-        found = looked_up(found_runs, case, program, TILE, codes)
-        assert not found.differ(Facts.of(run_program(program, case, codes))).any(), hex(first)
+    held_by_own(catalog, case, range(0x3F000000, 0x4F000000, 1 << 21))
 
 
 # Wrong conversions --------------------------------------------------------------------------------
@@ -298,14 +264,10 @@ def test_wrong_conversions_are_cut_as_they_are_evaluated(
 ) -> None:
     case = find_case(CATALOG, "onnx.Cast-21", source, target, ())
     codes = near_powers(first).astype(case.inputs[0].format.storage)
-    formats = [cast(Numeric, t[0].format) for t in (case.inputs, case.outputs)]
     mine = [cause for cause in CAUSES if cause.applies_to(case)]
     told = [cause for cause in mine if cause.name in ("compares-x-infinity", "inf-is-+inf")]
     pairs = zip(mine[::4], mine[7::4], strict=False)
     for causes in [*((one,) for one in mine), *pairs, told[:2]]:
         program = compile_wrong(CATALOG.specs[case.spec], case, causes)
         if program is not None:
-            found = runs(program, formats[0], formats[1], first, WINDOW)
-            said = looked_up(found, case, program, TILE, codes)
-            differ = Facts.of(run_program(program, case, codes)).differ(said)
-            assert not differ.any(), (causes, codes[differ][0])
+            assert not wrong(case, program, first, WINDOW, codes), causes

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from convcheck.numerics.decimal import spell_fraction
 from convcheck.numerics.format import Float, Format, Opaque, Text
-from convcheck.rules.cases import count_cases
+from convcheck.rules.cases import cases
 from convcheck.rules.model import DType, Spec
 from convcheck.rules.types import GRAPHS, LIBRARIES, Types
 
@@ -26,7 +26,7 @@ def spec_rows(specs: Sequence[Spec]) -> list[list[str]]:
     rows = [["spec", "body", "types", "rules", "cases", "extends"]]
     for spec in specs:
         types = {t.name for listed in spec.types.values() for t in listed}
-        counts = [len(types), len(spec.rules), count_cases(spec)]
+        counts = [len(types), len(spec.rules), len([*cases(spec)])]
         rows.append([spec.id, spec.body.name, *map(str, counts), spec.extends or "-"])
     return rows
 

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Bits, Codes
-from convcheck.numerics.number import FINITE, Numbers
-from convcheck.rules.body.steps import Steps, StepsLine
+from convcheck.numerics.number import FINITE
+from convcheck.rules.body.steps import Steps
 from convcheck.rules.expression import NAME, NUMBER, Expression
 from convcheck.rules.fixed import fixed_tensors, fixes_all
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
-from convcheck.semantics.expected import Expected, Reading
-from convcheck.semantics.program import CompiledOutcome, Program
+from convcheck.semantics.expected import Expected
+from convcheck.semantics.program import Program
 from convcheck.semantics.segments import U64, key_changes
 from convcheck.semantics.vocabulary import COMPUTATIONS
 
@@ -56,8 +56,8 @@ class FixedSteps:
     def expect(self, codes: Codes) -> Expected:
         """Return the expectation of codes, shape (n,). Readings hold for all of them."""
         due, runs = self.compiled.due([[self._stored(codes), *self.others]])
-        readings = tuple(Reading(*one) for [one] in due)
-        return Expected(self.compiled.rows(due, runs)[0], self.compiled.decisions, readings)
+        rows = self.compiled.rows(due, runs)[0]
+        return Expected(rows, self.compiled.decisions, tuple(one for [one] in due))
 
     def changes(self, first: int, last: int) -> U64 | None:
         """Return the codes from `first` to `last` where the expectation changes, including `first`.
@@ -74,15 +74,17 @@ class FixedSteps:
         trends = {self.compiled.names[0]: _Trend(1)}
         for name, tensor in zip(self.compiled.names[1:], self.others, strict=True):
             fmt = self.compiled.types[name].format
-            trends[name] = _Trend(0, _sign_of(decode(fmt, tensor.reshape(-1))))
+            x = decode(fmt, tensor.reshape(-1))
+            nonzero = x.kind[0] == FINITE and x.significand[0]
+            trends[name] = _Trend(0, (-1 if x.sign[0] else 1) if nonzero else 0)
         *lines, last = self.compiled.lines
         for line in lines:
             trends[line.name] = _trend(line.be, trends) if line.be else _UNKNOWN
         slope = trends[last.source].slope if last.source in trends else None
-        return slope is not None and all(map(_rises, self._conversions(last)))
-
-    def _conversions(self, line: StepsLine) -> list[Program]:
-        return [self.compiled.program(line, one) for one in self.compiled.steps.readings]
+        readings = self.compiled.steps.readings
+        return slope is not None and all(
+            _rises(self.compiled.program(last, one)) for one in readings
+        )
 
     def _facts(self, codes: U64) -> NDArray[np.int64]:
         """Return a key of each code, shape (n, facts): equal keys mean equal expectations."""
@@ -91,7 +93,7 @@ class FixedSteps:
             *self.compiled.rows(due, runs),
             *(each for run in runs for each in run.decided.values()),
         ]
-        columns = [*rows, *(column for [one] in due for column in one)]
+        columns = [*rows, *(column for [one] in due for column in (one.codes, one.patterns))]
         return np.stack([np.asarray(column, np.int64) for column in columns], axis=1)
 
     def _stored(self, codes: Codes) -> Codes:
@@ -109,22 +111,12 @@ def can_fix(spec: Spec, case: Case) -> bool:
     return fixes_all(layout_of(spec, case))
 
 
+@lru_cache(_KEPT)
 def compile_fixed(spec: Spec, case: Case) -> Program:
     """Return the program of a case with fixed inputs. Raises SpecError."""
-    return _compiled(spec, case)
-
-
-@lru_cache(_KEPT)
-def _compiled(spec: Spec, case: Case) -> Program:
     compiled = compile_steps(spec, case.call)
     computed = FixedSteps(compiled, tuple(fixed_tensors(case)))
     return Program((), compiled.decisions, len(compiled.steps.readings), computed)
-
-
-def _sign_of(x: Numbers) -> int:
-    if x.kind[0] != FINITE or x.significand[0] == 0:
-        return 0
-    return -1 if x.sign[0] else 1
 
 
 def _trend(expression: Expression, trends: Mapping[str, _Trend]) -> _Trend:
@@ -140,7 +132,9 @@ def _trend(expression: Expression, trends: Mapping[str, _Trend]) -> _Trend:
     if operation == "negate":
         return _scaled(parts[0], -1)
     if operation in ("add", "subtract"):
-        return _sum(parts[0], _scaled(parts[1], -1) if operation == "subtract" else parts[1])
+        other = _scaled(parts[1], -1) if operation == "subtract" else parts[1]
+        slopes = {cast(int, parts[0].slope), cast(int, other.slope)}
+        return _UNKNOWN if slopes == {1, -1} else _Trend(sum(slopes))
     if operation in ("multiply", "divide"):
         one, other = parts if operation == "divide" or parts[1].slope == 0 else parts[::-1]
         return _scaled(one, other.sign) if other.slope == 0 and other.sign else _UNKNOWN
@@ -151,17 +145,9 @@ def _scaled(one: _Trend, sign: int) -> _Trend:
     return _Trend(cast(int, one.slope) * sign, one.sign * sign)
 
 
-def _sum(one: _Trend, other: _Trend) -> _Trend:
-    slopes = {cast(int, one.slope), cast(int, other.slope)}
-    return _UNKNOWN if slopes == {1, -1} else _Trend(sum(slopes))
-
-
 def _rises(program: Program) -> bool:
     """Return whether each row takes one interval, and gives a constant or rounds."""
     natures = {entry.test.nature for entry in program.entries if entry.test}
-    steps = (step for entry in program.entries for step in entry.steps)
-    return natures <= {"special", "threshold"} and all(map(_is_plain, steps))
-
-
-def _is_plain(step: CompiledOutcome) -> bool:
-    return step.program is None and step.compute in (None, _RISING)
+    steps = [step for entry in program.entries for step in entry.steps]
+    plain = all(step.program is None and step.compute in (None, _RISING) for step in steps)
+    return plain and natures <= {"special", "threshold"}

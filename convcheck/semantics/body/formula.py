@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -97,18 +96,12 @@ class FormulaCalls(CompiledCalls):
 
     def size(self, inputs: Sequence[Bits]) -> int:
         """Return the length of the longest reading, 1 if undefined. Raises SpecError."""
-        try:
-            return self._longest(self._sequences(inputs))
-        except (UndefinedError, BeyondError):
-            return 1
-        except ZeroDivisionError:
-            raise self._undecided("a division by zero") from None
+        return max(self.lengths(inputs), default=1)
 
     def lengths(self, inputs: Sequence[Bits]) -> frozenset[int]:
         """Return the lengths under all readings, empty if undefined. Raises SpecError."""
         try:
-            sequences, modes = self._sequences(inputs), self.formula.to_float
-            return frozenset(sequences.length(way, m) for way in self._lengths for m in modes)
+            return self._lengths(self._sequences(inputs))
         except (UndefinedError, BeyondError):
             return frozenset()
         except ZeroDivisionError:
@@ -129,7 +122,7 @@ class FormulaCalls(CompiledCalls):
         """
         try:
             sequences = self._sequences(inputs)
-            if (size := self._longest(sequences)) > LONGEST:
+            if (size := max(self._lengths(sequences))) > LONGEST:
                 raise TooLongError(f"a sequence of {plural(size, 'element')}: {LONGEST:,} at most")
             readings = list(self._distinct(sequences))
         except BeyondError:
@@ -167,23 +160,16 @@ class FormulaCalls(CompiledCalls):
             raise UndefinedError(self._row(MINUS_ZERO))
         output = cast(Numeric, self.case.outputs[0].format)
         sequences = Sequences(self.formula, output, arguments, has_minus_zero)
-        self._check(sequences)
+        for mode in self.formula.to_float:
+            converted = sequences.converted(mode)
+            for row, undefined in enumerate(self.formula.undefined):
+                if undefined.when == ZERO and converted[undefined.argument] == 0:
+                    raise UndefinedError(row)
         return sequences
 
-    def _check(self, sequences: Sequences) -> None:
-        for mode in self.formula.to_float:
-            arguments = sequences.converted(mode)
-            for row, undefined in enumerate(self.formula.undefined):
-                if undefined.when == ZERO and arguments[undefined.argument] == 0:
-                    raise UndefinedError(row)
-
-    @cached_property
-    def _lengths(self) -> tuple[FormulaWay, ...]:
-        return tuple(dict.fromkeys(way for way, _ in self.rule.readings))
-
-    def _longest(self, sequences: Sequences) -> int:
-        modes = self.formula.to_float
-        return max(sequences.length(way, mode) for way in self._lengths for mode in modes)
+    def _lengths(self, sequences: Sequences) -> frozenset[int]:
+        ways, modes = dict.fromkeys(way for way, _ in self.rule.readings), self.formula.to_float
+        return frozenset(sequences.length(way, mode) for way in ways for mode in modes)
 
     def _distinct(self, sequences: Sequences) -> Iterator[CallReading]:
         seen: set[Hashable] = set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from convcheck.semantics.expected import (
     UNDEFINED,
     Decision,
     Expected,
-    Reading,
     decision_of,
 )
 from convcheck.semantics.expected_calls import (
@@ -35,6 +34,7 @@ from convcheck.semantics.expected_calls import (
     ExpectedOutput,
 )
 from convcheck.semantics.program import Program
+from convcheck.semantics.wrong import compile_edited
 from convcheck.wording import meant
 
 Pair = tuple[str, str]
@@ -103,14 +103,6 @@ def _target(spec: Spec, matrix: Matrix, cell: MatrixCell, said: dict[str, int | 
 # Values --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Became:
-    """The converted codes, and the rows that decide nontrivial ones."""
-
-    reading: Reading
-    rows: frozenset[int]
-
-
 @dataclass(eq=False)
 class Conversion:
     """A conversion with a cache of small calls."""
@@ -119,22 +111,17 @@ class Conversion:
     #: the common type
     target: DType
     program: Program
-    #: bytes of small inputs -> result
-    known: dict[bytes, Became] = field(default_factory=dict)
+    #: bytes of small inputs -> expectations
+    known: dict[bytes, Expected] = field(default_factory=dict)
 
-    def expect(self, codes: Bits) -> Became:
-        """Return the converted codes, shape (n,)."""
+    def expect(self, codes: Bits) -> Expected:
+        """Return the expectations of codes, shape (n,). They are kept."""
         key = codes.tobytes()
         if key not in self.known:
             if len(self.known) > _KEPT:
                 self.known.clear()
-            self.known[key] = self._became(codes)
+            self.known[key] = self.run(codes)
         return self.known[key]
-
-    def _became(self, codes: Bits) -> Became:
-        expected = self.run(codes)
-        special = ~np.isin(codes, plain_codes(self.source.format))
-        return Became(expected.readings[0], frozenset(expected.rows[special].tolist()))
 
     def run(self, codes: Bits) -> Expected:
         """Evaluate the value rules, shape (n,)."""
@@ -146,11 +133,8 @@ def conversion(
     spec: Spec, source: DType, target: DType, causes: tuple[Cause, ...] = ()
 ) -> Conversion:
     """Return a conversion by the spec's value rules, edited by causes. Raises SpecError."""
-    if not causes:
-        return Conversion(source, target, compile_conversion(spec, source, target))
-    from convcheck.semantics.wrong import compile_edited
-
-    return Conversion(source, target, compile_edited(spec, source, target, causes))
+    convert = partial(compile_edited, causes=causes) if causes else compile_conversion
+    return Conversion(source, target, convert(spec, source, target))
 
 
 def plain_codes(fmt: Format) -> Codes:
@@ -178,7 +162,7 @@ class CompiledMatrix(CompiledCalls):
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
         """Return the expectation of a call of two tensors."""
-        outputs, row = self.outputs(inputs), self._row(self._values(inputs))
+        outputs, row = self.outputs(inputs), self._row(inputs)
         if self.decisions[row].level == "undefined":
             outputs = tuple(
                 replace(one, patterns=np.full_like(one.patterns, UNDEFINED)) for one in outputs
@@ -191,23 +175,25 @@ class CompiledMatrix(CompiledCalls):
 
     def outputs(self, inputs: Sequence[Bits]) -> tuple[ExpectedOutput, ...]:
         """Return both converted tensors."""
-        pairs = zip(inputs, self._values(inputs), strict=True)
+        due = (each.expect(bits.reshape(-1)).readings[0] for each, bits in self._pairs(inputs))
         return tuple(
-            ExpectedOutput(self.found.target, bits.shape, one.reading.codes, one.reading.patterns)
-            for bits, one in pairs
+            ExpectedOutput(self.found.target, bits.shape, one.codes, one.patterns)
+            for bits, one in zip(inputs, due, strict=True)
         )
 
-    def _values(self, inputs: Sequence[Bits]) -> list[Became]:
-        pairs = zip(self.conversions, inputs, strict=True)
-        return [each.expect(bits.reshape(-1)) for each, bits in pairs]
+    def _pairs(self, inputs: Sequence[Bits]) -> list[tuple[Conversion, Bits]]:
+        return [*zip(self.conversions, inputs, strict=True)]
 
-    def _row(self, values: Sequence[Became]) -> int:
-        """Return the weakest row of the values that leaves nothing open."""
-        pairs = zip(self.offsets, values, strict=True)
-        rows = [offset + row for offset, became in pairs for row in became.rows]
-        if not rows or not self.found.certain:
+    def _row(self, inputs: Sequence[Bits]) -> int:
+        """Return the weakest row of the values that leaves nothing open. 0 and 1 do not count."""
+        found: set[int] = set()
+        for offset, (each, bits) in zip(self.offsets, self._pairs(inputs), strict=True):
+            codes = bits.reshape(-1)
+            rows = each.expect(codes).rows[~np.isin(codes, plain_codes(each.source.format))]
+            found |= set((rows + offset).tolist())
+        if not found or not self.found.certain:
             return 0
-        known = [row for row in rows if self.decisions[row].level != "undefined"] or rows
+        known = [row for row in found if self.decisions[row].level != "undefined"] or found
         return max(known, key=lambda row: (LEVELS.index(self.decisions[row].level), -row))
 
 

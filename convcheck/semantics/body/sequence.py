@@ -115,7 +115,10 @@ class Sequences:
         if interval is None:
             return end
         limit, up = self.arguments[interval.limit], self.arguments[interval.step] > 0
-        while end and _reaches(value_of(self.output, codes[end - 1]), limit, up):
+        for code in reversed(codes):
+            value = value_of(self.output, code)
+            if not (value >= limit if up else value <= limit):
+                break
             end -= 1
         return end
 
@@ -141,19 +144,16 @@ class Sequences:
         key = way, mode  # the evaluations belong to the rule, and outlive the call
         if key not in self._started:
             arguments = self.converted(mode) if way.converted else self.arguments
-            fmt = self._format(way)
+            of = way.arithmetic
+            fmt = None if of == EXACT else self.output
+            if isinstance(of, DType):
+                fmt = cast(Numeric, of.format)
             if fmt is not None:
                 fit = grid_of(fmt, self.mode(fmt, mode)).round
                 arguments = {name: fit(value) for name, value in arguments.items()}
             same = way.expression, fmt, tuple(arguments.values())
             self._started[key] = self._known.setdefault(same, _Computed(fmt, arguments))
         return self._started[key]
-
-    def _format(self, way: FormulaWay) -> Numeric | None:
-        if way.arithmetic == EXACT:
-            return None
-        dtype = way.arithmetic
-        return cast(Numeric, dtype.format) if isinstance(dtype, DType) else self.output
 
     def values(self, way: FormulaWay, mode: str, n: int) -> list[Fraction]:
         """Return the first n elements, before conversion to the output's type."""
@@ -173,7 +173,3 @@ class Sequences:
                 value = compute(element, {**arguments, INDEX: index}, work)
             known.append(value)
         return known[:n]
-
-
-def _reaches(value: Fraction, limit: Fraction, up: bool) -> bool:
-    return value >= limit if up else value <= limit

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import cast
 
 import numpy as np
@@ -84,9 +84,6 @@ ODD = "odd"
 STEPS = "steps"  # the rule of these rows
 
 
-Finished = tuple[Codes, NDArray[np.uint8]]  # codes and patterns
-
-
 @dataclass(frozen=True)
 class CompiledSteps(CompiledCalls):
     """A compiled case of steps, with programs by source type and line."""
@@ -158,7 +155,8 @@ class CompiledSteps(CompiledCalls):
     @cached_property
     def lines(self) -> tuple[StepsLine, ...]:
         """The lines for this case."""
-        return lines_for(self.steps, self.case, self.names)
+        given = {line.name: not line.needs or line.needs in self.names for line in self.steps.lines}
+        return tuple(x.for_output(self.output, given=given[x.name]) for x in self.steps.lines)
 
     @cached_property
     def meaning(self) -> Meaning:
@@ -166,21 +164,11 @@ class CompiledSteps(CompiledCalls):
 
         It ignores layouts, places and citations.
         """
-        steps, case = self.steps, self.case
-        lines = (
-            (x.name, x.be, x.branches, x.source, x.exact, x.taken_as, x.through,
-             None if x.be or self.outside else target_of(x, case))
-            for x in self.lines
-        )  # fmt: skip
-        numbers = tuple((name, case.attribute(name)) for name in steps.numbers)
-        open_ = opened(steps, self.types)
-        programs = ((key, program.meaning) for key, program in self.programs.items())
-        types = (self.names, case.inputs, self.output, self.mode, self.outside)
-        ends = (steps.back, steps.back_of, steps.free_zero, steps.free_rest, numbers)
-        begins = ((name, tuple(hops)) for name, hops in self.first.items())
-        rounds = map(self.rounds_as, steps.readings)
-        parts = map(frozenset, (begins, programs))
-        return Meaning((types, ends, *map(tuple, (lines, open_, rounds)), *parts))
+        steps = self.steps
+        types = self.names, self.case.inputs, self.output, self.outside
+        ends = steps.back, steps.back_of, steps.free_zero, steps.free_rest
+        runs = ((self._begins(one), self._facts(one)) for one in steps.readings)
+        return Meaning((types, ends, *runs))
 
     def size(self, inputs: Sequence[Bits]) -> int:
         """Return the number of elements of the output."""
@@ -208,14 +196,14 @@ class CompiledSteps(CompiledCalls):
             found.append(self._expected(outputs, of_each))
         return found
 
-    def rows(self, due: Sequence[Sequence[Finished]], runs: Sequence[Run]) -> list[Rows]:
+    def rows(self, due: Sequence[Sequence[Reading]], runs: Sequence[Run]) -> list[Rows]:
         """Return the decision of each element of each output."""
         names = self.lines[-1].name, *self.steps.others
         pairs = zip(names, zip(*due, strict=True), strict=True)
         return [self._rows_of(name, each, runs) for name, each in pairs]
 
-    def _rows_of(self, name: str, due: Sequence[Finished], runs: Sequence[Run]) -> Rows:
-        rows = np.full(len(due[0][0]), AGREE, np.int16)
+    def _rows_of(self, name: str, due: Sequence[Reading], runs: Sequence[Run]) -> Rows:
+        rows = np.full(len(due[0].codes), AGREE, np.int16)
         before = [line.name for line in self.lines].index(name) + 1
         lines = [line for line in self.lines[:before] if line.be is None]
         levels = np.array([LEVELS.index(one.level) for one in self.decisions])
@@ -224,7 +212,8 @@ class CompiledSteps(CompiledCalls):
             key = self.taken_as(lines[-1], reading).name, lines[-1].name
             inner = self._inner[key][run.decided[lines[-1].name]]
             rows = np.where(levels[inner] >= levels[rows], inner, rows)
-        codes, patterns = (np.stack(each) for each in zip(*due, strict=True))
+        codes = np.stack([one.codes for one in due])
+        patterns = np.stack([one.patterns for one in due])
         rows[(codes != codes[0]).any(axis=0) | (patterns != patterns[0]).any(axis=0)] = DIFFER
         opened = (patterns == UNDEFINED).all(axis=0)
         rows[opened & (levels[rows] < LEVELS.index("undefined"))] = OPEN
@@ -251,7 +240,7 @@ class CompiledSteps(CompiledCalls):
         }
 
     def outputs(
-        self, found: Sequence[Finished], shape: tuple[int, ...], part: slice
+        self, found: Sequence[Reading], shape: tuple[int, ...], part: slice
     ) -> tuple[ExpectedOutput, ...]:
         """Return the outputs of one call from concatenated results.
 
@@ -260,10 +249,8 @@ class CompiledSteps(CompiledCalls):
         one = slice(part.start, min(part.start + 1, part.stop))
         wanted = [(shape, part), *(((), one) for _ in self.case.outputs[1:])]
         return tuple(
-            ExpectedOutput(dtype, dims, codes[where], patterns[where])
-            for dtype, (dims, where), (codes, patterns) in zip(
-                self.case.outputs, wanted, found, strict=True
-            )
+            ExpectedOutput(dtype, dims, one.codes[where], one.patterns[where])
+            for dtype, (dims, where), one in zip(self.case.outputs, wanted, found, strict=True)
         )
 
     def _expected(
@@ -304,18 +291,15 @@ class CompiledSteps(CompiledCalls):
 
     def due(
         self, calls: Sequence[Sequence[Bits]], kept: dict[Hashable, Run] | None = None
-    ) -> tuple[list[list[Finished]], list[Run]]:
+    ) -> tuple[list[list[Reading]], list[Run]]:
         """Return the expected outputs under each reading, calls concatenated, and the distinct
         runs.
 
         `kept` holds runs of other steps over these calls. A run starts from the longest of them
         that it begins with.
         """
-        apart = self.distinct(self.steps.readings)
-        computed = {
-            key: self._run_all(one, calls, {} if kept is None else kept)
-            for key, one in apart.items()
-        }
+        apart, kept = self.distinct(self.steps.readings), {} if kept is None else kept
+        computed = {key: self._run_all(one, calls, kept) for key, one in apart.items()}
         finished = {key: self.all_finished(run) for key, run in computed.items()}
         due = [finished[self.rounds_as(reading)] for reading in self.steps.readings]
         return due, [*computed.values()]
@@ -323,13 +307,13 @@ class CompiledSteps(CompiledCalls):
     def _run_all(
         self, reading: StepsReading, calls: Sequence[Sequence[Bits]], kept: dict[Hashable, Run]
     ) -> Run:
-        said = (self._fact(line, reading) for line in self.lines)
-        keys = [*accumulate(said, lambda *both: both, initial=self._begins(reading))]
+        facts, inputs = self._facts(reading), (self.along, self.meets, self.meeting)
+        begins = inputs, self._begins(reading)
+        keys = [(begins, facts[:n]) for n in range(len(facts) + 1)]
         known = [n for n, key in enumerate(keys) if key in kept]
         if known:
             run = kept[keys[known[-1]]].copy()
         else:
-            inputs = self.meets, self.meeting
             if inputs not in kept:
                 kept[inputs] = Run.of(self.decoded(calls))
             run = self.begun(reading, kept[inputs].values)
@@ -342,31 +326,39 @@ class CompiledSteps(CompiledCalls):
     def _begins(self, reading: StepsReading) -> Hashable:
         """Return a key: equal keys mean equal runs before the first line."""
         first = tuple((name, tuple(hops)) for name, hops in self.first.items())
-        steps = self.steps.undefined, self.case.attributes, reading.taken_as
-        return self.rounds_as(reading), self.mode, first, self.meets, self.meeting, steps
+        numbers = tuple((name, self.case.attribute(name)) for name in self.steps.numbers)
+        known = {line.name for line in self.lines}
+        said = (
+            one for one in self.steps.undefined if one.is_said_of(self.types) or one.input in known
+        )
+        opened = tuple((one.input, one.condition, one.sign_only) for one in said)
+        return self.rounds_as(reading), reading.taken_as, numbers, opened, self.mode, first
 
-    def _fact(self, line: StepsLine, reading: StepsReading) -> Hashable:
-        return line, None if line.be else self.program(line, reading).meaning
+    def _facts(self, reading: StepsReading) -> tuple[Hashable, ...]:
+        """Return a key of each line: lines of equal keys make the same of equal values."""
+        return tuple(
+            (
+                x.name,
+                x.be,
+                x.branches,
+                x.exact,
+                x.through,
+                x.conversions,
+                x.source,
+                x.taken_as,
+                None if x.be or self.outside else self.program(x, reading).meaning,
+                None if x.be or self.outside else target_of(x, self.case),
+            )
+            for x in self.lines
+        )
 
-    def all_finished(self, run: Run) -> list[Finished]:
+    def all_finished(self, run: Run) -> list[Reading]:
         """Return codes and patterns of each output, for each element."""
-        others = zip(self.case.outputs[1:], self.steps.others, strict=True)
-        return [self.finished(run), *(self._other(run, *each) for each in others)]
-
-    def _other(self, run: Run, dtype: DType, name: str) -> Finished:
-        if name in run.converted:
-            found = run.converted[name]
-            codes, patterns = cast(Codes, found.codes), found.patterns
-        else:
-            x = run.values[name].numbers
-            codes = rounded_codes(x, cast(Float, dtype.format), self.mode)
-            patterns = np.full(len(codes), EXACT, np.uint8)
-        patterns = np.where(run.undefined, UNDEFINED, patterns).astype(np.uint8)
-        return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
+        return [self.finished(run), *(self.finished(run, name) for name in self.steps.others)]
 
     def run(self, inputs: Sequence[Bits], reading: StepsReading | None = None) -> Run:
         """Compute the lines of a call under a reading, by default the first."""
-        return self._run(reading or self.steps.readings[0], self.decoded([inputs]), self.lines)
+        return self._run_all(reading or self.steps.readings[0], [inputs], {})
 
     @property
     def plainest(self) -> StepsReading:
@@ -386,9 +378,10 @@ class CompiledSteps(CompiledCalls):
         """
         fmt, last = cast(Float, self.data.format), self.conversion
         start = {**others, last.name: of_numbers(decode(fmt, converted))}
-        rest = self.lines[self.lines.index(last) + 1 :]
-        found = self._run(self.steps.readings[0], start, rest)
-        return rounded_codes(found.values[self.lines[-1].name].numbers, fmt)
+        run = self.begun(self.steps.readings[0], start)
+        for line in self.lines[self.lines.index(last) + 1 :]:
+            self._take(line, self.steps.readings[0], run)
+        return rounded_codes(run.values[self.lines[-1].name].numbers, fmt)
 
     def brought(self, wanted: Rational, others: Mapping[str, Rational]) -> tuple[Codes, Rational]:
         """Return the data that bring the last line to `wanted` values, rounded and exact.
@@ -464,23 +457,20 @@ class CompiledSteps(CompiledCalls):
             if one.input in inputs and one.is_said_of(self.types):
                 run.leave_open(one)
         for name, hops in self.first.items():
-            run.values[name] = self._gone(name, run.values[name], hops)
+            fmt = self.types[name].format
+            for hop in hops:
+                x = run.values[name]
+                run.values[name] = self._beyond(x, hop, fmt, _encoded(fmt, x.numbers))
         kind = self.arithmetic(reading)
         if reading.operands and kind:
-            fmt = cast(Float, kind.format)
+            work = cast(Float, kind.format)
             for name in reading.operands:
-                run.values[name] = run.rounded(run.values[name], fmt, NEAREST)
+                run.values[name] = run.rounded(run.values[name], work, NEAREST)
         return run
 
     def _numbers(self, run: Run) -> dict[str, Rational]:
         given = dict(self.case.attributes)
         return {name: run.number(int(given[name])) for name in self.steps.numbers}
-
-    def _gone(self, name: str, x: Rational, hops: Sequence[Hop]) -> Rational:
-        fmt = self.types[name].format
-        for hop in hops:
-            x = self._beyond(x, hop, fmt, _encoded(fmt, x.numbers))
-        return x
 
     def rounds_as(self, reading: StepsReading) -> Hashable:
         """Return a key: equal keys mean that readings round alike in this case."""
@@ -505,14 +495,6 @@ class CompiledSteps(CompiledCalls):
         """Return the type that a reading computes in, None for exact."""
         return reading.type_for(self.case, self.types)
 
-    def _run(
-        self, reading: StepsReading, inputs: Mapping[str, Rational], lines: Sequence[StepsLine]
-    ) -> Run:
-        run = self.begun(reading, inputs)
-        for line in lines:
-            self._take(line, reading, run)
-        return run
-
     def _take(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Compute a line."""
         if line.be is None:
@@ -523,36 +505,27 @@ class CompiledSteps(CompiledCalls):
             if one.input == line.name:
                 run.leave_open(one)
 
-    def finished(self, run: Run) -> Finished:
-        """Return codes and patterns of the output. Codes without meaning are 0."""
-        last, fmt = self.lines[-1].name, cast(Float, self.output.format)
-        if last in run.converted:
-            found = run.converted[last]
-            patterns = np.where(run.undefined, UNDEFINED, found.patterns).astype(np.uint8)
-            patterns = self.with_free_zeros(found.codes, patterns, run.either_sign)
-            codes = cast(Codes, found.codes)
-            return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
-        x = run.values[last]
-        codes = rounded_codes(x.numbers, fmt, self.mode)
-        magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
-        undefined, patterns = run.undefined, np.full(len(codes), EXACT, np.uint8)
-        patterns[(magnitude == 0) & (self.steps.free_zero | run.either_sign)] = ANY_ZERO
-        patterns[x.kind == NAN] = ANY_NAN
-        if self.steps.free_rest:
-            undefined = undefined | (magnitude > codes.dtype.type(fmt.max_magnitude))
+    def finished(self, run: Run, name: str = "") -> Reading:
+        """Return codes and patterns of an output, by default the first. Codes without meaning are
+        0.
+        """
+        name = name or self.lines[-1].name
+        fmt, undefined = self.types[name].format, run.undefined
+        if name in run.converted:
+            found = run.converted[name]
+            codes, patterns = cast(Codes, found.codes), found.patterns.copy()
+        else:
+            x = run.values[name]
+            codes = rounded_codes(x.numbers, cast(Float, fmt), self.mode)
+            patterns = np.where(x.kind == NAN, ANY_NAN, EXACT).astype(np.uint8)
+        if isinstance(fmt, Float):
+            magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
+            zero = (patterns == EXACT) & (magnitude == 0) & fmt.negative_zero
+            patterns[zero & (self.steps.free_zero | run.either_sign)] = ANY_ZERO
+            if self.steps.free_rest and name not in run.converted:
+                undefined = undefined | (magnitude > codes.dtype.type(fmt.max_magnitude))
         patterns[undefined] = UNDEFINED
-        return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
-
-    def with_free_zeros(
-        self, codes: Bits, patterns: NDArray[np.uint8], either_sign: Mask | bool = False
-    ) -> NDArray[np.uint8]:
-        """Return the patterns with free signs of zeros."""
-        fmt = self.output.format
-        if not (isinstance(fmt, Float) and fmt.negative_zero):
-            return patterns
-        zero = (cast(Codes, codes) & codes.dtype.type(fmt.magnitude_mask)) == 0
-        zero &= (patterns == EXACT) & (self.steps.free_zero | either_sign)
-        return np.where(zero, ANY_ZERO, patterns).astype(np.uint8)
+        return Reading(np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns)
 
     def compute(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Compute the expression of a line, apply its hops, and round. A reading rounds each
@@ -563,10 +536,8 @@ class CompiledSteps(CompiledCalls):
             result = run.branched(line, self._operations(line, reading, run))
         else:
             fmt = cast(Float, kind.format)
-            mode, once = (
-                self.mode if fmt == self.output.format else NEAREST,
-                line.name in reading.once,
-            )
+            mode = self.mode if fmt == self.output.format else NEAREST
+            once = line.name in reading.once
             operations = self._operations(line, reading, run)
             if not once:
                 operations |= {name: run.rounding(f, fmt, mode) for name, f in _ROUNDED.items()}
@@ -579,16 +550,13 @@ class CompiledSteps(CompiledCalls):
             result = run.rounded(result, cast(Float, data), self.mode)
         run.values[line.name] = result
 
-    def _unsure(self, reading: StepsReading) -> Float | None:
-        """Return the type whose last bit is uncertain, None for none."""
-        kind = self.arithmetic(reading) if self.opens_near_ties(reading) else None
-        return cast(Float, kind.format) if kind else None
-
     def _operations(self, line: StepsLine, reading: StepsReading, run: Run) -> dict[str, Operation]:
         types = {dtype.name: cast(Float, dtype.format) for dtype in line.conversions}
+        kind = self.arithmetic(reading) if self.opens_near_ties(reading) else None
+        unsure = cast(Float, kind.format) if kind else None
         return {
             **run.operations,
-            "round": partial(run.whole, reading.whole, self._unsure(reading)),
+            "round": partial(run.whole, reading.whole, unsure),
             CONVERT: lambda name, x: rounded(x, types[name]),
         }
 
@@ -830,18 +798,6 @@ def target_of(line: StepsLine, case: Case) -> DType:
         hint = meant(value, targets)
         raise SpecError(f"{line.to}={value} names no type", place=line.place, hint=hint)
     return targets[value]
-
-
-def opened(steps: Steps, types: Mapping[str, DType]) -> tuple[Hashable, ...]:
-    """Return a key of what the spec leaves undefined for these types."""
-    said = (one for one in steps.undefined if one.is_said_of(types))
-    return tuple((one.input, one.condition, one.sign_only) for one in said)
-
-
-def lines_for(steps: Steps, case: Case, names: Sequence[str]) -> tuple[StepsLine, ...]:
-    """Return the lines for a case; `names` are the inputs in the question."""
-    given = {line.name: not line.needs or line.needs in names for line in steps.lines}
-    return tuple(x.for_output(case.outputs[0], given=given[x.name]) for x in steps.lines)
 
 
 def asked_by_rules(spec: Spec, case: Case) -> tuple[tuple[str, str], ...]:

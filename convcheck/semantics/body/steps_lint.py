@@ -27,7 +27,6 @@ from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.steps import (
     CompiledSteps,
-    Finished,
     Run,
     layout_of,
     target_of,
@@ -39,7 +38,7 @@ from convcheck.semantics.body.table_lint import (
     rows_reached,
     rows_unreached,
 )
-from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, EXACT
+from convcheck.semantics.expected import UNDEFINED, Reading
 from convcheck.semantics.expected_calls import CallReading
 from convcheck.semantics.program import Program
 from convcheck.wording import meant
@@ -173,9 +172,11 @@ def _told_apart(steps: Steps, answered: Sequence[CompiledSteps]) -> Iterator[Dia
         yield Diagnostic(other.place, message, "drop one of them, or ask other values")
 
 
-def _same(one: Sequence[Finished], other: Sequence[Finished]) -> bool:
-    both = zip(one, other, strict=True)
-    return all(np.array_equal(a, b) for pair in both for a, b in zip(*pair, strict=True))
+def _same(one: Sequence[Reading], other: Sequence[Reading]) -> bool:
+    return all(
+        np.array_equal(a.codes, b.codes) and np.array_equal(a.patterns, b.patterns)
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 def _tried(compiled: CompiledSteps, steps: Steps) -> Iterator[list[Bits]]:
@@ -225,7 +226,7 @@ def _at_halves(
     known = dict(zip(compiled.names[1:], others, strict=True))
     if ends is not None:
         found = compiled.due([[ends]])[0][0][1:]
-        known = {n: codes[:1] for n, (codes, _) in zip(compiled.steps.others, found, strict=True)}
+        known = {n: one.codes[:1] for n, one in zip(compiled.steps.others, found, strict=True)}
     n = 2 * _EACH
     fractions = [Fraction(2 * k + 1, 2) for k in range(-_EACH, _EACH)]
     values = {
@@ -289,13 +290,6 @@ def _compared(
             yield Diagnostic(example.place, f"example: the output has the shape {due.shape}")
         return
     wanted = [code_of(fmt, word)[0] for word in example.gives]
-    if wanted != _codes(due.codes, due.patterns.tolist(), fmt):
+    if (due.patterns == UNDEFINED).any() or wanted != due.answer.reshape(-1).tolist():
         got = ", ".join(f"{code:#x}" for code in due.codes.tolist())
         yield Diagnostic(example.place, f"example: it gives {got}")
-
-
-def _codes(codes: Bits, patterns: Sequence[int], fmt: Numeric) -> list[int]:
-    """Return codes: NaN's code for any NaN, -1 for undefined, 0 for a free zero."""
-    nan = fmt.nan_code if isinstance(fmt, Float) else -1
-    known = zip(codes.tolist(), patterns, strict=True)
-    return [code if p in (EXACT, ANY_ZERO) else nan if p == ANY_NAN else -1 for code, p in known]

@@ -20,7 +20,7 @@ import numpy as np
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.codes import Bits, Texts
 from convcheck.numerics.decimal import spell_fraction
-from convcheck.numerics.format import Float, Format, Numeric, Text
+from convcheck.numerics.format import Float, Format, Text
 from convcheck.numerics.neighbours import around, special_codes
 from convcheck.numerics.number import from_fractions
 from convcheck.numerics.order import each_once
@@ -33,6 +33,7 @@ from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import EXACT, PATTERNS
 from convcheck.semantics.program import Program
 from convcheck.semantics.segments import segments
+from convcheck.semantics.vocabulary import DIGITS
 
 #: The ends of the segments of conversions: most versions of an operator say the same of most.
 _ENDS: dict[Hashable, list[int]] = {}
@@ -121,14 +122,11 @@ def _thresholds(spec: Spec, target: Format) -> list[Fraction]:
     found = [Fraction(0), *(Fraction(2) ** int(p) for p in powers)]
     if isinstance(target, Text):
         return found
-    top = _steps_past_max(target)
-    low = target.value(1) if isinstance(target, Float) else Fraction(1)
+    low, after = Fraction(1), target.max + 1
+    if isinstance(target, Float):
+        low, after = target.value(1), target.value(target.max_magnitude + 1)
+    top = [target.max, (target.max + after) / 2, after]
     return [*found, *top, low / 2, low, target.min, target.min - Fraction(1, 2), target.min - 1]
-
-
-def _steps_past_max(target: Numeric) -> list[Fraction]:
-    after = target.value(target.max_magnitude + 1) if isinstance(target, Float) else target.max + 1
-    return [target.max, (target.max + after) / 2, after]
 
 
 def _texts(spec: Spec, thresholds: list[Fraction]) -> Texts:
@@ -141,15 +139,12 @@ def _texts(spec: Spec, thresholds: list[Fraction]) -> Texts:
             texts += [word, f"-{word}"]
         whole = int(value)
         texts += [str(whole), str(whole + 1), str(-whole), str(-whole - 1)]
-    texts += ["1" * (int(n) + 1) for n in _digit_limits(spec)]
+    labels = {row.label for rule in spec.rules for row in rule.rows}
+    limits = {each.removeprefix(DIGITS) for each in labels if each.startswith(DIGITS)}
+    texts += ["1" * (int(n) + 1) for n in limits]
     array = np.empty(len(texts), object)
     array[:] = texts
     return array
-
-
-def _digit_limits(spec: Spec) -> set[str]:
-    labels = [row.label for rule in spec.rules for row in rule.rows]
-    return {label.removeprefix("digits > ") for label in labels if label.startswith("digits > ")}
 
 
 def rows_reached(program: Program, case: Case, bits: Bits) -> set[tuple[str, str]]:
@@ -214,9 +209,19 @@ def _outside(spec: Spec) -> Iterator[Diagnostic]:
 def replay(spec: Spec, example: TableExample, proof: Proof) -> Iterator[Diagnostic]:
     """Yield what an example contradicts."""
     case = _case_of(spec, example)
-    due, got = example.gives, _given(spec, case, _bits_of(case.inputs[0].format, example.x))
-    if got not in (due, _canonical(case.outputs[0].format, due)):
-        message = f"example: {example.x} gives {got}, not {due}"
+    source, target = case.inputs[0].format, case.outputs[0].format
+    if isinstance(source, Text):
+        bits: Bits = np.array([example.x], object)
+    else:
+        bits = np.array([code_of(source, example.x)[0]], source.storage)
+    [reading, *_] = run_program(compile_case(spec, case), case, bits).readings
+    code, pattern = reading.codes[0], reading.patterns[0]
+    got = PATTERNS[pattern] if pattern != EXACT else code if isinstance(code, str) else f"{code:#x}"
+    due = {example.gives}
+    if not isinstance(target, Text) and example.gives not in PATTERNS:
+        due.add(f"{code_of(target, example.gives)[0]:#x}")
+    if got not in due:
+        message = f"example: {example.x} gives {got}, not {example.gives}"
         yield Diagnostic(example.place, message, "the rules, or the example, are wrong")
 
 
@@ -226,25 +231,3 @@ def _case_of(spec: Spec, example: TableExample) -> Case:
     for name, value in example.attributes:
         said[name] = known[name].value_of(str(value))
     return make_case(spec, example.source, example.target, tuple(said.items()))
-
-
-def _bits_of(source: Format, word: str) -> Bits:
-    if isinstance(source, Text):
-        texts = np.empty(1, object)
-        texts[0] = word
-        return texts
-    return np.array([code_of(source, word)[0]], source.storage)
-
-
-def _given(spec: Spec, case: Case, bits: Bits) -> str:
-    expected = run_program(compile_case(spec, case), case, bits)
-    reading = expected.readings[0]
-    if reading.patterns[0] != EXACT:
-        return PATTERNS[reading.patterns[0]]
-    return f"{reading.codes[0]:#x}" if not isinstance(reading.codes[0], str) else reading.codes[0]
-
-
-def _canonical(target: Format, word: str) -> str:
-    if isinstance(target, Text) or word in PATTERNS:
-        return word
-    return f"{code_of(target, word)[0]:#x}"

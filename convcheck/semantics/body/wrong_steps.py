@@ -5,39 +5,36 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import cast
 
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.modes import NEAREST
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.call_edits import Changes, StepsEdit
 from convcheck.rules.causes import Cause
 from convcheck.rules.expression import names_in
-from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.steps import (
     CompiledSteps,
-    Finished,
     Run,
     asked_by_rules,
     layout_of,
     outside_of,
     target_of,
 )
-from convcheck.semantics.expected import REFUSED
+from convcheck.semantics.expected import REFUSED, Reading
 from convcheck.semantics.expected_calls import Call, CallReading, WrongCall
 from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import Mask
 from convcheck.semantics.wrong import compile_edited
 
-_KEPT = 4096  # programs
 _REFUSED = CallReading("", pattern=REFUSED)
-Outputs = list[Finished]  # each of all calls, end to end
+Outputs = list[Reading]  # each of all calls, end to end
 
 
 class WrongSteps:
@@ -132,9 +129,14 @@ class WrongSteps:
         """Return what steps give under each reading whose conversions the causes leave possible."""
         programs: dict[tuple[str, str], Program] = {}
         readings: list[StepsReading] = []
+        given = asked_by_rules(self.spec, made.case)
         for reading in made.distinct(made.steps.readings).values():
             with suppress(SpecError):
-                programs |= _programs(self.spec, made, reading, causes)
+                for line in (line for line in made.lines if line.be is None):
+                    source, target = made.taken_as(line, reading), target_of(line, made.case)
+                    applied = tuple(cause for cause in causes if cause.converts(source, target))
+                    ends = source, target, applied, given, line.rule
+                    programs[source.name, line.name] = compile_edited(self.spec, *ends)
                 readings.append(reading)
         steps = replace(made.steps, readings=tuple(readings))
         return replace(made, steps=steps, programs=programs).due(self.calls, self._kept)[0]
@@ -155,9 +157,9 @@ class WrongSteps:
 
     def _merged(self, outputs: Outputs, others: Outputs) -> Outputs:
         """Return the one output with the elements that are not unpaired of other steps."""
-        pairs = zip(outputs[0], others[0], strict=True)
-        codes, patterns = (np.where(self._unpaired, *pair) for pair in pairs)
-        return [(cast(Codes, codes), patterns)]
+        [one], [other] = outputs, others
+        codes = np.where(self._unpaired, one.codes, other.codes)
+        return [Reading(codes, np.where(self._unpaired, one.patterns, other.patterns))]
 
     def _answer(self, made: CompiledSteps, found: Outputs, i: int) -> CallReading | None:
         """Return what a call gives; None of no elements, of which none is the largest."""
@@ -168,7 +170,7 @@ class WrongSteps:
 
 
 def _key(found: Outputs) -> object:
-    return tuple((codes.tobytes(), patterns.tobytes()) for codes, patterns in found)
+    return tuple((one.codes.tobytes(), one.patterns.tobytes()) for one in found)
 
 
 def unpaired(made: CompiledSteps, call: Call) -> Mask:
@@ -210,34 +212,3 @@ def _is_computable(made: CompiledSteps) -> bool:
             return False
         known.add(line.name)
     return True
-
-
-def _programs(
-    spec: Spec, made: CompiledSteps, reading: StepsReading, causes: Sequence[Cause]
-) -> dict[tuple[str, str], Program]:
-    """Return the program of each conversion with the edits of the causes that apply to it. Raises
-    SpecError where the destination cannot hold what they give.
-    """
-    programs = {}
-    for line in (line for line in made.lines if line.be is None):
-        source, target = made.taken_as(line, reading), target_of(line, made.case)
-        applied = tuple(cause for cause in causes if cause.converts(source, target))
-        given = asked_by_rules(spec, made.case)
-        program = _program(spec, line.rule, applied, source, target, given)
-        programs[source.name, line.name] = program
-    return programs
-
-
-@lru_cache(_KEPT)
-def _program(
-    spec: Spec, rule: str, causes: tuple[Cause, ...], source: DType, target: DType,
-    attributes: tuple[tuple[str, str], ...],
-) -> Program:  # fmt: skip
-    """Return a conversion by a rule, or by all, with the edits of causes. Raises SpecError."""
-    return compile_edited(_named(spec, rule), source, target, causes, attributes)
-
-
-@lru_cache(_KEPT)
-def _named(spec: Spec, rule: str) -> Spec:
-    """Return a spec with one rule, or with all."""
-    return replace(spec, rules=tuple(r for r in spec.rules if rule in ("", r.name)))

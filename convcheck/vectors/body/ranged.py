@@ -53,15 +53,15 @@ def _tensor(asking: Asking, ends: Codes, k: int) -> Codes:
 
 def _between(asking: Asking, ends: Codes, rng: np.random.Generator) -> Codes:
     compiled = asking.compiled
-    (_, patterns), *others = compiled.due([[ends]])[0][0]
+    first, *others = compiled.due([[ends]])[0][0]
     zero = np.zeros(1, ends.dtype)
-    if (patterns == UNDEFINED).any():
+    if (first.patterns == UNDEFINED).any():
         return np.concatenate([ends, zero])
     target = cast(Int, compiled.output.format)
     inner = rng.permutation(np.arange(int(target.min), int(target.max)))
     wanted = [Fraction(2 * int(q) + 1, 2) + d for q in inner for d in (0, _PAST)]
     pairs = zip(compiled.steps.others, others, strict=True)
-    data, _ = brought(asking, {name: int(codes[0]) for name, (codes, _) in pairs}, wanted)
+    data, _ = brought(asking, {name: int(one.codes[0]) for name, one in pairs}, wanted)
     near = np.unique(np.concatenate([*next_to(asking, data), zero]))
     low, high = positions(asking.data, ends).tolist()
     at = positions(asking.data, near)

@@ -310,11 +310,11 @@ def _pool(asking: Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
 
 def _apart(asking: Asking, one: Set, codes: Codes) -> tuple[Mask, Mask]:
     due, _ = asking.compiled.due([inputs_under(asking, one, codes)])
-    [(first, patterns), *others] = [outputs[0] for outputs in due]
+    [first, *others] = [outputs[0] for outputs in due]
     apart = np.zeros(len(codes), bool)
-    for other, its in others:
-        apart |= (other != first) | (its != patterns)
-    return apart, patterns == UNDEFINED
+    for other in others:
+        apart |= (other.codes != first.codes) | (other.patterns != first.patterns)
+    return apart, first.patterns == UNDEFINED
 
 
 def _codes(fmt: Numeric, rng: np.random.Generator, count: int) -> Codes:

@@ -223,7 +223,7 @@ def _from_midpoint(
 
 def _is_defined(asking: Asking, one: Mapping[str, int], codes: Codes) -> Mask:
     compiled = asking.compiled
-    _, patterns = compiled.finished(compiled.run(inputs_under(asking, one, codes)))
+    patterns = compiled.finished(compiled.run(inputs_under(asking, one, codes))).patterns
     return np.asarray(patterns != UNDEFINED)
 
 
