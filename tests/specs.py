@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from convcheck.errors import SpecError
 from convcheck.rules.load import load
 from convcheck.semantics.body.table_lint import Diagnostic
 from convcheck.semantics.lint import lint_spec
@@ -80,6 +83,14 @@ def write_spec(folder: Path, text: str = GOOD, name: str = "convert-1") -> Path:
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
     return folder
+
+
+def slip(folder: Path) -> SpecError:
+    """Return the error of a folder that cannot be loaded. Every fault has a place."""
+    with pytest.raises(SpecError) as caught:
+        load([folder])
+    assert all(error.place for error in getattr(caught.value, "errors", (caught.value,)))
+    return caught.value
 
 
 def findings(folder: Path, spec: str = "acme.Convert-1") -> list[Diagnostic]:

@@ -11,14 +11,14 @@ def read_attribute(name: str, node: Node, context: Context) -> Attribute:
     """Return an attribute. Raises SpecError."""
     node.only("type", "carries", "values", "default", "usual", "applies", "also", "by")
     kind = node.need("type").word(("int", "string", "bool"), "type of attribute")
-    carries = node.get("carries")
+    carries = node.read("carries", Node.text, "")
     values = tuple(_value(kind, e) for e in node.listed("values"))
     by = node.get("by")
     if by and values:
         raise by.error(f"{name} has values, too", "layouts give its values")
     if not carries and not values and not by:
         raise node.error(f"attribute {name} has no values", "list them: values: [0, 1]")
-    stated, usual, applies = (node.get(key) for key in ("default", "usual", "applies"))
+    stated, usual = node.get("default"), node.get("usual")
     if stated and usual:
         raise usual.error(f"{name} has a default, too", "leave one of them out")
     default = stated or usual
@@ -26,31 +26,34 @@ def read_attribute(name: str, node: Node, context: Context) -> Attribute:
         if value.text() == DEFAULT:
             raise value.error(f"`{DEFAULT}` is not a value: it says that {name} is left out",
                               "name the value under `default`")  # fmt: skip
-    if applies:
-        applies.only("to")
     return Attribute(
         name,
         kind,  # type: ignore[arg-type]  # `word` checked it
-        carries.text() if carries else "",
+        carries,
         values,
         _value(kind, default) if default else None,
-        TypeNames(context.types.names(applies.need("to"))) if applies else None,
+        node.read("applies", lambda e: _applies(e, context), None),
         tuple(_asking(name, node, e, context) for e in node.listed("also")),
         node.place,
-        by is not None and bool(by.word(("layout",), "word")),
+        node.says("by", "layout"),
         usual is None,
     )
 
 
+def _applies(node: Node, context: Context) -> TypeNames:
+    node.only("to")
+    return TypeNames(context.types.names(node.need("to")))
+
+
 def _asking(name: str, attribute: Node, node: Node, context: Context) -> Asking:
     node.only("values", "from", "to", "with", "refusal", "cite")
-    kind, refusal, to = attribute.need("type").text(), node.get("refusal"), node.get("to")
+    kind = attribute.need("type").text()
     return Asking(
         tuple(_asked(name, attribute, kind, e) for e in node.need("values").elements()),
         TypeNames(context.types.names(node.need("from"))),
-        TypeNames(context.types.names(to)) if to else None,
-        _others(name, node.get("with"), context),
-        refusal is not None and refusal.word(("accepted",), "refusal") == "accepted",
+        node.read("to", lambda e: TypeNames(context.types.names(e)), None),
+        node.read("with", lambda e: _others(name, e, context), ()),
+        node.says("refusal", "accepted"),
         read_cite(node.need("cite"), context),
     )
 
@@ -63,9 +66,7 @@ def _asked(name: str, attribute: Node, kind: str, node: Node) -> Value:
     return DEFAULT
 
 
-def _others(name: str, node: Node | None, context: Context) -> Attributes:
-    if node is None:
-        return ()
+def _others(name: str, node: Node, context: Context) -> Attributes:
     known = {other: values for other, values in context.attributes.items() if other != name}
     node.only(*known)
     return tuple((k, v.word(known[k], f"value of {k}")) for k, v in node.items().items())

@@ -22,8 +22,7 @@ def cases(spec: Spec) -> Iterator[Case]:
 
 @lru_cache(_KEPT)
 def _cases(spec: Spec) -> tuple[Case, ...]:
-    asked = (_case(spec, *one) for one in _asked(spec))
-    return (*asked, *_outside(spec))
+    return (*(_case(spec, *one) for one in _asked(spec)), *_outside(spec))
 
 
 def _outside(spec: Spec) -> Iterator[Case]:
@@ -32,23 +31,6 @@ def _outside(spec: Spec) -> Iterator[Case]:
             attributes = {**dict(defaults(spec, target)), **dict(own)}
             case = make_case(spec, source, target, tuple(attributes.items()), refusal=True)
             yield replace(case, outside=True)
-
-
-def count_cases(spec: Spec) -> int:
-    """Return the number of a spec's cases without creating them."""
-    # attribute values are counted once for each pair of types
-    ends = [name for name, _ in (*spec.outputs, *(spec.inputs[:1] if spec.pairs else ()))]
-    listed: dict[tuple[str, ...], int] = {}
-    askings = [asking for attribute in spec.attributes for asking in attribute.also]
-    asked = 0
-    for types in _bindings(spec):
-        if layouts := len(_layouts(spec, types)) if spec.layouts else 1:
-            key = tuple([types[name].name for name in ends if name in types])
-            if key not in listed:
-                listed[key] = sum(1 for _ in _listed(spec, types))
-            besides = (len(one.values) for one in askings if _is_asked(spec, types, one))
-            asked += layouts * (listed[key] + sum(besides))
-    return asked + sum(1 for entry in spec.outside for _ in pairs_outside(spec, entry))
 
 
 def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]]:
@@ -62,15 +44,11 @@ def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]
 
 
 def _layouts(spec: Spec, types: Types) -> Sequence[Layout | None]:
-    variables = _variables(spec, types) if spec.layouts else {}
-    return [layout for layout in spec.layouts if layout.is_asked_of(variables)] or (
-        () if spec.layouts else (None,)
-    )
-
-
-def _variables(spec: Spec, types: Types) -> dict[str, DType]:
+    if not spec.layouts:
+        return [None]
     tensors = (*spec.inputs, *spec.outputs)
-    return {variable: types[name] for name, variable in tensors if name in types}
+    variables = {variable: types[name] for name, variable in tensors if name in types}
+    return [layout for layout in spec.layouts if layout.is_asked_of(variables)]
 
 
 def make_case(
@@ -149,33 +127,31 @@ def _applying(spec: Spec, outputs: tuple[DType, ...]) -> list[Attribute]:
     ]
 
 
-def _ends(spec: Spec, types: Types) -> tuple[str, str]:
-    return types[spec.inputs[0][0]].name, types[spec.outputs[0][0]].name
-
-
 def _listed(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
     outputs = tuple(types[name] for name, _ in spec.outputs if name in types)
     applying = _applying(spec, outputs)
     names, usual = [a.name for a in applying], tuple(a.default for a in applying)
+    source, target = spec.inputs[0][0], spec.outputs[0][0]
     for values in product(*(a.values for a in applying)):
         attributes = tuple(zip(names, values, strict=True))
-        listed = spec.pairs is None or spec.pairs.word(*_ends(spec, types), attributes) == "listed"
+        listed = (
+            spec.pairs is None
+            or spec.pairs.word(types[source].name, types[target].name, attributes) == "listed"
+        )
         if listed or (values == usual and not (spec.pairs and spec.pairs.only)):
             yield attributes, not listed
 
 
 def _besides(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
     kinds = {a.name: a for a in spec.attributes}
-    for attribute, asking in _askings(spec, types):
+    askings = [(attribute, asking) for attribute in spec.attributes for asking in attribute.also]
+    for attribute, asking in askings:
+        if not _is_asked(spec, types, asking):
+            continue
         others = dict(defaults(spec, types.get(spec.outputs[0][0])))
         others |= {name: kinds[name].value_of(str(word)) for name, word in asking.others}
         for value in asking.values:
             yield tuple({**others, attribute.name: value}.items()), asking.refusal
-
-
-def _askings(spec: Spec, types: Types) -> list[tuple[Attribute, Asking]]:
-    found = [(attribute, asking) for attribute in spec.attributes for asking in attribute.also]
-    return [(attribute, asking) for attribute, asking in found if _is_asked(spec, types, asking)]
 
 
 def _is_asked(spec: Spec, types: Types, asking: Asking) -> bool:

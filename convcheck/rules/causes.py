@@ -23,10 +23,8 @@ from convcheck.rules.source import Node, parse_yaml, read_all
 from convcheck.rules.types import Types
 from convcheck.wording import meant
 
-_KEYS = (
-    "name", "says", "each", "of", "when", "through", "round", "under", "table", "rounds",
-    "version", "chain", *BODIES,
-)  # fmt: skip
+_EDITS = ("through", "table", "rounds", "under", "version", "chain", *BODIES)
+_KEYS = ("name", "says", "each", "of", "when", "round", *_EDITS)
 MOST_INSTANCES = 1000
 TOGETHER = 2  # causes that are combined
 When = tuple[tuple[str, frozenset[Value]], ...]
@@ -123,7 +121,9 @@ def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
     Raises SpecError for every cause that cannot be read.
     """
     roots = read_all(_root, files)
-    nodes = read_all(_entries, roots)
+    nodes = read_all(
+        lambda root: [one for entry in root.listed("causes") for one in _instances(entry)], roots
+    )
     entries = [entry for found in nodes for entry in found]
     own = [file.own for file, found in zip(files, nodes, strict=True) for _ in found]
     causes = read_all(lambda entry: _cause(entry, types), entries)
@@ -176,14 +176,9 @@ def _root(file: CauseFile) -> Node:
     return node
 
 
-def _entries(root: Node) -> list[Node]:
-    return [one for entry in root.listed("causes") for one in _instances(entry)]
-
-
 def _finds(root: Node, known: Collection[str]) -> list[Find]:
-    found = root.get("found-in")
-    pairs = ((where, each) for where, each in found.items().items()) if found else ()
-    named = [(where, node) for where, nodes in pairs for node in nodes.elements()]
+    found = root.entries("found-in").items()
+    named = [(where, node) for where, nodes in found for node in nodes.elements()]
     return list(read_all(lambda one: Find(one[0], _names(one[1], known)), named))
 
 
@@ -200,8 +195,7 @@ def _names(node: Node, known: Collection[str]) -> tuple[str, ...]:
 
 
 def _instances(entry: Node) -> Iterator[Node]:
-    each = entry.get("each")
-    lists = {name: values.elements() for name, values in each.items().items()} if each else {}
+    lists = {name: values.elements() for name, values in entry.entries("each").items()}
     if prod(map(len, lists.values())) > MOST_INSTANCES:
         said = f"the values make more than {MOST_INSTANCES:,} causes of one entry"
         raise entry.need("each").error(said, "give each of them fewer values")
@@ -235,27 +229,22 @@ def _cause(node: Node, types: Types) -> Cause:
     node.only(*_KEYS)
     context = Context(types, {}, {}, {}, {})
     name, says = node.need("name").text(), node.need("says", "what it does, in plain words").text()
-    when = node.get("when")
-    hop, rounds, under = node.get("through"), node.get("rounds"), node.get("under")
-    call, chain = read_call_edit(node, types), read_chain_edit(node, types)
-    version = node.get("version")
-    parts = hop, rounds, under, version, node.get("table"), call, chain
-    if all(part is None for part in parts):
+    if not any(node.get(key) for key in _EDITS):
         hint = "through, rounds, under, version, a table, chain, or " + ", ".join(BODIES)
         raise node.error("nothing differs from the rules", hint)
     cite = Cite(says, "text", node.place)
     return Cause(
         name,
         says,
-        read_condition(when, context)[0] if when else (),
+        node.read("when", lambda when: read_condition(when, context)[0], ()),
         tuple(_rules(node, name, context, cite)),
-        rounds.word(tuple(MODES), "rounding mode") if rounds else "",
-        tuple((k, v.text()) for k, v in under.items().items()) if under else (),
+        node.read("rounds", lambda mode: mode.word(tuple(MODES), "rounding mode"), ""),
+        tuple((name, value.text()) for name, value in node.entries("under").items()),
         node.place,
-        call,
-        chain,
-        version.text() if version else "",
-        of.text() if (of := node.get("of")) else "",
+        read_call_edit(node, types),
+        read_chain_edit(node, types),
+        node.read("version", Node.text, ""),
+        node.read("of", Node.text, ""),
     )
 
 

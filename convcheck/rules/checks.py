@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from convcheck.errors import SpecError
 from convcheck.rules.cases import OUTPUT
 from convcheck.rules.model import DType, Spec
 from convcheck.rules.source import Node
@@ -15,6 +16,7 @@ from convcheck.rules.source import Node
 
 def check_spec(spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
     """Check a spec against its file's root node. Raises SpecError."""
+    _names(spec)
     _types(spec, node)
     if spec.combinations or node.get("combinations"):
         _combinations(spec, node)
@@ -24,6 +26,18 @@ def check_spec(spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
     spec.body.check(spec, node, types)
 
 
+def _names(spec: Spec) -> None:
+    seen: set[str] = set()
+    for rule in (*spec.rules, *(entry.rule for entry in spec.outside)):
+        if rule.name in seen:
+            message, hint = (
+                f"two rules are named {rule.name!r}",
+                "to change a parent's rule, state it once",
+            )
+            raise SpecError(message, place=rule.place, hint=hint)
+        seen.add(rule.name)
+
+
 def _types(spec: Spec, node: Node) -> None:
     for key, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
         if not tensors:
@@ -31,20 +45,15 @@ def _types(spec: Spec, node: Node) -> None:
         for name, variable in tensors:
             answer = key == "outputs" and spec.body.gives_types
             if (variable in spec.types) == answer:
-                raise (
-                    node.need(key)
-                    .need(name)
-                    .error(*_wrong_type(name, variable, spec.body.name if answer else ""))
-                )
+                message = f"`types` does not list {variable}, the type of {name}"
+                hint = f"{variable}: [TYPE, …]"
+                if answer:
+                    message = f"`types` lists {variable}, the type that the {spec.body.name} gives"
+                    hint = "leave it out there"
+                raise node.need(key).need(name).error(message, hint)
     for name in spec.types:
         if not spec.types[name]:
             raise node.need("types").need(name).error(f"{name} has no types", "list them")
-
-
-def _wrong_type(name: str, variable: str, body: str) -> tuple[str, str]:
-    if body:
-        return f"`types` lists {variable}, the type that the {body} gives", "leave it out there"
-    return f"`types` does not list {variable}, the type of {name}", f"{variable}: [TYPE, …]"
 
 
 def _combinations(spec: Spec, node: Node) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from convcheck.rules.model import Attribute, Cell, Rule, Spec
+from convcheck.rules.model import Attribute, Rule, Spec
 from convcheck.rules.types import Types
 from convcheck.wording import plural
 
@@ -73,14 +73,11 @@ def condition(rule: Rule, types: Types) -> str:
     parts = []
     for key, allowed in rule.when:
         words = map(str, allowed)
-        parts.append(f"{key} {', '.join(types.folded(words) if _of_types(key) else sorted(words))}")
+        named = types.folded(words) if key in ("from", "to") else sorted(words)
+        parts.append(f"{key} {', '.join(named)}")
     if rule.same_type:
         parts.append("to itself")
     return "; ".join(parts)
-
-
-def _of_types(key: str) -> bool:
-    return key in ("from", "to")
 
 
 def rounding(rule: Rule) -> str:
@@ -102,21 +99,13 @@ def _rule(old: Rule, new: Rule, types: Types) -> Iterator[Change]:
     rows_before, rows_after = ({row.label: row.cells for row in r.rows} for r in (old, new))
     for label in dict.fromkeys([*rows_before, *rows_after]):
         cells = [rows.get(label, ()) for rows in (rows_before, rows_after)]
-        before, after = _texts(cells[0]), _texts(cells[1])
+        before, after = (_merged([cell.text for cell in one]) for one in cells)
         if before != after:
             yield Change(f"{about}, row {label}", before, after)
-        before, after = (_levels(c) for c in cells)
+        before, after = (_merged([cell.level for cell in one]) for one in cells)
         if before and after and before != after:
             yield Change(f"{about}, row {label}, level", before, after)
 
 
-def _texts(cells: tuple[Cell, ...]) -> str:
-    return " | ".join(_merged([cell.text for cell in cells]))
-
-
-def _levels(cells: tuple[Cell, ...]) -> str:
-    return " | ".join(_merged([cell.level for cell in cells]))
-
-
-def _merged(words: list[str]) -> list[str]:
-    return words[:1] if len(set(words)) == 1 else words
+def _merged(words: Sequence[str]) -> str:
+    return " | ".join(words[:1] if len(set(words)) == 1 else words)

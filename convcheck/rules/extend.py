@@ -14,7 +14,6 @@ from itertools import chain
 from convcheck.rules.source import Node
 from convcheck.wording import meant
 
-_MERGED = ("sources", "glosses", "literals")
 _PLACED = ("rules", "undefined")  # in a formula
 
 
@@ -23,51 +22,20 @@ def extend(parent: Node, child: Node) -> Node:
     entries = dict(parent.items())
     entries.pop("examples", None)
     for key, node in child.items().items():
-        before = entries.get(key)
-        if before is None or key not in (
-            *_MERGED,
-            "types",
-            "attributes",
-            "layouts",
-            "rules",
-            "outside",
-            "notes",
-            "formula",
-            "steps",
-        ):
-            entries[key] = node
-        elif key == "types":
-            entries[key] = _types(before, node)
-        elif key == "attributes":
-            entries[key] = _attributes(before, node)
-        elif key == "layouts":
-            entries[key] = _layouts(before, node)
-        elif key in ("rules", "outside"):
-            entries[key] = _rules(before, node)
-        elif key == "notes":
-            entries[key] = _joined(before, node)
-        elif key == "formula":
-            entries[key] = _formula(before, node)
-        else:
-            entries[key] = _update(before, node)
+        before, merge = entries.get(key), _MERGE.get(key)
+        entries[key] = merge(before, node) if before and merge else node
     return replace(child, value=entries)
 
 
 def standalone(root: Node) -> Node:
     """Raise SpecError for edit verbs in a file that extends nothing."""
-    formula = root.get("formula")
-    placed = (formula.listed(key) for key in _PLACED) if formula else ()
-    for rule in [*rules_of(root), *chain.from_iterable(placed)]:
+    formula = root.entries("formula")
+    placed = (formula[key].elements() for key in _PLACED if key in formula)
+    for rule in [*root.listed("rules"), *chain.from_iterable(placed)]:
         for verb in ("before", "after"):
             if node := rule.get(verb):
                 raise node.error(f"`{verb}` in a file that extends nothing", "rules match in order")
     return root
-
-
-def rules_of(root: Node) -> list[Node]:
-    """Return the rules of a file."""
-    rules = root.get("rules")
-    return rules.elements() if rules else []
 
 
 def _update(before: Node, node: Node) -> Node:
@@ -179,3 +147,15 @@ def _position(rules: list[Node], name: Node) -> int:
     if name.text() not in known:
         raise name.error(f"there is no rule {name.text()!r} here", meant(name.text(), known))
     return known.index(name.text())
+
+
+#: Key of a file -> how a child's value is merged. Other values replace the parent's.
+_MERGE = {
+    **dict.fromkeys(("sources", "glosses", "literals", "steps"), _update),
+    **dict.fromkeys(("rules", "outside"), _rules),
+    "types": _types,
+    "attributes": _attributes,
+    "layouts": _layouts,
+    "notes": _joined,
+    "formula": _formula,
+}

@@ -84,8 +84,10 @@ def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequenc
     values = {**dict(defaults(spec, types[1])), **said}
     case = make_case(spec, *types, tuple(values.items()))
     listed = _by_id(spec).get(case.id)
+    if listed is None and not is_listed(spec, *types):
+        hint = f"`convcheck show cases {spec.id}`"
+        raise UsageError(f"{spec.id} has no case from {types[0]} to {types[1]}", hint=hint)
     if listed is None:
-        _check_pair(spec, *types)
         for name, value in said.items():
             _check(spec, name, value, types[1])
     return listed or case
@@ -94,12 +96,6 @@ def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequenc
 @lru_cache(4)
 def _by_id(spec: Spec) -> Mapping[str, Case]:
     return {case.id: case for case in reversed([*cases(spec)])}
-
-
-def _check_pair(spec: Spec, source: DType, target: DType) -> None:
-    if not is_listed(spec, source, target):
-        hint = f"`convcheck show cases {spec.id}`"
-        raise UsageError(f"{spec.id} has no case from {source} to {target}", hint=hint)
 
 
 def _type(catalog: Catalog, spec: Spec, name: str, tensors: tuple[tuple[str, str], ...]) -> DType:
@@ -129,15 +125,11 @@ def _said(spec: Spec, where: Sequence[str]) -> dict[str, Value]:
             raise UsageError(f"{word!r} is not NAME=VALUE of an attribute", hint=hint)
         if name in said:
             raise UsageError(f"{name} is given twice", hint="one value makes one case")
-        said[name] = _value(attributes[name], value)
+        try:
+            said[name] = attributes[name].value_of(value)
+        except ValueError:
+            raise _outside(attributes[name], value) from None
     return said
-
-
-def _value(attribute: Attribute, word: str) -> Value:
-    try:
-        return attribute.value_of(word)
-    except ValueError:
-        raise _outside(attribute, word) from None
 
 
 def _check(spec: Spec, name: str, value: Value, target: DType) -> None:

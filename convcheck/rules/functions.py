@@ -16,17 +16,16 @@ case without attributes needs a row without any. No `where` means one empty row.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from convcheck.rules.context import Context
 from convcheck.rules.model import ANY, Calling, Case, FunctionRow, Spec
 from convcheck.rules.source import Node
 
 
-def read_functions(node: Node | None, context: Context) -> dict[str, Calling]:
+def read_functions(nodes: Mapping[str, Node], context: Context) -> dict[str, Calling]:
     """Return the functions by runtime. Raises SpecError."""
-    return {
-        runtime: _calling(entry, context)
-        for runtime, entry in (node.items() if node else {}).items()
-    }
+    return {runtime: _calling(entry, context) for runtime, entry in nodes.items()}
 
 
 def why_not(spec: Spec | None, runtime: str, case: Case, types: str = "") -> str:
@@ -51,27 +50,21 @@ def why_not(spec: Spec | None, runtime: str, case: Case, types: str = "") -> str
 def _calling(node: Node, context: Context) -> Calling:
     node.only("function", "where")
     function = node.need("function", "the name of the runtime's function").text()
-    where = node.get("where")
-    if where is None:
+    if not node.get("where"):
         return Calling(function)
-    return Calling(function, tuple(_row(row, context) for row in where.elements()))
+    return Calling(function, tuple(_row(row, context) for row in node.listed("where")))
 
 
 def _row(node: Node, context: Context) -> FunctionRow:
     node.only("from", "to", *context.attributes)
-    types = {key: frozenset(context.types.names(node.need(key))) for key in _types_of(node)}
-    attributes = tuple(
-        (name, _values(value, (*context.attributes[name], ANY)))
-        for name, value in node.items().items()
-        if name not in ("from", "to")
+    sources, targets = (
+        node.read(key, lambda types: frozenset(context.types.names(types)), None)
+        for key in ("from", "to")
     )
-    return FunctionRow(types.get("from"), types.get("to"), attributes)
-
-
-def _types_of(node: Node) -> list[str]:
-    return [key for key in ("from", "to") if node.get(key)]
-
-
-def _values(node: Node, known: tuple[str, ...]) -> tuple[str, ...] | None:
-    words = tuple(element.word(known, "value of an attribute") for element in node.elements())
-    return None if ANY in words else words
+    attributes: dict[str, tuple[str, ...] | None] = {}
+    for name, value in node.items().items():
+        if name not in ("from", "to"):
+            known = (*context.attributes[name], ANY)
+            words = tuple(e.word(known, "value of an attribute") for e in value.elements())
+            attributes[name] = None if ANY in words else words
+    return FunctionRow(sources, targets, tuple(attributes.items()))

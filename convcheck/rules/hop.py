@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from convcheck.numerics.format import Bool, Float, Format, Opaque, Text
@@ -73,45 +72,48 @@ def code_width(fmt: Format) -> int:
 def read_hop(node: Node, types: Types) -> Hop:
     """Return what a node says that x goes through: a type, or a word for what becomes of it."""
     if isinstance(node.value, str):
-        return Hop(node.value) if node.value in _BARE else _typed(node, {"type": node}, types)
+        return (
+            Hop(node.value)
+            if node.value in _BARE
+            else _typed(Node({"type": node}, node.place), types)
+        )
     entries = node.items()
-    for word, read in _WORDS.items():
+    for word in _NUMBERED:
         if entries.keys() == {word}:
-            return read(word, entries[word], types)
+            return Hop(word, number=entries[word].integer())
+    if entries.keys() == {CODE}:
+        return Hop(types.types[entries[CODE].word(tuple(types.types), "type")], by_code=True)
+    if entries.keys() == {TEXTS}:
+        return _other_texts(entries[TEXTS])
     if "type" not in entries or entries.keys() - {*_OF_A_TYPE}:
         known = ", ".join(f"`{key}`" for key in _OF_A_TYPE[1:])
-        said = f"`through` has a type, with {known}; or one of {', '.join((*_BARE, *_WORDS))}"
+        words = ", ".join((*_BARE, *_NUMBERED, CODE, TEXTS))
+        said = f"`through` has a type, with {known}; or one of {words}"
         raise node.error(said, "through: float32")
-    return _typed(node, entries, types)
+    return _typed(node, types)
 
 
-def _typed(node: Node, entries: dict[str, Node], types: Types) -> Hop:
-    mode = entries["round"].word(tuple(MODES), "rounding mode") if "round" in entries else NEAREST
-    name = entries["type"].word((*types.types, *_BARE), "type")
+def _typed(node: Node, types: Types) -> Hop:
+    mode = node.read("round", lambda e: e.word(tuple(MODES), "rounding mode"), NEAREST)
+    name = node.need("type").word((*types.types, *_BARE), "type")
     if name in _BARE:
         return Hop(name, mode)
     fmt = types.types[name].format
     holds = isinstance(fmt, Float) and fmt.infinity
-    if isinstance(fmt, Text | Bool) or ("beyond" not in entries and not holds):
+    if isinstance(fmt, Text | Bool) or not (node.get("beyond") or holds):
         hint = "a float with infinities, or {type: int32, round: toward-zero, beyond: least}"
         raise node.error(f"what becomes of numbers that {name} cannot hold?", hint)
-    beyond = entries["beyond"].word(BEYOND, "word") if "beyond" in entries else BEYOND[0]
-    subnormals = entries["subnormals"].word(SUBNORMALS, "word") if "subnormals" in entries else ""
-    numbers, only = (
-        key in entries and bool(entries[key].word(("normal",), "word")) for key in _OF_A_TYPE[4:]
+    return Hop(
+        types.types[name],
+        mode,
+        node.read("beyond", lambda e: e.word(BEYOND, "word"), BEYOND[0]),
+        node.read("subnormals", lambda e: e.word(SUBNORMALS, "word"), ""),
+        no_specials=node.says("specials", "normal"),
+        normal_only=node.says("only", "normal"),
     )
-    return Hop(types.types[name], mode, beyond, subnormals, numbers, only)
 
 
-def _numbered(word: str, node: Node, types: Types) -> Hop:
-    return Hop(word, number=node.integer())
-
-
-def _of_code(word: str, node: Node, types: Types) -> Hop:
-    return Hop(types.types[node.word(tuple(types.types), "type")], by_code=True)
-
-
-def _other_texts(word: str, node: Node, types: Types) -> Hop:
+def _other_texts(node: Node) -> Hop:
     for pattern in node.items():
         try:
             re.compile(pattern)
@@ -119,12 +121,4 @@ def _other_texts(word: str, node: Node, types: Types) -> Hop:
             raise node.error(
                 f"{pattern!r} is no pattern: {error}", "a regular expression"
             ) from None
-    return Hop(word, texts=tuple((k, v.text()) for k, v in node.items().items()))
-
-
-#: The words that have a value -> how they are read.
-_WORDS: dict[str, Callable[[str, Node, Types], Hop]] = {
-    **dict.fromkeys(_NUMBERED, _numbered),
-    CODE: _of_code,
-    TEXTS: _other_texts,
-}
+    return Hop(TEXTS, texts=tuple((k, v.text()) for k, v in node.items().items()))

@@ -1,21 +1,22 @@
-"""Read the shapes and combinations of types of whole calls."""
+"""Read the types and shapes that a text supports, and those of whole calls."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from convcheck.rules.cases import OUTPUT
-from convcheck.rules.model import Attribute, Layout, TypeNames, Value
-from convcheck.rules.source import Node
+from convcheck.rules.context import Context, read_cite
+from convcheck.rules.model import Attribute, Layout, PairList, Pairs, Shapes, TypeNames, Value
+from convcheck.rules.source import Node, refuse
 from convcheck.rules.types import Types
-from convcheck.wording import plural
+from convcheck.wording import meant, plural
 
 Only = tuple[tuple[str, TypeNames | str], ...]
 
 
 def read_layouts(
-    node: Node | None,
+    nodes: Mapping[str, Node],
     inputs: Sequence[str],
     attributes: Sequence[Attribute],
     variables: Sequence[str],
@@ -27,7 +28,7 @@ def read_layouts(
     """
     stated = {a.name: a for a in attributes if a.by_layout}
     layouts = []
-    for name, entry in node.items().items() if node else ():
+    for name, entry in nodes.items():
         if not re.fullmatch(r"[a-z0-9-]+", name):
             raise entry.error(f"{name!r} cannot stand in an id", "lower-case letters and -")
         entry.only(*inputs, *stated, *(["only"] if variables else []))
@@ -61,10 +62,12 @@ def _dim(node: Node) -> str:
     return node.text()
 
 
-def read_combinations(node: Node | None, inputs: int, types: Types) -> tuple[tuple[str, ...], ...]:
+def read_combinations(
+    nodes: Sequence[Node], inputs: int, types: Types
+) -> tuple[tuple[str, ...], ...]:
     """Return the combinations of input types for each output type."""
     rows = []
-    for row in node.elements() if node else ():
+    for row in nodes:
         words = tuple(e.word((*types.types, OUTPUT), "type") for e in row.elements())
         if len(words) != inputs:
             raise row.error(
@@ -73,3 +76,49 @@ def read_combinations(node: Node | None, inputs: int, types: Types) -> tuple[tup
             )
         rows.append(words)
     return tuple(rows)
+
+
+def read_pairs(node: Node, context: Context) -> Pairs:
+    """Return the supported pairs. Raises SpecError for unknown names.
+
+    Format: `{when: {ATTRIBUTE: VALUES}, cite: SENTENCE, listed: {SOURCE: [DESTINATION, ...]}}`, or
+    a list of these, with `only: yes` in each to skip other pairs.
+    """
+    lists = node.elements()
+    only = all(one.read("only", Node.flag, False) for one in lists)
+    return Pairs(tuple(_pair_list(one, context) for one in lists), only)
+
+
+def _pair_list(node: Node, context: Context) -> PairList:
+    node.only("when", "cite", "only", "listed")
+    rows = node.need("listed", "source -> its destinations")
+    listed = {
+        source: TypeNames(context.types.names(targets)) for source, targets in rows.items().items()
+    }
+    known = context.types.types
+    refuse(
+        rows.error(f"unknown type {source!r}", meant(source, known))
+        for source in rows.items()
+        if source not in known
+    )
+    node.read("when", lambda when: when.only(*context.attributes), None)
+    when = (
+        (name, frozenset(e.word(context.attributes[name], "value") for e in values.elements()))
+        for name, values in node.entries("when").items()
+    )
+    return PairList(tuple(when), listed, read_cite(node.need("cite"), context))
+
+
+def read_shapes(shape: Node, context: Context) -> Shapes | None:
+    """Return the supported shapes: `supported: {ranks: [1, 2], empty: no, cite: SENTENCE}`.
+
+    Raises SpecError for an invalid rank.
+    """
+    shape.only("cite", "supported")
+    node = shape.get("supported")
+    if node is None:
+        return None
+    node.only("ranks", "empty", "cite")
+    ranks = frozenset(e.integer() for e in node.need("ranks").elements())
+    empty = node.need("empty", "whether a tensor may have no elements: yes or no").flag()
+    return Shapes(ranks, empty, read_cite(node.need("cite"), context))

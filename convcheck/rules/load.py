@@ -15,15 +15,13 @@ from convcheck.rules.attributes import read_attribute
 from convcheck.rules.body import KEYS, read_body
 from convcheck.rules.checks import check_spec
 from convcheck.rules.context import Context, read_cite
-from convcheck.rules.extend import extend, rules_of, standalone
+from convcheck.rules.extend import extend, standalone
 from convcheck.rules.functions import read_functions
-from convcheck.rules.layouts import read_combinations, read_layouts
-from convcheck.rules.model import PARAPHRASE, DType, Source, Spec, version_key
+from convcheck.rules.layouts import read_combinations, read_layouts, read_pairs, read_shapes
+from convcheck.rules.model import PARAPHRASE, Source, Spec, Spelling, version_key
 from convcheck.rules.outside import read_uncovered
 from convcheck.rules.rule import read_rule
 from convcheck.rules.source import Node, read_all, read_yaml, refuse
-from convcheck.rules.spellings import read_spellings
-from convcheck.rules.supported import read_pairs, read_shapes
 from convcheck.rules.types import Types, read_types
 from convcheck.wording import meant
 
@@ -274,9 +272,9 @@ def _version(node: Node) -> str:
 
 def _spec(node: Node, types: Types, parent: Spec | None) -> Spec:
     sources, says = read_sources(node.need("sources", "title, section and url of the text"))
-    attributes = _attribute_nodes(node)
-    values = {name: _words(a, "values") for name, a in attributes.items()}
-    glosses = _glosses(node.get("glosses"))
+    attributes = node.entries("attributes")
+    values = {name: a.words("values") for name, a in attributes.items()}
+    glosses = {" ".join(key.split()): one for key, one in node.entries("glosses").items()}
     context = Context(
         types, sources, says,
         {sentence: gloss.text() for sentence, gloss in glosses.items()},
@@ -284,7 +282,10 @@ def _spec(node: Node, types: Types, parent: Spec | None) -> Spec:
     )  # fmt: skip
     shape = node.need("shape", "cite the sentence on the output's shape")
     inputs = _pairs(node.need("inputs"))
-    variables = _type_lists(node.need("types"), types)
+    variables = {
+        variable: tuple(types.types[name] for name in types.names(names))
+        for variable, names in node.need("types").items().items()
+    }
     known = tuple(read_attribute(n, a, context) for n, a in attributes.items())
     spec = Spec(
         id=_id(node),
@@ -297,43 +298,36 @@ def _spec(node: Node, types: Types, parent: Spec | None) -> Spec:
         inputs=inputs,
         outputs=_pairs(node.need("outputs")),
         attributes=known,
-        literals=read_spellings(node.get("literals")),
-        rules=read_all(lambda rule: read_rule(rule, context), rules_of(node)),
+        literals=_spellings(node.entries("literals")),
+        rules=read_all(lambda rule: read_rule(rule, context), node.listed("rules")),
         body=read_body(node, context),
-        notes=_words(node, "notes"),
+        notes=node.words("notes"),
         place=node.place,
-        likes=_words(node, "type-only"),
-        layouts=read_layouts(node.get("layouts"), [*dict(inputs)], known, [*variables], types),
-        combinations=read_combinations(node.get("combinations"), len(inputs), types),
-        pairs=read_pairs(node.get("pairs"), context),
+        likes=node.words("type-only"),
+        layouts=read_layouts(node.entries("layouts"), [*dict(inputs)], known, [*variables], types),
+        combinations=read_combinations(node.listed("combinations"), len(inputs), types),
+        pairs=node.read("pairs", lambda pairs: read_pairs(pairs, context), None),
         shapes=read_shapes(shape, context),
         outside=read_uncovered(node, context),
-        calls=read_functions(node.get("calls"), context),
+        calls=read_functions(node.entries("calls"), context),
         parent=parent,
     )
-    return _checked(spec, node, types)
-
-
-def _checked(spec: Spec, node: Node, types: Types) -> Spec:
-    _check_rule_names(spec)
     check_spec(spec, node, types.types)
     return spec
 
 
-def _check_rule_names(spec: Spec) -> None:
-    seen: dict[str, int] = {}
-    for rule in (*spec.rules, *(entry.rule for entry in spec.outside)):
-        if rule.name in seen:
-            raise SpecError(
-                f"two rules are named {rule.name!r}",
-                place=rule.place,
-                hint="to change a parent's rule, state it once",
-            )
-        seen[rule.name] = 1
-
-
-def _words(node: Node, key: str) -> tuple[str, ...]:
-    return tuple(e.text() for e in node.listed(key))
+def _spellings(nodes: Mapping[str, Node]) -> dict[str, Spelling]:
+    literals = {}
+    for name, entry in nodes.items():
+        entry.only("matches", "such-as")
+        matches = entry.need("matches")
+        try:
+            re.compile(matches.text())
+        except re.error as error:
+            raise matches.error(f"not a regular expression: {error}", "Python's syntax") from None
+        entry.need("such-as")
+        literals[name] = Spelling(matches.text(), entry.words("such-as"), entry.place)
+    return literals
 
 
 def _pairs(node: Node) -> tuple[tuple[str, str], ...]:
@@ -354,25 +348,8 @@ def read_sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
 
 def _said(entry: Node) -> str:
     """Return the only cited sentence of a document, '' for several."""
-    says, paraphrase = entry.get("says"), entry.get("paraphrase")
-    if says and paraphrase:
+    if (paraphrase := entry.get("paraphrase")) is None:
+        return entry.read("says", Node.text, "")
+    if entry.get("says"):
         raise paraphrase.error("both `says` and `paraphrase`", "quote it, or tell it in your words")
-    if paraphrase:
-        return PARAPHRASE + paraphrase.text()
-    return says.text() if says else ""
-
-
-def _glosses(node: Node | None) -> dict[str, Node]:
-    return {" ".join(key.split()): gloss for key, gloss in node.items().items()} if node else {}
-
-
-def _type_lists(node: Node, types: Types) -> dict[str, tuple[DType, ...]]:
-    lists = {}
-    for variable, names in node.items().items():
-        lists[variable] = tuple(types.types[name] for name in types.names(names))
-    return lists
-
-
-def _attribute_nodes(node: Node) -> dict[str, Node]:
-    attributes = node.get("attributes")
-    return attributes.items() if attributes else {}
+    return PARAPHRASE + paraphrase.text()

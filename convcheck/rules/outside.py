@@ -22,7 +22,6 @@ from convcheck.rules.model import (
     Case,
     DType,
     Outcome,
-    Rule,
     Spec,
     Uncovered,
     Value,
@@ -33,11 +32,7 @@ from convcheck.rules.source import Node
 
 def read_uncovered(root: Node, context: Context) -> tuple[Uncovered, ...]:
     """Return the excluded cases of a spec file's root node. Raises SpecError."""
-    attributes = root.get("attributes")
-    kinds = {
-        name: attribute.need("type").text()
-        for name, attribute in (attributes.items() if attributes else {}).items()
-    }
+    kinds = {name: each.need("type").text() for name, each in root.entries("attributes").items()}
     return tuple(_entry(e, kinds, context) for e in root.listed("outside"))
 
 
@@ -47,30 +42,20 @@ def _entry(node: Node, kinds: Mapping[str, str], context: Context) -> Uncovered:
         tuple(context.types.types[name] for name in context.types.names(node.need(key)))
         for key in ("from", "to")
     )
-    return Uncovered(sources, targets, _values(node.get("values"), kinds), _rule(node, context))
-
-
-def _values(
-    node: Node | None, kinds: Mapping[str, str]
-) -> tuple[tuple[str, tuple[Value, ...]], ...]:
-    if node is None:
-        return ()
-    node.only(*kinds)
-    return tuple(
+    node.read("values", lambda values: values.only(*kinds), None)
+    values = (
         (name, tuple(_value(kinds[name], e) for e in values.elements()))
-        for name, values in node.items().items()
+        for name, values in node.entries("values").items()
     )
+    cite = read_cite(node.need("cite", "quote the sentence that leaves it out"), context)
+    rule = rule_of_all(node.need("name").text(), Outcome("undefined"), cite, node.place)
+    return Uncovered(sources, targets, tuple(values), rule)
 
 
 def _value(kind: str, node: Node) -> Value:
     if kind == "int" and node.value != DEFAULT:
         return node.integer()
     return node.text()
-
-
-def _rule(node: Node, context: Context) -> Rule:
-    cite = read_cite(node.need("cite", "quote the sentence that leaves it out"), context)
-    return rule_of_all(node.need("name").text(), Outcome("undefined"), cite, node.place)
 
 
 def pairs_outside(spec: Spec, entry: Uncovered) -> Iterator[tuple[DType, DType, Attributes]]:

@@ -58,11 +58,10 @@ def _promises(node: Node, types: Types) -> Iterator[Promise]:
         when = entry.need("when").items().items()
         cite = read_cite(entry.need("cite"), context)
         source = sources[cite.source]
-        left, held = entry.get("leaves-out"), entry.get("floats-as")
         yield Promise(
             tuple((name, tuple(v.text() for v in values.elements())) for name, values in when),
-            bool(left and left.word(("casts",), "word")),
-            held.word(tuple(types.types), "type") if held else "",
+            entry.says("leaves-out", "casts"),
+            entry.read("floats-as", lambda held: held.word(tuple(types.types), "type"), ""),
             cite.text,
             f"{source.title}, {source.section}",
             entry.place,

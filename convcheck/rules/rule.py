@@ -42,14 +42,14 @@ def read_rule_of(node: Node, context: Context, level: Level, cite: Cite) -> Rule
 
     Raises SpecError.
     """
-    columns = _columns(node.get("columns"), context)
+    columns = node.read("columns", lambda e: _columns(e, context), ())
     width = len(columns[0][1]) if columns else 1
     table = node.need("table")
     if not table.items():
         raise table.error("the table has no rows", "at least `else: OUTCOME`")
     rows = read_all(lambda row: _row(*row, width, (level, cite), context), table.items().items())
     when, same = read_condition(node.need("when"), context)
-    rounding = _rounding(node.get("round"), context)
+    rounding = node.read("round", lambda e: _rounding(e, context), Rounding())
     name = node.need("name").text()
     return Rule(name, when, same, rounding, columns, rows, level, cite, node.place)
 
@@ -75,13 +75,12 @@ def read_condition(
         if key == "to" and value.value == "same":
             same = True
         else:
-            conditions.append((key, _allowed_set(key, value, context)))
+            allowed = _allowed(key, value, context)
+            of_types = key in ("from", "to")
+            conditions.append(
+                (key, TypeNames(map(str, allowed)) if of_types else frozenset(allowed))
+            )
     return tuple(conditions), same
-
-
-def _allowed_set(key: str, node: Node, context: Context) -> frozenset[Value]:
-    allowed = _allowed(key, node, context)
-    return TypeNames(map(str, allowed)) if key in ("from", "to") else frozenset(allowed)
 
 
 def _allowed(key: str, node: Node, context: Context) -> tuple[Value, ...]:
@@ -91,9 +90,7 @@ def _allowed(key: str, node: Node, context: Context) -> tuple[Value, ...]:
     return tuple(e.word(known, f"value of {key}") for e in node.elements())
 
 
-def _rounding(node: Node | None, context: Context) -> Rounding:
-    if node is None:
-        return Rounding()
+def _rounding(node: Node, context: Context) -> Rounding:
     if isinstance(node.value, str):
         return Rounding(mode=node.value)
     by = node.need("by").word(tuple(context.attributes), "attribute")
@@ -102,18 +99,15 @@ def _rounding(node: Node | None, context: Context) -> Rounding:
     return Rounding(by=by, modes=modes)
 
 
-def _columns(node: Node | None, context: Context) -> tuple[tuple[str, tuple[Value, ...]], ...]:
-    if node is None:
-        return ()
+def _columns(node: Node, context: Context) -> tuple[tuple[str, tuple[Value, ...]], ...]:
     node.only("from", "to", *context.attributes)
-    columns = tuple((key, _column(key, value, context)) for key, value in node.items().items())
+    columns = tuple(
+        (key, tuple(_allowed(key, each, context)[0] for each in value.elements()))
+        for key, value in node.items().items()
+    )
     if not columns or len({len(values) for _, values in columns}) != 1:
         raise node.error("the lists of `columns` differ in length", "one entry per column")
     return columns
-
-
-def _column(key: str, node: Node, context: Context) -> tuple[Value, ...]:
-    return tuple(_allowed(key, element, context)[0] for element in node.elements())
 
 
 def _row(label: str, node: Node, width: int, default: tuple[Level, Cite], context: Context) -> Row:
@@ -136,11 +130,8 @@ def _row(label: str, node: Node, width: int, default: tuple[Level, Cite], contex
 
 
 def _defaults(node: Node, default: tuple[Level, Cite], context: Context) -> tuple[Level, Cite]:
-    level, cite = node.get("level"), node.get("cite")
-    return (
-        read_level(level) if level else default[0],
-        read_cite(cite, context) if cite else default[1],
-    )
+    level = node.read("level", read_level, default[0])
+    return level, node.read("cite", lambda e: read_cite(e, context), default[1])
 
 
 def _cell(node: Node, default: tuple[Level, Cite], context: Context) -> Cell:
@@ -149,11 +140,10 @@ def _cell(node: Node, default: tuple[Level, Cite], context: Context) -> Cell:
         return Cell((Outcome(word, argument),), *default, node.place, node.value)
     node.only(*_CELL_KEYS)
     level, cite = _defaults(node, default, context)
-    readings = node.get("readings")
-    if readings is None:
-        outcomes: tuple[Outcome, ...] = (_outcome(node, context, ""),)
+    outcomes = tuple(_reading(e, context) for e in node.listed("readings"))
+    if not node.get("readings"):
+        outcomes = (_outcome(node, context, ""),)
     else:
-        outcomes = tuple(_reading(e, context) for e in readings.elements())
         if len(outcomes) < 2 or level not in ("disputed", "undefined"):
             raise node.error("readings need a disputed cell, and two or more", "level: disputed")
     text = " | ".join(f"{o.word} {o.argument}".strip() for o in outcomes)
@@ -167,6 +157,5 @@ def _reading(node: Node, context: Context) -> Outcome:
 
 def _outcome(node: Node, context: Context, reading: str) -> Outcome:
     word, _, argument = node.need("gives").text().partition(" ")
-    mode, cite = node.get("round"), node.get("cite")
-    quoted = read_cite(cite, context) if cite and reading else None
-    return Outcome(word, argument, mode.text() if mode else "", reading, quoted)
+    quoted = node.read("cite", lambda e: read_cite(e, context), None) if reading else None
+    return Outcome(word, argument, node.read("round", Node.text, ""), reading, quoted)

@@ -66,17 +66,15 @@ def read_types(root: Node) -> Types:
     root.only("floats", "integers", "others", "sets", "called")
     types: dict[str, DType] = {}
     for kind, reader in (("floats", _float), ("integers", _integer), ("others", _other)):
-        section = root.get(kind)
-        for name, node in section.items().items() if section else ():
+        for name, node in root.entries(kind).items():
             if name in types:
                 raise node.error(f"type {name!r} is defined twice", "keep one of them")
             names = tuple((r, node.items()[r].text()) for r in RUNTIMES if r in node.items())
             types[name] = DType(name, reader(node), names, node.place)
-    sets, called = _sets(root.get("sets"), types), root.get("called")
-    if called:
-        called.only(*sets)
-    words = called.items().items() if called else ()
-    return Types(types, sets, {name: said.text() for name, said in words})
+    sets = _sets(root.entries("sets"), types)
+    root.read("called", lambda called: called.only(*sets), None)
+    called = {name: said.text() for name, said in root.entries("called").items()}
+    return Types(types, sets, called)
 
 
 def _float(node: Node) -> Format:
@@ -117,9 +115,9 @@ def _bits(node: Node) -> int:
     return bits
 
 
-def _sets(section: Node | None, types: Mapping[str, DType]) -> dict[str, tuple[str, ...]]:
+def _sets(nodes: Mapping[str, Node], types: Mapping[str, DType]) -> dict[str, tuple[str, ...]]:
     sets: dict[str, tuple[str, ...]] = {}
-    for name, node in section.items().items() if section else ():
+    for name, node in nodes.items():
         if name in types:
             raise node.error(f"{name!r} is a type already", "choose another name")
         # a family may name earlier families, but not itself

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from command import convcheck
 
-from convcheck.errors import SpecError
 from convcheck.rules import load as loading
 from convcheck.rules.cases import cases
 from convcheck.rules.digest import digest_of_spec
@@ -16,7 +15,7 @@ from convcheck.rules.load import data_dir, load
 from convcheck.rules.model import Case, Spec
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.store.stored import read_manifest
-from specs import GOOD, write_spec
+from specs import GOOD, slip, write_spec
 
 ROW = "{exponent: 3, mantissa: 4, bias: 3, infinity: no, nan: all-ones, negative_zero: yes}"
 NEW = f"floats:\n  float8e3m4: {ROW}\n"
@@ -134,10 +133,7 @@ def test_the_stored_vectors_are_of_the_built_in_specs(own: Path) -> None:
 )  # fmt: skip
 def test_a_user_does_not_change_built_in_types_or_families(text: str, own: Path) -> None:
     (own / "dtypes.yaml").write_text(text)
-    with pytest.raises(SpecError) as caught:
-        load([own])
-    assert caught.value.place
-    assert caught.value.hint
+    assert slip(own).hint
 
 
 def _cases(name: str) -> list[Case]:

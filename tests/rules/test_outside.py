@@ -14,12 +14,12 @@ from planted.asking import Scripted
 from convcheck.ask.elements import ask
 from convcheck.backends.onnx.model import build
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
-from convcheck.errors import SpecError, UsageError
+from convcheck.errors import UsageError
 from convcheck.judge.case import judge
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Opaque, Text
-from convcheck.rules.cases import cases, count_cases
+from convcheck.rules.cases import cases
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.find import find_case
 from convcheck.rules.load import load
@@ -29,7 +29,7 @@ from convcheck.semantics.evaluate import compile_case
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.span import is_sampled, is_swept
-from specs import GOOD, findings, write_spec
+from specs import GOOD, findings, slip, write_spec
 
 CAST = [s for s in CATALOG.specs.values() if s.op == "onnx.Cast"]
 LIKE = [s for s in CATALOG.specs.values() if s.op == "onnx.CastLike"]
@@ -51,7 +51,6 @@ def test_every_type_of_a_later_version_is_asked(spec: Spec) -> None:
     later = {name for since, names in TYPES_ADDED.items() if since > spec.version for name in names}
     asked = {(c.inputs[0].name, c.outputs[0].name) for c in outside(spec)}
     assert asked >= {("float32", name) for name in later} | {(name, "float32") for name in later}
-    assert count_cases(spec) == len(list(cases(spec)))
 
 
 @pytest.mark.parametrize("spec", [*CAST, *LIKE], ids=lambda spec: spec.id)
@@ -246,6 +245,4 @@ def test_an_entry_that_asks_nothing_is_found(tmp_path: Path) -> None:
     ],
 )
 def test_a_slip_is_an_error_with_its_line(tmp_path: Path, entry: str, words: str) -> None:
-    with pytest.raises(SpecError, match=words) as raised:
-        load([spec_with(tmp_path, f"  - {entry}\n")])
-    assert raised.value.place is not None
+    assert words in str(slip(spec_with(tmp_path, f"  - {entry}\n")))

@@ -18,7 +18,15 @@
           readings:
             - length: {in: [exact, float64]}
               element: {in: [exact, output], by: [product, recurrence]}
-      calls: …                           # see convcheck.rules.body.formula_calls
+      calls:
+        limit: stop                      # the argument that the sequence does not reach
+        lists:
+          - listed: [[0, 5, 1]]          # tested as they are
+            around: [[0, 3, 1]]          # also with the limit one ulp off
+          - when: {to: bfloat16}
+            listed: [[0, 261, 1]]
+          - shape: [1]                   # the arguments are tensors, not scalars
+            listed: [[0, 5, 1]]
 
 Each word of a list is a reading. Readings combine lengths, elements and conversions. `in` is the
 type that arguments are converted to and operations are rounded to (`exact`, `output` or a type).
@@ -29,7 +37,7 @@ needs a name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -44,17 +52,9 @@ from convcheck.rules.body.call_checks import (
     check_one_output,
     wrong_type,
 )
-from convcheck.rules.body.formula_calls import (
-    AskedCalls,
-    FormulaExample,
-    When,
-    read_asked,
-    read_call_example,
-    read_when,
-)
 from convcheck.rules.context import Context, read_cite, read_level
 from convcheck.rules.expression import Expression, conversions_in, parse_expression
-from convcheck.rules.model import Body, Cite, DType, Level, Spec
+from convcheck.rules.model import Body, Cite, DType, Level, Spec, TypeNames
 from convcheck.rules.source import Node
 from convcheck.wording import meant
 
@@ -66,6 +66,58 @@ PRODUCT, RECURRENCE = "product", "recurrence"
 _ZERO = re.compile(r"(\w+) = 0")
 _PLACING = ("before", "after")  # for files that extend another
 _WAY_KEYS = ("in", "by", "of", "is", "name", "cite")
+
+
+@dataclass(frozen=True)
+class When:
+    """A condition on types. An absent part allows all."""
+
+    #: on the output
+    to: TypeNames | None = None
+    all: TypeNames | None = None
+    any: TypeNames | None = None
+
+    def holds(self, inputs: Sequence[DType], output: DType) -> bool:
+        """Return whether the condition allows these types."""
+        names = {dtype.name for dtype in inputs}
+        return (
+            (self.to is None or output.name in self.to)
+            and (self.all is None or names <= self.all)
+            and (self.any is None or bool(names & self.any))
+        )
+
+
+@dataclass(frozen=True)
+class CallList:
+    """Arguments of calls, as decimals."""
+
+    when: When
+    #: rows of arguments to test as they are
+    listed: tuple[tuple[str, ...], ...]
+    around: tuple[tuple[str, ...], ...]
+    #: () for scalars
+    shape: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class AskedCalls:
+    """The calls to test; `limit` is the argument that the sequence does not reach."""
+
+    limit: str
+    lists: tuple[CallList, ...]
+
+
+@dataclass(frozen=True)
+class FormulaExample:
+    """An example of the text: inputs and the resulting sequence."""
+
+    inputs: tuple[DType, ...]
+    output: DType
+    #: the arguments as words
+    x: tuple[str, ...]
+    #: the elements as words
+    gives: tuple[str, ...]
+    place: Place
 
 
 @dataclass(frozen=True)
@@ -199,7 +251,9 @@ class Formula(Body):
             for dtype in listed:
                 if isinstance(dtype.format, Text):
                     raise wrong_type(node, variable, dtype, "a formula works on numbers only")
-        check_numbers(_words_asked(node.need("formula").need("calls")), types)
+        lists = node.need("formula").need("calls").listed("lists")
+        rows = (row for e in lists for key in ("listed", "around") for row in e.listed(key))
+        check_numbers((word for row in rows for word in row.elements()), types)
 
 
 @dataclass(frozen=True)
@@ -211,13 +265,6 @@ class _Scope:
     next: Expression | None
 
 
-def _words_asked(node: Node) -> Iterator[Node]:
-    for entry in node.listed("lists"):
-        for key in ("listed", "around"):
-            for row in entry.listed(key):
-                yield from row.elements()
-
-
 def read_formula(root: Node, context: Context) -> Formula:
     """Return the formula of a spec file's root node. Raises SpecError."""
     node = root.need("formula")
@@ -226,13 +273,12 @@ def read_formula(root: Node, context: Context) -> Formula:
         "calls",
     )  # fmt: skip
     arguments = tuple(root.need("inputs").items())
-    following = node.get("next")
     scope = _Scope(
         arguments,
         context,
         parse_expression(node.need("length"), arguments, context.types.types),
         parse_expression(node.need("element"), (*arguments, INDEX)),
-        parse_expression(following, (*arguments, LAST)) if following else None,
+        node.read("next", lambda e: parse_expression(e, (*arguments, LAST)), None),
     )
     convert = node.need("convert", "how a value becomes one of another type")
     convert.only("to-float", "to-integer", "cite")
@@ -246,18 +292,16 @@ def read_formula(root: Node, context: Context) -> Formula:
         tuple(modes),
         convert.need("to-integer").word(tuple(MODES), "rounding mode"),
         read_cite(convert.need("cite"), context),
-        _interval(node.get("interval"), scope),
+        node.read("interval", lambda e: _interval(e, scope), None),
         tuple(_undefined(e, scope) for e in node.listed("undefined")),
         tuple(_rule(e, scope) for e in node.need("rules").elements()),
-        read_asked(node.need("calls", "arguments worth asking"), arguments, context),
-        tuple(read_call_example(e, arguments, context) for e in root.listed("examples")),
+        _asked(node.need("calls", "arguments worth asking"), arguments, context),
+        tuple(_call_example(e, arguments, context) for e in root.listed("examples")),
         node.place,
     )
 
 
-def _interval(node: Node | None, scope: _Scope) -> Interval | None:
-    if node is None:
-        return None
+def _interval(node: Node, scope: _Scope) -> Interval:
     node.only("limit", "step", "cite")
     limit, step = (node.need(key).word(scope.arguments, "input") for key in ("limit", "step"))
     return Interval(limit, step, read_cite(node.need("cite"), scope.context))
@@ -265,7 +309,7 @@ def _interval(node: Node | None, scope: _Scope) -> Interval | None:
 
 def _undefined(node: Node, scope: _Scope) -> Undefined:
     node.only("name", "when", "level", "cite", *_PLACING)
-    when, level = node.need("when"), node.get("level")
+    when = node.need("when")
     zero = _ZERO.fullmatch(when.text())
     if zero and zero[1] not in scope.arguments:
         raise when.error(f"unknown input {zero[1]!r}", meant(zero[1], scope.arguments))
@@ -274,7 +318,7 @@ def _undefined(node: Node, scope: _Scope) -> Undefined:
         node.need("name").text(),
         word,
         zero[1] if zero else "",
-        read_level(level) if level else "undefined",
+        node.read("level", read_level, "undefined"),
         read_cite(node.need("cite"), scope.context),
         node.place,
     )
@@ -284,17 +328,15 @@ def _rule(node: Node, scope: _Scope) -> FormulaRule:
     node.only(
         "name", "when", "level", "agreed", "cite", "differing", "between", "readings", *_PLACING
     )
-    between, level = node.get("between"), read_level(node.need("level"))
-    agreed = node.get("agreed")
-    cite = read_cite(node.need("cite"), scope.context)
+    level = read_level(node.need("level"))
     return FormulaRule(
         node.need("name").text(),
-        read_when(node.need("when"), scope.context),
+        _read_when(node.need("when"), scope.context),
         level,
-        read_level(agreed) if agreed else level,
-        cite,
+        node.read("agreed", read_level, level),
+        read_cite(node.need("cite"), scope.context),
         read_cite(node.need("differing"), scope.context),
-        between is not None and between.word(("tolerated",), "word") == "tolerated",
+        node.says("between", "tolerated"),
         tuple(pair for e in node.need("readings").elements() for pair in _pairs(e, scope)),
         node.place,
     )
@@ -312,33 +354,26 @@ def _ways(
     node: Node, of: Literal["length", "element"], cite: Cite, scope: _Scope
 ) -> list[FormulaWay]:
     node.only(*_WAY_KEYS)
-    own, start, by = node.get("cite"), node.get("of"), node.get("by")
-    cite = read_cite(own, scope.context) if own else cite
-    converted = start is not None and start.word(("given", "converted"), "word") == "converted"
-    forms = [e.word((PRODUCT, RECURRENCE), "form") for e in by.elements()] if by else [PRODUCT]
-    name = node.get("name")
+    types = scope.context.types.types
+    cite = node.read("cite", lambda e: read_cite(e, scope.context), cite)
+    start = node.read("of", lambda e: e.word(("given", "converted"), "word"), "given")
+    forms = [e.word((PRODUCT, RECURRENCE), "form") for e in node.listed("by")] or [PRODUCT]
+    words = [e.word((EXACT, OUTPUT, *types), "arithmetic") for e in node.need("in").elements()]
     ways = []
-    for arithmetic, form in product(_arithmetics(node.need("in"), scope), forms):
+    for word, form in product(words, forms):
         said = _expression(node, of, form, scope)
-        types = tuple(scope.context.types.types[n] for n in sorted(conversions_in(said)))
         ways.append(
             FormulaWay(
                 said,
-                arithmetic,
+                types.get(word, word),
                 form == RECURRENCE,
-                converted,
-                types,
-                name.text() if name else "",
+                start == "converted",
+                tuple(types[name] for name in sorted(conversions_in(said))),
+                node.read("name", Node.text, ""),
                 cite,
             )
         )
     return ways
-
-
-def _arithmetics(node: Node, scope: _Scope) -> list[DType | str]:
-    types = scope.context.types.types
-    words = [e.word((EXACT, OUTPUT, *types), "arithmetic") for e in node.elements()]
-    return [types.get(word, word) for word in words]
 
 
 def _expression(node: Node, of: str, form: str, scope: _Scope) -> Expression:
@@ -353,3 +388,43 @@ def _expression(node: Node, of: str, form: str, scope: _Scope) -> Expression:
     if scope.next is None:
         raise node.error("a recurrence without `next`", "write next: last + …")
     return scope.next
+
+
+def _read_when(node: Node, context: Context) -> When:
+    node.only("to", "all", "any")
+    return When(**{k: TypeNames(context.types.names(v)) for k, v in node.items().items()})
+
+
+def _asked(node: Node, arguments: Sequence[str], context: Context) -> AskedCalls:
+    node.only("limit", "lists")
+    limit = node.need("limit").word(tuple(arguments), "input")
+    lists = node.need("lists").elements()
+    return AskedCalls(limit, tuple(_list(e, len(arguments), context) for e in lists))
+
+
+def _call_example(node: Node, arguments: Sequence[str], context: Context) -> FormulaExample:
+    """Return an example: `{from: [TYPES], to: TYPE, x: [ARGUMENTS], gives: [ELEMENTS]}`."""
+    node.only("from", "to", "x", "gives")
+    types = context.types
+    inputs = [types.names(e)[0] for e in node.need("from").elements()]
+    x, gives = (tuple(e.text() for e in node.need(k).elements()) for k in ("x", "gives"))
+    if not len(inputs) == len(x) == len(arguments):
+        raise node.error(
+            "the example has too few or too many arguments", "a type and an x for each"
+        )
+    output = types.types[types.names(node.need("to"))[0]]
+    return FormulaExample(tuple(types.types[n] for n in inputs), output, x, gives, node.place)
+
+
+def _list(node: Node, count: int, context: Context) -> CallList:
+    node.only("when", "shape", "listed", "around")
+    rows = {
+        key: tuple(tuple(e.text() for e in row.elements()) for row in node.listed(key))
+        for key in ("listed", "around")
+    }
+    for key, found in rows.items():
+        if any(len(row) != count for row in found):
+            said = "a call with another number of arguments"
+            raise node.need(key).error(said, f"{count} each")
+    when = node.read("when", lambda e: _read_when(e, context), When())
+    return CallList(when, **rows, shape=tuple(e.integer() for e in node.listed("shape")))

@@ -19,7 +19,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from convcheck.errors import Place
@@ -164,30 +164,21 @@ def read_matrix(node: Node, context: Context) -> Matrix:
     for dtype in context.types.types.values():
         named.setdefault(dtype.name_in(runtime), dtype)
     named.pop("", None)
-    names = _Names(named, _targets(body.get("targets"), context), context)
+    attributes = tuple(context.attributes)
+    targets = {k: v.word(attributes, "attribute") for k, v in body.entries("targets").items()}
+    names = _Names(named, targets, context)
     tables = tuple(_table(t, names) for t in body.need("tables").elements())
-    listed = node.get("examples")
-    layouts = tuple(found.items()) if (found := node.get("layouts")) else ()
-    examples = tuple(_example(e, layouts, names) for e in (listed.elements() if listed else ()))
-    unless = _unless(body.get("refused-unless"), context)
-    return Matrix(unless, names.targets, _used(names, tables), tables, examples)
-
-
-def _used(names: _Names, tables: Sequence[MatrixTable]) -> dict[str, DType]:
-    values = {v for name in names.targets.values() for v in names.context.attributes[name]}
+    layouts = tuple(node.entries("layouts"))
+    examples = tuple(_example(e, layouts, names) for e in node.listed("examples"))
+    unless = body.read("refused-unless", lambda e: _unless(e, context), ())
+    values = {v for name in names.targets.values() for v in context.attributes[name]}
     cells = {cell.gives for table in tables for cell in table.cells.values()}
     used = cells.union(*(table.types for table in tables))
-    return {word: t for word, t in names.named.items() if t.name in used or word in values}
+    own = {word: t for word, t in named.items() if t.name in used or word in values}
+    return Matrix(unless, names.targets, own, tables, examples)
 
 
-def _targets(node: Node | None, context: Context) -> dict[str, str]:
-    entries = node.items() if node else {}
-    return {k: v.word(tuple(context.attributes), "attribute") for k, v in entries.items()}
-
-
-def _unless(node: Node | None, context: Context) -> tuple[tuple[str, str], ...]:
-    if node is None:
-        return ()
+def _unless(node: Node, context: Context) -> tuple[tuple[str, str], ...]:
     node.only(*context.attributes)
     entries = node.items().items()
     return tuple((k, v.word(context.attributes[k], f"value of {k}")) for k, v in entries)
@@ -195,7 +186,7 @@ def _unless(node: Node | None, context: Context) -> tuple[tuple[str, str], ...]:
 
 def _table(node: Node, names: _Names) -> MatrixTable:
     node.only("name", "when", "triangle", "square", "cells")
-    when, ranks = _when(node.get("when"), names.context)
+    when, ranks = node.read("when", lambda e: _when(e, names.context), ((), ()))
     kind, other = ("square", "triangle") if ranks else ("triangle", "square")
     if found := node.get(other):
         raise found.error(f"a {other} here", "`ranks` tells rows from columns of a square")
@@ -218,10 +209,8 @@ def _table(node: Node, names: _Names) -> MatrixTable:
 
 
 def _when(
-    node: Node | None, context: Context
+    node: Node, context: Context
 ) -> tuple[tuple[tuple[str, frozenset[Value]], ...], tuple[str, ...]]:
-    if node is None:
-        return (), ()
     node.only("ranks", *context.attributes)
     ranks = tuple(e.word(RANKS, "kind of rank") for e in node.listed("ranks"))
     if len(ranks) not in (0, 2):
@@ -274,13 +263,10 @@ def _cell(node: Node, block: Node, names: _Names) -> MatrixCell:
 
 
 def _ruling(node: Node, context: Context, default: Ruling | None = None) -> Ruling:
-    level, cite = node.get("level"), node.get("cite")
     if default is None:
         return Ruling(read_level(node.need("level")), read_cite(node.need("cite"), context))
-    return Ruling(
-        read_level(level) if level else default.level,
-        read_cite(cite, context) if cite else default.cite,
-    )
+    level = node.read("level", read_level, default.level)
+    return Ruling(level, node.read("cite", lambda e: read_cite(e, context), default.cite))
 
 
 def _guarded(rules: Node, word: str, ruling: Ruling, context: Context) -> CellAnswer:
@@ -305,12 +291,11 @@ def _example(node: Node, layouts: tuple[str, ...], names: _Names) -> MatrixExamp
     attributes = names.context.attributes
     node.only("inputs", "layout", "gives", *attributes)
     inputs = tuple(names.type_of(e, e.text()) for e in node.need("inputs").elements())
-    layout = node.get("layout")
     said = ((k, node.items()[k].word(v, k)) for k, v in attributes.items() if node.get(k))
     gives = node.need("gives")
     return MatrixExample(
         inputs,
-        layout.word(layouts, "layout") if layout else "",
+        node.read("layout", lambda e: e.word(layouts, "layout"), ""),
         tuple(said),
         REFUSED if gives.text() == REFUSED else names.type_of(gives, gives.text()),
         node.place,

@@ -96,20 +96,20 @@ class StepsLine:
 
     name: str
     #: absent for a conversion
-    be: Expression | None
+    be: Expression | None = None
     #: the optional input of the expression, or ''
-    needs: str
+    needs: str = ""
     #: the expression without that input
-    otherwise: Expression | None
+    otherwise: Expression | None = None
     #: the line or input to convert, '' for an expression
-    source: str
+    source: str = ""
     #: the rule of the conversion
-    rule: str
+    rule: str = ""
     #: the attribute that names the target type
-    to: str
+    to: str = ""
     #: values of that attribute -> types
-    targets: tuple[tuple[str, DType], ...]
-    place: Place
+    targets: tuple[tuple[str, DType], ...] = ()
+    place: Place = field(kw_only=True)
     #: the outputs of the expression, None for all
     only: TypeNames | None = field(default=None, metadata=LATER)
     #: the expression for other outputs
@@ -424,7 +424,8 @@ def read_steps(node: Node, context: Context) -> Steps:
     names = [line.name for line in lines]
     ends = [*inputs, *node.need("outputs").items()]
     others = tuple(node.need("outputs").items())[1:]
-    back_of, back = _back(body.get("back"), [*inputs[1:], *others, *numbers], names)
+    invertible = [*inputs[1:], *others, *numbers]
+    back_of, back = body.read("back", lambda e: _back(e, invertible, names), ("", None))
     return Steps(
         lines=lines,
         readings=tuple(_reading(e, names, ends, context) for e in body.need("readings").elements()),
@@ -441,15 +442,15 @@ def read_steps(node: Node, context: Context) -> Steps:
         undefined=tuple(
             _undefined(e, [*inputs, *names], ends, context) for e in body.listed("undefined")
         ),
-        along=_along(body.get("along"), node),
+        along=body.read("along", lambda e: _along(e, node), None),
         back=back,
         back_of=back_of,
         numbers=tuple(name for name in numbers if name in _used(lines, back)),
-        undone_by=_undone_by(body.get("undone-by"), inputs[1:]),
+        undone_by=body.read("undone-by", lambda e: _undone_by(e, inputs[1:]), ("", ())),
         others=others,
         ends=tuple(map(_end, body.listed("ends"))),
         extremes=tuple(e.word(tuple(inputs[1:]), "input") for e in body.listed("extremes")),
-        values=_values(body.get("values"), lines, inputs[1:], context),
+        values=body.read("values", lambda e: _values(e, lines, inputs[1:], context), None),
     )
 
 
@@ -466,12 +467,8 @@ def _used(lines: Sequence[StepsLine], back: Expression | None) -> frozenset[str]
     return frozenset().union(*map(names_in, expressions))
 
 
-def _back(
-    node: Node | None, known: Sequence[str], lines: Sequence[str]
-) -> tuple[str, Expression | None]:
+def _back(node: Node, known: Sequence[str], lines: Sequence[str]) -> tuple[str, Expression | None]:
     """Return the line that `back` inverts, '' for the last, and the inverse."""
-    if node is None:
-        return "", None
     if isinstance(node.value, str):
         return "", parse_expression(node, [*known, lines[-1]])
     node.only("of", "be")
@@ -484,7 +481,6 @@ def _undefined(
 ) -> OpenElements:
     node.only("name", "when", "where", "only", "cite")
     when, where = node.need("when", f"INPUT {CONDITIONS[0]}"), node.get("where")
-    only = node.get("only")
     if where:
         where.only(*ends)
     name, _, condition = when.text().partition(" ")
@@ -492,35 +488,33 @@ def _undefined(
         raise when.error(
             f"unknown condition {when.text()!r}", f"INPUT, then one of {', '.join(CONDITIONS)}"
         )
+    types = {k: TypeNames(context.types.names(known)) for k, known in node.entries("where").items()}
     return OpenElements(
-        node.need("name").text(), name, condition,
-        tuple(
-            (key, TypeNames(context.types.names(known)))
-            for key, known in (where.items().items() if where else ())
-        ),
-        read_cite(node.need("cite"), context), node.place,
-        only is not None and bool(only.word(("sign",), "word")),
-    )  # fmt: skip
+        node.need("name").text(),
+        name,
+        condition,
+        tuple(types.items()),
+        read_cite(node.need("cite"), context),
+        node.place,
+        node.says("only", "sign"),
+    )
 
 
 def _values(
-    node: Node | None, lines: Sequence[StepsLine], inputs: Sequence[str], context: Context
-) -> ValuesOf | None:
-    if node is None:
-        return None
+    node: Node, lines: Sequence[StepsLine], inputs: Sequence[str], context: Context
+) -> ValuesOf:
     node.only("of", "where", "cite")
     known, where = tuple(line.name for line in lines if line.be is None), node.need("where")
     where.only(*inputs)
     return ValuesOf(
         node.need("of").word(known, "conversion"),
         tuple((name, word.text()) for name, word in where.items().items()),
-        read_cite(node.need("cite"), context), node.place,
-    )  # fmt: skip
+        read_cite(node.need("cite"), context),
+        node.place,
+    )
 
 
-def _undone_by(node: Node | None, inputs: Sequence[str]) -> tuple[str, Words]:
-    if node is None:
-        return "", ()
+def _undone_by(node: Node, inputs: Sequence[str]) -> tuple[str, Words]:
     node.only("op", "inputs")
     pairs = node.need("inputs").items().items()
     return node.need("op").text(), tuple(
@@ -535,15 +529,14 @@ def _end(node: Node) -> tuple[str, str]:
     return words[0], words[1]
 
 
-def _along(node: Node | None, root: Node) -> Along | None:
-    if node is None:
-        return None
+def _along(node: Node, root: Node) -> Along:
     node.only("axis", "block")
     attributes = root.need("attributes", "attributes: {AXIS: {type: int, by: layout, default: 0}}")
-    axis, block = node.need("axis").word(tuple(attributes.items()), "attribute"), node.get("block")
+    known = tuple(attributes.items())
+    axis = node.need("axis").word(known, "attribute")
     default = attributes.need(axis).need("default", "the axis where the attribute is left out")
-    name = block.word(tuple(attributes.items()), "attribute") if block else ""
-    return Along(axis, default.integer(), name)
+    block = node.read("block", lambda name: name.word(known, "attribute"), "")
+    return Along(axis, default.integer(), block)
 
 
 def _choice(node: Node, key: str, no: str, yes: str) -> bool:
@@ -570,22 +563,28 @@ def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Cont
     if node.get("convert"):
         return _conversion(node, name, known, context)
     node.only("let", "be", "with", "without", "for", "else", "exact", "branches")
-    needs, without = node.get("with"), node.get("without")
-    only, elsewhere, exact = node.get("for"), node.get("else"), node.get("exact")
-    if (only is None) != (elsewhere is None):
-        raise node.error("`for` and `else` go together", "for: TYPES, else: EXPRESSION")
-    if (needs is None) != (without is None):
-        raise node.error("`with` and `without` go together", "with: INPUT, without: EXPRESSION")
-    extra = [needs.word(tuple(inputs), "input")] if needs else []
-    be = parse_expression(node.need("be"), [*known, *extra])
-    otherwise = parse_expression(without, known) if without else None
+    for one, other, words in (
+        ("for", "else", "for: TYPES, else: EXPRESSION"),
+        ("with", "without", "with: INPUT, without: EXPRESSION"),
+    ):
+        if (node.get(one) is None) != (node.get(other) is None):
+            raise node.error(f"`{one}` and `{other}` go together", words)
+    needs = node.read("with", lambda e: e.word(tuple(inputs), "input"), "")
+
+    def optional(key: str) -> Expression | None:
+        return node.read(key, lambda e: parse_expression(e, known), None)
+
     return StepsLine(
-        name, be, "".join(extra), otherwise, "", "", "", (), node.place,
-        TypeNames(context.types.names(only)) if only else None,
-        parse_expression(elsewhere, known) if elsewhere else None,
-        exact is not None and bool(exact.word(("yes",), "word")),
+        name,
+        parse_expression(node.need("be"), [*known, *([needs] if needs else [])]),
+        needs,
+        optional("without"),
+        place=node.place,
+        only=node.read("for", lambda types: TypeNames(context.types.names(types)), None),
+        elsewhere=optional("else"),
+        exact=node.says("exact", "yes"),
         branches=tuple(read_branch(e, known) for e in node.listed("branches")),
-    )  # fmt: skip
+    )
 
 
 def read_branch(node: Node, known: Sequence[str] | None) -> Branch:
@@ -597,21 +596,32 @@ def read_branch(node: Node, known: Sequence[str] | None) -> Branch:
 
 def _conversion(node: Node, name: str, known: Sequence[str], context: Context) -> StepsLine:
     node.only("let", "convert", "by", "to", "as")
-    source = node.need("convert").word(tuple(known), "name")
-    to, by, taken_as = node.need("to", _TO), node.get("by"), node.get("as")
-    kind = _type(taken_as, context) if taken_as else None
-    rule = by.text() if by else ""
-    if to.value == OUTPUT:
-        return StepsLine(name, None, "", None, source, rule, "", (), node.place, taken_as=kind)
-    if len(to.items()) != 1:
-        raise to.error("one attribute names the type", _TO)
-    to.only(*context.attributes)
-    [(attribute, types)] = to.items().items()
-    types.only(*context.attributes[attribute])
-    targets = tuple((value, _type(t, context)) for value, t in types.items().items())
+    to = node.need("to", _TO)
+    attribute, targets = ("", ()) if to.value == OUTPUT else _named(to, context)
+    if attribute:
+        to.only(*context.attributes)
+        to.need(attribute).only(*context.attributes[attribute])
     return StepsLine(
-        name, None, "", None, source, rule, attribute, targets, node.place, taken_as=kind
+        name,
+        source=node.need("convert").word(tuple(known), "name"),
+        rule=node.read("by", Node.text, ""),
+        to=attribute,
+        targets=targets,
+        place=node.place,
+        taken_as=node.read("as", lambda e: _type(e, context), None),
     )
+
+
+def _named(node: Node, context: Context) -> tuple[str, tuple[tuple[str, DType], ...]]:
+    """Return an attribute, and the types that its values name."""
+    if len(node.items()) != 1:
+        raise node.error("one attribute names the type", _TO)
+    [(attribute, types)] = node.items().items()
+    return attribute, _types(types, context)
+
+
+def _types(node: Node, context: Context) -> tuple[tuple[str, DType], ...]:
+    return tuple((name, _type(dtype, context)) for name, dtype in node.items().items())
 
 
 def _type(node: Node, context: Context) -> DType:
@@ -624,49 +634,39 @@ def _reading(
     node.only(
         "name", "in", "of", "by", "operands", "once", "narrow", "round", "near-ties", "as", "cite"
     )
-    within, of, by, mode, near = (node.get(k) for k in ("in", "of", "by", "round", "near-ties"))
+    within = node.get("in")
     word = within.value if within and isinstance(within.value, str) else ""
     if within and not word:
         within.only(*context.types.types)
-    types = within.items().items() if within and not word else ()
-    attribute, named = _named(by, context) if by else ("", ())
+    attribute, named = node.read("by", lambda e: _named(e, context), ("", ()))
     return StepsReading(
         node.need("name").text(),
-        tuple((source, _type(target, context)) for source, target in types),
+        _types(within, context) if within and not word else (),
         frozenset(e.word(tuple(lines), "line") for e in node.listed("once")),
         frozenset(e.word(tuple(lines), "line") for e in node.listed("narrow")),
         read_cite(node.need("cite", "the sentence that the reading rests on"), context),
         node.place,
-        _type(within, context) if within and word and word != EXACTLY else None,
-        word == EXACTLY,
-        of.word(tuple(ends), "input or output") if of else "",
-        attribute,
-        named,
-        tuple(e.word(tuple(ends[:-1]), "input") for e in node.listed("operands")),
-        mode.word(tuple(MODES), "rounding mode") if mode else NEAREST,
-        near is not None and bool(near.word(("open",), "word")),
-        _type(taken_as, context) if (taken_as := node.get("as")) else None,
+        fixed=_type(within, context) if within and word and word != EXACTLY else None,
+        exact=word == EXACTLY,
+        of=node.read("of", lambda e: e.word(tuple(ends), "input or output"), ""),
+        by=attribute,
+        named=named,
+        operands=tuple(e.word(tuple(ends[:-1]), "input") for e in node.listed("operands")),
+        whole=node.read("round", lambda e: e.word(tuple(MODES), "rounding mode"), NEAREST),
+        open_near_ties=node.says("near-ties", "open"),
+        taken_as=node.read("as", lambda e: _type(e, context), None),
     )
-
-
-def _named(node: Node, context: Context) -> tuple[str, tuple[tuple[str, DType], ...]]:
-    [(name, types)] = node.items().items()
-    return name, tuple((value, _type(t, context)) for value, t in types.items().items())
 
 
 def _outside(node: Node, context: Context) -> Outside:
     node.only("name", "layouts", "types", "values", "cite")
-    types, values = node.get("types"), node.get("values")
-    if values:
+    if values := node.get("values"):
         values.only(*context.attributes)
     return Outside(
         node.need("name").text(),
-        frozenset(e.text() for e in node.listed("layouts")),
-        TypeNames(context.types.names(types) if types else ()),
-        tuple(
-            (name, frozenset(e.text() for e in entry.elements()))
-            for name, entry in (values.items().items() if values else ())
-        ),
+        frozenset(node.words("layouts")),
+        TypeNames(node.read("types", context.types.names, ())),
+        tuple((name, frozenset(_texts(e))) for name, e in node.entries("values").items()),
         read_cite(node.need("cite"), context),
         node.place,
     )
@@ -679,36 +679,24 @@ def _words(node: Node, inputs: Sequence[str]) -> Words:
 
 def _example(node: Node, inputs: Sequence[str], context: Context) -> StepsExample:
     node.only("type", "to", "layout", "shapes", "values", "gives", *context.attributes)
+    for key in ("shapes", "values"):
+        node.read(key, lambda by_input: by_input.only(*inputs), None)
     attributes: list[tuple[str, Value]] = [
         (name, said.word(values, f"value of {name}"))
         for name, values in context.attributes.items()
         if (said := node.get(name))
     ]
-    to = node.get("to")
+    shapes = node.entries("shapes").items()
     return StepsExample(
         tuple(_type(e, context).name for e in node.need("type").elements()),
         node.need("layout").text(),
         tuple(attributes),
-        tuple((name, _sizes(e)) for name, e in _by_input(node, "shapes", inputs)),
-        tuple(
-            (n, tuple(w.text() for w in e.elements())) for n, e in _by_input(node, "values", inputs)
-        ),
+        tuple((name, tuple(d.integer() for d in dims.elements())) for name, dims in shapes),
+        tuple((name, _texts(e)) for name, e in node.entries("values").items()),
         _texts(node.need("gives")),
         node.place,
-        _type(to, context).name if to else "",
+        node.read("to", lambda e: _type(e, context).name, ""),
     )
-
-
-def _by_input(node: Node, key: str, inputs: Sequence[str]) -> list[tuple[str, Node]]:
-    entries = node.get(key)
-    if entries is None:
-        return []
-    entries.only(*inputs)
-    return list(entries.items().items())
-
-
-def _sizes(node: Node) -> Sizes:
-    return tuple(e.integer() for e in node.elements())
 
 
 def _texts(node: Node) -> tuple[str, ...]:

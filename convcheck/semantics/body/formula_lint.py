@@ -17,8 +17,7 @@ from convcheck.errors import SpecError
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.neighbours import special_codes
 from convcheck.numerics.words import OutsideFormatError, code_of
-from convcheck.rules.body.formula import OUTPUT, Formula, FormulaRule, FormulaWay
-from convcheck.rules.body.formula_calls import FormulaExample
+from convcheck.rules.body.formula import OUTPUT, Formula, FormulaExample, FormulaRule, FormulaWay
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.table_lint import Diagnostic, Proof
