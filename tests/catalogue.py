@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from convcheck.rules.load import data_dir, load
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case
-from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, UNDEFINED, Reading
+from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, UNDEFINED, Expected, Reading
 from convcheck.semantics.expected_calls import ExpectedOutput
 from convcheck.semantics.program import Program
 from convcheck.vectors.corpus import open_corpus
@@ -24,6 +27,14 @@ def compiled(case: Case) -> Program:
 def element(due: Reading | ExpectedOutput, i: int) -> int | str:
     """Return an expected element: its code, or the oracles' word for its pattern."""
     return WORDS.get(int(due.patterns[i]), int(due.codes[i]))
+
+
+def unlike(found: Expected, due: Expected) -> NDArray[np.bool_]:
+    """Return a mask of elements whose row, code or pattern differs."""
+    wrong = found.rows != due.rows
+    for one, other in zip(found.readings, due.readings, strict=True):
+        wrong |= (one.codes != other.codes) | (one.patterns != other.patterns)
+    return wrong
 
 
 #: Pattern -> the oracles' word.

@@ -94,11 +94,9 @@ class StepsEdit:
     unpaired: bool
     #: Input -> what it goes through first.
     inputs: Mapping[str, tuple[Hop, ...]]
-    #: What the first input meets of tensors of several elements, one of MEETINGS; '' for what the
-    #: spec says.
-    meets: str
-    #: The input of which that is a mistake alone, '' for all of them.
-    meeting: str
+    #: What the first input meets of tensors of several elements, one of MEETINGS, and the input of
+    #: which that is a mistake alone, '' for all of them; None for what the spec says.
+    meets: tuple[str, str] | None
 
 
 @dataclass(frozen=True)
@@ -192,7 +190,7 @@ def _steps(node: Node, types: Types) -> StepsEdit:
         node.words("refuses"),
         node.says("only", UNPAIRED),
         {name: _hops(hops.elements(), types) for name, hops in node.entries("inputs").items()},
-        *node.read("meets", _meeting, ("", "")),
+        node.read("meets", _meeting, None),
     )
 
 

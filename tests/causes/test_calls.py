@@ -274,6 +274,18 @@ def test_a_condition_holds_of_the_types_of_a_call_for_all_that_an_entry_edits() 
     assert len(made["[float16, float32]"]) == len(made["float16"])
 
 
+def test_an_attribute_that_a_cause_sets_counts_after_other_causes_too() -> None:
+    calls = asked("onnx.QuantizeLinear-21/float32-float32-int8/axis-0/axis=0")
+    own = "causes:\n  - {name: own, says: takes axis 1, under: {axis: '1'}, steps: {in: float32}}"
+    causes = tuple(causes_in([CauseFile("own.yaml", own)], CATALOG.types))
+    alone, after = (
+        wrong_calls(CATALOG.specs[calls.case.spec], calls.case, calls.calls) for _ in range(2)
+    )
+    right = [one.key for one in after(())]
+    keys = [[one.key for one in edits(causes)] for edits in (alone, after)]
+    assert keys[0] == keys[1] != right
+
+
 BLIND = """\
 causes:
   - name: the-rule

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 import pytest
-from catalogue import CATALOG, compiled
+from catalogue import CATALOG, compiled, unlike
 from numpy.typing import NDArray
 
 from convcheck.causes.catalogue import causes_of
@@ -36,13 +36,6 @@ TEXT = "string"
 def of_sources(names: tuple[str, ...]) -> list[Case]:
     every = [case for spec in SPECS for case in cases(CATALOG.specs[spec])]
     return [c for c in every if c.inputs[0].name in names and c.outputs[0].name != TEXT]
-
-
-def unlike(found: Expected, due: Expected) -> NDArray[np.bool_]:
-    wrong = found.rows != due.rows
-    for one, other in zip(found.readings, due.readings, strict=True):
-        wrong |= (one.codes != other.codes) | (one.patterns != other.patterns)
-    return wrong
 
 
 def looked_up(found_runs: list[Run], due: Expected, tile: int, codes: Codes) -> Expected:

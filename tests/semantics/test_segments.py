@@ -7,8 +7,7 @@ from typing import cast
 
 import numpy as np
 import pytest
-from catalogue import CATALOG, compiled
-from numpy.typing import NDArray
+from catalogue import CATALOG, compiled, unlike
 
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Int, Numeric, Text
@@ -16,7 +15,6 @@ from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_conversion
-from convcheck.semantics.expected import Expected
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import lookup
 from convcheck.semantics.segments import Segments, segments
@@ -39,13 +37,6 @@ def conversions() -> Iterator[tuple[Conversion, Case]]:
 
 ALL = {conversion: case for conversion, case in conversions() if not conversion[0].computed}
 SAMPLED = {one: case for one, case in ALL.items() if is_sampled(case)}
-
-
-def unlike(found: Expected, due: Expected) -> NDArray[np.bool_]:
-    wrong = found.rows != due.rows
-    for one, other in zip(found.readings, due.readings, strict=True):
-        wrong |= (one.codes != other.codes) | (one.patterns != other.patterns)
-    return wrong
 
 
 def wrong(conversion: Conversion, codes: Codes) -> Codes:

@@ -100,10 +100,8 @@ class CompiledSteps(CompiledCalls):
     mode: str = field(default=NEAREST, kw_only=True)
     #: input -> hops before the first line
     first: Mapping[str, Sequence[Hop]] = field(default_factory=dict, kw_only=True)
-    #: a wrong broadcast of other inputs, '' for none
-    meets: str = field(default="", kw_only=True)
-    #: the input with the wrong broadcast, '' for all
-    meeting: str = field(default="", kw_only=True)
+    #: a wrong broadcast of other inputs, and the only one of them, '' for all
+    meets: tuple[str, str] | None = field(default=None, kw_only=True)
 
     @property
     def data(self) -> DType:
@@ -307,7 +305,7 @@ class CompiledSteps(CompiledCalls):
     def _run_all(
         self, reading: StepsReading, calls: Sequence[Sequence[Bits]], kept: dict[Hashable, Run]
     ) -> Run:
-        facts, inputs = self._facts(reading), (self.along, self.meets, self.meeting)
+        facts, inputs = self._facts(reading), (self.along, self.meets)
         begins = inputs, self._begins(reading)
         keys = [(begins, facts[:n]) for n in range(len(facts) + 1)]
         known = [n for n, key in enumerate(keys) if key in kept]
@@ -444,9 +442,9 @@ class CompiledSteps(CompiledCalls):
         self, index: NDArray[np.intp], shape: tuple[int, ...], name: str = ""
     ) -> NDArray[np.intp]:
         """Return the index into another tensor for each element of the first input."""
-        along, wrongly = self.along, self.meets and self.meeting in ("", name)
-        if along and wrongly and index.ndim and index.shape != shape:
-            return met_wrongly(self.meets, index, shape, *along)
+        along, (wrongly, of) = self.along, self.meets or ("", "")
+        if along and wrongly and of in ("", name) and index.ndim and index.shape != shape:
+            return met_wrongly(wrongly, index, shape, *along)
         return met(index, shape, along)
 
     def begun(self, reading: StepsReading, inputs: Mapping[str, Rational]) -> Run:

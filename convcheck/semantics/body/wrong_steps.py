@@ -55,8 +55,9 @@ class WrongSteps:
         but conversions have to change something.
         """
         edits = [cause.call for cause in causes if isinstance(cause.call, StepsEdit)]
-        if any(edit.equal for edit in edits):
-            if any(self._is_refused(edit) for edit in edits):
+        if equal := [edit.equal for edit in edits if edit.equal]:
+            types = dict(zip(self._shapes, self.case.inputs, strict=True))
+            if any(len({types[name] for name in each if name in types}) > 1 for each in equal):
                 yield WrongCall(REFUSED, lambda _: _REFUSED)
             return
         if not (self._has(causes) and all(map(self._fits, edits))):
@@ -74,12 +75,6 @@ class WrongSteps:
             if (key := _key(outputs)) not in (self._right if plain else ()):
                 yield WrongCall(key, partial(self._answer, made, outputs))
 
-    def _is_refused(self, edit: StepsEdit) -> bool:
-        """Return whether inputs have to be of one type, and are not."""
-        types = dict(zip(self._shapes, self.case.inputs, strict=True))
-        some = {types[name] for name in edit.equal if name in types}
-        return len(some) > 1
-
     def _made(self, edits: Sequence[StepsEdit], causes: Sequence[Cause]) -> CompiledSteps | None:
         """Return the steps with edits, without programs; None where they cannot be computed."""
         attributes = dict(self.case.attributes)
@@ -92,13 +87,13 @@ class WrongSteps:
         for edit in edits:
             steps = _edited(steps, edit)
         mode = next((edit.rounds for edit in reversed(edits) if edit.rounds), NEAREST)
-        meets = next(((e.meets, e.meeting) for e in reversed(edits) if e.meets), ("", ""))
+        meets = next((edit.meets for edit in reversed(edits) if edit.meets), None)
         hops = {name: hops for edit in edits for name, hops in edit.inputs.items()}
         first = {name: of for name, of in hops.items() if name in inputs}
         case = replace(self.case, attributes=tuple(attributes.items()))
         made = CompiledSteps(
             case, steps, tuple(inputs), False, (), {},
-            mode=mode, first=first, meets=meets[0], meeting=meets[1],
+            mode=mode, first=first, meets=meets,
         )  # fmt: skip
         return made if _is_computable(made) else None
 
@@ -122,7 +117,7 @@ class WrongSteps:
             edit.lines.keys() <= {line.name for line in self.steps.lines}
             and edit.inputs.keys() <= dict(self.spec.inputs).keys()
             and (bool(edit.lines) or edit.inputs.keys() <= self._shapes.keys())
-            and (not edit.meets or (several and edit.meeting in ("", *self._shapes)))
+            and (not edit.meets or (several and edit.meets[1] in ("", *self._shapes)))
         )
 
     def _run(self, made: CompiledSteps, causes: Sequence[Cause]) -> list[Outputs]:
