@@ -11,7 +11,8 @@ from convcheck.chains.compare import Proof
 from convcheck.chains.judgement import ChainJudgement, ChainTable, ChainVerdict, ReadAs, Telling
 from convcheck.chains.type_chain import TypeChain, rules_digest
 from convcheck.judge.words import code_text, value
-from convcheck.report.json.codec import Count, Shape, json_text
+from convcheck.records import Count, Record
+from convcheck.report.json.codec import json_text
 from convcheck.rules.model import DType, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS
 
@@ -19,7 +20,7 @@ FORMAT: Final = "convcheck-chain/1"
 TABLE_FORMAT: Final = "convcheck-chains/1"
 
 
-class ResultJson(Shape, frozen=True, kw_only=True):
+class ResultJson(Record, frozen=True, kw_only=True):
     """The result of an input."""
 
     type: str
@@ -29,7 +30,7 @@ class ResultJson(Shape, frozen=True, kw_only=True):
     value: str | None
 
 
-class ShownJson(Shape, frozen=True, kw_only=True):
+class ShownJson(Record, frozen=True, kw_only=True):
     """A counterexample."""
 
     input: ResultJson
@@ -40,7 +41,7 @@ class ShownJson(Shape, frozen=True, kw_only=True):
     direct: ResultJson
 
 
-class WayJson(Shape, frozen=True, kw_only=True):
+class WayJson(Record, frozen=True, kw_only=True):
     """The comparison under one reading of disputed texts."""
 
     #: The reading chosen for each `rule / row`.
@@ -64,7 +65,7 @@ class WayJson(Shape, frozen=True, kw_only=True):
     shown: ShownJson | None
 
 
-class ByRulesJson(Shape, frozen=True, kw_only=True):
+class ByRulesJson(Record, frozen=True, kw_only=True):
     """The rules of a comparison."""
 
     format: str
@@ -93,7 +94,7 @@ class ChainJson(ByRulesJson, frozen=True, kw_only=True):
     ways: tuple[WayJson, ...]
 
 
-class TripleJson(Shape, frozen=True, kw_only=True):
+class TripleJson(Record, frozen=True, kw_only=True):
     """The verdict on a chain of three types."""
 
     #: From source to destination.

@@ -14,16 +14,11 @@ import msgspec
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_REPORT, read_text
 from convcheck.judge.reading import plain
-from convcheck.records import Count as Count
-from convcheck.records import Record, by_hook
+from convcheck.records import by_hook
 from convcheck.rules.model import Case
 from convcheck.streams import OBEYED
 
 S = TypeVar("S")
-
-
-class Shape(Record, frozen=True, kw_only=True):
-    """A JSON object derived from results."""
 
 
 if TYPE_CHECKING:

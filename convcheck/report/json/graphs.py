@@ -10,12 +10,13 @@ from msgspec import field
 from convcheck import __version__
 from convcheck.judge.result import BackendInfo
 from convcheck.plan.chains import ChainOfBackend
-from convcheck.report.json.codec import Count, Named, Pairs, Shape, derived, json_text
+from convcheck.records import Count, Record
+from convcheck.report.json.codec import Named, Pairs, derived, json_text
 
 FORMAT: Final = "convcheck-graphs/1"
 
 
-class GraphJson(Shape, frozen=True, kw_only=True):
+class GraphJson(Record, frozen=True, kw_only=True):
     """The result of a chain under one setting."""
 
     #: The way of building the graph, and backend options.
@@ -32,7 +33,7 @@ class GraphJson(Shape, frozen=True, kw_only=True):
     message: str = ""
 
 
-class ChainGraphsJson(Shape, frozen=True, kw_only=True):
+class ChainGraphsJson(Record, frozen=True, kw_only=True):
     """The results of a chain."""
 
     #: From source to destination.
@@ -43,7 +44,7 @@ class ChainGraphsJson(Shape, frozen=True, kw_only=True):
     answers: tuple[GraphJson, ...] = field(name="graphs")
 
 
-class GraphsJson(Shape, frozen=True, kw_only=True):
+class GraphsJson(Record, frozen=True, kw_only=True):
     """How a backend runs chains."""
 
     format: Literal["convcheck-graphs/1"]

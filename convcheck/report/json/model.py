@@ -11,7 +11,8 @@ from convcheck.judge.words import clean, shown
 from convcheck.models.backends import RowOfBackend
 from convcheck.models.judged import InputClass, RowOfInputs
 from convcheck.models.known import KnownValues
-from convcheck.report.json.codec import Count, Shape, derived, json_text
+from convcheck.records import Count, Record
+from convcheck.report.json.codec import derived, json_text
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
 from convcheck.rules.model import DType
 
@@ -19,7 +20,7 @@ FORMAT: Final = "convcheck-model/1"
 _VALUES = 16  # values of a constant that are listed
 
 
-class KnownValuesJson(Shape, frozen=True, kw_only=True):
+class KnownValuesJson(Record, frozen=True, kw_only=True):
     """The known values of an input."""
 
     #: Why they are known: `constant`, or the operator that bounds them.
@@ -34,7 +35,7 @@ class KnownValuesJson(Shape, frozen=True, kw_only=True):
     first: tuple[str, ...] = ()
 
 
-class ArgumentJson(Shape, frozen=True, kw_only=True):
+class ArgumentJson(Record, frozen=True, kw_only=True):
     """An input of a whole call."""
 
     #: The name in the spec.
@@ -43,7 +44,7 @@ class ArgumentJson(Shape, frozen=True, kw_only=True):
     known: KnownValuesJson | None
 
 
-class JudgedJson(Shape, frozen=True, kw_only=True):
+class JudgedJson(Record, frozen=True, kw_only=True):
     """The classification of inputs by the rules."""
 
     #: The worst class of the rows; `exact` only if all inputs are.
@@ -56,7 +57,7 @@ class JudgedJson(Shape, frozen=True, kw_only=True):
     rows: tuple[RowOfInputs, ...]
 
 
-class ModelBackendJson(Shape, frozen=True, kw_only=True):
+class ModelBackendJson(Record, frozen=True, kw_only=True):
     """A backend's results for a conversion."""
 
     name: str
@@ -69,7 +70,7 @@ class ModelBackendJson(Shape, frozen=True, kw_only=True):
     causes: tuple[str, ...]
 
 
-class DifferJson(Shape, frozen=True, kw_only=True):
+class DifferJson(Record, frozen=True, kw_only=True):
     """Two backends with different answers."""
 
     #: Their names.
@@ -78,7 +79,7 @@ class DifferJson(Shape, frozen=True, kw_only=True):
     row: str
 
 
-class ConversionJson(Shape, frozen=True, kw_only=True):
+class ConversionJson(Record, frozen=True, kw_only=True):
     """A node that converts."""
 
     #: Its path and name: LOOP/body/NAME.
@@ -107,7 +108,7 @@ class ConversionJson(Shape, frozen=True, kw_only=True):
     differ: tuple[DifferJson, ...]
 
 
-class ModelChainJson(Shape, frozen=True, kw_only=True):
+class ModelChainJson(Record, frozen=True, kw_only=True):
     """A chain of conversions."""
 
     nodes: tuple[str, ...]
@@ -120,7 +121,7 @@ class ModelChainJson(Shape, frozen=True, kw_only=True):
     proof: Proof | None
 
 
-class ModelJson(Shape, frozen=True, kw_only=True):
+class ModelJson(Record, frozen=True, kw_only=True):
     """The conversions of a model."""
 
     format: Literal["convcheck-model/1"]

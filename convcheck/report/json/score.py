@@ -9,13 +9,14 @@ from msgspec import field
 
 from convcheck import __version__
 from convcheck.causes.score import Score
-from convcheck.report.json.codec import Count, Named, Shape, derived, json_text
+from convcheck.records import Count, Record
+from convcheck.report.json.codec import Named, derived, json_text
 from convcheck.vectors.model import Tier
 
 FORMAT: Final = "convcheck-score/1"
 
 
-class MutantJson(Shape, frozen=True, kw_only=True):
+class MutantJson(Record, frozen=True, kw_only=True):
     """A wrong conversion planted in a case."""
 
     cause: Named
@@ -28,7 +29,7 @@ class MutantJson(Shape, frozen=True, kw_only=True):
     witness: str | None = field(name="input")
 
 
-class SpecScoreJson(Shape, frozen=True, kw_only=True):
+class SpecScoreJson(Record, frozen=True, kw_only=True):
     """How many wrong conversions a spec's vectors catch."""
 
     spec: str
@@ -44,7 +45,7 @@ class SpecScoreJson(Shape, frozen=True, kw_only=True):
     weakest: tuple[MutantJson, ...]
 
 
-class ScoreJson(Shape, frozen=True, kw_only=True):
+class ScoreJson(Record, frozen=True, kw_only=True):
     """How many wrong conversions the vectors catch."""
 
     format: Literal["convcheck-score/1"]
