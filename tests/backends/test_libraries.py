@@ -1,8 +1,8 @@
 """Libraries as backends: inputs, outputs, declined cases, and chains. Expected bits are by
 hand.
 
-Triton's tests are slow ones (command in docs/contributing.md). tinygrad's device PYTHON answers if
-clang may be too old for a type.
+Triton's, IREE's and TVM's tests are slow ones (command in docs/contributing.md). tinygrad's device
+PYTHON answers if clang may be too old for a type.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import pytest
 from catalogue import CATALOG
 from library_cases import cast_case, chain_case, codes_of
 
+from convcheck.backends.onnx.model import build, serialised
 from convcheck.backends.protocol import (
     LIMIT_VARIABLE,
     Backend,
@@ -29,6 +30,7 @@ from convcheck.backends.protocol import (
     open_backend,
 )
 from convcheck.errors import UsageError
+from convcheck.rules.cases import cases
 from convcheck.rules.model import Attributes, Case
 
 MODULES = {"litert": "ai_edge_litert", "ort": "onnxruntime", "onnx-reference": "onnx"}
@@ -39,7 +41,8 @@ def library(address: str, *marks: Any) -> Any:
     name = address.partition(":")[0]
     there = find_spec(MODULES.get(name, name)) is not None
     missing = pytest.mark.skipif(not there, reason=f"needs {name}: pip install '.[{name}]'")
-    return pytest.param(address, marks=[missing, *marks], id=address)
+    slow = [pytest.mark.slow] * (name in ("triton", "iree", "tvm"))
+    return pytest.param(address, marks=[missing, *slow, *marks], id=address)
 
 
 def each(*addresses: str) -> Any:
@@ -47,16 +50,31 @@ def each(*addresses: str) -> Any:
 
 
 of_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+IMPORTERS = ("tract", "iree", "tvm")  # of ONNX models
 EVERY = pytest.mark.parametrize("address", [
     *map(library, ("jax", "jax:eager", "jax:const", "litert", "litert:xnnpack", "litert:reference",
-                   "ml_dtypes", "mlx", "mlx:compile", "tinygrad:python", "torch")),
-    library("tinygrad", of_clang), library("triton", pytest.mark.slow),
+                   "ml_dtypes", "mlx", "mlx:compile", "tinygrad:python", "torch", "triton", "tract",
+                   "tract:const", "iree", "iree:const", "tvm", "tvm:const")),
+    library("tinygrad", of_clang),
 ])  # fmt: skip
 
 
 @cache
 def opened(address: str) -> Backend:
     return open_backend(address, CATALOG)
+
+
+def cast_by(
+    address: str, source: str, target: str, attributes: Attributes = (), **more: Any
+) -> Case:
+    """Return a case of Cast-28, or of Cast-21 for the importers, which have no later opset."""
+    case = cast_case(source, target, attributes, **more)
+    importer = address.partition(":")[0] in IMPORTERS
+    return cast_21(case) if importer else case
+
+
+def cast_21(case: Case) -> Case:
+    return replace(case, spec="onnx.Cast-21", version=21, carried=(("to", "int"),))
 
 
 # Casts -------------------------------------------------------------------------------------------
@@ -67,6 +85,8 @@ NEAREST = (*ALWAYS, ("round_mode", "nearest"))
 CASTS: list[tuple[str, str, str, Attributes, list[int], list[int]]] = [
     ("all", "float32", "float16", (), [0x3F800000, 0x477FE000, 0x80000000],
      [0x3C00, 0x7BFF, 0x8000]),
+    ("tract iree tvm", "float32", "float16", (), [0x3F800000, 0x477FF000, 0x80000000],
+     [0x3C00, 0x7C00, 0x8000]),
     # the tie between max and 2^16; the least subnormal; half of it, a tie to 0
     ("litert ml_dtypes mlx torch", "float32", "float16", (), [0x477FF000, 0x33800000, 0x33000000],
      [0x7C00, 0x0001, 0x0000]),
@@ -75,10 +95,13 @@ CASTS: list[tuple[str, str, str, Attributes, list[int], list[int]]] = [
      [0x3F808000, 0x3F818000], [0x3F80, 0x3F82]),
     ("all", "float32", "bool", (), [0, 0x80000000, 0x3F800000], [0, 0, 1]),
     ("jax litert mlx tinygrad torch", "float32", "bool", (), [0x7FC00000], [1]),
+    ("tract iree tvm", "float32", "bool", (), [0x80000000, 0x3F800000], [0, 1]),
     ("all", "bool", "float32", (), [0, 1], [0, 0x3F800000]),
+    ("tract iree tvm", "bool", "int8", (), [0, 1], [0, 1]),
     ("jax mlx torch", "bool", "bfloat16", (), [0, 1], [0, 0x3F80]),
     ("ml_dtypes", "bool", "float8e5m2", NEVER, [0, 1], [0x00, 0x3C]),
     ("all", "int8", "int16", (), [0xFF, 0x03], [0xFFFF, 0x0003]),
+    ("tract iree tvm", "int32", "int8", (), [0xFFFFFFFF, 0x000000C8], [0xFF, 0xC8]),
     ("ml_dtypes mlx tinygrad torch triton", "int16", "int8", (), [0x00C8, 0xFFFF], [0xC8, 0xFF]),
     ("jax mlx tinygrad torch triton", "uint64", "float64", (), [1 << 63, 7],
      [0x43E0 << 48, 0x401C << 48]),
@@ -86,6 +109,8 @@ CASTS: list[tuple[str, str, str, Attributes, list[int], list[int]]] = [
     ("litert mlx", "bfloat16", "float64", (), [0xBFC0], [0xBFF8 << 48]),
     ("jax ml_dtypes", "float64", "float32", (), [0x3FF8 << 48, 0x7FE0 << 48],
      [0x3FC00000, 0x7F800000]),
+    ("tract iree tvm", "float32", "float64", (), [0xBFC00000, 0x3DCCCCCD],
+     [0xBFF8 << 48, 0x3FB99999A0000000]),
     ("torch", "float16", "float64", (), [0xBE00, 0x0001], [0xBFF8 << 48, 0x3E70 << 48]),
     ("torch", "float32", "int8", (), [0xBFC00000, 0x42FE0000], [0xFF, 0x7F]),
     ("torch", "uint64", "int64", (), [(1 << 63) + 5, 7], [(1 << 63) + 5, 7]),
@@ -125,26 +150,36 @@ CASTS: list[tuple[str, str, str, Attributes, list[int], list[int]]] = [
 
 @EVERY
 def test_casts_bit_by_bit(address: str) -> None:
-    known = {"all", address, address.partition(":")[0]}
+    name = address.partition(":")[0]
+    known = {address, name, "" if name in IMPORTERS else "all"}
     backend, asked = opened(address), [cast for cast in CASTS if known & set(cast[0].split())]
-    assert len(asked) >= 8
+    assert len(asked) >= (5 if name in IMPORTERS else 8)
     for _, source, target, attributes, given, due in asked:
-        case = cast_case(source, target, attributes)
+        case = cast_by(address, source, target, attributes)
         assert backend.support(case) is None, case.id
         found = codes_of(backend, case, given)
         assert [hex(c) for c in found] == [hex(c) for c in due], case.id
 
 
+@each("iree:vmvx")
+def test_iree_has_a_machine_of_its_own(address: str) -> None:
+    case = cast_by(address, "float32", "float64")
+    assert codes_of(opened(address), case, [0x3DCCCCCD]).tolist() == [0x3FB99999A0000000]
+
+
 @EVERY
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0), (5,), (1, 2, 3, 1), (2049,)], ids=str)
 def test_shapes_are_kept(address: str, shape: tuple[int, ...]) -> None:
-    case, three = cast_case("float32", "int32"), np.full(shape, 0x40400000)
+    if 0 in shape and address.partition(":")[0] in IMPORTERS:
+        return  # they take no tensors without elements
+    case, three = cast_by(address, "float32", "int32"), np.full(shape, 0x40400000)
     assert codes_of(opened(address), case, three).tolist() == np.full(shape, 3).tolist()
 
 
 @EVERY
 def test_inputs_stay_as_they_are_and_answers_outlive_the_call(address: str) -> None:
-    backend, case, mine = opened(address), cast_case("int8", "int16"), np.arange(12, dtype=np.uint8)
+    backend, case = opened(address), cast_by(address, "int32", "int8")
+    mine = np.arange(12, dtype=np.uint32)
     mine.flags.writeable = False
     held = backend.answer(case, [mine[::3]])
     assert isinstance(held, Outputs)
@@ -164,6 +199,7 @@ def test_an_identity_gives_memory_of_its_own() -> None:
 # Declined cases -----------------------------------------------------------------------------------
 
 DECLINED: list[tuple[str, str, str, Attributes, str]] = [
+    *((name, "string", "float32", (), "texts") for name in IMPORTERS),
     # jax.numpy has the type, and XLA aborts if it is a constant
     ("jax", "float32", "float6e2m3", (), "INVALID_ARGUMENT: Unknown NumPy dtype"),
     ("jax", "float32", "float8e4m3fn", ALWAYS, "no saturate=1: what it does is saturate=0"),
@@ -189,16 +225,20 @@ DECLINED: list[tuple[str, str, str, Attributes, str]] = [
 def test_what_it_has_no_way_to_say_is_declined(address: str) -> None:
     for of, source, target, attributes, words in DECLINED:
         if of == address:
-            said = opened(address).support(cast_case(source, target, attributes))
+            said = opened(address).support(cast_by(address, source, target, attributes))
             assert said is not None, (source, target)
             assert said.missing
             assert words in said.message
     other = Case("acme.Thing-3", "acme.Thing", 3, cast_case("int8", "int8").inputs, (), ())
-    words = f"{address.partition(':')[0]} has no function for acme.Thing-3"
+    name = address.partition(":")[0]
+    words = f"{name} has no function for acme.Thing-3"
+    if name in IMPORTERS:
+        words = "acme.Thing is not an ONNX operator"
     assert opened(address).support(other) == Declined(words, missing=True)
 
 
 @pytest.mark.parametrize(("address", "source", "target", "attributes"), [
+    *(pytest.param(name, "float32", "int4", (), marks=library(name).marks) for name in IMPORTERS),
     (*library("litert").values, "uint64", "float32", ()),
     (*library("litert").values, "float8e5m2", "float32", ()),
     (*library("ml_dtypes").values, "float8e8m0", "int4", ()),
@@ -208,7 +248,7 @@ def test_pairs_without_a_kernel_are_declined_when_they_are_asked(
     address: str, source: str, target: str, attributes: Attributes
 ) -> None:
     pytest.importorskip(MODULES.get(address, f"{address}.core" if address == "mlx" else address))
-    case = cast_case(source, target, attributes)
+    case = cast_by(address, source, target, attributes)
     answer = opened(address).answer(case, [np.zeros(2, case.inputs[0].format.storage)])
     assert isinstance(answer, Declined)
     assert answer.missing
@@ -223,17 +263,24 @@ CHAINS: dict[str, dict[str, tuple[str, ...]]] = {
     "litert": {"input": BOTH[:1], "middle": MIDDLES},
     "litert:reference": {"input": BOTH[:1], "middle": MIDDLES},
     "tinygrad:python": {"input": BOTH[:1], "middle": MIDDLES},
+    "tract": {"input": BOTH, "middle": MIDDLES},
+    "iree": {"input": BOTH, "middle": MIDDLES},
+    "tvm": {"input": BOTH, "middle": MIDDLES},
 }
 
 
 @each(*CHAINS)
 def test_a_chain_is_one_graph(address: str) -> None:
-    backend, options, types = opened(address), CHAINS[address], ("float32", "bfloat16", "float32")
+    backend, options = opened(address), CHAINS[address]
+    half, given, due = "bfloat16", [0x3F818000, 0x3F808001], [0x3F820000, 0x3F810000]
+    if address in IMPORTERS:
+        half, given, due = "float16", [0x3F801001], [0x3F802000]
+    hops = cast_by(address, "float32", half), cast_by(address, half, "float32")
     for values in product(*options.values()):
-        case = chain_case(*types, **dict(zip(options, values, strict=True)))
+        setting = dict(zip(options, values, strict=True))
+        case = chain_case("float32", half, "float32", hops=hops, **setting)
         assert backend.support(case) is None, values
-        found = codes_of(backend, case, [0x3F818000, 0x3F808001]).tolist()
-        assert found == [0x3F820000, 0x3F810000], values
+        assert codes_of(backend, case, given).tolist() == due, values
     constant = chain_case("int8", "int16", "int8", input="constant")
     assert (backend.support(constant) is None) == ("constant" in options["input"])
 
@@ -257,9 +304,9 @@ def test_its_name_version_and_variants(address: str) -> None:
     assert backend.version.endswith(SAYS.get(address, ""))
     with pytest.raises(UsageError, match=f"{name} has no variant 'x'"):
         open_backend(f"{name}:x")
-    if address == "jax:const":
-        fed = replace(cast_case("int8", "int4"), setting=(("input", "fed"),))
-        assert backend.support(fed) == Declined("jax:const has constants as inputs")
+    if address.endswith(":const"):
+        fed = cast_by(address, "int8", "int4", setting=(("input", "fed"),))
+        assert backend.support(fed) == Declined(f"{address} has constants as inputs")
 
 
 @pytest.mark.parametrize(("address", "choice", "name"), [
@@ -320,12 +367,16 @@ def test_a_sequence_that_is_larger_than_allowed_is_left_where_it_is(
     backend = opened(address)
     assert isinstance(asked(backend, "int64", [0, 4, 1]), Outputs)
     assert asked(backend, "int64", [0, 5, 1]) == Oversized(((5,),), ("int64",))
-    assert codes_of(backend, cast_case_21("int8", "int16"), [1, 2, 3, 4, 5]).size == 5
+    assert codes_of(backend, cast_21(cast_case("int8", "int16")), [1, 2, 3, 4, 5]).size == 5
 
 
-def cast_case_21(source: str, target: str) -> Case:
-    return replace(cast_case(source, target), spec="onnx.Cast-21", version=21,
-                   carried=(("to", "int"),))  # fmt: skip
+@each(*IMPORTERS)
+def test_sequences_of_importers(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = asked(opened(address), "int32", [2, 8, 3])
+    assert isinstance(answer, Outputs), answer
+    assert (answer.types, answer.arrays[0].tolist()) == (("int32",), [2, 5])
+    monkeypatch.setenv(LIMIT_VARIABLE, "1000")
+    assert asked(opened(address), "int32", [0, 1001, 1]) == Oversized(((1001,),), ("int32",))
 
 
 @of_sequences
@@ -333,3 +384,11 @@ def test_what_has_no_end_is_refused(address: str) -> None:
     assert isinstance(asked(opened(address), "int32", [0, 5, 0]), Refused)
     nan = asked(opened(address), "float32", [0x7FC00000, FLOATS[4], FLOATS[1]])
     assert isinstance(nan, Refused), nan
+
+
+@pytest.mark.parametrize("spec", ["onnx.Cast-13", "onnx.Cast-25", "onnx.QuantizeLinear-23"])
+def test_a_serialised_model_is_the_one_that_is_built(spec: str) -> None:
+    from onnx import ModelProto
+
+    for case in list(cases(CATALOG.specs[spec]))[::11]:
+        assert ModelProto.FromString(serialised(case)) == build(case), case.id
