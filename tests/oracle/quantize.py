@@ -11,6 +11,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from .formats import FLOATS, INTEGERS, Value, decode, nearest_even, span
+from .narrow import to_float8, to_saturating
+from .question import Ask
 
 NAN, ZERO, UNDEFINED = "nan", "zero", "undefined"
 Result = int | str
@@ -109,29 +111,14 @@ def _either_zero(name: str, code: Result) -> Result:
 
 def _to_float(name: str, quotient: Value, *, saturate: bool) -> Result:
     """Use Cast's two tables for float8. The notes on float4 and float6 always saturate."""
-    float_ = FLOATS[name]
-    if quotient in ("nan", "-nan"):
-        return NAN if name.startswith("float8") else UNDEFINED
-    if quotient == "-0":
-        return float_.negative_zero
-    if isinstance(quotient, str):
-        if saturate and float_.specials == "fnuz":
-            return UNDEFINED
-        return _beyond(name, quotient == "-inf", saturate=saturate)
-    code = nearest_even(name, quotient)
-    if code > float_.largest:
-        return _beyond(name, quotient < 0, saturate=saturate)
-    if code == 0:
-        return float_.negative_zero if quotient < 0 else 0
-    return code + float_.sign if quotient < 0 else code
-
-
-def _beyond(name: str, negative: bool, *, saturate: bool) -> Result:
-    float_ = FLOATS[name]
-    sign = float_.sign if negative else 0
-    if saturate or not name.startswith("float8"):
-        return sign + float_.largest
-    return sign + float_.largest + 1 if name == "float8e5m2" else NAN
+    ask = Ask(19, "float32", name, saturate, "")
+    if not name.startswith("float8"):
+        word, *code = to_saturating(ask, quotient).readings[0]
+    elif saturate and FLOATS[name].specials == "fnuz" and quotient in ("inf", "-inf"):
+        return UNDEFINED
+    else:
+        word, *code = to_float8(ask, quotient).readings[0]
+    return code[0] if word == "bits" else word
 
 
 # Dequantising --------------------------------------------------------------------------------
