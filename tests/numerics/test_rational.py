@@ -134,14 +134,9 @@ def test_every_value_of_a_short_format_with_some(operation: str, name: str) -> N
         y = take(number(fmt, codes(fmt, [other])), np.zeros(len(every), np.intp))
         got = rounded_codes(OPERATIONS[operation][0](x, y).numbers, fmt)
         with np.errstate(all="ignore"):
-            theirs = getattr(np, operation)(
-                as_float64(name, every), as_float64(name, y_codes(y, other, fmt))
-            )
+            others = np.full(len(every), other, fmt.storage)
+            theirs = getattr(np, operation)(as_float64(name, every), as_float64(name, others))
         assert same(name, got, theirs)
-
-
-def y_codes(y: Rational, code: int, fmt: Float) -> Codes:
-    return np.full(len(y), code, fmt.storage)
 
 
 def as_float64(name: str, code: Codes) -> np.ndarray:
@@ -151,21 +146,15 @@ def as_float64(name: str, code: Codes) -> np.ndarray:
 
 
 def same(name: str, got: Codes, theirs: np.ndarray) -> bool:
-    """Compare codes with float64 results: rounded to float16 by numpy, to bfloat16 by hand."""
-    with np.errstate(all="ignore"):
-        if name == "float16":
-            right = theirs.astype(np.float16).view(np.uint16)
-        else:
-            right = bfloat16_of(theirs)
-    nan = np.isnan(theirs)
+    """Compare codes with float64 results: rounded to float16 by numpy, to bfloat16 by us."""
     fmt = floats(name)
+    if name == "float16":
+        with np.errstate(all="ignore"):
+            right = theirs.astype(np.float16).view(np.uint16)
+    else:
+        right = rounded_codes(decode(floats("float64"), theirs.view(np.uint64)), fmt)
+    nan = np.isnan(theirs)
     return bool(np.array_equal(got[~nan], right[~nan]) and (got[nan] == fmt.nan_code).all())
-
-
-def bfloat16_of(values: np.ndarray) -> np.ndarray:
-    fmt = floats("bfloat16")
-    bits = values.view(np.uint64)
-    return rounded_codes(decode(floats("float64"), bits), fmt)
 
 
 ZEROS = {
