@@ -32,78 +32,41 @@ def line(found):
     return json.dumps(found).encode() + b"\n"
 
 
+def right(run, payload):
+    return line(header(run, payload)) + payload
+
+
 def good(run, payload):
-    put(line(header(run, payload)) + payload)
+    put(right(run, payload))
 
 
-def text(run, payload):
-    put(b"debug: x = 3\n")
-    good(run, payload)
-
-
-def text_without_end(run, payload):
-    put(b"debug: x = 3 ")
-    good(run, payload)
-
-
-def binary(run, payload):
-    put(b"\x7fELF\x00\xff\n")
-
-
-def not_utf8(run, payload):
-    put(b'{"run": "\xff\xfe"}\n')
-
-
-def wrong_json(run, payload):
-    put(b'{"run": %d, "outputs": [}\n' % run)
-
-
-def no_object(run, payload):
-    put(b"[1, 2]\n")
-
-
-def two_kinds(run, payload):
-    put({"run": run, "refused": "no", "declined": "no"})
-
-
-def no_kind(run, payload):
-    put({"run": run, "output": []})
-
-
-def no_run(run, payload):
-    put({"refused": "no"})
-
-
-def no_type(run, payload):
-    put({"run": run, "outputs": [{"shape": [1], "bytes": 1}]}, payload)
-
-
-def unknown_type(run, payload):
-    put(header(run, payload, type="float7"), payload)
-
-
-def no_shape(run, payload):
-    put(header(run, payload, shape=[-1]), payload)
-
-
-def wrong_bytes(run, payload):
-    put(header(run, payload, type="int16"), payload)
-
-
-def no_values(run, payload):
-    put(header(run, b"", type="string", values=[7]))
-
-
-def no_words(run, payload):
-    put({"run": run, "refused": True})
-
-
-def too_many(run, payload):
-    put(line(header(run, payload)) + payload + b"\x01\x02\x03")
-
-
-def twice(run, payload):
-    put((line(header(run, payload)) + payload) * 2)
+# What is sent to a request
+SENT = {
+    "text": lambda run, payload: (b"debug: x = 3\n", right(run, payload)),
+    "text_without_end": lambda run, payload: (b"debug: x = 3 ", right(run, payload)),
+    "binary": lambda run, payload: (b"\x7fELF\x00\xff\n",),
+    "not_utf8": lambda run, payload: (b'{"run": "\xff\xfe"}\n',),
+    "wrong_json": lambda run, payload: (b'{"run": %d, "outputs": [}\n' % run,),
+    "no_object": lambda run, payload: (b"[1, 2]\n",),
+    "two_kinds": lambda run, payload: ({"run": run, "refused": "no", "declined": "no"},),
+    "no_kind": lambda run, payload: ({"run": run, "output": []},),
+    "no_run": lambda run, payload: ({"refused": "no"},),
+    "no_type": lambda run, payload: (
+        {"run": run, "outputs": [{"shape": [1], "bytes": 1}]},
+        payload,
+    ),
+    "unknown_type": lambda run, payload: (header(run, payload, type="float7"), payload),
+    "no_shape": lambda run, payload: (header(run, payload, shape=[-1]), payload),
+    "wrong_bytes": lambda run, payload: (header(run, payload, type="int16"), payload),
+    "no_values": lambda run, payload: (header(run, b"", type="string", values=[7]),),
+    "no_words": lambda run, payload: ({"run": run, "refused": True},),
+    "too_many": lambda run, payload: (right(run, payload) + b"\x01\x02\x03",),
+    "twice": lambda run, payload: (right(run, payload) * 2,),
+    "another_run": lambda run, payload: ({"run": run - 5, "refused": "that was long ago"},),
+    "of_the_future": lambda run, payload: ({"run": run + 1, "refused": "not yet"},),
+    "error": lambda run, payload: ({"run": run, "error": "the device is not there"},),
+    "more_than_asked": lambda run, payload: (right(run, payload * 40),),
+}
 
 
 def twice_later(run, payload):
@@ -112,16 +75,8 @@ def twice_later(run, payload):
     good(run, payload)
 
 
-def another_run(run, payload):
-    put({"run": run - 5, "refused": "that was long ago"})
-
-
-def of_the_future(run, payload):
-    put({"run": run + 1, "refused": "not yet"})
-
-
 def ends_early(run, payload):
-    put(line(header(run, payload)) + payload[:-2])
+    put(right(run, payload)[:-2])
     sys.exit(0)
 
 
@@ -133,10 +88,6 @@ def ends_in_the_header(run, payload):
 def closes_stdout(run, payload):
     os.close(1)
     time.sleep(60)
-
-
-def error(run, payload):
-    put({"run": run, "error": "the device is not there"})
 
 
 # Crashes
@@ -170,7 +121,7 @@ def hands_over(run, payload):
 
 
 def segfault_in_the_payload(run, payload):
-    put(line(header(run, payload)) + payload[:1])
+    put(header(run, payload), payload[:1])
     segfault(run, payload)
 
 
@@ -184,32 +135,19 @@ def hangs_in_the_header(run, payload):
 
 
 def hangs_in_the_payload(run, payload):
-    put(line(header(run, payload)) + payload[:20])
+    put(header(run, payload), payload[:20])
     time.sleep(60)
 
 
-def segfault_on_100(run, payload):
-    (segfault if 100 in payload else good)(run, payload)
-
-
-def status_3_on_100(run, payload):
-    (status_3 if 100 in payload else good)(run, payload)
-
-
-def hangs_on_100(run, payload):
-    (hangs if 100 in payload else good)(run, payload)
-
-
-def few_on_100(run, payload):
-    short = payload[:-1] if 100 in payload else payload
-    put(line(header(run, payload)) + short)
+def on_100(bad):
+    return lambda run, payload: (bad if 100 in payload else good)(run, payload)
 
 
 # Correct behaviour
 
 
 def split(run, payload):
-    data = line(header(run, payload)) + payload
+    data = right(run, payload)
     for begin in range(0, len(data), 11):
         put(data[begin : begin + 11])
         time.sleep(0.0005)
@@ -218,10 +156,6 @@ def split(run, payload):
 def late(run, payload):
     time.sleep(0.2)
     good(run, payload)
-
-
-def more_than_asked(run, payload):
-    good(run, payload * 40)
 
 
 def eager(run, payload):
@@ -236,17 +170,20 @@ def spaces(run, payload):
     put(payload)
 
 
+def sends(sent):
+    return lambda run, payload: put(*sent(run, payload))
+
+
 MODES = {
     function.__name__: function
     for function in (
-        text, text_without_end, binary, not_utf8, wrong_json, no_object, two_kinds, no_kind,
-        no_run, no_type, unknown_type, no_shape, wrong_bytes, no_values, no_words, too_many, twice,
-        twice_later, another_run, of_the_future, ends_early, ends_in_the_header, closes_stdout,
-        error, silent_end, status_3, segfault, segfault_in_the_payload, segfault_with_a_child,
-        hands_over, hangs, hangs_in_the_header, hangs_in_the_payload, split, late, spaces,
-        more_than_asked, segfault_on_100, status_3_on_100, hangs_on_100, few_on_100, eager,
+        twice_later, ends_early, ends_in_the_header, closes_stdout, silent_end, status_3, segfault,
+        segfault_in_the_payload, segfault_with_a_child, hands_over, hangs, hangs_in_the_header,
+        hangs_in_the_payload, split, late, spaces, eager,
     )
 }  # fmt: skip
+MODES |= {name: sends(sent) for name, sent in SENT.items()}
+MODES |= {f"{bad.__name__}_on_100": on_100(bad) for bad in (segfault, status_3, hangs)}
 HELLOS = {
     "good": {"hello": 1, "name": "bad", "version": "1"},
     "hello_2": {"hello": 2, "name": "bad", "version": "1"},
