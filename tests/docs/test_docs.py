@@ -14,8 +14,6 @@ has only commands. All commands of a page run in one folder with the checkout's 
 from __future__ import annotations
 
 import ast
-import contextlib
-import io
 import json
 import os
 import re
@@ -25,17 +23,16 @@ import sys
 import tomllib
 from pathlib import Path
 from typing import get_args
-from unittest.mock import patch
 
 import click
 import pytest
 import yaml
 from c_compiler import c_compiler
+from command import convcheck
 from doc_pages import PAGES, Block, anchors, blocks, links, name_of, prose
 from places import ROOT
 
-from convcheck.__main__ import main
-from convcheck.cli import COMMANDS, group, progress
+from convcheck.cli import COMMANDS, group
 from convcheck.judge.result import Verdict
 from convcheck.numerics.modes import MODES
 from convcheck.rules.model import LEVELS
@@ -183,7 +180,8 @@ def check_output(wanted: str, printed: str, where: str) -> None:
 def run(command: str, folder: Path) -> tuple[int, str]:
     """Run a convcheck command in this process, any other in a shell."""
     if command.startswith("convcheck ") and not set(re.sub(r"'[^']*'", "", command)) & SHELL:
-        return called(shlex.split(command.replace("\\\n", " "))[1:], folder)
+        done = convcheck(*shlex.split(command.replace("\\\n", " "))[1:], cwd=folder)
+        return done.returncode, done.stdout + done.stderr
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     (folder / "bin").mkdir(exist_ok=True)
     program = folder / "bin" / "convcheck"
@@ -195,30 +193,6 @@ def run(command: str, folder: Path) -> tuple[int, str]:
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     return done.returncode, done.stdout
-
-
-def called(arguments: list[str], folder: Path) -> tuple[int, str]:
-    stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
-    before, environment = Path.cwd(), dict(os.environ)
-    argv, places = sys.argv, list(sys.path)
-    os.environ.update(SETTINGS)
-    sys.argv = ["convcheck", *arguments]
-    os.chdir(folder)
-    try:
-        with (
-            contextlib.redirect_stdout(stream),
-            contextlib.redirect_stderr(stream),
-            patch.object(progress, "FIRST", 3600.0),  # a busy machine must not print progress
-        ):
-            main(own=False)
-    except SystemExit as end:
-        return int(end.code or 0), stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
-    finally:
-        os.chdir(before)
-        sys.argv, sys.path[:] = argv, places
-        os.environ.clear()
-        os.environ.update(environment)
-    raise AssertionError("main ends by exiting")
 
 
 def test_a_check_that_cannot_fail_is_none(tmp_path: Path) -> None:
