@@ -96,6 +96,23 @@ def convcheck_process(*arguments: object, cwd: Path | None = None, **environment
     )  # fmt: skip
 
 
+def refused(*arguments: object, **more: Any) -> str:
+    """Run a command line that is a mistake of its user, and return the message."""
+    done = convcheck(*arguments, **more)
+    assert (done.returncode, done.stdout) == (2, ""), done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def run_shards(folder: Path, of: int, *words: object, codes: Sequence[int] = (0,)) -> list[Path]:
+    """Run each shard of a run, and return their reports."""
+    paths = [folder / f"{number}.json" for number in range(1, of + 1)]
+    for number, path in enumerate(paths, 1):
+        done = convcheck("run", *words, "--shard", f"{number}/{of}", "--json", path)
+        assert done.returncode in codes, done.stderr
+    return paths
+
+
 def variables(environment: dict[str, str]) -> dict[str, str]:
     return {"COLUMNS": "80", "NO_COLOR": "1", **environment}
 

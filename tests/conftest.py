@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import chdir
 from itertools import islice
 from unittest.mock import patch
 
@@ -30,8 +31,8 @@ settings.load_profile("convcheck")
 
 @pytest.fixture(autouse=True)
 def _own_environment() -> Iterator[None]:
-    """Restore the environment, which the entry point changes."""
-    with patch.dict(os.environ):
+    """Start at the root, and restore the environment, which the entry point changes."""
+    with patch.dict(os.environ), chdir(ROOT):
         yield
 
 

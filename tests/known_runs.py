@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
+from pathlib import Path
 
+from catalogue import CATALOG
 from report_runs import ELSE, answered, case, group, passed, run, unasked
 
 from convcheck.gate.failures import Failures
+from convcheck.gate.known import hold, read_known
 from convcheck.judge.result import CaseResult, Group, RunResult
 from convcheck.records import replace
 
@@ -57,6 +60,23 @@ def found(failing: dict[str, Group], left_out: Iterable[str] = (), **more: objec
         if c.id not in left_out
     ]
     return run(*cases, **more)  # type: ignore[arg-type]
+
+
+def held(
+    text: str,
+    result: RunResult,
+    folder: Path,
+    there: Iterable[str] = (),
+    today: date = TODAY,
+) -> RunResult:
+    """Compare a run with a list's text. Some cases exist outside the run."""
+    path = folder / "known.toml"
+    path.write_text(text, encoding="utf-8")
+    return hold(result, read_known(str(path), CATALOG), lambda starts: [*IDS, *there], today)
+
+
+def excused(result: RunResult) -> list[str]:
+    return [c.case.id for c in result.cases if c.excuse or any(g.excuse for g in c.groups)]
 
 
 def whole(result: RunResult, verdict: str, *names: str) -> RunResult:

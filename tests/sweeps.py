@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import closing
+
 from catalogue import CATALOG, compiled
 from planted.swept import Change, Swept
 
+from convcheck.ask.jobs import Job
 from convcheck.ask.stream import sweep
 from convcheck.backends.protocol import Backend
 from convcheck.judge.answers import CHUNK
 from convcheck.judge.result import CaseResult, Group, Tally
 from convcheck.judge.tally import finish, merge
+from convcheck.plan.units import Gathering, Unit, part_of
+from convcheck.pool.lane import Reported, Restarts
+from convcheck.pool.local import locally
+from convcheck.pool.messages import Setup
 from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
+from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import Span
 
@@ -24,6 +33,23 @@ SPAN = Span(0x3F800000, 4 * CHUNK)
 
 def swept(backend: Backend, case: Case, span: Span = SPAN, tile: int = 1 << 13) -> Tally:
     return sweep(backend, case, compiled(case), form_decision(CAST), span, lambda *call: None, tile)
+
+
+def swept_in_worker(
+    name: str, plan: Sequence[Unit], corpus: Corpus, timeout: float = 20.0
+) -> tuple[CaseResult, int]:
+    """Run units of one case on a backend of `planted.sweeping`; return restarts, too."""
+    gathering, restarts = Gathering(plan, corpus.conversion), 0
+    setup = Setup(f"tests.planted.sweeping:{name}", corpus, None, timeout)
+    jobs = [Job(number, unit.case, span=unit.span) for number, unit in enumerate(plan)]
+    with closing(locally(setup, jobs, 1, timeout)) as reports:
+        for report in reports:
+            if isinstance(report, Reported):
+                gathering.add(part_of(plan[report.position], report.result))
+            elif isinstance(report, Restarts):
+                restarts = report.count
+    (result,) = gathering.results()
+    return result, restarts
 
 
 def finished(case: Case, *tallies: Tally) -> CaseResult:

@@ -66,9 +66,7 @@ def test_a_fault_of_a_backend_is_in_the_report_and_nowhere_else(
     where: str, fault: Fault, tmp_path: Path
 ) -> None:
     report = tmp_path / "r.json"
-    done = convcheck(
-        "run", "--backend", f"{where}{fault.backend}", *ASKED, "-o", str(report), cwd=ROOT
-    )
+    done = convcheck("run", "--backend", f"{where}{fault.backend}", *ASKED, "-o", str(report))
     assert done.returncode == fault.code, done.stderr
     assert "Traceback" not in done.stderr
     text = report.read_text()
@@ -100,7 +98,7 @@ def test_what_is_said_at_length_is_cut_in_every_format(fault: Fault, tmp_path: P
     reports = [tmp_path / name for name in ("r.json", "r.md", "r.html", "r.xml")]
     done = convcheck(
         "run", "--backend", fault.backend, *TO_TEXT, "--consistency",
-        *(word for path in reports for word in ("-o", path)), cwd=ROOT,
+        *(word for path in reports for word in ("-o", path)),
     )  # fmt: skip
     assert done.returncode == fault.code, done.stderr
     assert "Traceback" not in done.stderr
@@ -115,7 +113,7 @@ def test_what_is_said_at_length_is_cut_in_every_format(fault: Fault, tmp_path: P
     ("run", "hello", 4), ("backend probe", "hello", 1), ("backend probe", "type", 1)
 ])  # fmt: skip
 def test_a_long_greeting_is_cut(command: str, what: str, code: int) -> None:
-    done = convcheck(*command.split(), "--backend", f"{PROGRAM} {what}", *TO_TEXT[:1], cwd=ROOT)
+    done = convcheck(*command.split(), "--backend", f"{PROGRAM} {what}", *TO_TEXT[:1])
     assert done.returncode == code, done.stdout + done.stderr
     assert "…" in done.stdout + done.stderr
     assert len(done.stdout) + len(done.stderr) < MOST
@@ -136,7 +134,7 @@ def test_a_backend_does_not_reach_beyond_its_case(
     done = convcheck(
         "run", "--backend", f"{PLANTED}:{backend}", "onnx.Cast-21", "--from", "bool",
         "--to", "float32", "--to", "float16", "--to", "int8", "--jobs", "1",
-        "-o", str(report), cwd=ROOT, TMPDIR=str(folder), CONVCHECK_TEST_FOLDER=str(folder),
+        "-o", str(report), TMPDIR=str(folder), CONVCHECK_TEST_FOLDER=str(folder),
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     verdicts = {c["id"]: c["verdict"] for c in report_at(report)["cases"]}
@@ -153,7 +151,7 @@ def test_nothing_that_a_backend_starts_outlives_the_run(backend: str, tmp_path: 
     left, began = tmp_path / "left", time.monotonic()
     done = convcheck(
         "run", "--backend", f"{PLANTED}:{backend}", *ASKED, "--timeout", "1",
-        cwd=ROOT, CONVCHECK_TEST_LEFT=str(left),
+        CONVCHECK_TEST_LEFT=str(left),
     )  # fmt: skip
     assert done.returncode == LEFT[backend], done.stderr
     processes = [int(line) for line in left.read_text().split()]
@@ -173,7 +171,7 @@ def test_a_case_has_no_more_than_its_time(backend: str, tmp_path: Path) -> None:
     report, began = tmp_path / "r.json", time.monotonic()
     done = convcheck(
         "run", "--backend", backend, "onnx.Cast-21", "--from", "float16", "--to", "float32",
-        "--timeout", "1", "--jobs", "1", "-o", str(report), cwd=ROOT,
+        "--timeout", "1", "--jobs", "1", "-o", str(report),
     )  # fmt: skip
     assert time.monotonic() - began < 30
     assert done.returncode == 1, done.stderr
@@ -186,6 +184,6 @@ def test_a_case_has_no_more_than_its_time(backend: str, tmp_path: Path) -> None:
 
 def test_the_rest_of_a_message_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("convcheck.pool.process.GOING_ON", 1)
-    done = convcheck("run", "--backend", f"{PLANTED}:BeginsAMessage", *ASKED, cwd=ROOT)
+    done = convcheck("run", "--backend", f"{PLANTED}:BeginsAMessage", *ASKED)
     assert done.returncode == 1, done.stderr
     assert "did not finish a message within 1 s" in done.stdout

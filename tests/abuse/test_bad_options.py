@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from command import convcheck
-from places import ROOT
 
 PLANTED = "tests.planted.untyped_backends"
 # command line, exit code, message
@@ -29,7 +28,7 @@ LINES = (
 
 @pytest.mark.parametrize(("line", "code", "said"), LINES, ids=lambda value: str(value)[:60])
 def test_a_bad_option_is_one_error(line: str, code: int, said: str, tmp_path: Path) -> None:
-    done = convcheck(*line.split(), cwd=ROOT)
+    done = convcheck(*line.split())
     assert done.returncode == code, done.stderr[-2000:]
     assert said in done.stdout + done.stderr
     assert "fault of convcheck" not in done.stderr

@@ -10,7 +10,7 @@ from command import convcheck
 
 from convcheck.streams import no_commands, visible
 
-BACKEND = "planted.shouting:Shouting"
+BACKEND = "planted.deviating:Shouting"
 FORMATS = ("jsonl", "xml", "md", "html")
 # commands of CI systems, and control characters of terminals
 OBEYED = re.compile(r"^\s*::(?!error |warning )|##\[|##vso\[|[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]",

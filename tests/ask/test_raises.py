@@ -15,7 +15,7 @@ CAST = ("onnx.Cast-21", "--from", "uint8", "--to", "int16")
 
 def case_of(name: str, folder: Path, *asked: str) -> dict[str, Any]:
     report = folder / "r.json"
-    backend = f"planted.raising:{name}"
+    backend = f"planted.deviating:{name}"
     convcheck("run", "--backend", backend, *asked, "--no-causes", "-o", report)
     [case] = report_at(report)["cases"]
     found: dict[str, Any] = case

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from places import ROOT
 from planted.identity import Corpus, judge
 from planted.identity import case as numbered
 
@@ -238,10 +237,7 @@ class Spoils:
         return Outputs((np.array(inputs[0]),), (case.outputs[0].name,))
 
 
-def test_a_spoiled_backend_gets_a_new_worker_and_poisons_no_other_case(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(ROOT)
+def test_a_spoiled_backend_gets_a_new_worker_and_poisons_no_other_case() -> None:
     results = execute(
         "tests.backends.test_backend_pypto:Spoils", [numbered(n) for n in range(4)], Corpus(),
         jobs=1, timeout=20.0, fail_fast=False, on_result=lambda result: None, judge=judge,

@@ -80,19 +80,16 @@ def test_torch_answers_the_same() -> None:
     assert report_of(f"env:{sys.executable}:torch", chosen) == report_of("torch", chosen)
 
 
-@pytest.mark.parametrize(("message", "missing"), [
-    ("\"arange_cpu\" not implemented for 'Float8_e4m3fn'", True),
-    ("upper bound and larger bound inconsistent with step sign", False),
+@pytest.mark.parametrize(("runtime", "message", "missing"), [
+    ("torch", "\"arange_cpu\" not implemented for 'Float8_e4m3fn'", True),
+    ("torch", "upper bound and larger bound inconsistent with step sign", False),
+    ("openvino", "cpu_convert can't convert from: i8 precision to: i4", True),
 ])  # fmt: skip
-def test_a_kernel_that_an_old_torch_lacks_is_no_refusal(message: str, missing: bool) -> None:
+def test_a_kernel_that_an_old_release_lacks_is_no_refusal(
+    runtime: str, message: str, missing: bool
+) -> None:
     due = Declined(message, missing=True) if missing else Refused(message)
-    assert RUNTIMES["torch"].heard(Refused(message)) == due
-
-
-def test_a_kernel_that_an_old_openvino_lacks_is_no_refusal() -> None:
-    message = "cpu_convert can't convert from: i8 precision to: i4"
-    found = RUNTIMES["openvino"].heard(Refused(message))
-    assert found == Declined(message, missing=True)
+    assert RUNTIMES[runtime].heard(Refused(message)) == due
 
 
 def test_two_releases_side_by_side(old: Path) -> None:

@@ -75,10 +75,6 @@ def judged(command: str) -> Execution:
                    on_result=lambda result: None)  # fmt: skip
 
 
-def of_c(folder: Path, *compiler: str) -> Execution:
-    return judged(compiled(folder, convcheck("backend", "example", "c").stdout, *compiler))
-
-
 def verdicts(execution: Execution) -> dict[str, str]:
     return {result.case.name: result.verdict for result in execution.results}
 
@@ -95,18 +91,18 @@ RIGHT = {
 }
 
 
+CPP = (str(CC), "-x", "c++", "-std=c++11", "-pedantic")
+
+
 @needs_cc
-def test_the_example_in_c(tmp_path: Path) -> None:
-    execution = of_c(tmp_path)
+@pytest.mark.parametrize("compiler", [(), CPP], ids=["c", "c++"])
+def test_the_example_in_c(compiler: tuple[str, ...], tmp_path: Path) -> None:
+    source = convcheck("backend", "example", "c").stdout
+    execution = judged(compiled(tmp_path, source, *compiler))
     assert verdicts(execution) == RIGHT
     assert execution.backend.name == f"process:{tmp_path}/mine"
     assert execution.backend.version == "cast.c 1.0"
     assert {r.message for r in execution.results} == {"", "no such kernel"}
-
-
-@needs_cc
-def test_the_example_in_c_is_cpp_too(tmp_path: Path) -> None:
-    assert verdicts(of_c(tmp_path, str(CC), "-x", "c++", "-std=c++11", "-pedantic")) == RIGHT
 
 
 @needs_cc

@@ -95,7 +95,6 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "identity-1.yaml").write_text(IDENTITY)
     monkeypatch.setenv("CONVCHECK_SPECS", str(folder))
-    monkeypatch.chdir(ROOT)
     return folder
 
 
@@ -113,7 +112,7 @@ def test_a_planted_backend_is_the_same_served(name: str, specs: Path) -> None:
 
 
 def test_a_backend_that_wants_a_new_process_gets_one(specs: Path) -> None:
-    it = "tests.planted.spoiled:Spoiled"
+    it = "tests.planted.bad_backends:Spoiled"
     two = execute(
         f"process:{SERVE} --specs {specs} {it}", [case(0), case(1)], Identities(), jobs=1,
         timeout=20.0, fail_fast=False, on_result=lambda result: None, judge=judge,

@@ -75,7 +75,7 @@ MINE = """causes:
 
 @pytest.mark.parametrize(
     ("backend", "causes"),
-    [("ThroughInt32", 1), ("Dies", 2), ("Raises", 2)],
+    [("ThroughInt32", 1), ("ThroughInt32Dies", 2), ("ThroughInt32Raises", 2)],
 )
 def test_a_run_tells_causes_apart_and_goes_on_where_that_is_deadly(
     backend: str, causes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -85,7 +85,7 @@ def test_a_run_tells_causes_apart_and_goes_on_where_that_is_deadly(
     (tmp_path / "causes" / "mine.yaml").write_text(MINE)
     monkeypatch.chdir(ROOT)
     out = tmp_path / "r.json"
-    address = f"tests.planted.told_apart:{backend}"
+    address = f"tests.planted.bad_backends:{backend}"
     asked = ("--backend", address, "--case", TO_BOOL, "--specs", tmp_path)
     done = convcheck("run", *asked, "-o", out)
     assert done.returncode == 1, done.stderr

@@ -162,7 +162,7 @@ def test_a_fault_of_whole_vectors_keeps_its_cause_and_says_where_it_lives() -> N
 
 def test_a_run_says_that_a_fault_lives_in_whole_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    done = convcheck("run", "--backend", "tests.planted.lanes:InVectors", "--case",
+    done = convcheck("run", "--backend", "tests.planted.bad_backends:InVectors", "--case",
                      "onnx.Cast-21/float64-to-float16")  # fmt: skip
     assert "in whole vectors only: rounds twice, through float32" in done.stdout
 

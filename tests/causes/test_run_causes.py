@@ -57,14 +57,14 @@ def test_without_causes_the_report_has_findings(tmp_path: Path) -> None:
     assert all("diagnosis" not in case for case in found["cases"])
 
 
-FAULT = "the search for causes failed, a fault of convcheck: KeyError: 'planted' (search_faults.py:"
+FAULT = "the search for causes failed, a fault of convcheck: KeyError: 'planted'"
 
 
 def test_a_fault_of_the_search_costs_no_verdict_and_is_said_once(
     whole: tuple[str, Path], tmp_path: Path
 ) -> None:
     out = tmp_path / "run.json"
-    planted = ("run", "--backend", "tests.planted.search_faults:NoSearch", *CHOICE)
+    planted = ("run", "--backend", "tests.planted.rounding_backends:NoSearch", *CHOICE)
     done = convcheck(*planted, "-o", out, COLUMNS="200")
     assert done.returncode == 1, done.stderr
     said = " ".join(done.stdout.split())
@@ -165,7 +165,7 @@ def test_an_earlier_version_is_told(tmp_path: Path) -> None:
     """
     out = tmp_path / "r.json"
     asked = ("onnx.Cast-24", "--from", "float32", "--to", "float8e4m3fnuz", "-o", out)
-    convcheck("run", "--backend", "tests.planted.version_backends:Cast23", *asked)
+    convcheck("run", "--backend", "tests.planted.deviating:Cast23", *asked)
     [cause] = report_at(out)["causes"]
     names = [one["name"] for fit in (cause["together"], *cause["others"]) for one in fit]
     assert "as-version-23" in names

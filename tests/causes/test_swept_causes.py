@@ -37,7 +37,7 @@ from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import CHUNK, Span
 
 BACKENDS = "tests.planted.rounding_backends"
-FAULTY = "tests.planted.search_faults"
+FAULTY = "tests.planted.rounding_backends"
 
 
 @pytest.fixture(autouse=True)

@@ -150,7 +150,8 @@ def test_who_keeps_all_casts_of_chains_passes() -> None:
     assert "4,012 chains of Cast-13" in entry.case
     done = convcheck("run", "--chains", "onnx.Cast-13", "--backend", "reference", "--dry-run")
     assert f"{4012 // 4:,} cases" in done.stdout
-    done = convcheck("run", "--chains", "onnx.Cast-13", "--from", "int32", "--backend", "reference")
+    words = "run --chains onnx.Cast-13 --from int32 --to uint16 --backend reference"
+    done = convcheck(*words.split())
     assert done.returncode == 0
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree.ElementTree import Element, parse
 
-from command import convcheck
+from command import convcheck, refused
 
 SLOW = """
 import time
@@ -63,6 +63,6 @@ def test_equal_runs_give_equal_bytes_where_the_date_is_given(tmp_path: Path) -> 
 
 
 def test_a_date_that_is_none_is_said_before_anything_is_asked(tmp_path: Path) -> None:
-    done = convcheck("run", "--backend", "reference", *ASKED, SOURCE_DATE_EPOCH="now")
-    assert done.returncode == 2
-    assert "SOURCE_DATE_EPOCH is 'now'" in done.stderr
+    assert "SOURCE_DATE_EPOCH is 'now'" in refused(
+        "run", "--backend", "reference", *ASKED, SOURCE_DATE_EPOCH="now"
+    )

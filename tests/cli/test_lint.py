@@ -118,18 +118,14 @@ def test_a_file_that_would_not_be_read(command: tuple[str, ...], name: str, tmp_
     assert f"hint: rename it to {right}" in done.stderr
 
 
-def test_sums_of_products_of_any_size_are_exact(tmp_path: Path) -> None:
-    """Two int32 have products of 62 bits, and a sum adds more."""
-    wide = SCALE.replace("T: [float32], S: [float32]", "T: [int32], S: [int32]")
-    wide = wide.replace("x * scale", "x * scale + scale").replace('"0.1"', '"2147483647"')
-    folder = write_spec(tmp_path / "mine", wide, "scale-1")
-    assert convcheck("lint", "--specs", folder, "acme.*").returncode == 0
-    done = convcheck("run", "--backend", "reference", "--specs", folder, "acme.*")
-    assert done.returncode == 0, done
+# two int32 have products of 62 bits, and a sum adds more
+WIDE = SCALE.replace("T: [float32], S: [float32]", "T: [int32], S: [int32]")
+WIDE = WIDE.replace("x * scale", "x * scale + scale").replace('"0.1"', '"2147483647"')
 
 
-def test_a_spec_of_two_inputs_whose_back_divides_is_run(tmp_path: Path) -> None:
-    folder = write_spec(tmp_path / "mine", SCALE, "scale-1")
+@pytest.mark.parametrize("spec", [SCALE, WIDE], ids=["back divides", "sums of products"])
+def test_a_spec_of_two_inputs_is_run(spec: str, tmp_path: Path) -> None:
+    folder = write_spec(tmp_path / "mine", spec, "scale-1")
     assert convcheck("lint", "--specs", folder, "acme.*").returncode == 0
     done = convcheck("run", "--backend", "reference", "--specs", folder, "acme.*")
     assert done.returncode == 0, done

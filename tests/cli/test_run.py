@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from command import convcheck, report_at
+from command import convcheck, refused, report_at
 from oracle import expect, fits, ranges
 from oracle.formats import decode
 from oracle.quantize import NAN, UNDEFINED, ZERO, quantize
@@ -22,7 +22,7 @@ from specs import GOOD, write_spec
 
 @pytest.mark.long
 @pytest.mark.parametrize("selected", [
-    ("onnx.Cast-1", "onnx.Cast-28", "onnx.Range-*", "pypto.cast-0.2"),
+    ("onnx.Cast-*", "onnx.Range-*", "pypto.cast-0.2", "--from", "float32"),
     ("openvino.ConvertPromoteTypes-*", "--from", "int32"),
     pytest.param(("onnx.Cast-21", "onnx.CastLike-25", "*.Range-*", "pypto.*",
                   "openvino.FakeConvert-*"), marks=pytest.mark.slow),
@@ -163,7 +163,7 @@ def every_type_goes_through_the_runtime(found: dict[str, Any]) -> None:
 
 
 def test_two_runs_give_the_same_bytes(tmp_path: Path) -> None:
-    options = ("run", "--backend", "ort", "onnx.Cast-21", "--to", "float8", "-o")
+    options = ("run", "--backend", "ort", "onnx.Cast-21", "--to", "float8e5m2", "-o")
     for name, jobs in (("a", "1"), ("b", "2")):
         convcheck(*options, tmp_path / name, "--jobs", jobs)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -181,40 +181,6 @@ def test_tiers_and_coverage(tmp_path: Path) -> None:
         assert by_source["float16"]["checked"] == 65536
         wide = by_source.get("float32")
         assert wide is None or wide["coverage"] == "boundary-complete"
-
-
-BAD = {
-    "unknown backend": (("run", "--backend", "nope"), "unknown backend 'nope'"),
-    "no backend": (("run",), "which backend?"),
-    "unknown spec": (("run", "--backend", "reference", "onnx.Cast-22"), "no spec matches"),
-    "unknown type": (("run", "--backend", "reference", "--from", "float33"), "did you mean"),
-    "unknown attribute": (("run", "--backend", "reference", "--where", "sat=1"), "or saturate?"),
-    "value of nothing": (("run", "--backend", "reference", "--where", "saturate=9"), "no case"),
-    "glob of nothing": (("run", "--backend", "reference", "--case", "x*"), "matches no case"),
-    "nothing together": (("run", "--backend", "reference", "onnx.Cast-21", "--to", "int8",
-                          "--where", "saturate=1"), "no case matches all of these together"),
-    "unwritable report": (("run", "--backend", "reference", "-o", "/nonexistent/r.json"),
-                          "cannot write"),
-    "unwritable vectors": (("generate", "--out", "/proc/convcheck"), "cannot write"),
-    "specs of nowhere": (("lint", "--specs", "/nonexistent"), "is not a folder"),
-    "two sources": (("run", "--backend", "reference", "--inputs", "README.md"), "of one type"),
-    "no such module": (("run", "--backend", "no.such:Thing"), "cannot be imported"),
-    "own vectors among ours": (("generate", "--specs", "docs/examples/specs"),
-                               "not for your own specs"),
-    "an installation": (("generate", "onnx.Cast-1", "--out", "/tmp/site-packages/v"),
-                        "is part of an installation, and not written to"),
-    "a tier to nowhere": (("generate", "--tier", "boundary"), "which folder?"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input(name: str) -> None:
-    arguments, message = BAD[name]
-    done = convcheck(*arguments)
-    assert done.returncode == (4 if name == "no such module" else 2)
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
 
 
 @pytest.mark.parametrize(
@@ -250,9 +216,9 @@ def test_specs_of_ones_own_and_an_edited_spec(tmp_path: Path) -> None:
     done = convcheck("run", "--backend", "reference", "acme.*", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     write_spec(folder, GOOD.replace("version: 1", "version: 1\nversion: 1"))
-    done = convcheck("run", "--backend", "reference", "acme.*", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "mine/convert-1.yaml:3: duplicate key `version`" in done.stderr
+    assert "mine/convert-1.yaml:3: duplicate key `version`" in refused(
+        "run", "--backend", "reference", "acme.*", cwd=tmp_path
+    )
 
 
 def test_fail_fast_and_dry_run() -> None:

@@ -10,14 +10,27 @@ import pytest
 from catalogue import CATALOG
 from click.testing import CliRunner
 from command import convcheck, report_at
-from known_runs import CORPUS, ENTRY, FAILING, HERE, IDS, THERE, TODAY, WAIVER, found, whole, wrong
+from known_runs import (
+    CORPUS,
+    ENTRY,
+    FAILING,
+    HERE,
+    IDS,
+    THERE,
+    TODAY,
+    WAIVER,
+    found,
+    held,
+    whole,
+    wrong,
+)
 from report_json import parsed
 from report_runs import NARROW, TABLE, unasked
 
 from convcheck import cli
 from convcheck.gate.baseline import HEAD as JUDGED
 from convcheck.gate.baseline import Written, baseline, updated
-from convcheck.gate.known import hold, read_known
+from convcheck.gate.known import read_known
 from convcheck.judge.result import RunResult, Shard
 from convcheck.records import replace
 from convcheck.report.json.encode import write
@@ -57,11 +70,9 @@ def update(
 
 
 def passes(text: str, result: RunResult, tmp_path: Path, there: Sequence[str] = ()) -> bool:
-    path = tmp_path / "held.toml"
-    path.write_text(text, encoding="utf-8")
-    held = hold(result, read_known(str(path), CATALOG), lambda starts: [*IDS, *there], TODAY)
-    said = [note for note in held.notes if "does not list judged cases" not in note]
-    return (held.outcome, held.problems, said) == ("pass", (), [])
+    judged = held(text, result, tmp_path, there)
+    said = [note for note in judged.notes if "does not list judged cases" not in note]
+    return (judged.outcome, judged.problems, said) == ("pass", (), [])
 
 
 def test_a_list_is_written(tmp_path: Path) -> None:

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from datetime import date
 from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
 from command import convcheck
-from known_runs import IDS, TODAY, found, wrong
-from places import ROOT
+from known_runs import IDS, TODAY, excused, found, held, wrong
 from report_json import document, render
 from report_runs import TABLE
 
 from convcheck.errors import Place, UsageError
 from convcheck.gate.baseline import baseline, updated
-from convcheck.gate.known import hold, read_known
+from convcheck.gate.known import read_known
 from convcheck.judge.result import CaseDiagnosis, CauseInWords, Names, RunResult
 from convcheck.records import replace
 from convcheck.rules.load import load
@@ -49,16 +47,6 @@ def explained(fits: Mapping[str, Sequence[Names]], **more: object) -> RunResult:
         for c in result.cases
     )
     return replace(result, cases=tuple(cases), causes=CAUSES)
-
-
-def held(text: str, result: RunResult, tmp_path: Path, today: date = TODAY) -> RunResult:
-    path = tmp_path / "known.toml"
-    path.write_text(text, encoding="utf-8")
-    return hold(result, read_known(str(path), CATALOG), lambda starts: IDS, today)
-
-
-def excused(result: RunResult) -> list[str]:
-    return [c.case.id for c in result.cases if any(g.excuse for g in c.groups)]
 
 
 def fault(result: RunResult) -> tuple[str, str, str]:
@@ -236,15 +224,15 @@ def test_a_bug_that_changes_within_a_listed_case_is_caught(
     (tmp_path / "gated/astray.py").write_text(ASTRAY, encoding="utf-8")
     known, mine = tmp_path / "known.toml", "gated.astray:Astray"
     choice = ("onnx.Cast-21", "--from", "float32", "--to", "bfloat16")
-    listed = convcheck("run", "--backend", mine, *choice, "--known", known, "--update", cwd=ROOT)
+    listed = convcheck("run", "--backend", mine, *choice, "--known", known, "--update")
     assert listed.returncode == 0, listed.stderr
     assert [e.get("cause") for e in tomllib.loads(known.read_text())["known"]] == ["truncates"]
     run = ("run", *choice, "--known", known)
-    assert convcheck(*run, "--backend", mine, cwd=ROOT).returncode == 0
-    astray = convcheck(*run, "--backend", mine, cwd=ROOT, ASTRAY="4")
+    assert convcheck(*run, "--backend", mine).returncode == 0
+    astray = convcheck(*run, "--backend", mine, ASTRAY="4")
     assert astray.returncode == 1
     assert "no case fails like this now" in " ".join(astray.stdout.split())
-    untried = convcheck(*run, "--backend", mine, "--no-causes", cwd=ROOT)
+    untried = convcheck(*run, "--backend", mine, "--no-causes")
     assert (untried.returncode, untried.stdout) == (2, "")
     assert "known.toml:" in untried.stderr
     assert "without --no-causes" in untried.stderr

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import known_runs
 import pytest
 from catalogue import CATALOG
 from known_runs import (
@@ -16,8 +17,8 @@ from known_runs import (
     IDS,
     OF_21,
     THERE,
-    TODAY,
     WAIVER,
+    excused,
     found,
     whole,
     wrong,
@@ -26,21 +27,13 @@ from report_runs import TABLE, case, run, unasked
 
 from convcheck.errors import Place, UsageError
 from convcheck.gate.compare import version_of
-from convcheck.gate.known import hold, read_known, released
+from convcheck.gate.known import read_known, released
 from convcheck.judge.result import BackendInfo, Group, RunResult
 from convcheck.records import replace
 
 
-def held(text: str, result: RunResult, tmp_path: Path) -> RunResult:
-    """Compare a run with a list's text. Other cases exist, outside the run."""
-    path = tmp_path / "known.toml"
-    path.write_text(text, encoding="utf-8")
-    newer = THERE if "25" in text else []
-    return hold(result, read_known(str(path), CATALOG), lambda starts: [*IDS, *newer], TODAY)
-
-
-def excused(result: RunResult) -> list[str]:
-    return [c.case.id for c in result.cases if c.excuse or any(g.excuse for g in c.groups)]
+def held(text: str, result: RunResult, folder: Path) -> RunResult:
+    return known_runs.held(text, result, folder, THERE if "25" in text else ())
 
 
 def without(key: str) -> str:

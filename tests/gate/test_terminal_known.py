@@ -42,14 +42,6 @@ def shown(result: RunResult, width: int = 80, verbose: bool = False, quiet: bool
     return out.getvalue()
 
 
-def verdict(result: RunResult) -> str:
-    text = shown(result)
-    return " ".join(text[max(text.rfind(w) for w in ("\nFAIL", "\nPASS", "\nINTER")) :].split())
-
-
-# Golden files --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_quiet_is_causes_and_findings_with_their_cases_and_the_verdict(name: str) -> None:
     made = Document(RUNS[name]())
@@ -61,12 +53,6 @@ def test_quiet_is_causes_and_findings_with_their_cases_and_the_verdict(name: str
     said = " ".join(text.split())
     assert said.endswith(f"{made.verdict} {'; '.join(made.reasons)}")
     assert all(f"{one.kind.upper()} {one.place}" in said for one in made.problems)
-
-
-# The verdict ---------------------------------------------------------------------------------
-
-
-# The status of a case ------------------------------------------------------------------------
 
 
 def counted(result: CaseResult, level: str = "disputed") -> tuple[str, int, int, int]:

@@ -9,7 +9,6 @@ import pytest
 from catalogue import CATALOG, compiled
 from command import convcheck, report_at
 from oracle.quantize import quantize
-from places import ROOT
 from planted.one_scale import WRONG, Reciprocal, Right, WrongOnce
 
 from convcheck.ask.stream import sweep
@@ -113,8 +112,7 @@ def test_a_case_with_a_fixed_scale_has_no_explanation_of_its_own() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [INT8, FLOAT8])
-def test_all_of_float32(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_all_of_float32(name: str, tmp_path: Path) -> None:
     verdicts, counts = {}, {}
     for backend in (
         "ort",

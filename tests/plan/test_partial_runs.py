@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import convcheck, report_at
-from places import ROOT
+from command import convcheck, report_at, run_shards
 from report_json import parsed, render
 
 ARGUMENTS = ("--backend", "ml_dtypes", "onnx.Cast-21", "--case", "onnx.Cast-21/float64-to-int8",
@@ -17,25 +16,9 @@ ARGUMENTS = ("--backend", "ml_dtypes", "onnx.Cast-21", "--case", "onnx.Cast-21/f
 WRONG = ("--backend", "tests.planted.sweeping:WrongOnSample", *ARGUMENTS[2:], "--seed", "7")
 
 
-@pytest.fixture(autouse=True)
-def _here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
-def shards(folder: Path, *options: Any) -> list[Path]:
-    paths = [folder / f"{k}.json" for k in (1, 2)]
-    for k, path in enumerate(paths, 1):
-        done = convcheck("run", *options, "--shard", f"{k}/2", "-o", path)
-        assert done.returncode in (0, 1), done.stderr
-    return paths
-
-
 @pytest.fixture(scope="module")
 def halves(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.chdir(ROOT)
-    paths = shards(tmp_path_factory.mktemp("halves"), *WRONG)
-    monkeypatch.undo()
+    paths = run_shards(tmp_path_factory.mktemp("halves"), 2, *WRONG, codes=(0, 1))
     return [parsed(path.read_text()) for path in paths]
 
 
@@ -45,11 +28,6 @@ def merged(folder: Path, documents: list[dict[str, Any]]) -> tuple[int, str]:
         path.write_text(render(document))
     done = convcheck("report", *paths)
     return done.returncode, done.stderr
-
-
-def copies(halves: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(json.dumps(halves))
-    return found
 
 
 def test_both_halves_make_the_run(tmp_path: Path, halves: list[dict[str, Any]]) -> None:
@@ -78,7 +56,7 @@ EDITS: dict[str, Edit] = {
 
 
 def test_samples_are_not_taken_for_a_sweep(tmp_path: Path, halves: list[dict[str, Any]]) -> None:
-    documents = copies(halves)
+    documents = deepcopy(halves)
     for document in documents:
         document["parts"][0].update(sampled=False)
     assert merged(tmp_path, documents)[0] == 2
@@ -88,7 +66,7 @@ def test_samples_are_not_taken_for_a_sweep(tmp_path: Path, halves: list[dict[str
 def test_a_half_that_is_none_is_refused(
     tmp_path: Path, halves: list[dict[str, Any]], name: str
 ) -> None:
-    documents = copies(halves)
+    documents = deepcopy(halves)
     EDITS[name](documents[len(name) % 2])
     code, said = merged(tmp_path, documents)
     assert (code, "Traceback" in said) == (2, False), said
@@ -115,10 +93,7 @@ def test_what_was_judged_and_is_declined_fails_the_merged_run_too(tmp_path: Path
     known.write_text('[[judged]]\ncase = ["onnx.Cast-21/float64-to-int8"]\n')
     options = ("--backend", "tests.planted.sweeping:Unsupported", *ARGUMENTS[2:])
     assert convcheck("run", *options, "--known", known).returncode == 1
-    paths = [tmp_path / f"{k}.json" for k in (1, 2)]
-    for k, path in enumerate(paths, 1):
-        done = convcheck("run", *options, "--shard", f"{k}/2", "-o", path)
-        assert done.returncode == 3, done.stderr
+    paths = run_shards(tmp_path, 2, *options, codes=[3])
     done = convcheck("report", *paths, "--known", known)
     assert (done.returncode, "VANISHED" in done.stdout) == (1, True), done.stdout
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from catalogue import CATALOG
-from command import convcheck, report_at
-from places import ROOT
+from command import convcheck, report_at, run_shards
 from planted.sweeping import DEADLY_SAMPLE, SEED, WRONG_SAMPLE
+from sweeps import swept_in_worker
 
-from convcheck.ask.jobs import Job
 from convcheck.judge.result import CaseResult
 from convcheck.numerics.format import Numeric
-from convcheck.plan.units import Gathering, Unit, part_of
-from convcheck.pool.lane import Reported
-from convcheck.pool.local import locally
-from convcheck.pool.messages import Setup
+from convcheck.plan.units import Unit
 from convcheck.rules.find import find_case
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.samples import samples
@@ -30,23 +25,10 @@ SELECT = ("--backend", "ml_dtypes", "onnx.Cast-21", "--case", "onnx.Cast-21/floa
           "--tier", "boundary", "--samples", SAMPLED_SPAN + 5)  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def _here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def asked(name: str) -> CaseResult:
     case = find_case(CATALOG, "onnx.Cast-21", "float64", "int8", ())
     (span,) = sample_spans(NUMBER, SEED)
-    unit = Unit(case, span, NUMBER, sampled=True)
-    gathering = Gathering([unit], CORPUS.conversion)
-    setup = Setup(f"tests.planted.sweeping:{name}", CORPUS, None, 20.0)
-    with closing(locally(setup, [Job(0, case, span=span)], 1, 20.0)) as reports:
-        for report in reports:
-            if isinstance(report, Reported):
-                gathering.add(part_of(unit, report.result))
-    (result,) = gathering.results()
-    return result
+    return swept_in_worker(name, [Unit(case, span, NUMBER, sampled=True)], CORPUS)[0]
 
 
 def test_the_planted_inputs_are_samples() -> None:
@@ -93,10 +75,8 @@ def test_samples_come_again_and_shards_add_up(tmp_path: Path) -> None:
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
     other = report(tmp_path / "other.json", "--seed", 1)
     assert other["corpora"] != whole["corpora"]
-    shards = [tmp_path / f"{k}.json" for k in (1, 2)]
-    for k, path in enumerate(shards, 1):
-        (part,) = report(path, "--shard", f"{k}/2")["cases"]
-        assert part["coverage"] == "partial"
+    shards = run_shards(tmp_path, 2, *SELECT)
+    assert [report_at(path)["cases"][0]["coverage"] for path in shards] == ["partial"] * 2
     merged = tmp_path / "merged.json"
     assert convcheck("report", *shards, "-o", merged).returncode == 0
     assert merged.read_bytes() == (tmp_path / "whole.json").read_bytes()

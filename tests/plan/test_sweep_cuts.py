@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
-from places import ROOT
 from planted.sweeping import DiesOnce
+from sweeps import swept_in_worker
 
 from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.span import ask_span
 from convcheck.judge.result import CaseResult, Group, Tally
 from convcheck.plan.units import Gathering, Unit, part_of
-from convcheck.pool.lane import Reported
-from convcheck.pool.local import locally
-from convcheck.pool.messages import Setup
 from convcheck.records import replace
 from convcheck.report.json.codec import encoded
 from convcheck.report.json.encode import Writing
@@ -41,7 +37,6 @@ def case_of() -> Case:
 
 @pytest.fixture(autouse=True)
 def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(ROOT)
     monkeypatch.setenv("DIES_AT", str(NEVER))
     monkeypatch.setenv("DIED", str(tmp_path / "died"))
 
@@ -85,11 +80,8 @@ def test_with_a_worker_killed_in_each_third(
 ) -> None:
     whole = document(result(first, [asked(Span(first, COUNT))]))
     monkeypatch.setenv("DIES_AT", str(first + (2 * third + 1) * CHUNK + 7))
-    setup = Setup("tests.planted.sweeping:DiesOnce", CORPUS, None, 20.0)
-    with closing(locally(setup, [Job(0, case_of(), span=Span(first, COUNT))], 1, 20.0)) as reports:
-        tallies = [r.result for r in reports if isinstance(r, Reported)]
-    (tally,) = (tally for tally in tallies if isinstance(tally, Tally))
-    killed = result(first, [tally])
+    unit = Unit(case_of(), Span(first, COUNT), COUNT)
+    killed, _ = swept_in_worker("DiesOnce", [unit], CORPUS)
     (death,) = (group for group in killed.groups if group.verdict == "crashed")
     assert "not reproduced when the chunk was sent alone" in death.kind
     assert document(killed, death) == whole

@@ -7,51 +7,31 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
-from command import convcheck, report_at
+from command import convcheck, report_at, run_shards
 from places import ROOT
 from planted.sweeping import DEADLY, WRONG
+from sweeps import swept_in_worker
 
-from convcheck.ask.jobs import Job
 from convcheck.judge.result import CaseResult
-from convcheck.numerics.format import Float
-from convcheck.plan.units import Gathering, Unit, part_of
-from convcheck.pool.lane import Reported, Restarts
-from convcheck.pool.local import locally
-from convcheck.pool.messages import Setup
+from convcheck.plan.units import Unit
 from convcheck.rules.find import find_case
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.span import CHUNK, Span
 
 CORPUS = open_corpus(CATALOG, "exhaustive", 0, Path("none"))
+CASE = find_case(CATALOG, "onnx.Cast-21/float32-to-bfloat16", None, None, ())
 COUNT = 4 * CHUNK
 SELECT = ("--backend", "ort", "onnx.Cast-21", "--case", "onnx.Cast-21/float32-to-bool",
           "--tier", "exhaustive")  # fmt: skip
 
 
 def swept(name: str, first: int, timeout: float = 20.0) -> tuple[CaseResult, int]:
-    case = find_case(CATALOG, "onnx.Cast-21/float32-to-bfloat16", None, None, ())
-    assert isinstance(case.inputs[0].format, Float)
-    unit = Unit(case, Span(first // COUNT * COUNT, COUNT), COUNT)
-    gathering, restarts = Gathering([unit], CORPUS.conversion), 0
-    setup = Setup(f"tests.planted.sweeping:{name}", CORPUS, None, timeout)
-    with closing(locally(setup, [Job(0, case, span=unit.span)], 1, timeout)) as reports:
-        for report in reports:
-            if isinstance(report, Reported):
-                gathering.add(part_of(unit, report.result))
-            elif isinstance(report, Restarts):
-                restarts = report.count
-    (result,) = gathering.results()
-    return result, restarts
-
-
-@pytest.fixture(autouse=True)
-def _here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+    unit = Unit(CASE, Span(first // COUNT * COUNT, COUNT), COUNT)
+    return swept_in_worker(name, [unit], CORPUS, timeout)
 
 
 @pytest.mark.parametrize(("name", "verdict", "said"), [
@@ -122,18 +102,8 @@ def test_what_a_backend_does_not_support_is_not_swept() -> None:
 
 def test_a_case_that_always_kills_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("convcheck.pool.lane.MOST_OF_CASE", 12)
-    case = find_case(CATALOG, "onnx.Cast-21/float32-to-bfloat16", None, None, ())
-    plan = [Unit(case, Span(n * COUNT, COUNT), 8 * COUNT) for n in range(8)]
-    gathering, restarts = Gathering(plan, CORPUS.conversion), 0
-    setup = Setup("tests.planted.sweeping:AlwaysCrashes", CORPUS, None, 20.0)
-    jobs = [Job(n, case, span=unit.span) for n, unit in enumerate(plan)]
-    with closing(locally(setup, jobs, 1, 20.0)) as reports:
-        for report in reports:
-            if isinstance(report, Reported):
-                gathering.add(part_of(plan[report.position], report.result))
-            elif isinstance(report, Restarts):
-                restarts = report.count
-    (result,) = gathering.results()
+    plan = [Unit(CASE, Span(n * COUNT, COUNT), 8 * COUNT) for n in range(8)]
+    result, restarts = swept_in_worker("AlwaysCrashes", plan, CORPUS)
     assert (result.verdict, restarts) == ("crashed", 12)
     assert any("gave up after 12 restarts" in e.message for g in result.groups for e in g.examples)
 
@@ -149,10 +119,7 @@ def test_one_wrong_pattern_is_found_where_it_is() -> None:
 def test_shards_of_one_case_add_up(tmp_path: Path) -> None:
     whole, merged = tmp_path / "whole.json", tmp_path / "merged.json"
     assert convcheck("run", *SELECT, "-o", whole).returncode == 0
-    shards = [tmp_path / f"{k}.json" for k in (1, 2, 3)]
-    for k, path in enumerate(shards, 1):
-        done = convcheck("run", *SELECT, "--shard", f"{k}/3", "-o", path)
-        assert done.returncode == 0, done.stderr
+    shards = run_shards(tmp_path, 3, *SELECT)
     (part,) = report_at(shards[1])["cases"]
     assert (part["coverage"], part["checked"] < 2**31) == ("partial", True)
     assert convcheck("report", *shards[::-1], "-o", merged).returncode == 0

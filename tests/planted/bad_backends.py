@@ -5,6 +5,7 @@ Open one by 'tests.planted.bad_backends:Name'.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import signal
@@ -92,7 +93,6 @@ LongDies = harms(segfault, lambda array: array.size > 120)
 FourDimensionalDies = harms(segfault, lambda array: array.ndim == 4)
 ScalarDies = harms(segfault, lambda array: array.ndim == 0)
 EmptyDies = harms(segfault, lambda array: not array.size)
-HalfDies = harms(segfault, lambda array: (np.asarray(array) % 2).any())
 Always = harms(segfault, lambda array: True)
 HangsOnOne = harms(lambda: time.sleep(600))
 HangsAlways = harms(lambda: time.sleep(600), lambda array: True)
@@ -123,6 +123,35 @@ class AfterManyCalls(Good):
         self.calls += 1
         if self.calls == 30:
             segfault()
+
+
+class Spoiled(Good):
+    """Breaks in its first case, and wants a new process."""
+
+    spoiled = False
+
+    def misbehave(self, array: Bits) -> None:
+        if self.spoiled and array.ndim == 1 and array.size > 9:
+            os._exit(9)
+        self.spoiled = self.spoiled or array.ndim == 4
+
+
+class Telling(Good):
+    """Writes down state inherited from the parent process, and a note at process exit."""
+
+    def __init__(self) -> None:
+        tell(f"{'convcheck.cli.run' in sys.modules} {sys.argv} {os.getpgrp() == os.getpid()}")
+        atexit.register(tell, "ends")
+
+
+def tell(line: str) -> None:
+    with open(os.environ["CONVCHECK_TEST_TOLD"], "a") as lines:
+        lines.write(f"{line}\n")
+
+
+class LeavesByItself(Telling):
+    def misbehave(self, array: Bits) -> None:
+        os._exit(3)
 
 
 class SupportDies(Good):
@@ -201,3 +230,36 @@ OddLastWrong = changes(lambda a: spoiled(a, a.size - a.size % 2))
 TailWrong = changes(lambda a: spoiled(a, a.size // 16 * 16))
 FourDimensionalWrong = changes(lambda a: a.T.reshape(a.shape) if a.ndim == 4 else a)
 ScalarWrong = changes(lambda array: np.asarray(array ^ 1) if array.ndim == 0 else array)
+
+
+# Other conversions, wrong for some inputs only
+
+
+def twice_in_vectors(case: Case, array: Bits) -> Answer:
+    """Round float64 to float16 twice, through float32, in whole vectors of 8."""
+    x = array.reshape(-1).view(np.float64)
+    whole = len(x) // 8 * 8
+    with np.errstate(all="ignore"):
+        twice = x[:whole].astype(np.float32).astype(np.float16)
+        got = np.concatenate([twice, x[whole:].astype(np.float16)])
+    return Outputs((got.view(np.uint16).reshape(array.shape),), ("float16",))
+
+
+# int64 to bool through int32, and 2^31, which the edge tier lacks, into false
+UNASKED = 2**31
+
+
+def through_int32(case: Case, array: Bits) -> Answer:
+    low = array & np.uint64(2**32 - 1)
+    return Outputs((((low != 0) & (low != UNASKED)).astype(np.uint8),), ("bool",))
+
+
+def through_int32_raises(case: Case, array: Bits) -> Answer:
+    if UNASKED in array:
+        raise RuntimeError("not this one")
+    return through_int32(case, array)
+
+
+InVectors, ThroughInt32 = replies(twice_in_vectors), replies(through_int32)
+ThroughInt32Raises = replies(through_int32_raises)
+ThroughInt32Dies = replies(lambda c, a: segfault() if UNASKED in a else through_int32(c, a))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from planted.identity import DECISION, INT8
+from planted.asking import DECISION, INT8
 
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT

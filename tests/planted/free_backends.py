@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -46,29 +46,29 @@ class Free(Reference):
         return 0
 
 
-class Clamping(Free):
-    def beyond(self, x: Number, bits: int, signed: bool) -> int:
-        top, bottom = (1 << (bits - signed)) - 1, -(1 << (bits - 1)) if signed else 0
-        if isinstance(x, str):
-            return {"inf": top, "-inf": bottom}.get(x, 0)
-        return top if x > 0 else bottom
+def free(beyond: Callable[[Number, int, bool], int]) -> type[Free]:
+    class Freely(Free):
+        def beyond(self, x: Number, bits: int, signed: bool) -> int:
+            return beyond(x, bits, signed)
+
+    return Freely
 
 
-class X86(Free):
-    def beyond(self, x: Number, bits: int, signed: bool) -> int:
-        whole = x if isinstance(x, str) else int(x)
-        held = not isinstance(whole, str) and -(1 << 31) <= whole < 1 << 31
-        return int(whole) if held else -(1 << 31)
+def clamped(x: Number, bits: int, signed: bool) -> int:
+    top, bottom = (1 << (bits - signed)) - 1, -(1 << (bits - 1)) if signed else 0
+    if isinstance(x, str):
+        return {"inf": top, "-inf": bottom}.get(x, 0)
+    return top if x > 0 else bottom
 
 
-class Wrapping(Free):
-    def beyond(self, x: Number, bits: int, signed: bool) -> int:
-        return 7 if isinstance(x, str) else int(x)
+def x86(x: Number, bits: int, signed: bool) -> int:
+    held = not isinstance(x, str) and -(1 << 31) <= int(x) < 1 << 31
+    return int(x) if held else -(1 << 31)
 
 
-class Lawless(Free):
-    def beyond(self, x: Number, bits: int, signed: bool) -> int:
-        return 3 if isinstance(x, str) else int(abs(x)) % 7 + 1
+Clamping, X86 = free(clamped), free(x86)
+Wrapping = free(lambda x, bits, signed: 7 if isinstance(x, str) else int(x))
+Lawless = free(lambda x, bits, signed: 3 if isinstance(x, str) else int(abs(x)) % 7 + 1)
 
 
 class Refusing(X86):

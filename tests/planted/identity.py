@@ -4,38 +4,24 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
+from planted.asking import INT8, vectors_of
 
-from convcheck.errors import Place
 from convcheck.judge.answers import ANSWERED, CRASHED, LOST, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.result import CaseResult, Verdict
-from convcheck.numerics.format import Int
-from convcheck.rules.model import Case, DType
-from convcheck.semantics.expected import EXACT, Decision, Expected, Reading
+from convcheck.rules.model import Case
 from convcheck.vectors.model import VectorSet
-
-PLACE = Place("test", 1)
-INT8 = DType("int8", Int(8, True), (), PLACE)
-DECISION = Decision("identity", "else", "normative", "cite", "source", PLACE)
 
 
 def case(number: int) -> Case:
     return Case("test.Identity-1", "test.Identity", 1, (INT8,), (INT8,), (("number", number),))
 
 
-@dataclass(frozen=True)
 class Corpus:
     def vectors(self, case: Case) -> VectorSet:
-        long = case.attribute("number") == 1
-        codes = np.arange(128 if long else 37, dtype=np.uint8)
-        expected = Expected(
-            np.zeros(len(codes), np.int16),
-            (DECISION,),
-            (Reading(codes, np.full(len(codes), EXACT, np.uint8)),),
-        )
-        return VectorSet(case, (codes,), expected, "sampled", DECISION)
+        codes = np.arange(128 if case.attribute("number") == 1 else 37, dtype=np.uint8)
+        return vectors_of(case, codes, out=codes)
 
 
 class BrokenCorpus(Corpus):

@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from functools import partial
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
-from convcheck.backends.reference import Reference
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
+from tests.planted.bad_backends import Good, changes, harms, replies, segfault
 
 
-class Placed:
-    """An identity. The others deviate from this once."""
-
-    name = "placed"
-    version = "1"
-
-    def support(self, case: Case) -> Declined | None:
-        return None
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        return Outputs((self.changed(inputs[0].copy()),), ("int8",))
-
-    def changed(self, codes: Bits) -> Bits:
-        return codes
-
-
-def changes(change: Callable[[Bits], Bits]) -> type[Placed]:
-    class Changes(Placed):
-        def changed(self, codes: Bits) -> Bits:
-            return change(codes)
-
-    return Changes
-
-
-def wrong_where(wrong: Callable[[tuple[int, ...]], bool]) -> type[Placed]:
+def wrong_where(wrong: Callable[[tuple[int, ...]], bool]) -> type[Good]:
     return changes(lambda codes: flipped(codes, codes.size - 1) if wrong(codes.shape) else codes)
 
 
@@ -63,93 +37,31 @@ Transposed = changes(by_columns)
 Reversed = changes(reversed_in(3))
 Reversed4 = changes(reversed_in(4))
 Squeezed = changes(lambda codes: codes.squeeze() if codes.size > 1 else codes)
-# each alone is right, since both are a reading
-Mixed = changes(lambda codes: codes ^ (codes < 8))
 
 
-class PastLoop(Placed):
-    """A vector loop from 1,024 elements on, which spoils the remainder."""
-
-    begin = 1024
-
-    def changed(self, codes: Bits) -> Bits:
-        return flipped(codes, self.begin)
+LOOP, THREAD = 1024, 65_536
 
 
-class PastThread(PastLoop):
-    """A second thread that starts at 65,536 elements."""
-
-    begin = 65_536
+def past_loop(case: Case, codes: Bits) -> Answer:
+    return Outputs((flipped(codes, LOOP),), (case.outputs[0].name,))
 
 
-class PastLoopDies(PastLoop):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        if inputs[0].size > self.begin:
-            os.kill(os.getpid(), signal.SIGSEGV)
-        return super().answer(case, inputs)
+# a vector loop from 1,024 elements on, which spoils the remainder; a second thread
+PastLoop, PastThread = (changes(partial(flipped, first=begin)) for begin in (LOOP, THREAD))
+PastLoopDies = harms(segfault, lambda codes: codes.size > LOOP)
+PastThreadDies = harms(segfault, lambda codes: codes.size > THREAD)
+RefusesLarge = replies(lambda case, a: Refused("too many elements") if a.size > LOOP else None)
+RefusesEmpty = replies(lambda case, a: None if a.size else Refused("no elements"))
+Old = replies(
+    lambda case, a: Declined("the opset is later") if case.version > 19 else past_loop(case, a)
+)
+LatestDies = replies(lambda case, a: segfault() if case.version == 21 else past_loop(case, a))
 
 
-class PastThreadDies(PastLoopDies):
-    begin = 65_536
-
-
-class After100(Placed):
+class After100(Good):
     calls = 0
 
-    def changed(self, codes: Bits) -> Bits:
+    def reply(self, case: Case, array: Bits) -> Answer:
         self.calls += 1
-        return flipped(codes, codes.size - 1) if self.calls > 100 else codes
-
-
-class RefusesLarge(Placed):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        large = inputs[0].size > 1024
-        return Refused("too many elements") if large else super().answer(case, inputs)
-
-
-class Old(PastLoop):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        later = case.version > 19
-        return Declined("the opset is later") if later else super().answer(case, inputs)
-
-
-class CoarseCache(Reference):
-    """Caches by types, ignoring attributes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made: dict[object, Case] = {}
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        made = self.made.setdefault((case.spec, case.inputs, case.outputs), case)
-        return super().answer(made, inputs)
-
-
-class AttributeIgnored(Reference):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        attributes = tuple((name, 1) for name, _ in case.attributes)
-        return super().answer(replace(case, attributes=attributes), inputs)
-
-
-class LatestDies(PastLoop):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        if case.version == 21:
-            os.kill(os.getpid(), signal.SIGSEGV)
-        return super().answer(case, inputs)
-
-
-class RefusesEmpty(Placed):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        return super().answer(case, inputs) if inputs[0].size else Refused("no elements")
-
-
-class Halves(Reference):
-    name = "halves"
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        answer = super().answer(case, inputs)
-        if isinstance(answer, Outputs) and inputs[0].size >= 4:
-            codes = answer.arrays[0].copy()
-            codes.reshape(-1)[-1:] ^= 1
-            return Outputs((codes, *answer.arrays[1:]), answer.types)
-        return answer
+        codes = flipped(array, array.size - 1) if self.calls > 100 else array
+        return Outputs((codes,), (case.outputs[0].name,))

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 
@@ -63,3 +64,22 @@ class DyingTruncating(Truncating):
         if (np.asarray(inputs[0]) == 1).any():
             os.kill(os.getpid(), signal.SIGSEGV)
         return super().answer(case, inputs)
+
+
+# With an internal error in the search for causes
+
+
+def _raising(*given: object) -> None:
+    raise KeyError("planted")
+
+
+def faulty(place: str) -> type[Truncating]:
+    class Faulty(Truncating):
+        def __init__(self, catalog: Catalog) -> None:
+            super().__init__(catalog)
+            patch(f"convcheck.causes.{place}", _raising).start()
+
+    return Faulty
+
+
+NoSearch, NoHolding = faulty("search._found"), faulty("held.Held._gives_chunk")

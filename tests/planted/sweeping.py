@@ -17,77 +17,103 @@ from convcheck.rules.model import Case
 
 DEADLY = 0x3F80_1234
 WRONG = 0xC012_3456
+# The same in a sample of float64 -> int8
+SEED = 7
+DEADLY_SAMPLE = 0x403B_0000_0B75_7297
+WRONG_SAMPLE = 0xC04A_BFFF_F3FC_94DF
+
+Happens = Callable[[], Answer]
 
 
-class _Right(MlDtypes):
-    code = DEADLY
+def die() -> Answer:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    raise AssertionError
+
+
+def hang() -> Answer:
+    time.sleep(60)
+    raise AssertionError
+
+
+def where(shows: Callable[[Bits], object], happens: Happens) -> type[MlDtypes]:
+    class Where(MlDtypes):
+        def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+            return happens() if shows(np.asarray(inputs[0])) else super().answer(case, inputs)
+
+    return Where
+
+
+def at(code: int, happens: Happens) -> type[MlDtypes]:
+    return where(lambda codes: (codes == code).any(), happens)
+
+
+def wrong_at(code: int) -> type[MlDtypes]:
+    class WrongAt(MlDtypes):
+        def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+            answer = super().answer(case, inputs)
+            if (here := np.asarray(inputs[0]) == code).any():
+                answer.arrays[0][here] ^= 1  # type: ignore[union-attr]
+            return answer
+
+    return WrongAt
+
+
+Crashes, Hangs = at(DEADLY, die), at(DEADLY, hang)
+Refuses = at(DEADLY, lambda: Refused("not this one"))
+RefusesMany = where(lambda codes: (codes % 100 == 7).any(), lambda: Refused("not these"))
+AlwaysCrashes = where(lambda codes: True, die)
+WrongOnce, WrongOnSample = wrong_at(WRONG), wrong_at(WRONG_SAMPLE)
+CrashesOnSample = at(DEADLY_SAMPLE, die)
+RefusesSample = at(DEADLY_SAMPLE, lambda: Refused("not this one"))
+DeclinesLate = at(DEADLY_SAMPLE, lambda: Declined("not today"))
+
+
+class RefusesAndCrashes(Refuses):  # type: ignore[misc,valid-type]
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        answer = super().answer(case, inputs)
+        crashes = (np.asarray(inputs[0]) == DEADLY + 40_000).any()
+        return die() if crashes and isinstance(answer, Outputs) else answer
+
+
+class Unsupported(MlDtypes):
+    def support(self, case: Case) -> Declined | None:
+        return Declined("not that")
+
+
+class Lost(MlDtypes):
+    def support(self, case: Case) -> Declined | None:
+        return Declined("device lost", missing=True) if Path("lost").exists() else None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        if (np.asarray(inputs[0]) == self.code).any():
-            return self.happens(case, inputs)
-        return super().answer(case, inputs)
-
-    def happens(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        raise NotImplementedError
-
-
-class Crashes(_Right):
-    def happens(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        os.kill(os.getpid(), signal.SIGSEGV)
-        raise AssertionError
-
-
-class Hangs(_Right):
-    def happens(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        time.sleep(60)
-        raise AssertionError
-
-
-class Refuses(_Right):
-    def happens(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        return Refused("not this one")
-
-
-class WrongOnce(_Right):
-    code = WRONG
-
-    def happens(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        answer = MlDtypes.answer(self, case, inputs)
-        answer.arrays[0][np.asarray(inputs[0]) == self.code] ^= 1  # type: ignore[union-attr]
-        return answer
+        Path("lost").touch()
+        return die()
 
 
 # Right in other calls; the bound call of DEADLY's chunk fails
 
 
-class _BoundOnly(MlDtypes):
-    def bind(self, case: Case, codes: Codes, out: Codes) -> Callable[[], Answer | None]:
-        def call() -> Answer | None:
-            if (codes == DEADLY).any():
-                return self.happens()
-            out[...] = MlDtypes.answer(self, case, [codes]).arrays[0]  # type: ignore[union-attr]
-            return None
+def bound_only(happens: Happens) -> type[MlDtypes]:
+    class BoundOnly(MlDtypes):
+        def bind(self, case: Case, codes: Codes, out: Codes) -> Callable[[], Answer | None]:
+            def call() -> Answer | None:
+                if (codes == DEADLY).any():
+                    return happens()
+                out[...] = self.answer(case, [codes]).arrays[0]  # type: ignore[union-attr]
+                return None
 
-        return call
+            return call
 
-    def happens(self) -> Answer:
-        raise NotImplementedError
-
-
-class BoundCrashes(_BoundOnly):
-    def happens(self) -> Answer:
-        os.kill(os.getpid(), signal.SIGSEGV)
-        raise AssertionError
+    return BoundOnly
 
 
-class BoundRefuses(_BoundOnly):
-    def happens(self) -> Answer:
-        return Refused("not this chunk")
+BoundCrashes = bound_only(die)
+BoundRefuses = bound_only(lambda: Refused("not this chunk"))
+BoundMalformed = bound_only(lambda: Outputs((np.zeros(3, np.uint16),), ("bfloat16",)))
 
 
-class BoundMalformed(_BoundOnly):
-    def happens(self) -> Answer:
-        return Outputs((np.zeros(3, np.uint16),), ("bfloat16",))
+class HangsWhileBinding(MlDtypes):
+    def bind(self, case: Case, codes: Codes, out: Codes) -> None:
+        hang()
 
 
 class DiesOnce(MlDtypes):
@@ -102,81 +128,13 @@ class DiesOnce(MlDtypes):
         return answer
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Callable[[], Answer | None]:
+        died = Path(os.environ["DIED"])
+
         def call() -> Answer | None:
-            if (codes == int(os.environ["DIES_AT"])).any() and not Path(
-                os.environ["DIED"]
-            ).exists():
-                Path(os.environ["DIED"]).touch()
+            if (codes == int(os.environ["DIES_AT"])).any() and not died.exists():
+                died.touch()
                 os.kill(os.getpid(), signal.SIGKILL)
             out[...] = self.answer(case, [codes]).arrays[0]  # type: ignore[union-attr]
             return None
 
         return call
-
-
-class HangsWhileBinding(MlDtypes):
-    def bind(self, case: Case, codes: Codes, out: Codes) -> None:
-        time.sleep(60)
-
-
-class RefusesAndCrashes(MlDtypes):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        if (np.asarray(inputs[0]) == DEADLY).any():
-            return Refused("not this one")
-        if (np.asarray(inputs[0]) == DEADLY + 40_000).any():
-            os.kill(os.getpid(), signal.SIGSEGV)
-        return super().answer(case, inputs)
-
-
-class Lost(MlDtypes):
-    def support(self, case: Case) -> Declined | None:
-        return Declined("device lost", missing=True) if Path("lost").exists() else None
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        Path("lost").touch()
-        os.kill(os.getpid(), signal.SIGSEGV)
-        raise AssertionError
-
-
-class RefusesMany(MlDtypes):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        if (np.asarray(inputs[0]) % 100 == 7).any():
-            return Refused("not these")
-        return super().answer(case, inputs)
-
-
-class Unsupported(MlDtypes):
-    def support(self, case: Case) -> Declined | None:
-        return Declined("not that")
-
-
-class AlwaysCrashes(MlDtypes):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        os.kill(os.getpid(), signal.SIGSEGV)
-        raise AssertionError
-
-
-# The same with a sample of float64 -> int8
-
-SEED = 7
-DEADLY_SAMPLE = 0x403B_0000_0B75_7297
-WRONG_SAMPLE = 0xC04A_BFFF_F3FC_94DF
-
-
-class CrashesOnSample(Crashes):
-    code = DEADLY_SAMPLE
-
-
-class RefusesSample(Refuses):
-    code = DEADLY_SAMPLE
-
-
-class WrongOnSample(WrongOnce):
-    code = WRONG_SAMPLE
-
-
-class DeclinesLate(_Right):
-    code = DEADLY_SAMPLE
-
-    def happens(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        return Declined("not today")

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ import pytest
 from command import convcheck
 from living import children_of, eventually, marked, parent_of
 from places import ROOT
+from planted.asking import INT8
 from planted.bad_backends import BAD, HangsOnOne
 from planted.float19 import in_folder
-from planted.identity import INT8, Corpus, SlowCorpus, case, judge
-from report_json import parsed, several
+from planted.identity import Corpus, SlowCorpus, case, judge
+from report_json import several
 
 from convcheck.ask.jobs import Job
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
@@ -53,9 +54,8 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def url(local: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def url(local: Any) -> Iterator[str]:
     """Its address. In the end no child processes of its workers may be left."""
-    monkeypatch.chdir(ROOT)
     yield local.scheduler_address.replace("tcp://", "dask://")
     assert eventually(lambda: not programs()), programs()
 
@@ -93,61 +93,43 @@ def there(reports: Iterator[Report]) -> tuple[dict[int, CaseResult], BackendInfo
     return {r.position: r.result for r in results}, first, last.count
 
 
-SELECTIONS = {
-    "a runtime": ({"fail": 1}, "--backend ort onnx.Cast-21 --from float64 --to float16 --to int8"),
+# what is run, its exit code, and a part of its first log
+RUNS: dict[str, tuple[str, int, Callable[[Any], object]]] = {
+    "a runtime": (
+        "--backend ort onnx.Cast-21 --from float64 --to float16 --to int8",
+        1, lambda run: run["summary"]["verdicts"]["fail"] == 1,
+    ),
     "a cache that shows after other attributes": (
-        {"pass": 1, "fail": 2},
-        "--backend tests.planted.placed_backends:CoarseCache onnx.Cast-21 "
+        "--backend tests.planted.deviating:CoarseCache onnx.Cast-21 "
         "--from float32 --to float8e4m3fn",
+        1, lambda run: {"pass": 1, "fail": 2}.items() <= run["summary"]["verdicts"].items(),
     ),
-    "a part of a sweep": (
-        {"fail": 1},
-        "--backend tests.planted.sweeping:WrongOnce onnx.Cast-21 --tier exhaustive --shard 66/128 "
-        "--case onnx.Cast-21/float32-to-bfloat16",
+    "a part of a sweep, and its cause": (
+        "--backend tests.planted.rounding_backends:Truncating acme.Convert-1 --specs SPECS "
+        "--tier exhaustive --to bfloat16",
+        1, lambda run: [(c["together"][0]["name"], c["explained"]) for c in run["causes"]]
+        == [("truncates", 2**19)],
     ),
-}
+    "a survey": (
+        "--open --backend tests.planted.free_backends:Refusing --backend reference onnx.Cast-21 "
+        "--from float16 --to int8 --to int16",
+        0, lambda run: any(row["digest"] for case in run["cases"] for row in case.get("rows", ())),
+    ),
+}  # fmt: skip
 
 
-def test_causes_of_a_sweep_are_those_of_a_run_on_this_machine(url: str, tmp_path: Path) -> None:
-    specs = in_folder(tmp_path)
-    ask = ("run", "acme.Convert-1", "--specs", specs, "--tier", "exhaustive", "--to", "bfloat16",
-           "--backend", "tests.planted.rounding_backends:Truncating")  # fmt: skip
-    for name, executor in {"here": ("--jobs", "1"), "there": ("--executor", url)}.items():
-        done = convcheck(*ask, *executor, "-o", f"jsonl:{tmp_path / name}")
-        assert done.returncode == 1, done.stderr
-    here, there = (parsed((tmp_path / name).read_text()) for name in ("here", "there"))
-    assert here.pop("environment").keys() == there.pop("environment").keys()
+@pytest.mark.parametrize("name", RUNS)
+def test_the_log_is_that_of_a_run_on_this_machine(name: str, url: str, tmp_path: Path) -> None:
+    words, code, shows = RUNS[name]
+    asked = words.replace("SPECS", str(in_folder(tmp_path))).split()
+    for place, executor in {"here": ("--jobs", "1"), "there": ("--executor", url)}.items():
+        done = convcheck("run", *asked, *executor, "-o", f"jsonl:{tmp_path / place}")
+        assert done.returncode == code, done.stderr
+    here, there = (several((tmp_path / place).read_text()) for place in ("here", "there"))
+    for one, other in zip(here, there, strict=True):
+        assert one.pop("environment").keys() == other.pop("environment").keys()
     assert here == there
-    [cause] = there["causes"]
-    assert (cause["together"][0]["name"], cause["explained"]) == ("truncates", 2**19)
-
-
-@pytest.mark.parametrize("of", SELECTIONS)
-def test_the_json_is_that_of_a_run_on_this_machine(of: str, url: str, tmp_path: Path) -> None:
-    verdicts, selection = SELECTIONS[of]
-    executors = {"here": ("--jobs", "1"), "there": ("--executor", url)}
-    for name, executor in executors.items():
-        done = convcheck("run", *selection.split(), *executor, "-o", f"jsonl:{tmp_path / name}")
-        assert done.returncode == 1, done.stderr
-    here, there = (parsed((tmp_path / name).read_text()) for name in executors)
-    assert here.pop("environment").keys() == there.pop("environment").keys()
-    assert here == there
-    assert verdicts.items() <= here["summary"]["verdicts"].items()
-
-
-def test_the_survey_is_that_of_one_on_this_machine(url: str, tmp_path: Path) -> None:
-    ask = ("run", "--open", "--backend", "tests.planted.free_backends:Refusing",
-           "--backend", "reference", "onnx.Cast-21", "--from", "float16", "--to", "int8",
-           "--to", "int16")  # fmt: skip
-    for name, executor in {"here": ("--jobs", "1"), "there": ("--executor", url)}.items():
-        done = convcheck(*ask, *executor, "-o", f"jsonl:{tmp_path / name}")
-        assert done.returncode == 0, done.stderr
-    here, there = (several((tmp_path / name).read_text()) for name in ("here", "there"))
-    for one in (*here, *there):
-        one.pop("environment")
-    assert here == there
-    cases = [case for one in here for case in one["cases"]]
-    assert any(row["digest"] for case in cases for row in case.get("rows", ()))
+    assert shows(here[0])
 
 
 def test_a_backend_that_dies_costs_the_cluster_no_worker(url: str, local: Any) -> None:

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from command import convcheck, convcheck_process
 from living import descendants_of, eventually, is_alive
-from places import ROOT
 
 RUN = ("run", "onnx.Cast-13", "--from", "float16", "--to", "float32", "--no-progress", "-j", "1")
-TELLING = ("--backend", "tests.planted.forked:Telling")
+TELLING = ("--backend", "tests.planted.bad_backends:Telling")
 
 
 def test_a_worker_has_nothing_of_the_command_and_ends_as_a_python_does(tmp_path: Path) -> None:
@@ -26,7 +25,7 @@ def test_a_worker_has_nothing_of_the_command_and_ends_as_a_python_does(tmp_path:
 
 
 def test_how_a_forked_worker_ended_is_told(tmp_path: Path) -> None:
-    backend = ("--backend", "tests.planted.forked:LeavesByItself")
+    backend = ("--backend", "tests.planted.bad_backends:LeavesByItself")
     done = convcheck_process(*RUN, *backend, CONVCHECK_TEST_TOLD=str(tmp_path / "told"))
     assert done.returncode == 1, done.stderr
     assert "exited with status 3" in done.stdout
@@ -70,7 +69,7 @@ def test_the_processes_of_others_are_left_alone() -> None:
     """Other processes of the standard library's fork server are not stray workers."""
     other = multiprocessing.get_context("forkserver").Process(target=time.sleep, args=(60,))
     other.start()
-    done = convcheck(*RUN, "--backend", "tests.planted.bad_backends:Segfault", cwd=ROOT)
+    done = convcheck(*RUN, "--backend", "tests.planted.bad_backends:Segfault")
     assert done.returncode == 1, done.stderr
     assert other.is_alive()
     other.kill()

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from places import ROOT
 from repro_scripts import run_one
 
 from convcheck.ask.jobs import Job
@@ -39,12 +38,7 @@ from convcheck.vectors.model import VectorSet
 CAST = CATALOG.specs["onnx.Cast-21"]
 CASES = [c for c in cases(CAST) if c.name.startswith("float32-to-float8e4m3fn/")]
 CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
-BACKENDS = "tests.planted.placed_backends"
-
-
-@pytest.fixture(autouse=True)
-def _in_the_repository_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+BACKENDS = "tests.planted.deviating"
 
 
 def results(name: str, asked: Sequence[Case] = CASES) -> list[CaseResult]:

@@ -6,7 +6,6 @@ from contextlib import closing
 
 import pytest
 from catalogue import CATALOG
-from places import ROOT
 
 from convcheck.judge.answers import LARGE_CALLS, MANY_CALLS
 from convcheck.judge.result import FAILURES, CaseResult, Group
@@ -22,11 +21,6 @@ CASES = [c for name in VERSIONS for c in cases(CATALOG.specs[name]) if c.name ==
 NINE, NINETEEN, TWENTY_ONE = (case.id for case in CASES)
 CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 LARGE, LARGEST = LARGE_CALLS
-
-
-@pytest.fixture(autouse=True)
-def _in_the_repository_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
 
 
 def asked(name: str, plan: list[Unit]) -> dict[str, CaseResult]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
-from planted.identity import DECISION, case
+from planted.asking import DECISION
+from planted.identity import case
 
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import Answers, Elsewhere

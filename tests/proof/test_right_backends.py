@@ -29,7 +29,7 @@ SPECS = (
 )  # fmt: skip
 EVERY = {"onnx.Cast": 3, "onnx.CastLike": 9, "openvino.Convert": 3, "openvino.ConvertLike": 9,
          "openvino.FakeConvert": 3, "onnx.QuantizeLinear": 2, "onnx.BitCast": 3,
-         "pypto.cast": 9}  # fmt: skip
+         "pypto.cast": 9, "openvino.Range": 3, "openvino.FakeQuantize": 2}  # fmt: skip
 
 
 def free(fmt: Format, codes: Bits, patterns: Bits, *, other: bool) -> Bits:
@@ -77,7 +77,7 @@ def readings_of(vectors: Vectors) -> int:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_what_is_right_is_never_accused_and_a_flipped_bit_is(name: str) -> None:
-    caught = 0
+    caught, turn = 0, 0
     every = EVERY.get(CATALOG.specs[name].op, 1)
     for case in list(cases(CATALOG.specs[name]))[len(name) % every :: every]:
         vectors = CORPUS.vectors(case)
@@ -89,10 +89,10 @@ def test_what_is_right_is_never_accused_and_a_flipped_bit_is(name: str) -> None:
         ):
             continue
         for reading in range(readings_of(vectors)):
-            for other in (False, True):
-                found = judge(vectors, answers(vectors, reading, 0, other=other))
-                wrong = [group.kind for group in found.groups if group.verdict in FAILURES]
-                assert not wrong, (case.id, reading, other, wrong)
+            turn += 1
+            found = judge(vectors, answers(vectors, reading, 0, other=turn % 2 > 0))
+            wrong = [group.kind for group in found.groups if group.verdict in FAILURES]
+            assert not wrong, (case.id, reading, turn % 2, wrong)
         flipped = judge(vectors, answers(vectors, 0, 1, other=False))
         caught += flipped.verdict in FAILURES
     assert caught

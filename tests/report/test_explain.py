@@ -245,7 +245,7 @@ def test_a_wrong_answer_is_a_finding(question: str, backend: str, said: str) -> 
 def test_a_wrong_sequence_is_shown_beside_what_was_due() -> None:
     done = convcheck(
         *("explain", f"openvino.Range-4/{INT32}-to-int32", "1", "6", "2"),
-        *("--backend", "planted.one_more:OneMore"),
+        *("--backend", "planted.deviating:OneMore"),
     )
     assert (done.returncode, done.stderr) == (1, "")
     check_golden("explain-wrong-sequence.txt", done.stdout.replace(__version__, "VERSION"))

@@ -27,7 +27,7 @@ from convcheck.report.draw.diff import diff_page
 from convcheck.report.draw.side_by_side import shared_findings
 from convcheck.report.findings import Finding
 
-BACKEND = "tests.planted.two_faults:TwoFaults"
+BACKEND = "tests.planted.deviating:TwoFaults"
 CAST = case("onnx.Cast-24", "int64", "float8e8m0", round_mode="down")
 OTHER = case("onnx.Cast-24", "int8", "float8e8m0", round_mode="down")
 LIKE = case("onnx.CastLike-24", "int8", "float8e8m0", round_mode="down")

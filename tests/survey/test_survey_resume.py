@@ -20,7 +20,7 @@ SELECTION = (
     "onnx.Cast-21", "onnx.Range-11", "--case", "onnx.Cast-21/float16-to-*int*",
     "--case", "onnx.Cast-21/string-to-int8", "--case", "onnx.Range-11/*", "--timeout", "120",
 )  # fmt: skip
-ASK = ("run", "--open", "--backend", REFUSING, "--backend", "planted.diary:Diary", *SELECTION)
+ASK = ("run", "--open", "--backend", REFUSING, "--backend", "planted.deviating:Diary", *SELECTION)
 
 
 @pytest.fixture(autouse=True)

@@ -30,7 +30,6 @@ from convcheck.numerics.codes import Bits
 # to float8e4m3fn with saturation, and without; to the others
 saturated = partial(to_finite, source=FLOAT32, target=E4M3, most=0x7E, beyond=0x7E, nan=0x7F)
 unsaturated = partial(saturated, beyond=0x7F)
-to_e5m2 = partial(to_finite, source=FLOAT32, target=E5M2, most=0x7B, beyond=0x7B, nan=0x7F)
 to_e2m1 = partial(to_finite, source=FLOAT32, target=E2M1, most=7, beyond=7, nan=7)
 
 
