@@ -16,7 +16,6 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.ask.jobs import Judge
 from convcheck.ask.placements import FRONT, WITH_1, shape_of
 from convcheck.backends.protocol import Outputs
 from convcheck.errors import UsageError
@@ -86,7 +85,7 @@ def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> Aske
     Raises UsageError if it does not fail or cannot be tested, UnavailableError or
     KeyboardInterrupt.
     """
-    backend, kept = _asked(address, Single(vectors, spec), timeout, _keep)
+    backend, kept = _asked(address, Single(vectors, spec), timeout)
     found = AskedCase(address, spec, vectors, backend, kept, timeout)
     if kept.verdict == "error":
         said = f"the adapter of {address} failed on {kept.case.id}: {kept.message}"
@@ -123,10 +122,8 @@ def smallest(found: AskedCase, group: Group) -> Witness:
 # Testing again -------------------------------------------------------------------------------
 
 
-def _asked(
-    address: str, corpus: Single, timeout: float, judge: Judge
-) -> tuple[BackendInfo, CaseResult]:
-    done = execute(address, corpus.cases, corpus, timeout=timeout, judge=judge, thorough=True)
+def _asked(address: str, corpus: Single, timeout: float) -> tuple[BackendInfo, CaseResult]:
+    done = execute(address, corpus.cases, corpus, timeout=timeout, judge=_keep, thorough=True)
     result = corpus.result(done)
     if result.answers is None:
         said = result.message or result.verdict
@@ -134,12 +131,8 @@ def _asked(
     return done.backend, result
 
 
-def _keep(vectors: Vectors, answers: Answers | Answers) -> CaseResult:
+def _keep(vectors: Vectors, answers: Answers) -> CaseResult:
     return replace(judge(vectors, answers), answers=answers)
-
-
-def _keep_only(vectors: Vectors, answers: Answers | Answers) -> CaseResult:
-    return CaseResult(vectors.case, "undefined", 0, vectors.coverage, (), answers=answers)
 
 
 def _showing(
@@ -160,7 +153,7 @@ def _showing(
         among=None,
         along=None,
     )
-    asked = _asked(found.address, Single(free, before=before), found.timeout, _keep_only)[1]
+    asked = _asked(found.address, Single(free, before=before), found.timeout)[1]
     answers = cast(Answers, asked.answers)
     for number, one in enumerate(tries):
         if witness := of_call(found.backend, one, _answer_at(answers, number), group):
@@ -271,7 +264,7 @@ def _allowed(vectors: VectorSet, shape: tuple[int, ...]) -> bool:
 def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | None:
     """Test elements with text answers, which cannot be calls."""
     index = np.array(_needed(found, vectors, group), np.intp)
-    kept = _asked(found.address, Single(vectors.take(index)), found.timeout, _keep)[1]
+    kept = _asked(found.address, Single(vectors.take(index)), found.timeout)[1]
     answers, name = cast(Answers, kept.answers), vectors.case.outputs[0].name
     came = not len(index) or answers.state[0] == ANSWERED
     got = Outputs((answers.got,), (name,)) if came else None
