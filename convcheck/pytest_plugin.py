@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from convcheck.gate.known import KnownList
+    from convcheck.gate.baseline import KnownList
     from convcheck.judge.result import CaseResult, Excuse, Problem, RunResult
     from convcheck.pool.local import Session
     from convcheck.rules.model import Case
@@ -109,7 +109,7 @@ class _Conformance:
 
     def pytest_report_header(self) -> list[str]:
         """Report the backend, the cases and notes about vectors."""
-        from convcheck.wording import plural
+        from convcheck.streams import plural
 
         tier = self.config.getoption("convcheck_tier")
         about = f"convcheck: {self.address}, {plural(len(self.cases), 'case')}, {tier} tier"
@@ -171,7 +171,7 @@ class Gate:
         """Return the run with excuses and problems of the list."""
         from datetime import date
 
-        from convcheck.gate.known import hold
+        from convcheck.gate.baseline import hold
 
         return hold(run, self.known, self.every, date.today()) if self.known else run
 
@@ -180,7 +180,7 @@ def _select(config: pytest.Config, address: str) -> tuple[list[Case], Corpus, Ga
     from convcheck.cli.asking import selected
     from convcheck.cli.options import catalog
     from convcheck.cli.reports import every_id
-    from convcheck.gate.known import read_known
+    from convcheck.gate.baseline import read_known
     from convcheck.plan.selection import Selection
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
@@ -201,7 +201,7 @@ class Asker:
         self, config: pytest.Config, address: str, corpus: Corpus, gate: Gate, cases: list[Case]
     ) -> None:
         from convcheck.plan.units import later_versions
-        from convcheck.rules.cause_files import cause_files
+        from convcheck.rules.causes import cause_files
 
         self.causes = cause_files(corpus.catalog)
         self.config, self.address, self.corpus, self.gate = config, address, corpus, gate

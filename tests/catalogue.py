@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 from convcheck.rules.load import data_dir, load
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case
-from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, UNDEFINED, Expected, Reading
-from convcheck.semantics.expected_calls import ExpectedOutput
+from convcheck.semantics.expected import (
+    ANY_NAN,
+    ANY_ZERO,
+    UNDEFINED,
+    Expected,
+    ExpectedOutput,
+    Reading,
+)
 from convcheck.semantics.program import Program
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.model import CallSet

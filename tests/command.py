@@ -18,7 +18,7 @@ from places import GOLDEN
 from report_json import parsed
 
 from convcheck.__main__ import main
-from convcheck.cli import progress
+from convcheck.cli import outputs
 from convcheck.rules import load as loading
 from convcheck.rules.load import Catalog, load
 
@@ -36,7 +36,7 @@ def convcheck(
     words = ["convcheck", *map(str, arguments)]
     with (
         in_process(words, cwd, stdout, **environment) as streams,
-        patch.object(progress, "FIRST", 3600.0),  # a busy machine must not print progress
+        patch.object(outputs, "FIRST", 3600.0),  # a busy machine must not print progress
         patch.object(os, "cpu_count", lambda: 1),
     ):
         code = ended()

@@ -10,8 +10,8 @@ import numpy as np
 from catalogue import CATALOG
 from oracle import Ask, Pattern, Want, answer, decode, question
 
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Numeric, Text
+from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate

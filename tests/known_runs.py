@@ -9,8 +9,8 @@ from pathlib import Path
 from catalogue import CATALOG
 from report_runs import ELSE, answered, case, group, passed, run, unasked
 
-from convcheck.gate.failures import Failures
-from convcheck.gate.known import hold, read_known
+from convcheck.gate.baseline import hold, read_known
+from convcheck.gate.compare import Failures
 from convcheck.judge.result import CaseResult, Group, RunResult
 from convcheck.records import replace
 

@@ -23,7 +23,7 @@ from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Corpus
-from convcheck.vectors.form import form_decision
+from convcheck.vectors.generate import form_decision
 from convcheck.vectors.span import Span
 
 CAST = CATALOG.specs["onnx.Cast-21"]

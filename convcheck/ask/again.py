@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.ask.elements import Note, inputs_at
-from convcheck.ask.options import broken, configured, options_of
+from convcheck.ask.watched import broken, configured, options_of
 from convcheck.backends.checked import LONGEST_NAME, bounded
 from convcheck.backends.protocol import Backend, Declined, Outputs, Oversized, Refused
 from convcheck.judge.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Avoid, Index
 from convcheck.judge.digest import spell_digest
 from convcheck.judge.result import CallExample, Example, Group, Word
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import CallSet, VectorSet

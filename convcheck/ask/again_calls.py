@@ -13,11 +13,10 @@ from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import ANSWERED, Index
 from convcheck.judge.digest import added, digest_of_bytes
 from convcheck.judge.examples import ELEMENTS_BEFORE, returned_strips, shown_inputs
-from convcheck.judge.form import codes_complaint
-from convcheck.judge.matching import Returned, shapes_of
+from convcheck.judge.matching import Returned, codes_complaint, shapes_of
 from convcheck.judge.result import CallExample
 from convcheck.records import replace
-from convcheck.semantics.expected_calls import Call
+from convcheck.semantics.expected import Call
 from convcheck.vectors.model import CallSet
 
 

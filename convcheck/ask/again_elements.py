@@ -22,13 +22,13 @@ from convcheck.ask.again import (
 from convcheck.backends.protocol import Outputs, Oversized, call_timeout
 from convcheck.judge.answers import CHUNK, LARGE_CALLS, MANY_CALLS, Index
 from convcheck.judge.digest import digest_of_pairs, digest_of_words
-from convcheck.judge.form import form_complaint
+from convcheck.judge.matching import form_complaint
 from convcheck.judge.ranges import joining, outermost
 from convcheck.judge.result import Example, Word, entry_word
 from convcheck.numerics.format import Text
 from convcheck.records import replace
+from convcheck.streams import plural
 from convcheck.vectors.model import VectorSet
-from convcheck.wording import plural
 
 ROTATIONS = (1, 3, 7, 13, 31)
 MISSING = (1, 3)

@@ -28,8 +28,8 @@ from convcheck.judge.answers import (
     Avoid,
     Fault,
 )
-from convcheck.judge.form import codes_complaint
-from convcheck.semantics.expected_calls import ExpectedCall
+from convcheck.judge.matching import codes_complaint
+from convcheck.semantics.expected import ExpectedCall
 from convcheck.vectors.model import CallSet
 
 

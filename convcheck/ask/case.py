@@ -9,7 +9,6 @@ import numpy as np
 
 from convcheck.ask.again_calls import CallsAgain
 from convcheck.ask.again_elements import ElementsAgain
-from convcheck.ask.budget import NOTHING, Budget
 from convcheck.ask.calls import ask_calls
 from convcheck.ask.chains import ALONE, CastsAlone, ask_alone, open_where_wrong
 from convcheck.ask.elements import ask, inputs_at
@@ -17,8 +16,8 @@ from convcheck.ask.explain import Explainer
 from convcheck.ask.isolated import OTHERS
 from convcheck.ask.jobs import Conversions, Job, Judge, VectorSource
 from convcheck.ask.siblings import Siblings, with_others
-from convcheck.ask.span import ask_span
-from convcheck.ask.watched import WatchedBackend
+from convcheck.ask.stream import ask_span
+from convcheck.ask.watched import NOTHING, Budget, WatchedBackend
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import (
     ANOTHER,

@@ -13,8 +13,8 @@ from convcheck.ask.elements import Note, ask
 from convcheck.ask.isolated import OTHERS
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs
 from convcheck.judge.answers import ANSWERED, Avoid
-from convcheck.judge.form import form_complaint
-from convcheck.numerics.codes import Bits
+from convcheck.judge.matching import form_complaint
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case, Spec

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
+from math import prod
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.ask import placements
-from convcheck.ask.type_only import companion
 from convcheck.backends.protocol import (
     Answer,
     Backend,
@@ -42,15 +42,54 @@ from convcheck.judge.answers import (
     Fault,
     Index,
 )
-from convcheck.judge.form import form_complaint, strangers
-from convcheck.numerics.codes import Bits, Codes
-from convcheck.numerics.format import Text
+from convcheck.judge.matching import form_complaint, strangers
+from convcheck.numerics.format import Bool, Format, Text
+from convcheck.numerics.number import Bits, Codes
+from convcheck.numerics.order import special_codes
 from convcheck.records import replace
 from convcheck.rules.fixed import fixed_tensors
+from convcheck.rules.model import DType
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.expected import UNDEFINED
+from convcheck.streams import plural
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
-from convcheck.wording import plural
+
+SHAPES: tuple[tuple[int, ...], ...] = ((1,), (), (3,), (0,), (2, 2))
+
+
+def companion(dtype: DType, index: Index, count: int) -> Bits:
+    """Return a tensor of the type, deterministic in the elements (of `count`) and their shape."""
+    shape = shape_for(index, count)
+    turn = index.size + (int(index.reshape(-1)[0]) if index.size else 0)
+    return _codes(dtype.format, turn, shape).copy()
+
+
+@lru_cache(maxsize=4096)
+def _codes(fmt: Format, turn: int, shape: tuple[int, ...]) -> Bits:
+    size = prod(shape)
+    if isinstance(fmt, Text):
+        texts = np.empty(size, object)
+        texts[:] = [str(turn + i) for i in range(size)]
+        return texts.reshape(shape)
+    codes = (
+        np.arange(2, dtype=np.uint8) if isinstance(fmt, Bool) else np.asarray(special_codes(fmt))
+    )
+    return codes[(turn + np.arange(size)) % len(codes)].astype(fmt.storage).reshape(shape)
+
+
+def shape_for(index: Index, count: int) -> tuple[int, ...]:
+    """Choose a shape that would show if it were used or broadcast, by kind of call.
+
+    In every other case, many elements meet a scalar.
+    """
+    if index.ndim == 0:
+        return (1,)
+    if index.ndim > 1:
+        return (0,)
+    if index.size == 1:
+        return (2, 2)
+    return () if bool(index.size) == bool(count % 2) else (3,)
+
 
 Note = Callable[[str, Index], bool]
 

@@ -7,32 +7,30 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from convcheck.ask.budget import NOTHING, Budget
 from convcheck.ask.calls import ask_calls
 from convcheck.ask.chains import own_results
-from convcheck.ask.elements import ask
+from convcheck.ask.elements import ask, companion
 from convcheck.ask.jobs import Job, VectorSource
 from convcheck.ask.siblings import is_as_before
-from convcheck.ask.type_only import companion
-from convcheck.ask.watched import WatchedBackend
+from convcheck.ask.watched import NOTHING, Budget, WatchedBackend
 from convcheck.backends.protocol import DiedError, Outputs
 from convcheck.errors import in_a_line
 from convcheck.judge.answers import TELLING, Answers
 from convcheck.judge.elements import tally_of
-from convcheck.judge.form import form_complaint
+from convcheck.judge.matching import form_complaint
 from convcheck.judge.result import CaseDiagnosis, Fit, Tally
 from convcheck.judge.tally import MAIN, finish_whole
-from convcheck.numerics.codes import Codes
+from convcheck.numerics.number import Codes
 from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 if TYPE_CHECKING:
+    from convcheck.causes.chain_search import PairSearch
     from convcheck.causes.held import Held
-    from convcheck.causes.pair_search import PairSearch
     from convcheck.causes.search import Search
     from convcheck.chains.asked import ChainCorpus
-    from convcheck.rules.cause_files import CauseFile
+    from convcheck.rules.causes import CauseFile
     from convcheck.rules.load import Catalog
 
 
@@ -58,7 +56,7 @@ class Explainer:
     @cached_property
     def pairs(self) -> PairSearch:
         """The search for chains with fixed inputs."""
-        from convcheck.causes.pair_search import PairSearch
+        from convcheck.causes.chain_search import PairSearch
 
         return PairSearch(self.search.causes, self.search.catalog)
 

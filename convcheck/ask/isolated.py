@@ -12,12 +12,12 @@ from convcheck.backends.protocol import Answer, Backend, Declined, Raised, Refus
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid, Fault
 from convcheck.judge.elements import tally_of_elements
 from convcheck.judge.examples import fault_groups
-from convcheck.judge.form import form_complaint
+from convcheck.judge.matching import form_complaint
 from convcheck.judge.ranges import Pair
 from convcheck.judge.result import Tally
 from convcheck.judge.stream import codes_from
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
+from convcheck.numerics.number import Codes
 from convcheck.numerics.order import positions
 from convcheck.records import replace
 from convcheck.rules.model import Case

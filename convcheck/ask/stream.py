@@ -11,14 +11,16 @@ import numpy as np
 
 from convcheck.ask.elements import Note
 from convcheck.ask.isolated import ask_apart, chunk_vectors, said_once
+from convcheck.ask.jobs import Apart, Job
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, bound
-from convcheck.judge.answers import CHUNK, Avoid, Index
+from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid, Fault, Index
 from convcheck.judge.examples import fault_group
-from convcheck.judge.form import form_complaint
-from convcheck.judge.result import Tally
+from convcheck.judge.matching import form_complaint
+from convcheck.judge.result import Group, Tally
 from convcheck.judge.stream import SweepJudge, codes_from
-from convcheck.numerics.codes import Bits
+from convcheck.judge.tally import merge
 from convcheck.numerics.format import Numeric
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
@@ -28,6 +30,7 @@ from convcheck.vectors.span import Span
 
 if TYPE_CHECKING:
     from convcheck.causes.held import Held
+
 
 _STEP = 1 << 12  # codes that a chunk is computed from; few, to leave the cache to the backend
 POISON = 0x55  # fills an output before each call, in turn with its complement
@@ -132,3 +135,82 @@ class _Sweep:
             fault = fault_group(vectors, said_once(answer, vectors))
             tally = replace(tally, faults=(fault,))
         self.judge.keep(tally)
+
+
+_KEPT = 8 << 20  # bytes; longer than the arrays of a chunk or a block
+
+
+def keep_heap() -> None:
+    """Let glibc keep freed arrays in the heap.
+
+    It unmaps each freed array longer than a threshold, which for 128 KiB costs more than to fill
+    it. Freeing one long, untouched array raises the threshold.
+    """
+    np.empty(_KEPT, np.uint8)
+
+
+def ask_span(
+    backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note,
+    held: Held | None = None,
+) -> Tally:  # fmt: skip
+    """Test the codes of a span. `note` gets elements counted from its first code.
+
+    Candidate causes in `held` are checked on the answers.
+    """
+    case = job.case
+
+    def told(offset: int) -> Note:
+        return lambda placement, index: note(placement, index + offset)
+
+    def group(fault: Fault) -> Group:
+        first = span.first + fault.index
+        vectors = chunk_vectors(case, program, form, first, 1, span.seed)
+        return fault_group(vectors, replace(fault, index=0))
+
+    faults = tuple(map(group, job.avoid.faults))
+    if job.avoid.placements >= EVERYWHERE:
+        return Tally({}, (), (), faults)
+    if not job.died and backend.support(case) is not None:
+        return Tally({}, (), declined=span.count)
+    tallies = [Tally({}, (), (), faults)]
+    for chunk in _apart(job, span):
+        part = span.chunk(chunk.first)
+        vectors = chunk_vectors(case, program, form, part.first, part.count, part.seed)
+        apart, scattered = told(chunk.first), span.seed is not None
+        found = ask_apart(backend, vectors, apart, chunk.skip, chunk.avoid, scattered, held)
+        if chunk.died and not _crashed(found):
+            message = f"{chunk.died}; not reproduced when the chunk was sent alone"
+            fault = group(Fault("crashed", "bulk", message, chunk.first))
+            found = replace(found, faults=(*found.faults, fault))
+        tallies.append(found)
+    rest = replace(span, apart=tuple(span.first + chunk.first for chunk in job.apart))
+    if span.seed is None and rest.asked:
+        tallies.append(sweep(backend, case, program, form, rest, told(-span.first), held=held))
+    return merge(tallies)
+
+
+def _crashed(tally: Tally) -> bool:
+    crashed = any(key.sort == "crashed" for key, _ in tally.entries)
+    return crashed or any(fault.verdict == "crashed" for fault in tally.faults)
+
+
+def _apart(job: Job, span: Span) -> Iterator[Apart]:
+    """Yield the chunks to send by themselves. For samples, which have no order, all of them."""
+    if span.seed is None:
+        yield from job.apart
+        return
+    known = {chunk.first: chunk for chunk in job.apart}
+    for first in range(0, span.count, CHUNK):
+        yield known.get(first, Apart(first))
+
+
+def chunk_of(job: Job, index: Index) -> Apart:
+    """Return the chunk of a span's elements, with what is known of it."""
+    first = int(index.reshape(-1)[0]) // CHUNK * CHUNK
+    return next((chunk for chunk in job.apart if chunk.first == first), Apart(first))
+
+
+def with_chunk(job: Job, chunk: Apart) -> Job:
+    """Return the job with a chunk added or replaced."""
+    others = tuple(other for other in job.apart if other.first != chunk.first)
+    return replace(job, apart=tuple(sorted((*others, chunk), key=lambda c: c.first)))

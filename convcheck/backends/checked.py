@@ -15,7 +15,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.rules.model import Case
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 LONGEST = 4_000  # characters of a message
 LONGEST_NAME = 200

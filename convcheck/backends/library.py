@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convcheck.backends.installed import release_of, variant_name
+from convcheck.backends.native import release_of, variant_name
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UsageError
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.functions import why_not
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec

@@ -16,8 +16,8 @@ import numpy as np
 from convcheck.backends.library import Array, NumpyTypes, words
 from convcheck.backends.packing import is_packed
 from convcheck.backends.protocol import Declined
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Int
+from convcheck.numerics.number import Bits
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType
 

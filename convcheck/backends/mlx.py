@@ -14,8 +14,8 @@ import numpy as np
 
 from convcheck.backends.library import ARANGE, Array, TensorLibrary, checked_choice, seen, words
 from convcheck.backends.packing import too_large
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Bool
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case, DType
 
 _BYTES = "fp8"  # the suffix of MLX's functions for 8-bit floats

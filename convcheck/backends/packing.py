@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import max_elements
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Bool, Numeric
-from convcheck.wording import plural
+from convcheck.numerics.number import Bits, Codes
+from convcheck.streams import plural
 
 
 def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:

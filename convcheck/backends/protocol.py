@@ -54,10 +54,10 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError, install_hint
-from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.number import Bits, Codes
 from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case, Spec
-from convcheck.wording import meant
+from convcheck.streams import meant
 
 if TYPE_CHECKING:
     from convcheck.rules.load import Catalog

@@ -22,15 +22,21 @@ from convcheck.backends.protocol import (
     Refused,
     max_elements,
 )
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float
+from convcheck.numerics.number import Bits, Codes
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import compile_case
-from convcheck.semantics.expected import ANY_NAN, EXACT, REFUSED, Reading
-from convcheck.semantics.expected_calls import CompiledCalls, ExpectedOutput
+from convcheck.semantics.expected import (
+    ANY_NAN,
+    EXACT,
+    REFUSED,
+    CompiledCalls,
+    ExpectedOutput,
+    Reading,
+)
 from convcheck.semantics.program import Program
 
 KEPT = 1 << 12  # inputs of a case whose expected values are cached

@@ -20,7 +20,7 @@ from convcheck.backends.library import ARANGE, Array, TensorLibrary, seen
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Declined
 from convcheck.errors import UnavailableError
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case, DType
 
 _INSTEAD = "install clang, or ask tinygrad:python"

@@ -14,11 +14,11 @@ from convcheck.backends.library import ARANGE, TensorLibrary, checked_choice
 from convcheck.backends.native import Direct, Native, Question, known_types
 from convcheck.backends.process.standalone import TorchServer
 from convcheck.backends.protocol import Answer, Declined, Refused
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.functions import why_not
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 _NO_KERNEL = re.compile(r'"\w+" not implemented for ')
 RUNTIME = "torch"  # its column in specs/dtypes.yaml, and its key in `calls`

@@ -16,7 +16,7 @@ import numpy as np
 from convcheck.backends.library import Array, TensorLibrary, words
 from convcheck.backends.process.standalone import Fed, TorchServer
 from convcheck.errors import UnavailableError
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case, DType
 
 _INTERPRET = "TRITON_INTERPRET"  # has to be set before triton is imported

@@ -17,28 +17,30 @@ import numpy as np
 
 from convcheck.judge.matching import Mask, matching
 from convcheck.numerics.codec import decode, decode_magnitudes
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Format, Numeric, Text
-from convcheck.numerics.neighbours import around, special_codes
-from convcheck.numerics.number import FINITE, end_to_end, take
+from convcheck.numerics.number import FINITE, Bits, Codes, end_to_end, take
+from convcheck.numerics.order import around, special_codes
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import compile_calls, wrong_calls
 from convcheck.semantics.evaluate import evaluate
-from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, Reading
-from convcheck.semantics.expected_calls import (
+from convcheck.semantics.expected import (
+    EXACT,
+    REFUSED,
+    UNDEFINED,
     Call,
     CallReading,
     ExpectedCall,
     ExpectedOutput,
+    Reading,
     WrongCall,
 )
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import readings_at
-from convcheck.vectors.binades import boundaries_of
 from convcheck.vectors.body import calls_of
-from convcheck.vectors.calls import expecting
+from convcheck.vectors.exponents import boundaries_of
+from convcheck.vectors.generate import expecting
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import CallSet
 from convcheck.vectors.texts import text_inputs

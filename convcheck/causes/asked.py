@@ -19,21 +19,30 @@ from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import may_refuse
 from convcheck.judge.result import RIGHT, Word, entry_word
 from convcheck.judge.words import shown
-from convcheck.numerics.codes import Bits
-from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Format, Text
+from convcheck.numerics.number import Bits
+from convcheck.numerics.words import spell
 from convcheck.records import replace
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import Edits, wrong_calls
 from convcheck.semantics.evaluate import evaluate
-from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, Expected, Reading
-from convcheck.semantics.expected_calls import DEADLY, Call, CallReading, WrongCall
+from convcheck.semantics.expected import (
+    DEADLY,
+    EXACT,
+    REFUSED,
+    UNDEFINED,
+    Call,
+    CallReading,
+    Expected,
+    Reading,
+    WrongCall,
+)
 from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import Points
 from convcheck.semantics.wrong import compile_wrong, readings_at
-from convcheck.vectors.calls import expecting
+from convcheck.vectors.generate import expecting
 from convcheck.vectors.model import CallSet, VectorSet
 
 _ELEMENTS = 1 << 12  # elements of calls in a batch

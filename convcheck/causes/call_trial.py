@@ -23,7 +23,7 @@ from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body import Edits, wrong_calls
-from convcheck.semantics.expected_calls import (
+from convcheck.semantics.expected import (
     DEADLY,
     CallReading,
     ExpectedCall,

@@ -15,7 +15,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, TypeVar
 
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, Names, Part
-from convcheck.rules.cause_files import CauseFile
+from convcheck.rules.causes import CauseFile
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 

@@ -20,8 +20,8 @@ from convcheck.judge.answers import Answers
 from convcheck.judge.matching import Mask
 from convcheck.judge.result import Fit, Tally
 from convcheck.judge.stream import codes_from, unlike
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
+from convcheck.numerics.number import Codes
 from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import points_of

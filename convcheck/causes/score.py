@@ -15,8 +15,8 @@ import numpy as np
 
 from convcheck.causes.apart import spread
 from convcheck.causes.asked import Asked, AskedInputs, asked_calls, asked_of
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Format, Numeric, Text
+from convcheck.numerics.number import Bits, Codes
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.vectors.body import calls_of

@@ -18,8 +18,8 @@ from convcheck.causes.trial import Fits, Trial
 from convcheck.judge.answers import Answers
 from convcheck.judge.matching import Mask
 from convcheck.judge.result import FAILURES, CaseDiagnosis, Example, Fit, Group, Names, Near
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.rules.causes import Cause, found_together
 from convcheck.rules.load import Catalog

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from convcheck.causes.apart import telling_inputs, unseen_inputs
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere
 from convcheck.judge.matching import Mask, matching
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format, Text
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog

@@ -29,7 +29,7 @@ from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, Decision, Expected, Reading
 from convcheck.semantics.program import Program
 from convcheck.vectors.corpus import Corpus
-from convcheck.vectors.form import form_decision
+from convcheck.vectors.generate import form_decision
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.span import Span
 

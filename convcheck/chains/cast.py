@@ -13,8 +13,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.codes import Codes, is_nan
 from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.number import Codes, is_nan
 from convcheck.semantics.answers_at import run_conversion
 from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, REFUSED, UNDEFINED
 from convcheck.semantics.program import Program

@@ -10,8 +10,7 @@ from convcheck import __version__
 from convcheck.cli.commands import GROUPS, REMOVED
 from convcheck.cli.options import GLOBAL_OPTIONS
 from convcheck.errors import UsageError
-from convcheck.streams import ClosedError
-from convcheck.wording import meant
+from convcheck.streams import ClosedError, meant
 
 COMMANDS = {str(one.name): one for some in GROUPS.values() for one in some}
 

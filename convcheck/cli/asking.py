@@ -19,29 +19,26 @@ from convcheck.backends.protocol import backend_names, is_class, open_backend, t
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.gather import named_of
 from convcheck.cli.options import RunOptions
-from convcheck.cli.progress import progress
+from convcheck.cli.outputs import progress
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, RunResult, Shard, Timing
 from convcheck.numerics.format import Text
-from convcheck.plan.deal import deal, hand_of, plan_digest
 from convcheck.plan.runner import Done, Event, Turn, Workers, run
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
-from convcheck.plan.units import Gathering, Unit, units
+from convcheck.plan.units import Gathering, Unit, deal, hand_of, plan_digest, units
 from convcheck.pool.lane import Restarts
 from convcheck.pool.messages import Setup
 from convcheck.records import replace
 from convcheck.report.json.journal import Journal, open_journal
-from convcheck.rules.cause_files import cause_files
+from convcheck.rules.causes import cause_files
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case
-from convcheck.streams import say
-from convcheck.survey.elements import Known
-from convcheck.survey.survey import OpenRows, survey
+from convcheck.streams import plural, say
+from convcheck.survey.survey import Known, OpenRows, survey
 from convcheck.vectors.corpus import Corpus, open_corpus, read_words
 from convcheck.vectors.model import Tier
 from convcheck.vectors.span import SWEPT, is_sampled
-from convcheck.wording import plural
 
 # parameters that affect tested cases and their judgement
 _SHARED = (

@@ -10,7 +10,7 @@ from convcheck.backends.process.probe import Probe, questions
 from convcheck.backends.process.serve import serve
 from convcheck.backends.protocol import last_words, open_backend
 from convcheck.cli.options import catalog
-from convcheck.cli.progress import progress
+from convcheck.cli.outputs import progress
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.files import write_text
 from convcheck.plan.select import select

@@ -18,8 +18,7 @@ from convcheck.chains.type_chain import CompiledCasts, latest, takes_chains
 from convcheck.cli.options import (
     catalog,
 )
-from convcheck.cli.outputs import Output, check_outputs, named, show
-from convcheck.cli.progress import progress, tracked
+from convcheck.cli.outputs import Output, check_outputs, named, progress, show, tracked
 from convcheck.errors import UsageError
 from convcheck.plan.chains import AskedChain, ask_chains, asked_chain, settings
 from convcheck.report.chains import chains_c, chains_csv, chains_python
@@ -30,7 +29,7 @@ from convcheck.report.json.graphs import graphs_text
 from convcheck.rules.find import find_spec
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 FEWEST = 3  # types of a chain
 CHANGED, NOTHING = 1, 3

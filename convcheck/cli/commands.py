@@ -186,6 +186,7 @@ _READ = (
             help="Only cases with this cause (letter or name).",
         ),
         report_options,
+        calls=("reports.main",),
     ),
     declare(
         "diff",

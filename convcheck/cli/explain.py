@@ -10,8 +10,7 @@ from convcheck.backends.protocol import Outputs
 from convcheck.causes.apart import telling_calls, telling_inputs
 from convcheck.causes.asked import call_in_short
 from convcheck.causes.call_trial import CallTrial
-from convcheck.causes.catalogue import causes_of
-from convcheck.causes.observations import seen_at
+from convcheck.causes.catalogue import causes_of, seen_at
 from convcheck.causes.trial import Trial, tried
 from convcheck.cli.options import catalog
 from convcheck.cli.otherwise import expected_answers, judged_as, named_in, reversals, right_versions
@@ -28,8 +27,8 @@ from convcheck.judge.answers import ANSWERED, REFUSED, Answers
 from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES, Verdict, entry_word
 from convcheck.judge.words import explain_values
-from convcheck.plan.excerpt import shown_example
-from convcheck.plan.one_input import ask_one_input
+from convcheck.plan.runner import ask_one_input
+from convcheck.plan.select import shown_example
 from convcheck.report.blocks import BLANK, Text, field
 from convcheck.report.draw.console import put
 from convcheck.report.draw.explain import answer_blocks, explain_page, judged_blocks
@@ -43,8 +42,8 @@ from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.wrong import compile_wrong
+from convcheck.streams import plural
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
-from convcheck.wording import plural
 
 REFUSAL, EMPTY = "refused", "empty"  # answers in words
 Given = tuple[Vectors, Answers, list[Verdict]]

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from convcheck.cli.options import catalog
-from convcheck.cli.outputs import check_outputs
-from convcheck.cli.progress import tracked
+from convcheck.cli.outputs import check_outputs, tracked
 from convcheck.emit.forms import FORMS
 from convcheck.emit.suite import Suite, suite_of
 from convcheck.errors import UsageError
@@ -17,12 +16,11 @@ from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case
-from convcheck.streams import say
+from convcheck.streams import plural, say
 from convcheck.vectors.corpus import Corpus, open_corpus
 from convcheck.vectors.export import folder
 from convcheck.vectors.model import Tier
 from convcheck.vectors.store.write import by_file
-from convcheck.wording import plural
 
 _BINARY, _FOLDER = "safetensors", "json"
 _NOTHING = "nothing is defined, or settled"

@@ -6,16 +6,15 @@ from itertools import chain
 from pathlib import Path
 
 from convcheck.cli.options import catalog
-from convcheck.cli.progress import tracked
+from convcheck.cli.outputs import tracked
 from convcheck.errors import UsageError
 from convcheck.plan.select import select_specs
 from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir, user_folders
-from convcheck.streams import say
+from convcheck.streams import plural, say
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import Tier
 from convcheck.vectors.store.write import Files, by_file, differing, others_in, write_folder
-from convcheck.wording import plural
 
 DIFFERENT = 1
 

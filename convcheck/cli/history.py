@@ -14,19 +14,17 @@ from convcheck.cli.asking import Asking, corpus_of_run, selected
 from convcheck.cli.options import RunOptions, catalog
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.files import write_whole
-from convcheck.history.bisect import bisect
 from convcheck.history.environments import NotInstalledError, environments_folder, made_environment
-from convcheck.history.matrix import AskedRelease, history_of
+from convcheck.history.matrix import AskedRelease, bisect, history_of
 from convcheck.history.releases import Release, Wanted, find_releases, parse_wanted
 from convcheck.plan.selection import Selection
 from convcheck.report.draw.console import put
 from convcheck.report.draw.history import bisected_page, history_page
 from convcheck.report.json.decode import read
 from convcheck.report.json.encode import text
-from convcheck.rules.cause_files import cause_files
+from convcheck.rules.causes import cause_files
 from convcheck.rules.load import Catalog
-from convcheck.streams import say
-from convcheck.wording import meant, plural
+from convcheck.streams import meant, plural, say
 
 NOTHING, INTERRUPTED = 3, 130
 

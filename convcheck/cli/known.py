@@ -15,8 +15,7 @@ from convcheck.gate.known_file import read_known
 from convcheck.judge.result import RunResult
 from convcheck.report.json.decode import read
 from convcheck.rules.load import Catalog
-from convcheck.streams import say
-from convcheck.wording import plural
+from convcheck.streams import plural, say
 
 NOTHING_JUDGED = 3
 

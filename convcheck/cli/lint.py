@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from convcheck.causes.lint import unseen
-from convcheck.causes.observations import observations_of
+from convcheck.causes.catalogue import observations_of, unseen
 from convcheck.chains.pairs import turned_back_by_nothing
 from convcheck.cli.options import catalog
-from convcheck.cli.progress import progress, tracked
+from convcheck.cli.outputs import progress, tracked
 from convcheck.plan.select import select_specs
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Spec
 from convcheck.semantics.body.table_lint import Proof
 from convcheck.semantics.lint import faults, lint_spec
-from convcheck.streams import say
+from convcheck.streams import plural, say
 from convcheck.vectors.corpus import open_corpus
-from convcheck.wording import plural
 
 BAD_SPEC = 2
 

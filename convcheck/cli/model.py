@@ -5,21 +5,19 @@ from __future__ import annotations
 from functools import partial
 
 from convcheck.cli.options import catalog
-from convcheck.cli.outputs import Output, check_outputs, named, show
-from convcheck.cli.progress import tracked
+from convcheck.cli.outputs import Output, check_outputs, named, show, tracked
 from convcheck.errors import UsageError
 from convcheck.judge.result import RunResult
 from convcheck.models.conversions import RulesForModel, check_data, converting
-from convcheck.models.data import codes_that_occurred, read_data
-from convcheck.models.graph import read_model
+from convcheck.models.graph import codes_that_occurred, read_data, read_model
 from convcheck.report.draw.model import model_page
 from convcheck.report.json.decode import read_each
 from convcheck.report.json.model import model_text
 from convcheck.report.model import model_report
 from convcheck.report.site.names import run_name
 from convcheck.rules.load import Catalog, data_dir
+from convcheck.streams import meant
 from convcheck.vectors.corpus import open_corpus
-from convcheck.wording import meant
 
 
 def main(

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from convcheck.cli.outputs import GITHUB, Output, check_outputs, named, out_option
-from convcheck.cli.progress import progress_option
+from convcheck.cli.outputs import GITHUB, Output, check_outputs, named, out_option, progress_option
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_SPEC, read_text
 from convcheck.plan.selection import Selection
@@ -39,7 +38,7 @@ def catalog(*, decided: bool = True) -> Catalog:
     Raises UsageError or SpecError. If `decided`, incomplete user specs and wrong user causes also
     raise, so that commands need not check them.
     """
-    from convcheck.rules.cause_files import has_own_causes
+    from convcheck.rules.causes import has_own_causes
     from convcheck.rules.load import SPECS_VARIABLE, load, user_folders
 
     folders = [Path(folder).resolve() for folder in _given(_SPECS)] or [

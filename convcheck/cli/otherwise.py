@@ -19,7 +19,7 @@ from convcheck.rules.load import Catalog
 from convcheck.rules.model import DEFAULT, Attribute, Case, Spec
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT
-from convcheck.vectors.calls import expecting
+from convcheck.vectors.generate import expecting
 from convcheck.vectors.model import CallSet, Vectors
 
 RIGHT = ("pass", "tolerated")

@@ -9,14 +9,13 @@ from convcheck.causes.gather import gathered
 from convcheck.chains.asked import own_chain
 from convcheck.chains.pairs import own_pair
 from convcheck.cli.options import catalog
-from convcheck.cli.outputs import check_outputs
-from convcheck.cli.progress import progress
+from convcheck.cli.outputs import check_outputs, progress
 from convcheck.errors import UsageError
 from convcheck.files import write_text
 from convcheck.judge.failure import finding_of
 from convcheck.judge.result import CaseResult, Group, RunResult
 from convcheck.judge.words import clean
-from convcheck.plan.excerpt import explanations_of, shown_example
+from convcheck.plan.select import explanations_of, shown_example
 from convcheck.records import replace
 from convcheck.report.causes import said_of, wrong_answers
 from convcheck.report.json.decode import read
@@ -29,11 +28,10 @@ from convcheck.reproduce.witness import Witness, failing, reported
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case
-from convcheck.streams import say
+from convcheck.streams import plural, say
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.export import folder
 from convcheck.vectors.model import CallSet, Vectors
-from convcheck.wording import plural
 
 ONNX = "onnx"  # the form's name in `convcheck export`
 _CASE = "onnx.Cast-21/float64-to-float16"

@@ -7,8 +7,7 @@ from functools import partial
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.score import mutants, scores
 from convcheck.cli.options import catalog
-from convcheck.cli.outputs import Output, check_outputs, named, show
-from convcheck.cli.progress import tracked
+from convcheck.cli.outputs import Output, check_outputs, named, show, tracked
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.report.draw.score import score_page

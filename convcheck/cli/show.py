@@ -15,8 +15,7 @@ from convcheck.plan.selection import Selection
 from convcheck.report.draw.listing import columns, library_rows, name_rows, spec_rows, type_rows
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case
-from convcheck.streams import say
-from convcheck.wording import plural
+from convcheck.streams import plural, say
 
 
 def main(what: str, selection: Selection, count: bool, tier: str, diff: bool) -> int:
@@ -55,7 +54,7 @@ def _count(loaded: Catalog, cases: Sequence[Case], tier: str) -> int:
 def _pages(loaded: Catalog, names: Sequence[str], diff: bool) -> int:
     from convcheck.report.draw.console import put
     from convcheck.report.spec_page import page
-    from convcheck.rules.diff import diff as changes_between
+    from convcheck.rules.types import diff as changes_between
 
     if diff and len(names) != 2:
         hint = "convcheck show --diff onnx.Cast-23 onnx.Cast-24"

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from convcheck.cli.options import catalog
-from convcheck.cli.progress import tracked
+from convcheck.cli.outputs import tracked
 from convcheck.errors import UsageError
 from convcheck.report.site.data import SiteRun, add_report, site_of
 from convcheck.report.site.folder import check_folder, write_site
 from convcheck.report.site.names import RunName
 from convcheck.report.site.pages import made_from, site_files
-from convcheck.streams import say
-from convcheck.wording import plural
+from convcheck.streams import plural, say
 
 
 def main(folder: str, reports: Sequence[str]) -> int:

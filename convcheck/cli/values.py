@@ -8,10 +8,9 @@ from math import prod
 import numpy as np
 
 from convcheck.errors import UsageError
-from convcheck.numerics.codes import Bits
-from convcheck.numerics.decimal import spell_fraction
 from convcheck.numerics.format import Float, Text
-from convcheck.numerics.words import OutsideFormatError, code_of
+from convcheck.numerics.number import Bits
+from convcheck.numerics.words import OutsideFormatError, code_of, spell_fraction
 from convcheck.report.draw.explain import Explained, nearest
 from convcheck.report.draw.explain_call import ExplainedCall
 from convcheck.rules.model import Case, DType, Spec
@@ -19,10 +18,9 @@ from convcheck.semantics.body.formula import TooLongError
 from convcheck.semantics.evaluate import compile_case, evaluate
 from convcheck.semantics.expected import REFUSED
 from convcheck.semantics.trace import trace
-from convcheck.vectors.calls import expecting
-from convcheck.vectors.form import form_decision
+from convcheck.streams import plural
+from convcheck.vectors.generate import expecting, form_decision
 from convcheck.vectors.model import CallSet, VectorSet
-from convcheck.wording import plural
 
 
 def code_of_word(source: DType, word: str) -> tuple[int | str, bool]:

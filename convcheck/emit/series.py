@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.number import Codes
 from convcheck.semantics.answers_at import run_conversion
 from convcheck.semantics.expected import EXACT, Expected, Reading
 from convcheck.semantics.program import Program

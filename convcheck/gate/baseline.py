@@ -1,21 +1,112 @@
-"""Write a list of known failures from a run, or update one."""
+"""Write a list of known failures from a run, update one, and hold a run to it."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from convcheck.causes.gather import gathered
 from convcheck.errors import Place
-from convcheck.gate.compare import CheckedEntry, Comparison, Every, compare
-from convcheck.gate.entry_text import fresh, fresh_of_cause, judged_table
-from convcheck.gate.failures import Key, predicted_by
-from convcheck.gate.known import released
-from convcheck.gate.known_file import KnownList
-from convcheck.gate.problems import is_judged, repaired
-from convcheck.gate.toml import Table, lines_of
-from convcheck.judge.result import CauseInWords, RunResult, gates
+from convcheck.gate.compare import (
+    CheckedEntry,
+    Comparison,
+    Every,
+    Key,
+    compare,
+    key_of,
+    predicted_by,
+    version_of,
+)
+from convcheck.gate.known_file import KnownList, Table, lines_of, read_known
+from convcheck.gate.problems import (
+    ABOUT,
+    fresh,
+    fresh_of_cause,
+    is_judged,
+    judged_table,
+    notes,
+    problem,
+    repaired,
+    vanished,
+)
+from convcheck.judge.failure import fails_whole
+from convcheck.judge.result import (
+    FAILURES,
+    CaseResult,
+    CauseInWords,
+    Excuse,
+    RunResult,
+    Tolerance,
+    gates,
+)
+from convcheck.records import replace
+
+__all__ = ["KnownList", "hold", "read_known", "released"]
+
+
+def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunResult:
+    """Return the result with a list's excuses and problems. Earlier ones are dropped.
+
+    `every` returns the ids of all cases with one of these prefixes, to detect entries with cases
+    outside the run. Raises UsageError if the list names causes and the run searched for none.
+    """
+    free = released(result)
+    if free.without_causes:
+        refuse_causes(known, free.tier)
+    comparison = compare(free, known, every, today)
+    excuses: dict[str, dict[Key, Excuse]] = {}
+    for finding in comparison.findings:
+        entry = finding.entry
+        kind: Tolerance = "waived" if entry.waived else "known"
+        excuse = Excuse(kind, entry.reason, entry.issue, entry.place)
+        for name, key in finding.takes if finding.excused else ():
+            excuses.setdefault(name, {})[key] = excuse
+    unversioned = 0
+    if not version_of(free.backend.version):
+        unversioned = sum(
+            e.backend is not None and e.tier in ("", free.tier) for e in known.entries
+        )
+    return replace(
+        free,
+        cases=tuple(_excused(case, excuses.get(case.case.id, {})) for case in free.cases),
+        notes=(*free.notes, *(ABOUT + note for note in notes(comparison, known, unversioned))),
+        known=known.path,
+        problems=(
+            *(problem(f, f.fault, comparison) for f in comparison.findings if f.fault is not None),
+            *vanished(known, free, every),
+        ),
+    )
+
+
+def refuse_causes(known: KnownList, tier: str) -> None:
+    """Raise UsageError if a list names causes for a tier without a search for them."""
+    for entry in known.entries:
+        if entry.cause and entry.tier in ("", tier):
+            said = "the entry names a cause, but the run tried none"
+            hint = "run it without --no-causes, or with a list of rules"
+            raise entry.table.wrong("cause", said, hint)
+
+
+def released(result: RunResult) -> RunResult:
+    """Return a result without excuses and problems."""
+    cases = tuple(_excused(case, {}) for case in result.cases)
+    said = tuple(note for note in result.notes if not note.startswith(ABOUT))
+    return replace(result, cases=cases, notes=said, known="", problems=())
+
+
+def _excused(case: CaseResult, excuses: Mapping[Key, Excuse]) -> CaseResult:
+    if not excuses and case.excuse is None and all(group.excuse is None for group in case.groups):
+        return case
+    groups = tuple(
+        replace(group, excuse=excuses.get(key_of(group.verdict, group)))
+        if group.verdict in FAILURES
+        else group
+        for group in case.groups
+    )
+    whole = excuses.get(key_of(case.verdict, None)) if fails_whole(case) else None
+    return replace(case, groups=groups, excuse=whole)
+
 
 HEAD = "# Judged cases. A run fails if the backend declines one of them.\n"
 

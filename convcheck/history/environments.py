@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from convcheck.backends.installed import cache_folder
+from convcheck.backends.native import cache_folder
 from convcheck.backends.process import headers
 from convcheck.backends.process.environment import SERVER
 from convcheck.errors import UnavailableError, UsageError

@@ -19,11 +19,11 @@ from packaging.tags import Tag, sys_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
+from convcheck.backends.process.backend import RUNTIMES
 from convcheck.backends.process.environment import PACKAGES
-from convcheck.backends.process.native import RUNTIMES
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.files import read_within
-from convcheck.wording import meant, plural
+from convcheck.streams import meant, plural
 
 PYPI = "https://pypi.org/simple"
 JSON = "application/vnd.pypi.simple.v1+json"

@@ -42,8 +42,7 @@ from convcheck.judge.tally import named
 from convcheck.records import replace
 from convcheck.rules.model import LEVELS
 from convcheck.semantics import expected as pattern
-from convcheck.semantics.expected import Decision
-from convcheck.semantics.expected_calls import CallReading, ExpectedCall
+from convcheck.semantics.expected import CallReading, Decision, ExpectedCall
 from convcheck.vectors.model import CallSet
 
 BETWEEN = "between readings"

@@ -27,7 +27,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.codes import Bits, Codes, Texts
+from convcheck.numerics.number import Bits, Codes, Texts
 
 _LANE = (1 << 64) - 1
 _LANES = 2

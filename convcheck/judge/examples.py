@@ -21,12 +21,11 @@ from convcheck.judge.result import (
     Word,
     entry_word,
 )
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.semantics.body.meetings import met
-from convcheck.semantics.expected import EXACT, PATTERNS, Reading
-from convcheck.semantics.expected_calls import Call, CallReading
+from convcheck.semantics.expected import EXACT, PATTERNS, Call, CallReading, Reading
 from convcheck.vectors.model import CallSet, Vectors
 
 ELEMENTS_BEFORE = 3  # elements shown before the first difference

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.codes import Bits, Codes, is_nan, is_negative
 from convcheck.numerics.format import Bool, Float, Format, Int, Text
+from convcheck.numerics.number import Bits, Codes, is_nan, is_negative
 from convcheck.numerics.order import rough_indices
 from convcheck.semantics.expected import ANY_NAN, NEGATIVE_NAN, REFUSED
 

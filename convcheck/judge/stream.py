@@ -18,13 +18,12 @@ from convcheck.judge.answers import ANSWERED, Answers, Fault
 from convcheck.judge.digest import added, digest_of_constant, digest_of_pairs, spell_digest
 from convcheck.judge.elements import tally_of_elements
 from convcheck.judge.examples import fault_group
-from convcheck.judge.form import strangers
-from convcheck.judge.matching import matching
+from convcheck.judge.matching import matching, strangers
 from convcheck.judge.ranges import Pair, Ranges, joining
 from convcheck.judge.result import RIGHT, Group, Key, Tally, TallyEntry
 from convcheck.judge.tally import merge, named
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
+from convcheck.numerics.number import Codes
 from convcheck.numerics.order import lowest, position_of
 from convcheck.records import replace
 from convcheck.rules.model import Case
@@ -32,8 +31,8 @@ from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision, Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import Affine, Constant, Piece, Unknown
+from convcheck.streams import plural
 from convcheck.vectors.model import VectorSet
-from convcheck.wording import plural
 
 Index = NDArray[np.intp]
 _MANY = 64  # tallies of chunks are merged at this number

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Format, Numeric, Text
+from convcheck.numerics.words import spell
 from convcheck.rules.model import PARAPHRASE, Case
 from convcheck.semantics.expected import PATTERNS
-from convcheck.wording import GLUE, plural
+from convcheck.streams import GLUE, plural
 
 if TYPE_CHECKING:  # a listing imports this module and must not load results
     from convcheck.judge.result import CallExample, Example, Strip, Word

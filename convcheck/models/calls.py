@@ -6,18 +6,18 @@ edge vectors, vectors for a known scale, and the ends of known ranges.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 
 from convcheck.errors import UsageError
 from convcheck.judge.words import value
 from convcheck.models.graph import ModelNode, constant_tensor
-from convcheck.models.judged import CLASSES, InputClass, Judged, RowOfInputs
 from convcheck.models.known import (
     ANYTHING,
     KnownValues,
@@ -26,19 +26,69 @@ from convcheck.models.known import (
     may_occur,
     values_of,
 )
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Numeric
-from convcheck.numerics.neighbours import special_codes
+from convcheck.numerics.number import Bits, Codes
+from convcheck.numerics.order import special_codes
+from convcheck.records import Count, Record
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.body.formula import FormulaCalls
 from convcheck.semantics.body.steps import CompiledSteps
-from convcheck.semantics.expected import UNDEFINED, Decision
-from convcheck.semantics.expected_calls import Call, ExpectedCall
+from convcheck.semantics.expected import UNDEFINED, Call, Decision, ExpectedCall
+from convcheck.streams import plural
 from convcheck.vectors.body.scaled import codes_under
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
-from convcheck.wording import plural
+
+InputClass = Literal["exact", "defined", "disputed", "undefined"]
+CLASSES: tuple[InputClass, ...] = ("exact", "defined", "disputed", "undefined")  # best first
+
+
+class RowOfInputs(Record, frozen=True, rename={"name": "row"}):
+    """A row of the rules that decides inputs."""
+
+    #: Rule and row.
+    name: str
+    #: The class of these inputs.
+    kind: InputClass
+    #: One of the inputs as a code or text; for a whole call, the arguments' values.
+    example: str
+    #: How many evaluated inputs it decides.
+    count: Count
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The judgement on some inputs of a conversion."""
+
+    rows: tuple[RowOfInputs, ...]
+    #: whether these are all inputs that may occur
+    every: bool
+    #: whether it holds for all inputs that may occur
+    proven: bool
+    #: whether the destination has all finite numbers that may occur
+    held: bool
+    #: 'value' or 'call'
+    of: str = "value"
+
+    @property
+    def kind(self) -> InputClass:
+        """The worst class of the rows.
+
+        It is exact only if every input is.
+        """
+        found = {row.kind for row in self.rows}
+        gravest = max(found, key=CLASSES.index, default=CLASSES[0])
+        return "defined" if gravest == "exact" and not (self.every or self.held) else gravest
+
+    @property
+    def counts(self) -> Mapping[InputClass, int]:
+        """The number of inputs of each class."""
+        found: Counter[InputClass] = Counter()
+        for row in self.rows:
+            found[row.kind] += row.count
+        return {kind: found[kind] for kind in CLASSES if found[kind]}
+
 
 Row = tuple[str, InputClass]  # name, and class of its inputs
 _EVERY = 16  # up to this number of bits, all codes of a first input are evaluated

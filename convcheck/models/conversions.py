@@ -17,13 +17,15 @@ from convcheck.chains.cast import NARROW
 from convcheck.errors import UsageError
 from convcheck.judge.words import shown
 from convcheck.models.calls import (
+    CLASSES,
     Argument,
+    Judged,
+    RowOfInputs,
     arguments_of_node,
     arguments_that_occurred,
     judge_node_calls,
 )
 from convcheck.models.graph import ModelGraph, ModelNode, distinct_codes, standard_nodes
-from convcheck.models.judged import CLASSES, Judged, RowOfInputs
 from convcheck.models.known import (
     ANYTHING,
     KnownValues,
@@ -33,9 +35,8 @@ from convcheck.models.known import (
     may_occur,
 )
 from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Numeric, Text
-from convcheck.numerics.number import FINITE, NAN, Numbers
+from convcheck.numerics.number import FINITE, NAN, Bits, Numbers
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import DEFAULT, Case, DType, Spec

@@ -5,6 +5,7 @@ Ignores external data. Knows no operators.
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +15,13 @@ import numpy as np
 
 from convcheck.errors import UsageError
 from convcheck.files import read_file
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import DType, Value
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+
 
 MOST = (1 << 31) - 1  # bytes of a protocol buffer
 STANDARD = ("", "ai.onnx")  # the domain of ONNX's own operators
@@ -307,3 +309,37 @@ def tensor_codes(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
 def standard_nodes(nodes: Iterable[ModelNode]) -> Iterator[ModelNode]:
     """Yield the nodes of ONNX's own operators."""
     return (node for node in nodes if not node.domain)
+
+
+_ARRAYS = "numpy.savez(FILE, **arrays): numbers, by the names of the model's tensors"
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+
+def read_data(path: str) -> Arrays:
+    """Return the arrays of an .npz file by name. Raises UsageError."""
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            return {name: found[name] for name in found.files}
+    except OSError as error:
+        said = f"cannot read {path}: {error.strerror or error}"
+        raise UsageError(said, hint=_ARRAYS) from None
+    except (ValueError, AttributeError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise UsageError(f"{path} is no .npz file of numbers: {error}", hint=_ARRAYS) from None
+
+
+def codes_that_occurred(graph: ModelGraph, arrays: Arrays) -> Mapping[str, Bits]:
+    """Return the codes of recorded tensors.
+
+    An array may hold the codes of a type that NumPy lacks. Raises UsageError for an array of
+    another type.
+    """
+    types = {name: node.scope.type_of(name) for node in graph.nodes
+             for name in (*node.inputs, *node.outputs) if name in arrays}  # fmt: skip
+    found: dict[str, Bits] = {}
+    for name, dtype in types.items():
+        codes = tensor_codes(arrays[name], dtype) if dtype else None
+        if codes is None:
+            said = f"the array {name!r} of {arrays[name].dtype} is not of {dtype or 'a known type'}"
+            raise UsageError(said, hint="the tensor's own type; or its codes, as unsigned integers")
+        found[name] = codes
+    return found

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from convcheck.models.graph import ModelNode, Scope, constant_codes
 from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Bool, Float, Int, Numeric, Text
-from convcheck.numerics.number import FINITE
+from convcheck.numerics.number import FINITE, Bits
 from convcheck.rules.model import DType
 
 _DEPTH = 64  # nodes to go back

@@ -8,9 +8,19 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.codes import Bits, Codes, Texts, is_nan
 from convcheck.numerics.format import Bool, Float, Format, Int, Numeric, Text
-from convcheck.numerics.number import FAR, INFINITY, NAN, Numbers, normalised, numbers_of_texts
+from convcheck.numerics.number import (
+    FAR,
+    INFINITY,
+    NAN,
+    Bits,
+    Codes,
+    Numbers,
+    Texts,
+    is_nan,
+    normalised,
+    numbers_of_texts,
+)
 
 Mask = NDArray[np.bool_]
 _LISTED = (8, 16)  # bits of formats with a lookup table

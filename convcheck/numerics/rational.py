@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from convcheck.numerics import number
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Float, Int
-from convcheck.numerics.modes import MODES, NEAREST
+from convcheck.numerics.modes import MODES, NEAREST, whole
 from convcheck.numerics.number import FAR, FINITE, INFINITY, NAN, Numbers, normalised
 from convcheck.numerics.rounding import round_to, rounded_codes
-from convcheck.numerics.scalar import whole
 
 Mask = NDArray[np.bool_]
 Integers = NDArray[np.object_]  # Python integers

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import encode
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Bool, Float, Int, Numeric
 from convcheck.numerics.modes import MODES, NEAREST
-from convcheck.numerics.number import INFINITY, NAN, Numbers
+from convcheck.numerics.number import INFINITY, NAN, Codes, Numbers
 
 if TYPE_CHECKING:
     from convcheck.numerics.modes import Mask, Mode

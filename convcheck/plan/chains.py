@@ -28,7 +28,7 @@ from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Example
 from convcheck.numerics.format import Bool, Float
 from convcheck.plan.runner import execute
 from convcheck.records import replace
-from convcheck.rules.cause_files import cause_files
+from convcheck.rules.causes import cause_files
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.rules.promises import promises_of

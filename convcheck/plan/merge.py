@@ -7,8 +7,15 @@ from collections.abc import Callable, Sequence
 from convcheck.causes.gather import names_told
 from convcheck.errors import UsageError
 from convcheck.judge.result import Part, RunResult, Shard
-from convcheck.plan.deal import hand_of, plan_digest, put_together
-from convcheck.plan.units import Rules, joined, result_of, unit_ids
+from convcheck.plan.units import (
+    Rules,
+    hand_of,
+    joined,
+    plan_digest,
+    put_together,
+    result_of,
+    unit_ids,
+)
 from convcheck.records import replace
 
 Named = Sequence[tuple[str, RunResult]]  # (file name, shard)

@@ -9,20 +9,26 @@ import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from convcheck import signals
 from convcheck.ask.jobs import Job, Judge, VectorSource
 from convcheck.backends.protocol import max_elements, prepare_backend
+from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Part, RunResult, remarks
 from convcheck.plan.units import Unit, part_of
 from convcheck.pool.lane import Report, Reported, Restarts
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Setup
-from convcheck.rules.cause_files import CauseFile
+from convcheck.records import replace
+from convcheck.rules.cases import cases
+from convcheck.rules.causes import CauseFile
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.evaluate import evaluate
 from convcheck.streams import say
+from convcheck.vectors.model import CallSet, Vectors
 
 
 @dataclass(frozen=True)
@@ -190,3 +196,62 @@ def execute(
 
 def _in_order(cases: Sequence[Case], found: Mapping[str, CaseResult]) -> tuple[CaseResult, ...]:
     return tuple(found[case.id] for case in cases if case.id in found)
+
+
+@dataclass(frozen=True)
+class Single:
+    """A corpus of one case's vectors, with the same inputs for other cases.
+
+    The other cases are those of `spec`, or `before` for calls.
+    """
+
+    one: Vectors
+    spec: Spec | None = None
+    before: Case | None = None
+
+    def vectors(self, case: Case) -> Vectors:
+        """Return the vectors of a case."""
+        if case == self.one.case:
+            return self.one
+        if self.spec is None or isinstance(self.one, CallSet):
+            return replace(self.one, case=case)
+        expected = evaluate(self.spec, case, self.one.inputs[0])
+        return replace(self.one, case=case, expected=expected)
+
+    @property
+    def cases(self) -> list[Case]:
+        """The case and those that differ only in attribute values, in a run's order."""
+        case, spec = self.one.case, self.spec
+        if spec is None or isinstance(self.one, CallSet):
+            return [*filter(None, [self.before]), case]
+        types = (case.inputs, case.outputs)
+        alike = [one for one in cases(spec) if (one.inputs, one.outputs) == types]
+        return alike if case in alike else [case]
+
+    def result(self, done: Execution) -> CaseResult:
+        """Return the result of the case itself. Raises KeyboardInterrupt if there is none."""
+        for result in done.results:
+            if result.case == self.one.case and not done.interrupted:
+                return result
+        raise KeyboardInterrupt
+
+
+def ask_one_input(
+    address: str, vectors: Vectors, timeout: float, catalog: Catalog
+) -> tuple[BackendInfo, CaseResult]:
+    """Test one input on a backend, also with other attribute values.
+
+    Every group of the result has an example. Raises UnavailableError, UsageError or
+    KeyboardInterrupt.
+    """
+    corpus = Single(vectors, catalog.specs[vectors.case.spec])
+    done = execute(
+        address,
+        corpus.cases,
+        corpus,
+        timeout=timeout,
+        thorough=True,
+        judge=partial(judge, show_all=True),
+        catalog=catalog.only([vectors.case.spec]),
+    )
+    return done.backend, corpus.result(done)

@@ -5,8 +5,11 @@ A unit is a case with its vectors, or one of its spans of codes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
+from typing import TypeVar
 
 from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, Group, Part, Tally
 from convcheck.judge.tally import MAIN, finish, finish_whole, merge, promoted
@@ -14,10 +17,10 @@ from convcheck.records import replace
 from convcheck.rules.model import Case, Level, op_and_version, version_key
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
+from convcheck.streams import plural
 from convcheck.vectors.inputs import beyond_edge
 from convcheck.vectors.model import Coverage
 from convcheck.vectors.span import Span
-from convcheck.wording import plural
 
 Rules = Callable[[Case], tuple[Program, Decision]]
 
@@ -187,3 +190,57 @@ class Gathering:
 
     def _known(self) -> list[Part]:
         return [self._parts[name] for name in self._order if name in self._parts]
+
+
+T = TypeVar("T")
+Alike = Callable[[T], str]  # key of a hand; '' for a hand of one
+
+
+def hand_of(name: str) -> str:
+    """Return the part of a case id before its attribute values."""
+    return "/".join(name.split("/")[:2])
+
+
+def deal(plan: Sequence[T], alike: Alike[T], of: int) -> list[list[T]]:
+    """Return the parts of `of` shards, hand by hand.
+
+    Deals one by one if there are too few hands or the plan's order could not be restored.
+    """
+    hands = list(_hands(plan, alike))
+    dealt = [list(chain.from_iterable(hands[index::of])) for index in range(of)]
+    if len(hands) >= of and _by_hands(dealt, alike) == list(plan):
+        return dealt
+    return [list(plan[index::of]) for index in range(of)]
+
+
+def put_together(
+    dealt: Sequence[Sequence[T]], alike: Alike[T], is_plan: Callable[[list[T]], bool]
+) -> list[T] | None:
+    """Merge all shards in the order that `is_plan` accepts, or return None."""
+    either = (_by_hands(dealt, alike), _one_by_one(dealt))
+    return next(filter(is_plan, either), None)
+
+
+def plan_digest(ids: Sequence[str]) -> str:
+    """Return a 128-bit hash of the case ids of a plan, in hexadecimal."""
+    return hashlib.sha256("\n".join(ids).encode()).hexdigest()[:32]
+
+
+def _by_hands(dealt: Sequence[Sequence[T]], alike: Alike[T]) -> list[T]:
+    hands = _one_by_one([list(_hands(part, alike)) for part in dealt])
+    return list(chain.from_iterable(hands))
+
+
+def _one_by_one(dealt: Sequence[Sequence[T]]) -> list[T]:
+    return [one for turn in zip_longest(*dealt) for one in turn if one is not None]
+
+
+def _hands(plan: Sequence[T], alike: Alike[T]) -> Iterator[list[T]]:
+    hand: list[T] = []
+    for one in plan:
+        if hand and not (alike(one) and alike(one) == alike(hand[0])):
+            yield hand
+            hand = []
+        hand.append(one)
+    if hand:
+        yield hand

@@ -17,9 +17,9 @@ from convcheck.ask.jobs import Job
 from convcheck.backends import protocol
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError, install_hint
 from convcheck.judge.result import BackendInfo
-from convcheck.pool.batches import in_batches
 from convcheck.pool.forkserver import Start
 from convcheck.pool.lane import Lane, Report, Reported, Restarts, WorkQueue
+from convcheck.pool.local import in_batches
 from convcheck.pool.messages import Setup
 from convcheck.records import replace
 from convcheck.rules.load import SPECS_VARIABLE

@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from convcheck.ask.budget import NOTHING, spent_said, time_is_spent
 from convcheck.ask.jobs import Apart, Job
-from convcheck.ask.span import chunk_of, with_chunk
+from convcheck.ask.stream import chunk_of, with_chunk
+from convcheck.ask.watched import NOTHING, spent_said, time_is_spent
 from convcheck.errors import UnavailableError
 from convcheck.judge.answers import BETWEEN, EVERYWHERE, TELLING, Index
 from convcheck.judge.result import BackendInfo, CaseDiagnosis, CaseResult, Tally

@@ -4,22 +4,58 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from queue import SimpleQueue
 
 from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.judge.result import BackendInfo, CaseResult, Tally
 from convcheck.judge.tally import finish_whole
-from convcheck.pool.batches import in_batches
 from convcheck.pool.forkserver import Start
 from convcheck.pool.lane import Lane, Report, Reported, Restarts, WorkQueue
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import LEAVING, WorkerProcess
-from convcheck.rules.cause_files import CauseFile
+from convcheck.rules.causes import CauseFile
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import Vectors
+
+LARGEST = 32  # jobs in a batch, unless they have to stay together
+
+
+def in_batches(jobs: Sequence[Job], lanes: int, a_lane: int) -> deque[list[Job]]:
+    """Return about `a_lane` batches per lane. Cases with the same types share a batch.
+
+    Versions of an operator are adjacent, so that a worker reuses vectors and answers.
+    """
+    size = max(1, min(LARGEST, len(jobs) // (max(lanes, 1) * a_lane)))
+    batches, batch = deque[list[Job]](), list[Job]()
+    for group in _groups(jobs):
+        if len(batch) + len(group) > size:
+            batches.append(batch)
+            batch = []
+        batch = batch + group
+    return deque(filter(None, (*batches, batch)))
+
+
+def _groups(jobs: Sequence[Job]) -> Iterator[list[Job]]:
+    """Yield jobs of the same types, adjacent to show kernels that ignore attribute values.
+
+    Spans and whole calls are jobs by themselves.
+    """
+    types: dict[str, dict[str, list[Job]]] = {}
+    for job in jobs:
+        questions = types.setdefault(job.case.question.partition("/")[0], {})
+        questions.setdefault(job.case.question, []).append(job)
+    for questions in types.values():
+        alike = [job for same in questions.values() for job in reversed(same)]
+        yield [job for job in alike if _has_siblings(job)]
+        yield from ([job] for job in alike if not _has_siblings(job))
+
+
+def _has_siblings(job: Job) -> bool:
+    return job.span is None and not job.case.whole_calls
+
 
 BATCHES_A_LANE = 8  # balances the lanes at the end
 WORTH_A_WORKER = 32  # cases; fewer finish before a second worker has loaded the runtime

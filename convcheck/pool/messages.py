@@ -34,7 +34,7 @@ from convcheck.judge.answers import (
 from convcheck.judge.reading import Types, hook_of, hooks, plain, with_id
 from convcheck.judge.result import BackendInfo, CaseResult, Tally
 from convcheck.records import Record, by_hook, replace
-from convcheck.rules.cause_files import CauseFile
+from convcheck.rules.causes import CauseFile
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.vectors.span import Span

@@ -10,7 +10,7 @@ from convcheck.ask.jobs import Job
 from convcheck.judge.answers import ANOTHER, BETWEEN, EVERYWHERE, TELLING, Fault, Index
 from convcheck.pool.messages import NotedCall
 from convcheck.records import replace
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 PIECE = 256  # elements; a larger call is narrowed to one such piece first
 HOPELESS = 8  # give up after this many deadly inputs and no harmless one

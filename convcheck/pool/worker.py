@@ -13,14 +13,13 @@ from math import inf
 from multiprocessing.connection import Connection
 from typing import cast
 
-from convcheck.ask.budget import Budget
 from convcheck.ask.case import CaseRunner
 from convcheck.ask.elements import inputs_at
 from convcheck.ask.explain import Explainer
-from convcheck.ask.heap import keep_heap
 from convcheck.ask.isolated import chunk_vectors
 from convcheck.ask.jobs import Conversions, Job
-from convcheck.ask.watched import WatchedBackend
+from convcheck.ask.stream import keep_heap
+from convcheck.ask.watched import Budget, WatchedBackend
 from convcheck.backends.checked import LONGEST_NAME, AnswerError, bounded
 from convcheck.backends.protocol import (
     TIMEOUT_VARIABLE,

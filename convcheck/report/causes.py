@@ -24,7 +24,7 @@ from convcheck.report.findings import Finding, failures_of, findings_of
 from convcheck.report.where import JudgedCases, Where
 from convcheck.rules.model import Case, Level
 from convcheck.rules.types import Types
-from convcheck.wording import number, plural
+from convcheck.streams import number, plural
 
 Shown = tuple[Case, Group, Example | CallExample]
 

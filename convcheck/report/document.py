@@ -25,8 +25,8 @@ from convcheck.report.letters import lettered_matrices
 from convcheck.report.matrix import StatusMatrix, matrix, part_with
 from convcheck.report.status import BELOW, STATUSES, Status, status_of
 from convcheck.rules.types import Types
+from convcheck.streams import number, plural
 from convcheck.vectors.model import Coverage
-from convcheck.wording import number, plural
 
 # The most complete first.
 _WORDS: dict[Coverage, str] = {

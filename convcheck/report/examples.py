@@ -17,12 +17,12 @@ from convcheck.judge.words import (
     type_and_shape,
     value,
 )
-from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Float, Format, Numeric, Text
+from convcheck.numerics.words import spell
 from convcheck.records import replace
 from convcheck.report.blocks import CodeInWords, Piece, Pieces, Role, cut, line_of
 from convcheck.rules.model import Case
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 LONG = 400  # characters of a text or message; JSON reports have all
 MOST = 8  # elements side by side

@@ -47,7 +47,7 @@ from convcheck.report.status import BELOW, KNOWN, WAIVED, Status
 from convcheck.rules.case_names import compact_names
 from convcheck.rules.model import Case, Level
 from convcheck.semantics.expected import Decision, Quotation
-from convcheck.wording import GLUE, number, plural
+from convcheck.streams import GLUE, number, plural
 
 SEVERAL = "wrong elements of several kinds"
 _URGENT: tuple[Verdict, ...] = ("error", "crashed")

@@ -10,7 +10,7 @@ from operator import and_, or_
 
 from convcheck.rules.model import Case, op_and_version, version_key
 from convcheck.rules.types import Types
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 _FEW = 3  # types listed in a short text; more are counted
 _RANGE = 3  # consecutive versions that become a range

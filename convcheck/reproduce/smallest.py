@@ -33,10 +33,9 @@ from convcheck.judge.calls import judged_call
 from convcheck.judge.case import judge
 from convcheck.judge.matching import matching
 from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
-from convcheck.plan.one_input import Single
-from convcheck.plan.runner import execute
+from convcheck.numerics.number import Bits
+from convcheck.plan.runner import Single, execute
 from convcheck.records import replace
 from convcheck.reproduce.witness import (
     Witness,
@@ -47,8 +46,7 @@ from convcheck.reproduce.witness import (
     witness_of,
 )
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.expected import UNDEFINED
-from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall
+from convcheck.semantics.expected import UNDEFINED, Call, CallReading, ExpectedCall
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 SIZES = (

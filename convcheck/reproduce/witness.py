@@ -31,14 +31,23 @@ from convcheck.judge.result import (
     entry_word,
 )
 from convcheck.judge.words import pattern
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Text
+from convcheck.numerics.number import Bits, Codes
 from convcheck.numerics.order import order_key
 from convcheck.records import replace
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics import expected as patterns
-from convcheck.semantics.expected import EXACT, PATTERNS, UNDEFINED, Expected, Reading
-from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
+from convcheck.semantics.expected import (
+    EXACT,
+    PATTERNS,
+    UNDEFINED,
+    Call,
+    CallReading,
+    Expected,
+    ExpectedCall,
+    ExpectedOutput,
+    Reading,
+)
 from convcheck.vectors.model import CallSet, VectorSet
 
 SHOWN = 64  # elements shown of a longer output
@@ -325,7 +334,7 @@ def _cut(example: CallExample) -> CallExample | None:
 
 def expecting_call(spec: Spec, case: Case, call: Call) -> CallSet | None:
     """Return a call with its expected results, or None if the rules do not decide it."""
-    from convcheck.vectors.calls import expecting
+    from convcheck.vectors.generate import expecting
 
     try:
         return expecting(spec, case, [call], "sampled")

@@ -41,7 +41,7 @@ from convcheck.rules.hop import Hop, read_hop
 from convcheck.rules.model import DType
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 BODIES = ("formula", "steps", "matrix")
 ARGUMENTS = ("start", "stop", "step")

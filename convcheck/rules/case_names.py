@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 
 from convcheck.errors import Place, UsageError
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 _WORD = re.compile(r"(-to-|[/=-])")
 _LIST = re.compile(r"\{([^{}]*)\}")

@@ -5,23 +5,125 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import combinations, permutations, product
 from math import prod
 from typing import NamedTuple
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Float
 from convcheck.numerics.modes import MODES
+from convcheck.rules.attributes import Context
 from convcheck.rules.call_edits import BODIES, CallEdit, read_call_edit
-from convcheck.rules.cause_files import CauseFile
-from convcheck.rules.chain_edits import ChainEdit, read_chain_edit
-from convcheck.rules.context import Context
 from convcheck.rules.hop import Hop, Through, code_width, read_hop
+from convcheck.rules.load import CAUSES, Catalog, data_dir
 from convcheck.rules.model import Case, Cite, DType, Rule, Spec, Value
 from convcheck.rules.rule import read_condition, read_rule_of, rule_of_all
-from convcheck.rules.source import Node, parse_yaml, read_all
+from convcheck.rules.source import Node, parse_yaml, read_all, yaml_text
 from convcheck.rules.types import Types
-from convcheck.wording import meant
+from convcheck.streams import meant
+
+
+@dataclass(frozen=True)
+class CauseFile:
+    """A file of causes, to be sent to workers."""
+
+    #: the name to show
+    name: str
+    text: str
+    #: whether the user supplied it
+    own: bool = False
+
+
+def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
+    """Return the files of built-in causes, then those of a catalogue's folders.
+
+    Raises SpecError for a file that is not text.
+    """
+    roots = [data_dir("specs"), *catalog.folders]
+    paths = [(root, path) for root in roots for path in sorted((root / CAUSES).glob("*.yaml"))]
+    names = [f"{root.name}/{path.relative_to(root).as_posix()}" for root, path in paths]
+    texts = read_all(lambda each: yaml_text(each[0][1], each[1]), zip(paths, names, strict=True))
+    own = [root != roots[0] for root, _ in paths]
+    return tuple(map(CauseFile, names, texts, own))
+
+
+def has_own_causes(catalog: Catalog) -> bool:
+    """Return whether a catalogue's folders have causes."""
+    return any((folder / CAUSES).is_dir() for folder in catalog.folders)
+
+
+WITHOUT, WITH, OF, REORDERED, OWN = "without", "with", "of", "reordered", "own"
+Link = str | Hop  # a type's name, for a cast by the rules; or the hop in its place
+Links = tuple[Link, ...]
+
+
+@dataclass(frozen=True)
+class ChainEdit:
+    """An edit of a chain's types."""
+
+    #: WITHOUT, WITH, OF, REORDERED or OWN
+    word: str
+    #: the types to remove, to insert, or to hold in another way
+    types: tuple[str, ...] = ()
+    #: how the type is held
+    through: Hop | None = None
+
+    def edited(self, types: Sequence[Link]) -> Iterator[Links]:
+        """Yield the edited chains, given the types from source to destination."""
+        if self.word == OWN:  # the types stay
+            return
+        source, *middles, target = types
+        if self.through:
+            yield from self._held(types, self.through)
+            return
+        if self.word == WITH:
+            [added] = self.types
+            for i in range(len(types) - 1):
+                if added not in types[i : i + 2]:
+                    yield (*types[: i + 1], added, *types[i + 1 :])
+            return
+        for others in self._middles(tuple(middles)):
+            yield source, *others, target
+
+    def _held(self, types: Sequence[Link], hop: Hop) -> Iterator[Links]:
+        """Yield chains that hold a type in another way, except the destination."""
+        last = len(types) - 1
+        for i, name in enumerate(types):
+            same = isinstance(hop.type, DType) and hop.type.name == name
+            if i and name in self.types and (same or i < last):
+                yield (*types[:i], hop, *types[i + 1 :])
+
+    def _middles(self, middles: Links) -> Iterator[Links]:
+        if self.word == REORDERED:
+            yield from (one for one in dict.fromkeys(permutations(middles)) if one != middles)
+        else:
+            left = [i for i, name in enumerate(middles) if name in self.types]
+            for count in range(len(left)):
+                for some in combinations(left, count + 1):
+                    yield tuple(name for i, name in enumerate(middles) if i not in some)
+
+
+def read_chain_edit(node: Node, types: Types) -> ChainEdit | None:
+    """Return the chain edit of a cause, None if it has none."""
+    found = node.get("chain")
+    if found is None:
+        return None
+    if isinstance(found.value, str):
+        return ChainEdit(found.word((REORDERED, OWN), "word"))
+    if found.get(OF):
+        found.only(OF, "through")
+        named, hop = found.need(OF), read_hop(found.need("through"), types)
+        if not isinstance(hop.type, DType):
+            raise found.need("through").error("a chain goes through types", "through: int32")
+        return ChainEdit(OF, (named.word(tuple(types.types), "type"),), hop)
+    found.only(WITHOUT, WITH)
+    if len(found.items()) != 1:
+        raise found.error("a chain is edited in one way", f"{WITHOUT}, {WITH} or {OF}")
+    [(word, name)] = found.items().items()
+    if word == WITHOUT:
+        return ChainEdit(WITHOUT, types.names(name))
+    return ChainEdit(word, (name.word(tuple(types.types), "type"),))
+
 
 _EDITS = ("through", "table", "rounds", "under", "version", "chain", *BODIES)
 _KEYS = ("name", "says", "each", "of", "when", "round", *_EDITS)

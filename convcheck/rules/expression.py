@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from convcheck.errors import Place, SpecError
 from convcheck.rules.source import Node
-from convcheck.wording import meant, plural
+from convcheck.streams import meant, plural
 
 T = TypeVar("T")
 

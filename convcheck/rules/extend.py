@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from convcheck.rules.source import Node
-from convcheck.wording import meant
+from convcheck.streams import meant
 
 _PLACED = ("rules", "undefined")  # in a formula
 

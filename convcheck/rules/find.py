@@ -11,7 +11,7 @@ from convcheck.rules.load import Catalog
 from convcheck.rules.model import DEFAULT, Attribute, Case, DType, Spec, Value
 from convcheck.rules.outside import is_listed
 from convcheck.rules.rule import OTHER
-from convcheck.wording import meant
+from convcheck.streams import meant
 
 
 def find_spec(catalog: Catalog, name: str) -> Spec:

@@ -10,8 +10,8 @@ from typing import cast
 
 import numpy as np
 
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Numeric
+from convcheck.numerics.number import Bits
 from convcheck.numerics.words import code_of
 from convcheck.rules.model import Case, Layout
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from convcheck.rules.context import Context
+from convcheck.rules.attributes import Context
 from convcheck.rules.model import ANY, Calling, Case, FunctionRow, Spec
 from convcheck.rules.source import Node
 

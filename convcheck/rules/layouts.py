@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from convcheck.rules.attributes import Context, read_cite
 from convcheck.rules.cases import OUTPUT
-from convcheck.rules.context import Context, read_cite
 from convcheck.rules.model import Attribute, Layout, PairList, Pairs, Shapes, TypeNames, Value
 from convcheck.rules.source import Node, refuse
 from convcheck.rules.types import Types
-from convcheck.wording import meant, plural
+from convcheck.streams import meant, plural
 
 Only = tuple[tuple[str, TypeNames | str], ...]
 

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import convcheck
 from convcheck.errors import Place, SpecError
-from convcheck.rules.attributes import read_attribute
+from convcheck.rules.attributes import Context, read_attribute, read_cite
 from convcheck.rules.body import KEYS, read_body
 from convcheck.rules.checks import check_spec
-from convcheck.rules.context import Context, read_cite
 from convcheck.rules.extend import extend, standalone
 from convcheck.rules.functions import read_functions
 from convcheck.rules.layouts import read_combinations, read_layouts, read_pairs, read_shapes
@@ -23,7 +22,7 @@ from convcheck.rules.outside import read_uncovered
 from convcheck.rules.rule import read_rule
 from convcheck.rules.source import Node, read_all, read_yaml, refuse
 from convcheck.rules.types import Types, read_types
-from convcheck.wording import meant
+from convcheck.streams import meant
 
 _KEYS = (
     "op", "version", "extends", "sources", "glosses", "inputs", "outputs", "type-only", "shape",

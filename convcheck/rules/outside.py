@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from convcheck.rules.context import Context, read_cite
+from convcheck.rules.attributes import Context, read_cite
 from convcheck.rules.model import (
     DEFAULT,
     Attributes,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from convcheck.errors import Place
-from convcheck.rules.context import Context, read_cite
+from convcheck.rules.attributes import Context, read_cite
 from convcheck.rules.load import GRAPHS, data_dir, read_sources
 from convcheck.rules.source import Node, read_yaml
 from convcheck.rules.types import Types

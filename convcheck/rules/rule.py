@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from convcheck.errors import Place
-from convcheck.rules.context import Context, read_cite, read_level
+from convcheck.rules.attributes import Context, read_cite, read_level
 from convcheck.rules.model import (
     DEFAULT,
     REAL,
@@ -18,7 +18,7 @@ from convcheck.rules.model import (
     Value,
 )
 from convcheck.rules.source import Node, read_all
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 _RULE_KEYS = (
     "name", "level", "cite", "when", "round", "columns", "table", "before", "after",

@@ -15,7 +15,7 @@ import yaml
 
 from convcheck.errors import Place, SpecError, SpecFaultsError
 from convcheck.files import MOST_OF_SPEC, read_text
-from convcheck.wording import meant
+from convcheck.streams import meant
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Format
 from convcheck.numerics.modes import MODES
+from convcheck.numerics.number import Bits, Codes
 from convcheck.numerics.rounding import round_to
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case

@@ -58,7 +58,7 @@ from convcheck.semantics.vocabulary import (
     possible,
     saying,
 )
-from convcheck.wording import meant
+from convcheck.streams import meant
 
 
 @dataclass(frozen=True)
@@ -400,8 +400,7 @@ def _gone_through(
     Texts always use the rules for the source. A number that is already real skips the hop.
     """
     # wrong conversions only
-    from convcheck.semantics.hop_words import with_ieee_specials
-    from convcheck.semantics.hops import keeps
+    from convcheck.semantics.hops import keeps, with_ieee_specials
 
     below, kept = behind(subject), keeps(hop, subject.source_format, subject.format)
     as_number = isinstance(hop.type, str) or hop.normal_only

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.body.fixed_steps import compile_fixed

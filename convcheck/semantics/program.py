@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Format
+from convcheck.numerics.number import Codes
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import Cell, Row, Rule
 from convcheck.semantics.expected import Decision, Expected

@@ -19,7 +19,7 @@ from convcheck.semantics.vocabulary import (
     TEXT_IS,
     THROUGH,
 )
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 _ON: Mapping[str, str] = {
     AS_BELOW: "that by the rules below",

@@ -17,9 +17,8 @@ from typing import cast
 import numpy as np
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Format, Numeric
-from convcheck.numerics.number import FAR
+from convcheck.numerics.number import FAR, Codes
 from convcheck.semantics.expected import Expected
 from convcheck.semantics.program import Program
 from convcheck.semantics.segments import (

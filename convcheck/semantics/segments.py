@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Format, Int, Numeric
+from convcheck.numerics.number import Codes
 from convcheck.rules.hop import MAGNITUDE, WHOLE, Hop
 from convcheck.semantics.answers_at import CHUNK, run_conversion
 from convcheck.semantics.expected import Expected, end_to_end

@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from convcheck.errors import Place
-from convcheck.numerics.codes import Bits
-from convcheck.numerics.decimal import parse_decimal
 from convcheck.numerics.format import Float, Text
 from convcheck.numerics.modes import MODES
-from convcheck.numerics.number import FINITE, to_fraction
+from convcheck.numerics.number import FINITE, Bits, to_fraction
 from convcheck.numerics.rounding import round_to
+from convcheck.numerics.words import parse_decimal
 from convcheck.rules.model import Case, Outcome
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.expected import Decision

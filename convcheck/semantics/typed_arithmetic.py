@@ -15,8 +15,7 @@ from functools import cache, partial
 
 from convcheck.errors import SpecError
 from convcheck.numerics.format import Int, Numeric
-from convcheck.numerics.modes import NEAREST
-from convcheck.numerics.scalar import BeyondError, grid_of
+from convcheck.numerics.modes import NEAREST, BeyondError, grid_of
 
 Operations = Mapping[str, Callable[..., Fraction]]
 #: Exact operations. Division by zero raises ZeroDivisionError.

@@ -18,21 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import encode
-from convcheck.numerics.codes import Bits, Codes, Texts
-from convcheck.numerics.decimal import plain_text, significant_digits
 from convcheck.numerics.format import Bool, Float, Format, Int, Numeric, Text
 from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import (
     FINITE,
     INFINITY,
     NAN,
+    Bits,
+    Codes,
     Numbers,
+    Texts,
     below,
     exceeds,
     normalised,
     take,
 )
 from convcheck.numerics.rounding import Rounded, round_to
+from convcheck.numerics.words import plain_text, significant_digits
 from convcheck.rules.model import Spelling
 from convcheck.rules.rule import ELSE
 from convcheck.semantics.expected import (

@@ -23,15 +23,14 @@ from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case, evaluate
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
-from convcheck.vectors.form import form_decision
-from convcheck.vectors.generate import count_vectors, vectors_of
+from convcheck.streams import plural
+from convcheck.vectors.generate import count_vectors, form_decision, vectors_of
 from convcheck.vectors.model import GENERATOR, Tier, Vectors, VectorSet
 from convcheck.vectors.samples import SEQUENCE
 from convcheck.vectors.span import Span, is_sampled, is_swept, sample_spans, spans
 from convcheck.vectors.store.read import count_stored, read_vectors, verify_files
 from convcheck.vectors.store.stored import MANIFEST, Manifest, read_manifest
 from convcheck.vectors.store.words import bits_of_words
-from convcheck.wording import plural
 
 
 @dataclass(frozen=True)

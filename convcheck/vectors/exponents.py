@@ -6,16 +6,48 @@ exponents far outside the destination's range.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.codes import Codes, is_negative
-from convcheck.numerics.format import Float, Format, Int, Numeric
-from convcheck.numerics.neighbours import signed
-from convcheck.numerics.order import each_once
-from convcheck.vectors.binades import Binades, binades_of
+from convcheck.numerics.format import Float, Format, Int, Numeric, Text
+from convcheck.numerics.number import Codes, Numbers, is_negative, normalised
+from convcheck.numerics.order import at, each_once, signed
+
+Binades = list[tuple[int, int]]  # (first magnitude, number of magnitudes)
+BEYOND = 2  # binades past max that the grid covers, at the destination's precision
+
+
+def boundaries_of(target: Float) -> tuple[Float, int, int]:
+    """Return the format of the boundaries, its magnitude past max, and the last of the grid."""
+    finer = replace(target, mantissa=target.mantissa + 1, nan="none", infinity=False)
+    past = (target.max_magnitude + 1) << 1
+    return finer, past, min(past + (BEYOND << finer.mantissa), 2**64 - 1)
+
+
+def binades_of(finer: Float, last: int) -> Binades:
+    """Return (first magnitude, number of magnitudes) of each binade, subnormal ones included."""
+    size = 1 << finer.mantissa
+    normal = [(start, size) for start in range(size if finer.zero else 0, last, size)]
+    subnormal = [(1 << k, 1 << k) for k in range(finer.mantissa)] if finer.zero else []
+    return subnormal + normal
+
+
+def within_reach(source: Numeric, finer: Float, binades: Binades) -> Binades:
+    """Return the binades in which the source has values."""
+    least = source.value(int(source.zero)) if isinstance(source, Float) else Fraction(1)
+    most = max(source.max, -source.min)
+
+    def beginning(binade: tuple[int, int]) -> Fraction:
+        return finer.value(binade[0])
+
+    first = max(bisect_right(binades, least, key=beginning) - 1, 0)
+    return binades[first : max(bisect_right(binades, most, key=beginning), first + 1)]
+
 
 _MANY = 512  # binades; more than any source of up to 32 bits has
 _WINDOW = 4  # adjacent binades outside the range, at most one of them without a value
@@ -120,3 +152,75 @@ def _gaps(there: Mask, outside: Mask) -> Iterator[tuple[int, int]]:
             sign = int(missing.argmax()) if outside[place] else place // 2 % len(missing)
             missing[sign] = 0
             yield place, sign
+
+
+def only_dropped(source: Numeric, target: Format) -> Codes:
+    """Return ties with one bit added or subtracted, for each dropped bit.
+
+    They lie in one normal and one subnormal binade of the destination. Each bit decides between two
+    results: without it, the tie rounds to even. The normal binade also has values with one bit
+    added, for directed modes. Integers have one spacing, and ties next to 1 only. Signs alternate,
+    opposite in the two binades.
+    """
+    found = [np.empty(0, source.storage)]
+    for turn, low in enumerate(_places(source, target)):
+        ties = [] if isinstance(target, Int) and turn == 0 else [(low + 1, True), (low + 3, False)]
+        for magnitude, above in [*ties, *[(low, True)][turn:]]:
+            found.append(_with_one_bit(source, target, magnitude, above, turn))
+    return np.concatenate(found)
+
+
+def _places(source: Numeric, target: Format) -> Iterator[int]:
+    """Yield a boundary magnitude, a multiple of four, in a normal and in a subnormal binade.
+
+    Integers are spaced like subnormals.
+    """
+    if isinstance(target, Int):
+        yield from (4, 0)
+    elif isinstance(target, Float):
+        finer, past, _ = boundaries_of(target)
+        normal = [b for b in binades_of(finer, past) if b[1] == 1 << finer.mantissa]
+        start, size = _chosen(source, within_reach(source, finer, normal), finer)
+        yield (start + size // 3 - 1) // 4 * 4
+        if finer.zero:
+            yield 4 if size >= 8 else 0
+
+
+def _chosen(source: Numeric, binades: Binades, finer: Float) -> tuple[int, int]:
+    if isinstance(source, Float):
+        return binades[len(binades) // 2]
+    return [binade for binade in binades if finer.value(binade[0]) <= source.max][-1]
+
+
+def _with_one_bit(source: Numeric, target: Format, magnitude: int, above: bool, turn: int) -> Codes:
+    exact, half = _boundary(target, magnitude)
+    least = _last_bit(source, exact)
+    room = _exponent(half) - least
+    if room <= 0:
+        return np.empty(0, source.storage)
+    bits = np.uint64(1) << np.arange(room, dtype=np.uint64)
+    whole = np.uint64(exact / Fraction(2) ** least)
+    exponent, significand = normalised(whole + bits if above else whole - bits, least)
+    blank = np.zeros(room, np.uint8)
+    numbers = Numbers(blank, blank.astype(bool), exponent, significand)
+    negative = (np.arange(room) + magnitude // 2 + turn) % 2 == 1
+    signed = not isinstance(target, Text) and target.signed
+    return at(source, numbers, np.zeros(room, np.int64), negative & signed)
+
+
+def _boundary(target: Format, magnitude: int) -> tuple[Fraction, Fraction]:
+    if not isinstance(target, Float):
+        return Fraction(magnitude, 2), Fraction(1, 2)
+    finer = boundaries_of(target)[0]
+    even = magnitude - magnitude % 2
+    return finer.value(magnitude), finer.value(even + 1) - finer.value(even)
+
+
+def _last_bit(source: Numeric, exact: Fraction) -> int:
+    if not isinstance(source, Float):
+        return 0
+    return max(_exponent(exact) - source.mantissa, source.lowest_exponent)
+
+
+def _exponent(exact: Fraction) -> int:
+    return exact.numerator.bit_length() - exact.denominator.bit_length()

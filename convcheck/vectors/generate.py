@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
-from convcheck.numerics.codes import Bits
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
 from convcheck.numerics.format import Text
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case, Spec
+from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import evaluate
+from convcheck.semantics.expected import Call, Decision
 from convcheck.vectors.body import calls_of
 from convcheck.vectors.body.scaled import fixed_inputs
-from convcheck.vectors.calls import call_set
-from convcheck.vectors.form import form_decision
 from convcheck.vectors.inputs import carried_inputs, few_inputs, numeric_inputs
-from convcheck.vectors.model import Coverage, Tier, Vectors, VectorSet
+from convcheck.vectors.model import CallSet, Coverage, Tier, Vectors, VectorSet
 from convcheck.vectors.texts import few_texts, text_inputs
+
+
+def form_decision(spec: Spec) -> Decision:
+    """Return the spec's sentence on its output as a decision."""
+    cite, names = spec.output_cite, ("output", "type and shape")
+    document = spec.document_of(cite)
+    return Decision(*names, "normative", cite.text, document, cite.place, gloss=cite.gloss)
+
+
+Rule = tuple[str, str, str]
+
+
+def rule_key(decision: Decision) -> Rule:
+    """Return the name of a decision in a file."""
+    return decision.rule, decision.row, decision.level
+
+
+def rows_of(decisions: Sequence[Decision]) -> dict[Rule, int]:
+    """Return the row of each decision. The first wins if both conversions of a call have it."""
+    return {rule_key(one): row for row, one in reversed([*enumerate(decisions)])}
+
+
+def call_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> CallSet:
+    """Return a case's calls with their expectations."""
+    calls, coverage = calls_of(spec, case, tier, seed)
+    return expecting(spec, case, calls, coverage)
+
+
+def expecting(spec: Spec, case: Case, calls: Iterable[Call], coverage: Coverage) -> CallSet:
+    """Return a call set with the expectation of each call."""
+    compiled = compile_calls(spec, case)
+    rows = rows_of(compiled.decisions)
+    asked = tuple(calls)
+    found = compiled.expect_all(asked)
+    expected = tuple(replace(e, row=rows[rule_key(compiled.decisions[e.row])]) for e in found)
+    decisions, also = compiled.decisions, (compiled.among, compiled.along)
+    return CallSet(case, asked, expected, decisions, coverage, form_decision(spec), *also)
 
 
 def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:

@@ -15,14 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode_magnitudes
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Format, Int, Numeric, Text, text_of_format
-from convcheck.numerics.neighbours import around, at, signed, special_codes, top
-from convcheck.numerics.number import Numbers, from_fractions, normalised
-from convcheck.numerics.order import each_once, order_key
-from convcheck.vectors.binades import Binades, binades_of, boundaries_of, within_reach
-from convcheck.vectors.dropped import only_dropped
-from convcheck.vectors.exponents import MOST, left_out
+from convcheck.numerics.number import Codes, Numbers, from_fractions, normalised
+from convcheck.numerics.order import around, at, each_once, order_key, signed, special_codes, top
+from convcheck.vectors.exponents import (
+    MOST,
+    Binades,
+    binades_of,
+    boundaries_of,
+    left_out,
+    only_dropped,
+    within_reach,
+)
 from convcheck.vectors.model import Coverage, Tier
 
 U64 = NDArray[np.uint64]

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.errors import Place, UsageError
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format, Text
+from convcheck.numerics.number import Bits
+from convcheck.streams import plural
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.store.words import canonical, words_of_bits
-from convcheck.wording import plural
 
 REFUSED = "refused"
 _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]+")

@@ -9,10 +9,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
-from convcheck.semantics.expected import Decision, Expected
-from convcheck.semantics.expected_calls import Among, Call, ExpectedCall
+from convcheck.semantics.expected import Among, Call, Decision, Expected, ExpectedCall
 
 GENERATOR = 11  # increment when the selection of inputs changes
 Tier = Literal["edge", "boundary", "exhaustive"]

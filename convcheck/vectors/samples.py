@@ -27,11 +27,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Format, Int, Numeric, text_of_format
-from convcheck.numerics.neighbours import top
-from convcheck.numerics.number import number_parts
-from convcheck.vectors.binades import boundaries_of
+from convcheck.numerics.number import Codes, number_parts
+from convcheck.numerics.order import top
+from convcheck.vectors.exponents import boundaries_of
 
 SEQUENCE = 2  # increment when the samples change
 U64 = NDArray[np.uint64]

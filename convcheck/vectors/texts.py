@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from convcheck.numerics.codes import Texts
 from convcheck.numerics.format import Float, Format, Int
-from convcheck.vectors.binades import Binades, binades_of, boundaries_of
+from convcheck.numerics.number import Texts
+from convcheck.vectors.exponents import Binades, binades_of, boundaries_of
 from convcheck.vectors.model import Coverage, Tier
 
 _DIGITS = 20  # significant digits; specs call longer literals undefined

@@ -29,8 +29,7 @@ from convcheck.pool.lane import Reported
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Setup
 from convcheck.records import replace
-from convcheck.semantics.expected import UNDEFINED
-from convcheck.semantics.expected_calls import CallReading
+from convcheck.semantics.expected import UNDEFINED, CallReading
 from convcheck.vectors.model import CallSet
 
 LUCK = "differs from call to call"

@@ -34,7 +34,7 @@ from convcheck.judge.answers import (
     Avoid,
     Fault,
 )
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, DType
 from convcheck.vectors.generate import vector_set

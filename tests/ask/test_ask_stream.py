@@ -22,10 +22,10 @@ from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid
 from convcheck.judge.case import judge
 from convcheck.judge.result import RIGHT, CaseResult, Tally
 from convcheck.judge.tally import merge
-from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.number import Bits, Codes
 from convcheck.records import replace
 from convcheck.rules.model import Case
-from convcheck.vectors.form import form_decision
+from convcheck.vectors.generate import form_decision
 from convcheck.vectors.span import Span
 
 BULK = Avoid(placements=EVERYWHERE - {"bulk"})

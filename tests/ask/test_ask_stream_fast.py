@@ -12,7 +12,7 @@ from convcheck.backends.protocol import Bound
 from convcheck.judge.answers import CHUNK
 from convcheck.judge.digest import digest_of_pairs, spell_digest
 from convcheck.judge.result import CaseResult, Group
-from convcheck.numerics.codes import Codes
+from convcheck.numerics.number import Codes
 from convcheck.rules.model import Case
 from convcheck.vectors.span import Span
 

@@ -28,7 +28,7 @@ from convcheck.judge.answers import (
     Answers,
     Avoid,
 )
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 from convcheck.vectors.model import VectorSet
 

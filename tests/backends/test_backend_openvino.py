@@ -23,7 +23,7 @@ from convcheck.backends.protocol import (
     open_backend,
 )
 from convcheck.errors import UnavailableError, UsageError
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Attributes, Case
 
 ov = pytest.importorskip("openvino", reason="openvino is not there: install convcheck[openvino]")

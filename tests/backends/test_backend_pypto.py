@@ -19,7 +19,7 @@ from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, open
 from convcheck.backends.pypto import calculator as pypto_build
 from convcheck.backends.pypto.backend import Pypto, SpoiledError
 from convcheck.errors import UnavailableError
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.plan.runner import execute
 from convcheck.rules.model import Case
 

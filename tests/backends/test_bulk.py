@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from convcheck.backends.onnx.runtime import OnnxRuntime
 from convcheck.backends.packing import pack, unpack, unpack_into
 from convcheck.backends.protocol import Answer, Bound, Declined, Outputs, Oversized, Refused, bound
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Int, Numeric, Text
+from convcheck.numerics.number import Bits, Codes
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 

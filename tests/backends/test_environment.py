@@ -17,8 +17,8 @@ from old_environment import RELEASE, old_environment
 from places import TESTS
 from report_json import several
 
+from convcheck.backends.process.backend import RUNTIMES
 from convcheck.backends.process.environment import SERVER, Environment
-from convcheck.backends.process.native import RUNTIMES
 from convcheck.backends.protocol import Declined, Outputs, Oversized, Refused, takes
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case

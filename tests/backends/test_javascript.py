@@ -92,7 +92,7 @@ def test_a_package_that_is_not_there(name: str, tmp_path) -> None:
 
 
 def test_without_node(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from convcheck.backends.process.javascript import OrtWeb
+    from convcheck.backends.process.environment import OrtWeb
 
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UnavailableError, match=r"onnxruntime-web needs Node\.js") as caught:

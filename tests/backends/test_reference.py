@@ -7,7 +7,7 @@ from catalogue import CATALOG
 
 from convcheck.backends.protocol import Outputs
 from convcheck.backends.reference import Reference
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 

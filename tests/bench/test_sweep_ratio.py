@@ -18,14 +18,13 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 
-from convcheck.ask.heap import keep_heap
-from convcheck.ask.stream import sweep
+from convcheck.ask.stream import keep_heap, sweep
 from convcheck.backends.protocol import Outputs, bound, open_backend
-from convcheck.numerics.codes import Codes
+from convcheck.numerics.number import Codes
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case
-from convcheck.vectors.form import form_decision
+from convcheck.vectors.generate import form_decision
 from convcheck.vectors.span import CHUNK, WHOLE_SPAN, Span
 
 SPEC = CATALOG.specs["onnx.Cast-21"]

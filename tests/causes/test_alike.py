@@ -12,7 +12,7 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
 from convcheck.causes.trial import applies
 from convcheck.judge.answers import ANSWERED, Answers
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case

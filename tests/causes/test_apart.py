@@ -16,7 +16,7 @@ from planted.causes import CAUSES, answering, case_of, converting, vectors_of
 from convcheck.causes.apart import telling_inputs
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import Elsewhere
-from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.number import Bits, Codes
 from convcheck.records import replace
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import compile_wrong

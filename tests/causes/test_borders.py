@@ -14,17 +14,15 @@ import numpy as np
 from catalogue import CATALOG, CORPUS
 
 from convcheck.causes.asked import AskedInputs, is_wrong
-from convcheck.causes.catalogue import causes_of
-from convcheck.causes.lint import few_first
+from convcheck.causes.catalogue import causes_of, few_first
 from convcheck.causes.score import is_of
 from convcheck.judge.examples import due_word
 from convcheck.judge.matching import Mask
 from convcheck.judge.result import Word, entry_word
 from convcheck.judge.words import pattern, shown, value
 from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format, Numeric, Text
-from convcheck.numerics.number import FINITE
+from convcheck.numerics.number import FINITE, Bits
 from convcheck.numerics.order import code_at, positions
 from convcheck.rules.cases import cases as cases_of
 from convcheck.rules.causes import Cause

@@ -14,21 +14,18 @@ from planted_calls import answered, asked, shown
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.causes.call_trial import freed
-from convcheck.causes.catalogue import causes_in
-from convcheck.causes.lint import hidden
+from convcheck.causes.catalogue import causes_in, hidden
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import CRASHED, Answers, Fault
 from convcheck.judge.result import CaseDiagnosis
 from convcheck.records import replace
-from convcheck.rules.cause_files import CauseFile
-from convcheck.rules.causes import Cause
+from convcheck.rules.causes import Cause, CauseFile
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, load
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.body.steps import compile_steps
 from convcheck.semantics.body.wrong_steps import unpaired
-from convcheck.semantics.expected import ANY_NAN, REFUSED
-from convcheck.semantics.expected_calls import DEADLY, CallReading
+from convcheck.semantics.expected import ANY_NAN, DEADLY, REFUSED, CallReading
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 

@@ -9,8 +9,7 @@ import pytest
 from catalogue import CATALOG, CORPUS
 from command import convcheck
 
-from convcheck.causes.catalogue import causes_of
-from convcheck.causes.lint import unseen
+from convcheck.causes.catalogue import causes_of, unseen
 from convcheck.errors import SpecError
 from convcheck.rules.load import Catalog
 

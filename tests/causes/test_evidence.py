@@ -20,7 +20,7 @@ from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import Elsewhere
 from convcheck.judge.case import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.semantics.evaluate import evaluate
 from convcheck.vectors.model import CallSet

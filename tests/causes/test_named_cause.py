@@ -9,7 +9,7 @@ from command import convcheck
 from report_json import document, render
 from report_runs import explained
 
-from convcheck.plan.excerpt import explanations_of, of_cause
+from convcheck.plan.select import explanations_of, of_cause
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ from command import convcheck
 from places import ROOT
 from report_json import parsed
 
-from convcheck.causes.catalogue import causes_of
-from convcheck.causes.observations import Observation, observations_of
+from convcheck.causes.catalogue import Observation, causes_of, observations_of
 from convcheck.errors import SpecError
 from convcheck.rules.load import load
 

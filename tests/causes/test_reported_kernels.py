@@ -17,12 +17,12 @@ from planted_calls import answered, asked
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
-from convcheck.numerics.codes import Bits
-from convcheck.numerics.decimal import DECIMAL, SPECIAL
+from convcheck.numerics.number import Bits
+from convcheck.numerics.words import DECIMAL, SPECIAL
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, load
-from convcheck.vectors.calls import expecting
 from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.generate import expecting
 from convcheck.vectors.model import CallSet, VectorSet
 
 F32 = np.float32

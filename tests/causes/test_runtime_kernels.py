@@ -15,7 +15,7 @@ from planted_calls import answers_of, asked
 
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.result import Names
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 
 Floats = NDArray[np.float32]
 F32 = np.float32

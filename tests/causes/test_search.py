@@ -21,15 +21,14 @@ from convcheck.judge.answers import ANSWERED, CRASHED, Answers, Elsewhere, Fault
 from convcheck.judge.case import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.records import replace
-from convcheck.rules.cause_files import CauseFile
-from convcheck.rules.causes import Cause
+from convcheck.rules.causes import Cause, CauseFile
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.vocabulary import CASES
 from convcheck.semantics.wrong import compile_wrong, readings_at
-from convcheck.survey.elements import Known
+from convcheck.survey.survey import Known
 from convcheck.vectors.model import VectorSet
 
 OPEN = (

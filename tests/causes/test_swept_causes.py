@@ -20,20 +20,20 @@ from planted.swept import Swept, Unbound
 from report_json import held_log
 
 from convcheck.ask.jobs import Apart, Job
-from convcheck.ask.span import ask_span
+from convcheck.ask.stream import ask_span
 from convcheck.backends.protocol import Answer, Backend, Outputs, Refused
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.held import Held
 from convcheck.causes.search import Search
 from convcheck.judge.result import Fit, Tally
 from convcheck.judge.tally import merge
-from convcheck.numerics.codes import Codes
+from convcheck.numerics.number import Codes
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import compile_wrong
-from convcheck.vectors.form import form_decision
+from convcheck.vectors.generate import form_decision
 from convcheck.vectors.span import CHUNK, Span
 
 BACKENDS = "tests.planted.rounding_backends"

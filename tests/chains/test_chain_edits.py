@@ -16,11 +16,10 @@ from convcheck.chains.asked import ChainCorpus, chain_of, made
 from convcheck.chains.type_chain import CompiledCasts
 from convcheck.errors import SpecError
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
-from convcheck.numerics.codes import Codes
+from convcheck.numerics.number import Codes
 from convcheck.plan.chains import asked_chain
 from convcheck.rules import promises
-from convcheck.rules.cause_files import CauseFile
-from convcheck.rules.causes import read_causes
+from convcheck.rules.causes import CauseFile, read_causes
 from convcheck.rules.promises import promises_of
 from convcheck.semantics.expected import EXACT
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from convcheck.chains.cast import Chain
 from convcheck.chains.compare import compare_chain
 from convcheck.chains.type_chain import CompiledCasts
-from convcheck.numerics.codes import is_nan
 from convcheck.numerics.format import Text
+from convcheck.numerics.number import is_nan
 
 SPEC = CATALOG.specs["onnx.Cast-21"]
 FLOATS = {

@@ -14,12 +14,12 @@ from oracle.quantize import dequantize, quantize
 from places import ROOT
 
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.pair_search import PairSearch
+from convcheck.causes.chain_search import PairSearch
 from convcheck.chains.asked import ChainCorpus
 from convcheck.chains.pairs import pairs_of
 from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.result import Names
-from convcheck.numerics.codes import Codes
+from convcheck.numerics.number import Codes
 from convcheck.numerics.words import code_of
 from convcheck.semantics.evaluate import evaluate
 

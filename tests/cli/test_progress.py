@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from convcheck.cli.progress import Work, announce, duration
+from convcheck.cli.outputs import Work, announce, duration
 
 
 class Clock:

@@ -29,8 +29,7 @@ from report_runs import NARROW, TABLE, unasked
 
 from convcheck import cli
 from convcheck.gate.baseline import HEAD as JUDGED
-from convcheck.gate.baseline import Written, baseline, updated
-from convcheck.gate.known import read_known
+from convcheck.gate.baseline import Written, baseline, read_known, updated
 from convcheck.judge.result import RunResult, Shard
 from convcheck.records import replace
 from convcheck.report.json.encode import write
@@ -243,7 +242,7 @@ class Shell:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.list, self.json = folder, folder / "known.toml", folder / "run.json"
         self.patch = monkeypatch
-        monkeypatch.setattr("convcheck.cli.progress.FIRST", 3600.0)  # however busy the machine is
+        monkeypatch.setattr("convcheck.cli.outputs.FIRST", 3600.0)  # however busy the machine is
         monkeypatch.syspath_prepend(folder)
         (folder / "own").mkdir()
         (folder / "own/mine.py").write_text(MINE, encoding="utf-8")

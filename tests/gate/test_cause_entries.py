@@ -15,8 +15,7 @@ from report_json import document, render
 from report_runs import TABLE
 
 from convcheck.errors import Place, UsageError
-from convcheck.gate.baseline import baseline, updated
-from convcheck.gate.known import read_known
+from convcheck.gate.baseline import baseline, read_known, updated
 from convcheck.judge.result import CaseDiagnosis, CauseInWords, Names, RunResult
 from convcheck.records import replace
 from convcheck.rules.load import load

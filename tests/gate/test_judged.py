@@ -14,8 +14,7 @@ from report_json import parsed
 from report_runs import passed, unasked
 
 from convcheck.errors import Place, UsageError
-from convcheck.gate.baseline import baseline, updated
-from convcheck.gate.known import hold, read_known
+from convcheck.gate.baseline import baseline, hold, read_known, updated
 from convcheck.gate.known_file import KnownList
 from convcheck.judge.result import Problem, RunResult, Shard
 from convcheck.records import replace

@@ -26,8 +26,8 @@ from known_runs import (
 from report_runs import TABLE, case, run, unasked
 
 from convcheck.errors import Place, UsageError
+from convcheck.gate.baseline import read_known, released
 from convcheck.gate.compare import version_of
-from convcheck.gate.known import read_known, released
 from convcheck.judge.result import BackendInfo, Group, RunResult
 from convcheck.records import replace
 

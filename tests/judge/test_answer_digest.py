@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convcheck.judge.digest import added, digest_of_constant, digest_of_pairs, digest_of_words
-from convcheck.numerics.codes import Codes
+from convcheck.numerics.number import Codes
 
 STORAGE = (np.uint8, np.uint16, np.uint32, np.uint64)
 BLOCK = 4096

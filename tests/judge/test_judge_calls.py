@@ -14,11 +14,19 @@ from convcheck.judge.answers import ANSWERED, CRASHED, EVERYWHERE, Answers, Avoi
 from convcheck.judge.calls import BETWEEN
 from convcheck.judge.case import judge
 from convcheck.judge.result import CallExample, Group
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.rules.model import Case, DType
-from convcheck.semantics.expected import ANY_NAN, EXACT, REFUSED, UNDEFINED, Decision
-from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
+from convcheck.semantics.expected import (
+    ANY_NAN,
+    EXACT,
+    REFUSED,
+    UNDEFINED,
+    CallReading,
+    Decision,
+    ExpectedCall,
+    ExpectedOutput,
+)
 from convcheck.vectors.model import CallSet
 
 TYPES = CATALOG.types.types

@@ -12,7 +12,7 @@ from sweeps import case_of, comparable, finished, swept
 from convcheck.judge.answers import CHUNK
 from convcheck.judge.result import Tally
 from convcheck.judge.tally import merge
-from convcheck.numerics.codes import Codes
+from convcheck.numerics.number import Codes
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
 from convcheck.vectors.span import Span

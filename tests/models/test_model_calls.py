@@ -18,10 +18,9 @@ from onnx import NodeProto, TensorProto, helper
 from onnx_models import E4M3, F32, I32, I64, saved
 
 from convcheck.errors import UsageError
+from convcheck.models.calls import Judged
 from convcheck.models.conversions import ModelConversion, RulesForModel, converting
-from convcheck.models.data import codes_that_occurred
-from convcheck.models.graph import read_model
-from convcheck.models.judged import Judged
+from convcheck.models.graph import codes_that_occurred, read_model
 from convcheck.rules.load import data_dir
 from convcheck.vectors.corpus import open_corpus
 

@@ -12,23 +12,25 @@ from oracle import Value
 from oracle import decode as value_of_code
 
 from convcheck.numerics.codec import decode, decode_magnitudes
-from convcheck.numerics.codes import Codes, is_nan, is_negative
-from convcheck.numerics.decimal import parse_decimal, spell, spell_fraction
 from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.modes import MODES, nearest_even
 from convcheck.numerics.number import (
     FINITE,
     INFINITY,
     NAN,
+    Codes,
     Numbers,
     below,
     bit_length,
     exceeds,
     from_fractions,
+    is_nan,
+    is_negative,
     numbers_of_texts,
     to_fraction,
 )
 from convcheck.numerics.rounding import round_to
+from convcheck.numerics.words import parse_decimal, spell, spell_fraction
 
 ALL = type_names(28)
 UP_TO_16 = type_names(28, 1, 16)

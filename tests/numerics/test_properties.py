@@ -16,15 +16,14 @@ from oracle import decode as value_of_code
 from oracle.formats import FLOATS, locate
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.decimal import parse_decimal, plain_text, spell
 from convcheck.numerics.format import Float, Int, Numeric, Text
 from convcheck.numerics.modes import MODES, nearest_even
 from convcheck.numerics.number import FINITE, from_fractions, numbers_of_texts
 from convcheck.numerics.rounding import round_to
+from convcheck.numerics.words import parse_decimal, plain_text, spell
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
-from convcheck.semantics.expected import PLAIN_TO_X
-from convcheck.semantics.spelling import satisfies
+from convcheck.semantics.expected import PLAIN_TO_X, satisfies
 from convcheck.vectors.inputs import order_key
 
 CASES = [case for version in VERSIONS for case in cases(cast(version))]

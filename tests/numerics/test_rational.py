@@ -15,10 +15,9 @@ from oracle.formats import FLOATS, nearest_even
 from oracle.formats import decode as value_of_code
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Int
-from convcheck.numerics.modes import MODES
-from convcheck.numerics.number import FINITE, INFINITY, NAN
+from convcheck.numerics.modes import MODES, Grid
+from convcheck.numerics.number import FINITE, INFINITY, NAN, Codes
 from convcheck.numerics.rational import (
     Rational,
     add,
@@ -35,7 +34,6 @@ from convcheck.numerics.rational import (
     to_fraction,
 )
 from convcheck.numerics.rounding import rounded_codes
-from convcheck.numerics.scalar import Grid
 
 DRAWN = 600
 IEEE = ("float16", "bfloat16", "float32", "float64")

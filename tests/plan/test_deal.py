@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convcheck.judge.answers import OTHERS
-from convcheck.plan.deal import deal, hand_of, put_together
+from convcheck.plan.units import deal, hand_of, put_together
 from convcheck.rules.cases import cases
 
 # ids as in plans: siblings next to each other or not, and parts of a sweep

@@ -17,7 +17,7 @@ from convcheck.judge.tally import finish
 from convcheck.plan.select import cases_of_tier
 from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case
-from convcheck.vectors.form import form_decision
+from convcheck.vectors.generate import form_decision
 from convcheck.vectors.span import Span
 
 SPEC = CATALOG.specs["onnx.QuantizeLinear-21"]

@@ -10,10 +10,10 @@ from report_json import document, parsed, render
 from report_runs import RUNS
 
 from convcheck.errors import Place, UsageError
-from convcheck.gate.known import released
+from convcheck.gate.baseline import released
 from convcheck.judge.result import BackendInfo, Excuse, Problem, RunResult, Shard
-from convcheck.plan.deal import plan_digest
 from convcheck.plan.merge import merge_shards
+from convcheck.plan.units import plan_digest
 from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision

@@ -12,7 +12,7 @@ from planted.sweeping import DiesOnce
 from sweeps import swept_in_worker
 
 from convcheck.ask.jobs import Apart, Job
-from convcheck.ask.span import ask_span
+from convcheck.ask.stream import ask_span
 from convcheck.judge.result import CaseResult, Group, Tally
 from convcheck.plan.units import Gathering, Unit, part_of
 from convcheck.records import replace

@@ -23,8 +23,8 @@ from convcheck.judge.case import judge
 from convcheck.judge.elements import tally_of
 from convcheck.judge.result import BackendInfo, CaseResult, Group, Part, RunResult, Tally
 from convcheck.judge.tally import MAIN, finish
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Int
+from convcheck.numerics.number import Bits, Codes
 from convcheck.plan.units import Gathering, Unit, joined, part_of, result_of
 from convcheck.records import replace
 from convcheck.report.json.journal import Journal, open_journal

@@ -8,7 +8,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.pypto.backend import Pypto
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
 

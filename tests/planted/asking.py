@@ -15,8 +15,8 @@ from convcheck.judge.answers import (
     Avoid,
     Index,
 )
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Bool, Int, Text
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import EXACT, Decision, Expected, Reading
 from convcheck.vectors.model import VectorSet

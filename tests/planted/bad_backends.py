@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
 BAD = 100  # the input on which most of them misbehave

@@ -13,7 +13,7 @@ import numpy as np
 from planted.bad_backends import abort, segfault
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
 BAD = 7  # the length on which most of them misbehave

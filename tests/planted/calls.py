@@ -18,7 +18,7 @@ from planted.causes import answered_calls
 from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, REFUSED
 from convcheck.vectors.model import CallSet

@@ -11,16 +11,15 @@ from catalogue import CATALOG, CORPUS, calls_asked, compiled
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.causes.catalogue import causes_of
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, REFUSED, Answers
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
+from convcheck.semantics.expected import DEADLY, UNDEFINED, CallReading
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
-from convcheck.semantics.expected import UNDEFINED
-from convcheck.semantics.expected_calls import DEADLY, CallReading
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import CallSet, VectorSet
 

@@ -8,8 +8,7 @@ import numpy as np
 from planted.asking import DECISION, INT8
 
 from convcheck.rules.model import Case
-from convcheck.semantics.expected import EXACT
-from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
+from convcheck.semantics.expected import EXACT, CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.model import CallSet
 
 LONG, SHORT = 12, 3

@@ -13,7 +13,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.backends.reference import Reference
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case

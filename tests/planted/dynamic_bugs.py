@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 
 F = np.float32
 Floats = NDArray[np.float32]

@@ -17,8 +17,8 @@ from oracle import decode
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.backends.reference import Reference
 from convcheck.errors import UnavailableError
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Int
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
 Number = Fraction | str

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
 

@@ -9,7 +9,7 @@ from ml_dtypes import float8_e4m3fn
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Answer, Declined, Outputs
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
 WRONG = 0xC123_4567

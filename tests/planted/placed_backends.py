@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 from tests.planted.bad_backends import Good, changes, harms, replies, segfault
 

@@ -12,16 +12,15 @@ import numpy as np
 from catalogue import CATALOG, CORPUS, compiled
 
 from convcheck.numerics.codec import decode_magnitudes
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Float, Format, Int, Numeric, Text, text_of_format
-from convcheck.numerics.neighbours import around, special_codes
-from convcheck.numerics.number import Numbers, normalised
+from convcheck.numerics.number import Bits, Numbers, normalised
+from convcheck.numerics.order import around, special_codes
 from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import REFUSED
-from convcheck.vectors.form import form_decision
+from convcheck.vectors.generate import form_decision
 from convcheck.vectors.model import VectorSet
 
 NARROW = 16  # sources up to this width are used whole

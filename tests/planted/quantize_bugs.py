@@ -16,7 +16,7 @@ from oracle import formats
 from oracle.formats import FLOATS, INTEGERS, WIDTHS, span
 from oracle.quantize import PRECISIONS
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case, Value
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Rounding, Rule, Spec
 

@@ -11,7 +11,7 @@ from convcheck.backends.protocol import Answer
 from convcheck.backends.reference import Reference
 from convcheck.causes import search
 from convcheck.judge.result import CaseDiagnosis
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.rules.model import Case
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
-from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.number import Bits, Codes
 from convcheck.rules.model import Case
 
 DEADLY = 0x3F80_1234

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from convcheck.backends.protocol import Answer, Bound, Declined, Outputs
-from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.number import Bits, Codes
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.program import Program

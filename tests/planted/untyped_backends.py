@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convcheck.backends.protocol import Declined, Outputs, Refused
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
 

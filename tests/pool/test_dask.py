@@ -27,7 +27,7 @@ from report_json import several
 from convcheck.ask.jobs import Job
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, CaseResult
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.plan.runner import execute
 from convcheck.pool import dask as cluster
 from convcheck.pool.dask import on_cluster

@@ -16,11 +16,10 @@ from convcheck.ask.siblings import Siblings
 from convcheck.errors import UsageError
 from convcheck.judge.answers import ANSWERED, OTHERS, Answers
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult
-from convcheck.plan.one_input import ask_one_input
-from convcheck.plan.runner import Done, Workers, run
+from convcheck.plan.runner import Done, Workers, ask_one_input, run
 from convcheck.plan.units import units
-from convcheck.pool.batches import in_batches
 from convcheck.pool.lane import Restarts
+from convcheck.pool.local import in_batches
 from convcheck.pool.messages import Setup
 from convcheck.records import replace
 from convcheck.report.draw.console import plain_lines

@@ -23,18 +23,16 @@ from onnx import AttributeProto, FunctionProto, NodeProto, numpy_helper
 
 from convcheck.backends.onnx.model import build, tensor_type_number
 from convcheck.judge.matching import matching
-from convcheck.numerics.codes import Bits
-from convcheck.numerics.decimal import spell_special, value_of
 from convcheck.numerics.format import Numeric
-from convcheck.numerics.modes import NEAREST
-from convcheck.numerics.scalar import BeyondError, grid_of
+from convcheck.numerics.modes import NEAREST, BeyondError, grid_of
+from convcheck.numerics.number import Bits
+from convcheck.numerics.words import spell_special, value_of
 from convcheck.rules.body.formula import Formula
 from convcheck.rules.cases import cases, defaults, make_case
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import evaluate
-from convcheck.semantics.expected import EXACT, UNDEFINED, Reading
-from convcheck.semantics.expected_calls import ExpectedOutput
+from convcheck.semantics.expected import EXACT, UNDEFINED, ExpectedOutput, Reading
 from convcheck.vectors.model import CallSet
 
 ONNX = [spec for spec in CATALOG.specs.values() if spec.op.startswith("onnx.")]

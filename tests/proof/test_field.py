@@ -22,7 +22,7 @@ from planted.field.bugs import BUGS
 from planted.field.caught import case_of, caught_by, demanded, latest_cases, refuted
 from planted.proof import NARROW, edge, only, rich_inputs
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 
 ENOUGH = 3
 LINK = re.compile(r"[\w.-]+/[\w.-]+/(issues|pull)/\d+")

@@ -15,7 +15,7 @@ from planted.calls import by_way, given, wrong_in
 from planted.field.quantization import BUGS, QuantizationBug
 from planted.quantize_bugs import Way, answer, asked, coded, narrow_codes, values
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 

@@ -22,7 +22,7 @@ from oracle.formats import FLOATS, INTEGERS, WIDTHS, decode, locate
 from oracle.pypto_cast import MODES, SUPPORTED, TYPES, VERSIONS, answer, expect, question
 from oracle.question import Want
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate

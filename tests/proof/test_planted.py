@@ -33,8 +33,8 @@ from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.case import judge
 from convcheck.judge.matching import matching
 from convcheck.judge.result import FAILURES
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Float, Text
+from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program

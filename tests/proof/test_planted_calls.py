@@ -18,8 +18,7 @@ from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.causes.score import mutants
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
-from convcheck.semantics.expected import EXACT, REFUSED
-from convcheck.semantics.expected_calls import CallReading, ExpectedCall
+from convcheck.semantics.expected import EXACT, REFUSED, CallReading, ExpectedCall
 from convcheck.vectors.model import CallSet
 
 Record = Callable[[str, object], None]

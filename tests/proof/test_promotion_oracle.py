@@ -15,8 +15,8 @@ from convcheck.rules.cases import cases
 from convcheck.rules.model import LEVELS, Case, DType
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.matrix import find
-from convcheck.semantics.expected_calls import ExpectedOutput
-from convcheck.vectors.calls import call_set
+from convcheck.semantics.expected import ExpectedOutput
+from convcheck.vectors.generate import call_set
 from convcheck.vectors.model import CallSet
 
 SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]

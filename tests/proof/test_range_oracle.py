@@ -15,8 +15,7 @@ from convcheck.numerics.words import code_of
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.formula import compile_formula
-from convcheck.semantics.expected import UNDEFINED
-from convcheck.semantics.expected_calls import Call
+from convcheck.semantics.expected import UNDEFINED, Call
 from convcheck.vectors.body.formula import formula_calls
 
 OPENVINO = CATALOG.specs["openvino.Range-4"]

@@ -13,11 +13,18 @@ from planted.causes import answered_calls, answering
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Float, Format, Text
+from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
-from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, EXACT, NEGATIVE_NAN, REFUSED, UNDEFINED
-from convcheck.semantics.expected_calls import ExpectedOutput
+from convcheck.semantics.expected import (
+    ANY_NAN,
+    ANY_ZERO,
+    EXACT,
+    NEGATIVE_NAN,
+    REFUSED,
+    UNDEFINED,
+    ExpectedOutput,
+)
 from convcheck.vectors.model import CallSet, Vectors
 
 SPECS = (

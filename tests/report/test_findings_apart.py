@@ -14,9 +14,8 @@ from known_runs import TODAY
 from report_json import parsed
 from report_runs import TRUNCATED, answered, case, run
 
-from convcheck.gate.baseline import baseline
-from convcheck.gate.failures import Failures
-from convcheck.gate.known import hold, read_known
+from convcheck.gate.baseline import baseline, hold, read_known
+from convcheck.gate.compare import Failures
 from convcheck.judge.failure import failure_key_of_cause, finding_id, is_of_most
 from convcheck.judge.result import Group, RunResult
 from convcheck.plan.diff import diff_runs

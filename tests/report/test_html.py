@@ -30,10 +30,10 @@ from report_runs import (
 )
 
 from convcheck.judge.result import Cpu, Environment, Example, RunResult
-from convcheck.numerics.codes import is_nan
-from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Int, Numeric
+from convcheck.numerics.number import is_nan
 from convcheck.numerics.order import code_at_index, index_of
+from convcheck.numerics.words import value_of
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.html.data import data, shown_failures

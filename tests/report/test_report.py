@@ -49,7 +49,7 @@ from convcheck.report.json import encode
 from convcheck.rules.case_names import compact_names
 from convcheck.rules.cases import cases
 from convcheck.semantics.expected import PATTERNS
-from convcheck.vectors.calls import call_set
+from convcheck.vectors.generate import call_set
 
 
 def rendered(result: RunResult, width: int, verbose: bool = False) -> str:

@@ -18,11 +18,10 @@ from convcheck.report.spec_page import bodies
 from convcheck.report.spec_page import page as spec_page
 from convcheck.rules.body.formula import Formula
 from convcheck.rules.body.matrix import Matrix
-from convcheck.rules.diff import diff
 from convcheck.rules.expression import parse_expression
 from convcheck.rules.model import Spec
 from convcheck.rules.source import parse_yaml
-from convcheck.rules.types import read_types
+from convcheck.rules.types import diff, read_types
 
 
 def rendered(page: Iterable[Block]) -> str:

@@ -35,7 +35,7 @@ from convcheck.judge.result import (
     TallyEntry,
 )
 from convcheck.judge.tally import finish, merge, named
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.plan.units import joined, result_of
 from convcheck.records import replace
 from convcheck.report.json.codec import encoded
@@ -47,7 +47,7 @@ from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
-from convcheck.vectors.form import form_decision
+from convcheck.vectors.generate import form_decision
 from convcheck.vectors.span import Span
 
 SCHEMA = schema("run-line")

@@ -37,8 +37,14 @@ from convcheck.reproduce.witness import Witness, failing
 from convcheck.reproduce.witness import reported as of_finding
 from convcheck.rules.find import find_case
 from convcheck.rules.load import data_dir
-from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
-from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
+from convcheck.semantics.expected import (
+    EXACT,
+    UNDEFINED,
+    CallReading,
+    Decision,
+    ExpectedCall,
+    ExpectedOutput,
+)
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.model import CallSet
 

@@ -16,9 +16,9 @@ from convcheck.backends.onnx.model import build
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UsageError
 from convcheck.judge.case import judge
-from convcheck.numerics.codes import Bits
-from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Opaque, Text
+from convcheck.numerics.number import Bits
+from convcheck.numerics.words import spell
 from convcheck.rules.cases import cases
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.find import find_case

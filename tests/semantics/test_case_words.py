@@ -16,10 +16,9 @@ from sweeps import SPAN
 from convcheck.ask.stream import sweep
 from convcheck.judge.tally import finish, merge
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Numeric, Text
 from convcheck.numerics.modes import nearest_even
-from convcheck.numerics.number import FINITE
+from convcheck.numerics.number import FINITE, Codes
 from convcheck.numerics.rounding import round_to
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, load
@@ -36,8 +35,7 @@ from convcheck.semantics.vocabulary import (
     possible,
     sees_codes,
 )
-from convcheck.vectors.form import form_decision
-from convcheck.vectors.generate import vectors_of
+from convcheck.vectors.generate import form_decision, vectors_of
 from convcheck.vectors.model import Tier, VectorSet
 from specs import write_spec
 

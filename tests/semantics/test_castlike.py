@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 
-from convcheck.ask.elements import ask, inputs_at
-from convcheck.ask.type_only import SHAPES
+from convcheck.ask.elements import SHAPES, ask, inputs_at
 from convcheck.backends.onnx.runtime import OnnxRuntime
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
 from convcheck.judge.answers import ANSWERED, Answers, Index
 from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES, CaseResult
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Bool
+from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate

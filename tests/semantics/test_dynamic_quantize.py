@@ -14,13 +14,12 @@ from convcheck.backends.protocol import Outputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import ANSWERED, Answers
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.load import load
 from convcheck.rules.model import Case
 from convcheck.semantics.body.steps import compile_steps
-from convcheck.semantics.expected import UNDEFINED
-from convcheck.semantics.expected_calls import ExpectedCall
+from convcheck.semantics.expected import UNDEFINED, ExpectedCall
 from specs import slip, write_spec
 
 SPEC = CATALOG.specs["onnx.DynamicQuantizeLinear-11"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from oracle.fake_convert import DESTINATIONS, UNDEFINED, WAYS, expect
 from oracle.formats import FLOATS, boundaries, decode, nearest_even
 
-from convcheck.numerics.codes import Codes
+from convcheck.numerics.number import Codes
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases

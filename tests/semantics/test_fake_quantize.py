@@ -19,14 +19,14 @@ from convcheck.ask.calls import ask_calls
 from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
 from convcheck.semantics.lint import lint_spec
-from convcheck.vectors.calls import expecting
+from convcheck.vectors.generate import expecting
 
 SPEC = CATALOG.specs["openvino.FakeQuantize-1"]
 TYPES = ("float16", "bfloat16", "float32")

@@ -17,10 +17,9 @@ from places import ROOT
 from convcheck.errors import SpecError
 from convcheck.numerics.codec import encode
 from convcheck.numerics.format import Float, Int, Numeric
-from convcheck.numerics.modes import MODES
+from convcheck.numerics.modes import MODES, BeyondError, Grid
 from convcheck.numerics.number import from_fractions
 from convcheck.numerics.rounding import round_to
-from convcheck.numerics.scalar import BeyondError, Grid
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.expression import compute, parse_expression
 from convcheck.rules.load import load

@@ -7,8 +7,7 @@ import pytest
 from catalogue import CATALOG
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Bits, Codes
-from convcheck.numerics.number import to_fraction
+from convcheck.numerics.number import Bits, Codes, to_fraction
 from convcheck.rules.hop import read_hop
 from convcheck.rules.source import parse_yaml
 from convcheck.semantics.hops import gone_through, keeps

@@ -15,7 +15,7 @@ from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import compile_steps
-from convcheck.semantics.expected_calls import Call, ExpectedCall
+from convcheck.semantics.expected import Call, ExpectedCall
 
 SPECS = [name for name in CATALOG.specs if "uantizeLinear-" in name and "Dynamic" not in name]
 

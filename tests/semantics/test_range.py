@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from catalogue import CATALOG, calls_asked
 
-from convcheck.numerics.decimal import spell
-from convcheck.numerics.words import code_of
+from convcheck.numerics.words import code_of, spell
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.body.formula import FormulaCalls, TooLongError, compile_formula
-from convcheck.semantics.expected import ANY_ZERO, EXACT, UNDEFINED
-from convcheck.semantics.expected_calls import Call, ExpectedCall
+from convcheck.semantics.expected import ANY_ZERO, EXACT, UNDEFINED, Call, ExpectedCall
 
 OPENVINO, ONNX = (CATALOG.specs[name] for name in ("openvino.Range-4", "onnx.Range-11"))
 SPECS = (OPENVINO, ONNX)

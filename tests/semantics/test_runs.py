@@ -12,8 +12,8 @@ from catalogue import CATALOG, compiled, unlike
 from numpy.typing import NDArray
 
 from convcheck.causes.catalogue import causes_of
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
+from convcheck.numerics.number import Codes
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, load

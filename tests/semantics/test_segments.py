@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from catalogue import CATALOG, compiled, unlike
 
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Int, Numeric, Text
+from convcheck.numerics.number import Codes
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case

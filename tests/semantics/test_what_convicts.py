@@ -17,8 +17,7 @@ from convcheck.rules.find import find_case
 from convcheck.rules.model import Spec
 from convcheck.semantics.body.steps import AGREE
 from convcheck.semantics.expected import ANY_NAN
-from convcheck.vectors.calls import call_set, expecting
-from convcheck.vectors.generate import vector_set
+from convcheck.vectors.generate import call_set, expecting, vector_set
 
 TO_E4M3 = "onnx.QuantizeLinear-23/float32-float32-float8e4m3fn/tensor"
 TO_FLOAT4 = "onnx.QuantizeLinear-23/float32-float32-float4e2m1/tensor"

@@ -18,12 +18,12 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.causes.trial import Trial
 from convcheck.judge.result import Fits, Laws
 from convcheck.numerics.codec import decode as numbers
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import UNDEFINED, Reading
 from convcheck.semantics.vocabulary import Points
-from convcheck.survey.elements import Known
+from convcheck.survey.survey import Known
 from convcheck.vectors.inputs import numeric_inputs
 
 TYPES = CATALOG.types.types

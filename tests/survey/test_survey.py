@@ -30,10 +30,15 @@ from convcheck.report.draw.survey import survey_page
 from convcheck.report.json.decode import read_each
 from convcheck.report.json.encode import text_of_several
 from convcheck.rules.model import Case
-from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
-from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
-from convcheck.survey.elements import Known
-from convcheck.survey.survey import OpenRows, survey
+from convcheck.semantics.expected import (
+    EXACT,
+    UNDEFINED,
+    CallReading,
+    Decision,
+    ExpectedCall,
+    ExpectedOutput,
+)
+from convcheck.survey.survey import Known, OpenRows, survey
 from convcheck.survey.view import Survey, SurveyRow, collect, tell
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet

@@ -12,7 +12,7 @@ from catalogue import CATALOG
 
 from convcheck.cli import COMMANDS
 from convcheck.errors import UsageError
-from convcheck.numerics.codes import is_nan
+from convcheck.numerics.number import is_nan
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.find import find_case
 from convcheck.rules.load import data_dir

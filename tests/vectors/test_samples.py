@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Codes, is_nan
 from convcheck.numerics.format import Float, Format, Int, Numeric
-from convcheck.numerics.neighbours import at
-from convcheck.numerics.number import FINITE, from_fractions, to_fraction
+from convcheck.numerics.number import FINITE, Codes, from_fractions, is_nan, to_fraction
+from convcheck.numerics.order import at
 from convcheck.vectors.samples import samples
 
 PAIRS = [

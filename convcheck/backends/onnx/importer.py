@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.installed import release_of, variant_name
-from convcheck.backends.onnx.arrays import to_answer, to_array
-from convcheck.backends.onnx.model import build_ranked, cannot_ask, is_of_onnx
+from convcheck.backends.native import release_of, variant_name
+from convcheck.backends.onnx.model import build_ranked, cannot_ask, is_of_onnx, to_answer, to_array
 from convcheck.backends.protocol import Answer, Declined, Refused
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
 CONSTANT = "const"  # the variant with constants as inputs

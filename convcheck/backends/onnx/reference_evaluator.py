@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.onnx.arrays import plain_bits, to_array, to_codes
-from convcheck.backends.onnx.model import build, cannot_ask, input_names, is_of_onnx
+from convcheck.backends.onnx.model import (
+    build,
+    cannot_ask,
+    input_names,
+    is_of_onnx,
+    plain_bits,
+    to_array,
+    to_codes,
+)
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from convcheck.backends.onnx.arrays import plain_bits, to_array
 from convcheck.backends.onnx.importer import CONSTANT, Importer, Model
+from convcheck.backends.onnx.model import plain_bits, to_array
 from convcheck.backends.protocol import Declined, Refused
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
 

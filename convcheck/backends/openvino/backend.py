@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from convcheck.backends.installed import variant_name
-from convcheck.backends.native import Direct, Native, Question, known_types
+from convcheck.backends.native import Direct, Native, Question, known_types, variant_name
 from convcheck.backends.onnx.model import WORLD as ONNX
 from convcheck.backends.onnx.model import build, build_ranked, cannot_ask
 from convcheck.backends.process.standalone import OPENVINO_WAYS, OpenVinoServer
 from convcheck.backends.protocol import Answer, Declined, Refused
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec, Value
 from convcheck.rules.types import Types

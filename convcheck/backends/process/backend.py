@@ -12,15 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from convcheck.backends.native import Native
+from convcheck.backends.onnx.runtime import ORT
+from convcheck.backends.openvino.backend import OPENVINO
 from convcheck.backends.packing import too_large
-from convcheck.backends.process import headers, wire
-from convcheck.backends.process.native import native_of
-from convcheck.backends.process.program import (
-    Deadline,
-    RunningProgram,
-    within,
-    within_call,
-)
+from convcheck.backends.process import headers
+from convcheck.backends.process.program import Deadline, RunningProgram, within, within_call
 from convcheck.backends.protocol import (
     Answer,
     Declined,
@@ -31,11 +27,22 @@ from convcheck.backends.protocol import (
     Raised,
     call_timeout,
 )
+from convcheck.backends.torch import TORCH
 from convcheck.errors import UnavailableError
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType
-from convcheck.wording import plural
+from convcheck.streams import plural
+
+RUNTIMES: Mapping[str, Native] = {"ort": ORT, "openvino": OPENVINO, "torch": TORCH}
+
+
+def native_of(runtime: str) -> Native | None:
+    """Return the native requests of a runtime, if it is named. Raises ProtocolError."""
+    if runtime and runtime not in RUNTIMES:
+        headers.wrong(f"it wants questions of {runtime!r}", f"one of {', '.join(RUNTIMES)}")
+    return RUNTIMES[runtime] if runtime else None
+
 
 AHEAD = 1 << 15  # bytes of requests sent before an answer is read
 ROOM = 1 << 9  # bytes of a header
@@ -149,7 +156,7 @@ def _among(error: DiedError, count: int) -> DiedError:
 
 
 def _behind(error: ProtocolError, run: int, first: int) -> ProtocolError:
-    if run == first or error.hint != wire.NOISE:
+    if run == first or error.hint != headers.NOISE:
         return error
     hint = f"{error.hint}; or the answer to run {run - 1} is not as long as its `bytes`"
     return ProtocolError(error.message, hint=hint)
@@ -232,11 +239,11 @@ def request(asked: RequestTemplate, run: int, inputs: Sequence[Bits]) -> list[by
     """Return a request: the header line, then the payloads."""
     pairs = list(zip(asked.types, inputs, strict=True))
     entries = [
-        {"name": name, **wire.describe(*pair)}
+        {"name": name, **headers.describe(*pair)}
         for name, pair in zip(asked.names, pairs, strict=True)
     ]
     header = {"run": run, **asked.start, "inputs": entries, "outputs": asked.outputs}
-    return wire.message(headers.write_header(header), pairs)
+    return headers.message(headers.write_header(header), pairs)
 
 
 def _input_names(case: Case, catalog: Catalog) -> list[str]:
@@ -253,10 +260,10 @@ def _input_names(case: Case, catalog: Catalog) -> list[str]:
 def _too_much(extra: bytes, run: int) -> ProtocolError:
     line = extra.partition(b"\n")[0]
     after = f"run {run}" if run else "hello"
-    if wire.looks_like_json(line):
-        message = f"{after} is answered twice: {wire.quoted_line(line)}"
+    if headers.looks_like_json(line):
+        message = f"{after} is answered twice: {headers.quoted_line(line)}"
         return ProtocolError(message, hint="answer each request exactly once")
     hint = "send exactly `bytes` bytes, and print to stderr"
     count = plural(len(extra), "byte")
-    message = f"{count} too many after the answer to {after}: {wire.quoted_line(line)}"
+    message = f"{count} too many after the answer to {after}: {headers.quoted_line(line)}"
     return ProtocolError(message, hint=hint)

@@ -1,6 +1,8 @@
-"""A runtime in another Python environment: `env:PATH/TO/PYTHON:RUNTIME`.
+"""Runtimes in other environments: another Python, `env:PATH/TO/PYTHON:RUNTIME`, and Node.
 
-That Python runs `standalone.py` and needs only numpy and the runtime.
+That Python runs `standalone.py` and needs only numpy and the runtime. Node runs `javascript.mjs`:
+`ort-node` is its native add-on, `ort-web` the WebAssembly build. Their address may name the folder
+of the npm package; by default, it is the working folder.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import ClassVar
 
-from convcheck.backends.process.backend import Process
-from convcheck.backends.process.native import RUNTIMES
+from convcheck.backends.process.backend import RUNTIMES, Process
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.rules.load import Catalog
 
@@ -74,3 +76,48 @@ def package_of(runtime: str) -> str:
     """Return the package of a runtime or of a variant."""
     name = runtime.partition(":")[0]
     return PACKAGES.get(name, name)
+
+
+_SERVER = Path(__file__).with_name("javascript.mjs")
+
+
+class OrtNode(Process):
+    """ONNX Runtime's Node add-on."""
+
+    #: The name of the backend.
+    scheme: ClassVar[str] = "ort-node"
+    #: The npm package.
+    package: ClassVar[str] = "onnxruntime-node"
+
+    def __init__(self, folder: str = "", *, catalog: Catalog | None = None) -> None:
+        """Start Node. Raises UnavailableError without Node or the package."""
+        if shutil.which("node") is None:
+            raise UnavailableError(
+                f"{self.package} needs Node.js", hint="install Node.js 18 or newer"
+            )
+        place = folder or "."
+        try:
+            super().__init__(
+                shlex.join(["node", str(_SERVER), self.package, place]), catalog=catalog
+            )
+        except UnavailableError as error:
+            hint = f"npm install {self.package}, and name the folder: {self.scheme}:FOLDER"
+            raise UnavailableError(error.message, hint=hint) from None
+        self.name = f"{self.scheme}:{folder}" if folder else self.scheme
+
+    @staticmethod
+    def stands_for(variant: str) -> str:
+        """Return the backend that sends the same inputs in Python."""
+        return "ort"
+
+    @classmethod
+    def available(cls) -> str:
+        """Return what can be used."""
+        return f"{cls.package} of npm, under Node: {cls.scheme}:FOLDER, in which npm installed it"
+
+
+class OrtWeb(OrtNode):
+    """ONNX Runtime as WebAssembly."""
+
+    scheme = "ort-web"
+    package = "onnxruntime-web"

@@ -12,22 +12,22 @@ from convcheck.backends.checked import LONGEST_NAME, bounded
 from convcheck.backends.process.backend import (
     RequestTemplate,
     greet,
+    native_of,
     nothing_more,
     receive,
     request,
     template_of,
 )
-from convcheck.backends.process.native import native_of
 from convcheck.backends.process.program import Deadline, RunningProgram, within
 from convcheck.backends.protocol import Answer, DiedError, Outputs, ProtocolError, Raised
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
+from convcheck.numerics.number import Bits
 from convcheck.numerics.words import code_of
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 PATIENCE = 10.0  # seconds for an answer
 ENDING = 5.0  # seconds for a program to end after its input

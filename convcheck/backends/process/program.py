@@ -23,10 +23,10 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.process.wire import NOISE, after, looks_like_json, quoted_line
+from convcheck.backends.process.headers import NOISE, after, looks_like_json, quoted_line
 from convcheck.backends.protocol import DiedError, ProtocolError, time_of_call
 from convcheck.errors import UnavailableError, UsageError
-from convcheck.wording import number, plural
+from convcheck.streams import number, plural
 
 PIPE_SIZE = 1 << 20  # bytes; Linux's limit for unprivileged users
 LEAST_PIPE = 1 << 12  # bytes; the default if that fails

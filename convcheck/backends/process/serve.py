@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.checked import AnswerError, bounded, checked_answer, checked_support
-from convcheck.backends.process import headers, wire
+from convcheck.backends.process import headers
 from convcheck.backends.protocol import Answer, Backend, Declined, Raised, last_words
 from convcheck.errors import UsageError
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
-from convcheck.wording import number, plural
+from convcheck.streams import number, plural
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Request:
     #: The number to repeat in the answer.
     run: int
     case: Case | Declined
-    tensors: tuple[wire.WireTensor, ...]
+    tensors: tuple[headers.WireTensor, ...]
 
 
 def serve(backend: Backend, catalog: Catalog, requests: IO[bytes], answers: int) -> None:
@@ -58,7 +58,7 @@ class _Side:
         hello = headers.read_header(line, headers.Hello, "stdin").hello
         if hello is not None:
             if hello != headers.VERSION:
-                wire.wrong(f"hello of version {hello}", f"this is {headers.VERSION}")
+                headers.wrong(f"hello of version {hello}", f"this is {headers.VERSION}")
             return None
         header = headers.read_header(line, headers.RequestHeader, "stdin")
         case = self._case(header.case)
@@ -68,7 +68,7 @@ class _Side:
         )
         if isinstance(case, Case) and [t.dtype for t in tensors] != list(case.inputs):
             due = ", ".join(t.name for t in case.inputs)
-            wire.wrong(f"the inputs are not those of {case.id}", f"their types are {due}")
+            headers.wrong(f"the inputs are not those of {case.id}", f"their types are {due}")
         return Request(header.run, case, tensors)
 
     def _case(self, name: str) -> Case | Declined:
@@ -121,9 +121,9 @@ def _welcome(backend: Backend) -> bytes:
     return headers.write_header({"hello": headers.VERSION, "name": name, "version": version})
 
 
-def _take(requests: IO[bytes], tensor: wire.WireTensor) -> Bits:
+def _take(requests: IO[bytes], tensor: headers.WireTensor) -> Bits:
     """Read a tensor's payload. Raises ProtocolError if the input ends early."""
-    if tensor.size <= wire.SMALL:
+    if tensor.size <= headers.SMALL:
         data = bytearray(requests.read(tensor.size))
         if len(data) == tensor.size:
             return tensor.bits(np.frombuffer(data, np.uint8))
@@ -133,7 +133,7 @@ def _take(requests: IO[bytes], tensor: wire.WireTensor) -> Bits:
 
 def _ended_early(done: int, size: int) -> NoReturn:
     came = f"{number(done)} of the {plural(size, 'byte')} of a tensor"
-    wire.wrong(f"the input ends after {came}", "send exactly `bytes` bytes")
+    headers.wrong(f"the input ends after {came}", "send exactly `bytes` bytes")
 
 
 def _large(requests: IO[bytes], size: int) -> NDArray[np.uint8]:
@@ -150,4 +150,4 @@ def _large(requests: IO[bytes], size: int) -> NDArray[np.uint8]:
 def _write(pipe: int, parts: Sequence[bytes | memoryview]) -> None:
     left = list(parts)
     while left:
-        left = wire.after(left, os.writev(pipe, left[:16]))
+        left = headers.after(left, os.writev(pipe, left[:16]))

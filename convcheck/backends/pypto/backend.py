@@ -25,8 +25,8 @@ import numpy as np
 
 from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.backends.pypto import calculator as pypto_build
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Int
+from convcheck.numerics.number import Bits, Codes
 from convcheck.rules.model import Case, DType, Spec, op_and_version
 from convcheck.streams import say
 

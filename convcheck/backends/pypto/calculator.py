@@ -22,7 +22,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from convcheck.backends.installed import cache_folder
+from convcheck.backends.native import cache_folder
 from convcheck.errors import UnavailableError, install_hint
 
 Say = Callable[[str], None]

@@ -21,7 +21,7 @@ from convcheck.report.causes import ToldCause
 from convcheck.report.document import Document
 from convcheck.report.draw.finding import evidence_blocks
 from convcheck.report.findings import Finding
-from convcheck.wording import GLUE, number, plural
+from convcheck.streams import GLUE, number, plural
 
 _FEW = 3  # causes shown bit by bit
 _LINES = 4  # lines of case names

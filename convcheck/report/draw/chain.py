@@ -24,7 +24,7 @@ from convcheck.report.blocks import BLANK, Block, Table, Text, field
 from convcheck.report.draw.explain import code_block
 from convcheck.rules.model import DType
 from convcheck.semantics.expected import EXACT, PATTERNS
-from convcheck.wording import number, plural
+from convcheck.streams import number, plural
 
 _STYLES: Mapping[ChainVerdict, str] = {
     EQUAL: "bold green",

@@ -27,8 +27,7 @@ from convcheck.report.blocks import (
     Table,
     Text,
 )
-from convcheck.streams import no_commands, put_out, visible
-from convcheck.wording import GLUE
+from convcheck.streams import GLUE, no_commands, put_out, visible
 
 _GAP = 2  # fits a float32 with value and code into 80 columns
 _ROLES: dict[Role, str] = {

@@ -18,7 +18,7 @@ from convcheck.plan.diff import (
 from convcheck.report.blocks import BLANK, INDENT, Block, Text, cut, item, under
 from convcheck.report.causes import said_of
 from convcheck.rules.case_names import compact_names
-from convcheck.wording import GLUE, number, plural
+from convcheck.streams import GLUE, number, plural
 
 _LONG = 200  # characters of a message, unless verbose
 _FINDINGS = 12  # findings of a kind, unless verbose

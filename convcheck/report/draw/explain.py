@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group, Word
 from convcheck.judge.words import cited, clean, pattern, quote, translated
-from convcheck.numerics.decimal import spell, spell_fraction, value_of
 from convcheck.numerics.format import Bool, Float, Format, Opaque
 from convcheck.numerics.format import Text as TextFormat
+from convcheck.numerics.words import spell, spell_fraction, value_of
 from convcheck.report.blocks import BLANK, Block, Codes, Text, cut, field
 from convcheck.report.draw.finding import call_blocks
 from convcheck.report.examples import call_in_words, code_in_words
@@ -18,7 +18,7 @@ from convcheck.report.status import STATUSES
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, PATTERNS, Quotation
 from convcheck.semantics.trace import Given, Link, RoundedValue, Trace
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 _DIGITS = 40  # digits of an exact value
 _LONG = 400

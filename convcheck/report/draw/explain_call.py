@@ -8,15 +8,14 @@ from math import prod
 
 from convcheck.judge.result import Strip, TypeName, Word
 from convcheck.judge.words import pattern, type_and_shape
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.report.blocks import BLANK, Block, Text, field
 from convcheck.report.draw.explain import LEVELS, sentence_blocks
 from convcheck.report.examples import few, spelled
 from convcheck.rules.model import DType
-from convcheck.semantics.expected import EXACT, PATTERNS, Decision
-from convcheck.semantics.expected_calls import CallReading, ExpectedOutput
+from convcheck.semantics.expected import EXACT, PATTERNS, CallReading, Decision, ExpectedOutput
+from convcheck.streams import plural
 from convcheck.vectors.model import CallSet
-from convcheck.wording import plural
 
 _READINGS = 12
 _COMPLETE = 16  # elements shown of a tensor

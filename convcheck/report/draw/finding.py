@@ -23,7 +23,7 @@ from convcheck.report.blocks import (
 from convcheck.report.examples import CallInWords, Elements
 from convcheck.report.findings import Finding
 from convcheck.report.status import BELOW
-from convcheck.wording import number, plural
+from convcheck.streams import number, plural
 
 _RANGES = 6
 _LONG = 400

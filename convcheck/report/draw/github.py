@@ -12,8 +12,7 @@ from convcheck.report.draw.causes import cause_at_length
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.findings import Finding
-from convcheck.streams import no_commands, visible
-from convcheck.wording import plural
+from convcheck.streams import no_commands, plural, visible
 
 _MOST = 10  # errors that GitHub shows per step
 _WIDTH = 100

@@ -11,7 +11,7 @@ from convcheck.plan.chains import ChainOfBackend, GraphAnswer
 from convcheck.report.blocks import BLANK, Block, Text, field, under
 from convcheck.report.draw.chain import arrows
 from convcheck.report.draw.explain import code_block
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 
 def graph_page(info: BackendInfo, found: Sequence[ChainOfBackend]) -> Iterator[Block]:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from convcheck.causes.gather import letter_of
-from convcheck.history.bisect import Bisected, Shown
-from convcheck.history.matrix import CauseHistory, History, ReleaseTurn, RowHistory, State
+from convcheck.history.matrix import (
+    Bisected,
+    CauseHistory,
+    History,
+    ReleaseTurn,
+    RowHistory,
+    Shown,
+    State,
+)
 from convcheck.report.blocks import BLANK, INDENT, Block, Text, downwards
 from convcheck.report.causes import said_of
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 _SIGNS: dict[State | None, tuple[str, str]] = {
     "fails": ("X", "bold red"), "otherwise": ("~", "yellow"), "passes": (".", "green"),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from convcheck.causes.observations import Observation
+from convcheck.causes.catalogue import Observation
 from convcheck.judge.result import Word, entry_word
 from convcheck.judge.words import hexadecimal, quote
-from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Format
 from convcheck.numerics.format import Text as TextFormat
+from convcheck.numerics.words import spell
 from convcheck.report.blocks import BLANK, Block, Text, field
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import ANY_NAN, NEGATIVE_NAN, REFUSED, Reading
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 MOST_NAMED = 5  # causes listed and distinguished
 _ASKED = 4  # inputs listed

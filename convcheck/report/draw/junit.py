@@ -18,7 +18,7 @@ from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.findings import CaseReport, Finding, findings_of
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 _WIDTH = 100
 _UNTIMED: Mapping[str, str] = {}

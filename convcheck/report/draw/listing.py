@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from convcheck.numerics.decimal import spell_fraction
 from convcheck.numerics.format import Float, Format, Opaque, Text
+from convcheck.numerics.words import spell_fraction
 from convcheck.rules.cases import cases
 from convcheck.rules.model import DType, Spec
 from convcheck.rules.types import GRAPHS, LIBRARIES, Types

@@ -26,7 +26,7 @@ from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.draw.matrix import matrix_blocks
 from convcheck.report.draw.terminal import counts_table, excused_blocks
 from convcheck.report.findings import Finding
-from convcheck.wording import GLUE, plural
+from convcheck.streams import GLUE, plural
 
 LIMIT = 64_000  # bytes
 _WIDTH = 90  # of code blocks

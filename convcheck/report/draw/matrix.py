@@ -20,7 +20,7 @@ from convcheck.report.document import Document
 from convcheck.report.matrix import StatusMatrix
 from convcheck.report.short_names import compact_specs
 from convcheck.report.status import STATUSES, Status
-from convcheck.wording import GLUE
+from convcheck.streams import GLUE
 
 LETTERS = "a letter: what explains the cell, of several causes that of most cases"
 _NOT_ASKED = ("_", "dim")

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from convcheck.judge.words import clean, value
 from convcheck.models.backends import BackendFacts
-from convcheck.models.calls import Argument
+from convcheck.models.calls import CLASSES, Argument, InputClass, Judged
 from convcheck.models.conversions import ModelConversion
-from convcheck.models.judged import CLASSES, InputClass, Judged
 from convcheck.models.known import KnownValues, ends_of_codes
 from convcheck.report.blocks import BLANK, Block, Text, cut, under
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
-from convcheck.wording import number, plural
+from convcheck.streams import number, plural
 
 _NODES, _ENDS, _LONG = 6, 4, 200  # nodes; nodes at ends of chains; characters
 _STYLES: dict[InputClass, str] = {

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from convcheck.causes.score import Mutant, Score
 from convcheck.report.blocks import BLANK, Block, Text, under
+from convcheck.streams import number, plural
 from convcheck.vectors.model import Tier
-from convcheck.wording import number, plural
 
 _WEAKEST = 3  # causes listed per spec
 _MISSED = 20  # mutants listed

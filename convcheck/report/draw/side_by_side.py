@@ -20,7 +20,7 @@ from convcheck.report.findings import Finding
 from convcheck.report.short_names import family
 from convcheck.report.status import STATUSES
 from convcheck.rules.case_names import compact_names
-from convcheck.wording import number, plural
+from convcheck.streams import number, plural
 
 _FEW = 3  # findings need no digest
 _LINES = 16

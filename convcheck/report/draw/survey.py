@@ -12,8 +12,8 @@ from convcheck.report.short_names import compact_specs, short_names
 from convcheck.report.where import JudgedCases
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
-from convcheck.survey.calls import SOME_READING
-from convcheck.survey.elements import EVERY_READING, NO_READING
+from convcheck.streams import GLUE, number, plural
+from convcheck.survey.survey import EVERY_READING, NO_READING, SOME_READING
 from convcheck.survey.view import (
     CRASHES,
     MALFORMED,
@@ -26,7 +26,6 @@ from convcheck.survey.view import (
     Told,
     tell,
 )
-from convcheck.wording import GLUE, number, plural
 
 _NO_LAW, _NO_READING, _DIFFER = "no simple law", "no reading", "they differ"
 _SILENT: tuple[Told, ...] = ((("", UNSUPPORTED),), (("", REFUSES),))

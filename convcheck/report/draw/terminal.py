@@ -37,7 +37,7 @@ from convcheck.report.short_names import family
 from convcheck.report.status import KNOWN, STATUSES, WAIVED
 from convcheck.rules.case_names import compact_names
 from convcheck.rules.model import Case
-from convcheck.wording import GLUE, number, plural
+from convcheck.streams import GLUE, number, plural
 
 _REASONS = 3
 _VERDICTS = {

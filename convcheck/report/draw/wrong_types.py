@@ -12,7 +12,7 @@ from convcheck.report.blocks import BLANK, Block, Said, Table, Text, abbreviated
 from convcheck.report.document import Document
 from convcheck.report.matrix import StatusMatrix
 from convcheck.rules.model import Case
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 Setting = tuple[str, ...]  # layout and attributes, from the case id
 _Entry = tuple[tuple[str, ...], ...]  # the alternatives at each place of a setting

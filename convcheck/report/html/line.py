@@ -14,10 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 from convcheck.judge.result import Word
-from convcheck.numerics.decimal import parse_decimal, spell, value_of
 from convcheck.numerics.format import Float, Format, Numeric, Text
+from convcheck.numerics.modes import BeyondError, grid_of
 from convcheck.numerics.order import code_at_index, index_of
-from convcheck.numerics.scalar import BeyondError, grid_of
+from convcheck.numerics.words import parse_decimal, spell, value_of
 
 ACROSS = 1000
 INFINITY = float("inf")

@@ -32,7 +32,7 @@ from convcheck.report.json.codec import text_in
 from convcheck.report.json.report import FORMAT, End, Head, Line
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 _WHOLE = ("error", "crashed", "refused", "unsupported")  # verdicts without groups
 _HINT = "a report is what `convcheck run -o FILE.jsonl` writes"

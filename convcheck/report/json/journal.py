@@ -22,7 +22,7 @@ from convcheck.report.json.codec import encoded, line_text
 from convcheck.report.json.decode import DAMAGE, Reading, check_case, check_part
 from convcheck.report.json.encode import Writing, head_of
 from convcheck.report.json.report import FORMAT, Head, Line
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 _START = f'{{"format":"{FORMAT}"'
 # Fields that identify a run.

@@ -9,7 +9,7 @@ from convcheck.chains.compare import Proof
 from convcheck.judge.result import Verdict
 from convcheck.judge.words import clean, shown
 from convcheck.models.backends import RowOfBackend
-from convcheck.models.judged import InputClass, RowOfInputs
+from convcheck.models.calls import InputClass, RowOfInputs
 from convcheck.models.known import KnownValues
 from convcheck.records import Count, Record
 from convcheck.report.json.codec import derived, json_text

@@ -13,7 +13,7 @@ from convcheck.judge.result import FAILURES
 from convcheck.report.site.data import RuleFacts, SiteRun, SiteRuntime, cause_states
 from convcheck.report.site.names import file_name, page_of_finding
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, Status
-from convcheck.wording import number, plural
+from convcheck.streams import number, plural
 
 _WHOLE, _LEAST = 1000, 5  # a bar's length, and its shortest part's
 _HEATS = 5

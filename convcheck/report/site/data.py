@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from convcheck.backends.process.native import RUNTIMES
+from convcheck.backends.process.backend import RUNTIMES
 from convcheck.errors import UsageError
 from convcheck.history.matrix import (
     AskedRelease,
@@ -50,7 +50,7 @@ from convcheck.report.site.names import (
 )
 from convcheck.report.status import Status, status_of
 from convcheck.semantics.expected import Decision
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 _ENVIRONMENT = re.compile(rf"^env:.*:((?:{'|'.join(RUNTIMES)})(?::[^:]*)?)$")
 _ACCUSED = FAILURES - {"error"}  # an error belongs to convcheck or its adapter

@@ -14,8 +14,8 @@ from pathlib import PurePosixPath
 
 from packaging.version import InvalidVersion, Version
 
+from convcheck.backends.process.backend import RUNTIMES
 from convcheck.backends.process.environment import SCHEME
-from convcheck.backends.process.native import RUNTIMES
 from convcheck.history.matrix import RuleKey
 from convcheck.judge.result import BackendInfo, CaseResult, Group
 from convcheck.judge.words import clean

@@ -35,7 +35,7 @@ from convcheck.report.site.names import (
     page_of_runtime,
     rule_of_row,
 )
-from convcheck.wording import number, plural
+from convcheck.streams import number, plural
 
 TEMPLATES = Path(__file__).with_name("templates")
 _FEW = 6  # specs named in a remark

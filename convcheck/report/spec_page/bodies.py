@@ -15,7 +15,7 @@ from convcheck.rules.body.steps import StepsLine
 from convcheck.rules.expression import Expression
 from convcheck.rules.model import Cite, DType, Level, Spec, TypeNames
 from convcheck.rules.types import Types
-from convcheck.wording import GLUE, plural
+from convcheck.streams import GLUE, plural
 
 _Pair = tuple[str, str]
 _ATOMS = (Cite, DType, Expression)

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from convcheck.report.blocks import BLANK, Block, Text, field
 from convcheck.report.spec_page.bodies import body_blocks, fields, grid, quoted, titled
 from convcheck.rules.cases import OUTPUT
-from convcheck.rules.diff import Change, attribute_text, condition, rounding
 from convcheck.rules.model import Cell, Layout, Pairs, Rule, Spec, Uncovered
 from convcheck.rules.outside import pairs_outside
-from convcheck.rules.types import Types
-from convcheck.wording import GLUE, plural
+from convcheck.rules.types import Change, Types, attribute_text, condition, rounding
+from convcheck.streams import GLUE, plural
 
 
 def spec_page(spec: Spec, types: Types) -> Iterator[Block]:

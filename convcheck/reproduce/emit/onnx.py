@@ -11,8 +11,7 @@ from convcheck.backends.onnx.node_tests import test_files
 from convcheck.errors import UsageError
 from convcheck.records import replace
 from convcheck.reproduce.witness import Witness, call_at
-from convcheck.semantics.expected import ANY_NAN, EXACT
-from convcheck.semantics.expected_calls import ExpectedCall
+from convcheck.semantics.expected import ANY_NAN, EXACT, ExpectedCall
 from convcheck.vectors.model import CallSet, Vectors
 
 _HINT = "use --as python or --as c"

@@ -16,8 +16,8 @@ from convcheck.backends.packing import pack
 from convcheck.errors import UsageError
 from convcheck.judge.result import Strip, Word
 from convcheck.judge.words import pattern, value
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Bool, Float, Format, Numeric, Text
+from convcheck.numerics.number import Codes
 from convcheck.reproduce.emit.about import Urls, about
 from convcheck.reproduce.emit.c import hexadecimal_of
 from convcheck.reproduce.emit.template import filled

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
 
-from convcheck.rules.context import Context
+from convcheck.rules.attributes import Context
 from convcheck.rules.model import Body
 from convcheck.rules.source import Node
 

@@ -42,12 +42,12 @@ from dataclasses import dataclass, field, replace
 from convcheck.errors import Place
 from convcheck.numerics.format import Float, Int
 from convcheck.numerics.modes import MODES
-from convcheck.rules.body.call_checks import (
+from convcheck.rules.attributes import Context, read_cite, read_level
+from convcheck.rules.body.matrix import (
     check_layouts,
     check_numbers,
     wrong_type,
 )
-from convcheck.rules.context import Context, read_cite, read_level
 from convcheck.rules.expression import (
     Condition,
     Expression,
@@ -72,7 +72,7 @@ from convcheck.rules.model import (
     Value,
 )
 from convcheck.rules.source import Node
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 NEAREST = "nearest-even"
 CONDITIONS = ("<= 0", "not finite", "= -0", "is nan", "not 0")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from convcheck.rules.context import Context
+from convcheck.rules.attributes import Context
 from convcheck.rules.model import Attributes, Body, DType, Spec, TableExample
 from convcheck.rules.source import Node
 

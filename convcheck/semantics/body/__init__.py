@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.expected_calls import Call, CompiledCalls, WrongCall
+from convcheck.semantics.expected import Call, CompiledCalls, WrongCall
 
 if TYPE_CHECKING:
     from convcheck.rules.causes import Cause

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Bits, Codes
-from convcheck.numerics.number import FINITE
+from convcheck.numerics.number import FINITE, Bits, Codes
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.expression import NAME, NUMBER, Expression
 from convcheck.rules.fixed import fixed_tensors, fixes_all

@@ -14,10 +14,10 @@ from typing import cast
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.codes import Bits, Codes
-from convcheck.numerics.decimal import spell_special, value_of
 from convcheck.numerics.format import Float, Numeric
-from convcheck.numerics.scalar import BeyondError
+from convcheck.numerics.modes import BeyondError
+from convcheck.numerics.number import Bits, Codes
+from convcheck.numerics.words import spell_special, value_of
 from convcheck.rules.body.formula import (
     MINUS_ZERO,
     NOT_FINITE,
@@ -30,14 +30,18 @@ from convcheck.rules.body.formula import (
 )
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.sequence import Sequences
-from convcheck.semantics.expected import ANY_ZERO, EXACT, UNDEFINED, Decision, decision_of
-from convcheck.semantics.expected_calls import (
+from convcheck.semantics.expected import (
+    ANY_ZERO,
+    EXACT,
+    UNDEFINED,
     CallReading,
     CompiledCalls,
+    Decision,
     ExpectedCall,
     ExpectedOutput,
+    decision_of,
 )
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 # The rows of a rule.
 PLAIN, AGREED, DIFFERING = "no element is rounded", "every reading agrees", "readings differ"

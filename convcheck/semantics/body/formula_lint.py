@@ -15,13 +15,13 @@ import numpy as np
 
 from convcheck.errors import SpecError
 from convcheck.numerics.format import Numeric
-from convcheck.numerics.neighbours import special_codes
+from convcheck.numerics.order import special_codes
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.formula import OUTPUT, Formula, FormulaExample, FormulaRule, FormulaWay
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.table_lint import Diagnostic, Proof
-from convcheck.semantics.expected_calls import Call
+from convcheck.semantics.expected import Call
 
 _ORDINARY = ("0", "1", "-2", "2.5", "7")
 _SHORT = 50  # elements of a sequence that is computed

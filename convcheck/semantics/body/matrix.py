@@ -13,8 +13,8 @@ from functools import lru_cache, partial
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Format
+from convcheck.numerics.number import Bits, Codes
 from convcheck.rules.body.matrix import CellAnswer, Matrix, MatrixCell, MatrixTable
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import LEVELS, Attributes, Case, DType, Spec
@@ -23,19 +23,17 @@ from convcheck.semantics.compile import compile_conversion
 from convcheck.semantics.expected import (
     REFUSED,
     UNDEFINED,
-    Decision,
-    Expected,
-    decision_of,
-)
-from convcheck.semantics.expected_calls import (
     CallReading,
     CompiledCalls,
+    Decision,
+    Expected,
     ExpectedCall,
     ExpectedOutput,
+    decision_of,
 )
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import compile_edited
-from convcheck.wording import meant
+from convcheck.streams import meant
 
 Pair = tuple[str, str]
 _KEPT = 4096  # small calls of a conversion whose result is cached

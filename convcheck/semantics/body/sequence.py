@@ -12,10 +12,9 @@ from functools import cache
 from typing import cast
 
 from convcheck.errors import SpecError
-from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Numeric
-from convcheck.numerics.modes import NEAREST
-from convcheck.numerics.scalar import BeyondError, grid_of
+from convcheck.numerics.modes import NEAREST, BeyondError, grid_of
+from convcheck.numerics.words import value_of
 from convcheck.rules.body.formula import EXACT, INDEX, LAST, Formula, FormulaWay
 from convcheck.rules.expression import CONVERT, compute
 from convcheck.rules.model import DType

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from convcheck.errors import Place, SpecError
 from convcheck.numerics import rational
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Format, Int, Numeric
 from convcheck.numerics.modes import MODES, NEAREST
-from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers
+from convcheck.numerics.number import FINITE, INFINITY, NAN, Bits, Codes, Numbers
 from convcheck.numerics.rational import Rational, end_to_end, of_numbers, rounded, take
 from convcheck.numerics.rounding import round_to, rounded_codes
 from convcheck.numerics.words import code_of
@@ -45,21 +44,19 @@ from convcheck.semantics.expected import (
     ANY_ZERO,
     EXACT,
     UNDEFINED,
-    Decision,
-    Reading,
-    decision_of,
-)
-from convcheck.semantics.expected_calls import (
     Among,
     CallReading,
     CompiledCalls,
+    Decision,
     ExpectedCall,
     ExpectedOutput,
+    Reading,
+    decision_of,
 )
 from convcheck.semantics.hops import gone_through
 from convcheck.semantics.program import Meaning, Program
 from convcheck.semantics.vocabulary import Points
-from convcheck.wording import meant
+from convcheck.streams import meant
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int16]

@@ -17,8 +17,8 @@ import numpy as np
 
 from convcheck.errors import SpecError
 from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.number import Bits, Codes
 from convcheck.numerics.order import positions
 from convcheck.numerics.rational import of_fractions, of_numbers
 from convcheck.numerics.words import OutsideFormatError, code_of
@@ -38,10 +38,9 @@ from convcheck.semantics.body.table_lint import (
     rows_reached,
     rows_unreached,
 )
-from convcheck.semantics.expected import UNDEFINED, Reading
-from convcheck.semantics.expected_calls import CallReading
+from convcheck.semantics.expected import UNDEFINED, CallReading, Reading
 from convcheck.semantics.program import Program
-from convcheck.wording import meant
+from convcheck.streams import meant
 
 _BINADES, _EACH = 8, 64  # binades on each side of one, and codes in each
 

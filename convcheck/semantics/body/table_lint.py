@@ -18,13 +18,10 @@ from typing import Any
 import numpy as np
 
 from convcheck.errors import Place, SpecError
-from convcheck.numerics.codes import Bits, Texts
-from convcheck.numerics.decimal import spell_fraction
 from convcheck.numerics.format import Float, Format, Text
-from convcheck.numerics.neighbours import around, special_codes
-from convcheck.numerics.number import from_fractions
-from convcheck.numerics.order import each_once
-from convcheck.numerics.words import code_of
+from convcheck.numerics.number import Bits, Texts, from_fractions
+from convcheck.numerics.order import around, each_once, special_codes
+from convcheck.numerics.words import code_of, spell_fraction
 from convcheck.rules.cases import defaults, make_case
 from convcheck.rules.model import Case, Spec, TableExample, Value
 from convcheck.rules.outside import pairs_outside

@@ -13,12 +13,10 @@ import numpy as np
 
 from convcheck.errors import SpecError
 from convcheck.numerics.codec import encode
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Int, Numeric
-from convcheck.numerics.modes import MODES
-from convcheck.numerics.number import FINITE, Numbers, from_fractions, to_fraction
+from convcheck.numerics.modes import MODES, BeyondError
+from convcheck.numerics.number import FINITE, Codes, Numbers, from_fractions, to_fraction
 from convcheck.numerics.rounding import round_to
-from convcheck.numerics.scalar import BeyondError
 from convcheck.rules.body.formula import INDEX, LAST, FormulaWay
 from convcheck.rules.call_edits import ARGUMENTS, Changes, FormulaEdit
 from convcheck.rules.causes import Cause
@@ -27,8 +25,7 @@ from convcheck.rules.hop import MAGNITUDE, NEGATED, WHOLE, Hop
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.formula import UndefinedError, call_reading, compile_formula
 from convcheck.semantics.body.sequence import Sequences
-from convcheck.semantics.expected import REFUSED
-from convcheck.semantics.expected_calls import DEADLY, Call, CallReading, WrongCall
+from convcheck.semantics.expected import DEADLY, REFUSED, Call, CallReading, WrongCall
 from convcheck.semantics.hops import gone_through
 from convcheck.semantics.vocabulary import Points
 

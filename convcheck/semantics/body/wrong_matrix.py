@@ -13,8 +13,8 @@ from typing import cast
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Int, Numeric
+from convcheck.numerics.number import Codes
 from convcheck.rules.body.matrix import Matrix
 from convcheck.rules.call_edits import (
     ACCEPTED,
@@ -36,8 +36,14 @@ from convcheck.semantics.body.matrix import (
     find,
     pairs_of,
 )
-from convcheck.semantics.expected import EXACT, REFUSED
-from convcheck.semantics.expected_calls import Call, CallReading, ExpectedOutput, WrongCall
+from convcheck.semantics.expected import (
+    EXACT,
+    REFUSED,
+    Call,
+    CallReading,
+    ExpectedOutput,
+    WrongCall,
+)
 
 _REFUSED = CallReading("", pattern=REFUSED)
 

@@ -27,8 +27,7 @@ from convcheck.semantics.body.steps import (
     outside_of,
     target_of,
 )
-from convcheck.semantics.expected import REFUSED, Reading
-from convcheck.semantics.expected_calls import Call, CallReading, WrongCall
+from convcheck.semantics.expected import REFUSED, Call, CallReading, Reading, WrongCall
 from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import Mask
 from convcheck.semantics.wrong import compile_edited

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
 
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.expected_calls import Call
+from convcheck.semantics.expected import Call
 from convcheck.vectors.model import Coverage, Tier
 
 # Body -> its chooser, imported on use. A table is tested by elements.

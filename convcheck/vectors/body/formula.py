@@ -15,16 +15,14 @@ from typing import cast
 
 import numpy as np
 
-from convcheck.numerics.decimal import spell_special, value_of
 from convcheck.numerics.format import Float, Format, Numeric
-from convcheck.numerics.modes import NEAREST
-from convcheck.numerics.scalar import BeyondError, grid_of
-from convcheck.numerics.words import OutsideFormatError, code_of
+from convcheck.numerics.modes import NEAREST, BeyondError, grid_of
+from convcheck.numerics.words import OutsideFormatError, code_of, spell_special, value_of
 from convcheck.rules.body.formula import INDEX, Formula
 from convcheck.rules.expression import compute
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.formula import compile_formula
-from convcheck.semantics.expected_calls import Call
+from convcheck.semantics.expected import Call
 from convcheck.semantics.typed_arithmetic import EXACTLY
 from convcheck.vectors.model import Coverage, Tier
 

@@ -16,13 +16,12 @@ from math import prod
 
 import numpy as np
 
-from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Bool, Float, Int, Numeric, Text, text_of_format
-from convcheck.numerics.neighbours import at, signed, special_codes
-from convcheck.numerics.number import from_fractions
+from convcheck.numerics.number import Codes, from_fractions
+from convcheck.numerics.order import at, signed, special_codes
 from convcheck.rules.model import Attributes, Case, Layout, Spec
 from convcheck.semantics.body.matrix import Conversion, FoundCell, conversion, find, plain_codes
-from convcheck.semantics.expected_calls import Call
+from convcheck.semantics.expected import Call
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Format, Numeric
 from convcheck.numerics.modes import MODES
-from convcheck.numerics.neighbours import signed, special_codes
-from convcheck.numerics.number import FINITE, Numbers, from_fractions
+from convcheck.numerics.number import FINITE, Bits, Codes, Numbers, from_fractions
+from convcheck.numerics.order import signed, special_codes
 from convcheck.numerics.rational import (
     Rational,
     of_fractions,
@@ -38,10 +37,9 @@ from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Case, Layout, Spec
 from convcheck.semantics.body.fixed_steps import can_fix
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
-from convcheck.semantics.expected import UNDEFINED
-from convcheck.semantics.expected_calls import Call
+from convcheck.semantics.expected import UNDEFINED, Call
 from convcheck.semantics.program import Meaning
-from convcheck.vectors.binades import boundaries_of
+from convcheck.vectors.exponents import boundaries_of
 from convcheck.vectors.inputs import in_order, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 

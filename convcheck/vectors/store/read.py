@@ -15,10 +15,19 @@ from convcheck.files import MOST_OF_REPORT, read_file
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import decisions_named
-from convcheck.semantics.expected import EXACT, PATTERNS, REFUSED, UNDEFINED, Expected, Reading
-from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
-from convcheck.vectors.calls import rows_of
-from convcheck.vectors.form import form_decision
+from convcheck.semantics.expected import (
+    EXACT,
+    PATTERNS,
+    REFUSED,
+    UNDEFINED,
+    CallReading,
+    Expected,
+    ExpectedCall,
+    ExpectedOutput,
+    Reading,
+)
+from convcheck.streams import plural
+from convcheck.vectors.generate import form_decision, rows_of
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 from convcheck.vectors.store.stored import (
     Line,
@@ -37,7 +46,6 @@ from convcheck.vectors.store.words import (
     without_runs,
     words_of_tensor,
 )
-from convcheck.wording import plural
 
 _FILES = 4  # kept; cases that share one are adjacent
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format, Text
+from convcheck.numerics.number import Bits
 from convcheck.semantics.expected import EXACT, PATTERNS
-from convcheck.wording import plural
+from convcheck.streams import plural
 
 # Words with spaces between, and n equal ones as WORD*n. The shape comes first if the rank is not 1:
 # "[2,3] 7f*5 80". Texts are a list.

@@ -18,9 +18,15 @@ from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_REPORT, read_text, write_whole
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.model import Case, DType, Spec, op_and_version, version_key
-from convcheck.semantics.expected import EXACT, PATTERNS
-from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
-from convcheck.vectors.calls import rule_key
+from convcheck.semantics.expected import (
+    EXACT,
+    PATTERNS,
+    Call,
+    CallReading,
+    ExpectedCall,
+    ExpectedOutput,
+)
+from convcheck.vectors.generate import rule_key
 from convcheck.vectors.model import GENERATOR, CallSet, Tier, Vectors
 from convcheck.vectors.store.read import verified
 from convcheck.vectors.store.stored import (

@@ -6,7 +6,7 @@ import numpy as np
 from planted.field.bits import BFLOAT16, FLOAT32, by_hardware, ints, joined, split, to_ieee
 from planted.field.bug import FieldBug
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 
 
 def upper_half(codes: Bits) -> Bits:

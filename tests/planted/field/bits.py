@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]

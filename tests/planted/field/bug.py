@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 
 Conversion = Callable[[Bits], Bits]
 

@@ -16,7 +16,7 @@ from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import EVERYWHERE, Avoid
 from convcheck.judge.case import judge
 from convcheck.judge.result import FAILURES
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, op_and_version, version_key
 from convcheck.vectors.model import VectorSet

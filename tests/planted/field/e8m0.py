@@ -6,7 +6,7 @@ import numpy as np
 from planted.field.bits import FLOAT32, FLOAT64, Ints, fields, split
 from planted.field.bug import FieldBug
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 
 
 def raised(magnitude: Ints, up: Bits) -> Bits:

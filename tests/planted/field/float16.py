@@ -19,7 +19,7 @@ from planted.field.bits import (
 )
 from planted.field.bug import FieldBug
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 
 
 def shifted_twice(codes: Bits) -> Bits:

@@ -25,7 +25,7 @@ from planted.field.bits import (
 )
 from planted.field.bug import FieldBug
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 
 # to float8e4m3fn with saturation, and without; to the others
 saturated = partial(to_finite, source=FLOAT32, target=E4M3, most=0x7E, beyond=0x7E, nan=0x7F)

@@ -6,7 +6,7 @@ import numpy as np
 from planted.field.bits import FLOAT32, Ints, by_hardware, fields, nearest_away, split
 from planted.field.bug import FieldBug
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 
 
 def whole(codes: Bits) -> tuple[Ints, Ints]:

@@ -29,7 +29,7 @@ from planted.quantize_bugs import (
     wraps_in,
 )
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.number import Bits
 
 Numbers = Sequence[float]
 
