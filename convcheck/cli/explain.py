@@ -14,14 +14,7 @@ from convcheck.causes.catalogue import causes_of, seen_at
 from convcheck.causes.trial import Trial, tried
 from convcheck.cli.options import catalog
 from convcheck.cli.otherwise import expected_answers, judged_as, named_in, reversals, right_versions
-from convcheck.cli.values import (
-    elements_in,
-    explained,
-    given_call,
-    read_values,
-    tensor_of,
-    vectors_of,
-)
+from convcheck.cli.values import elements_in, given_call, read_values, tensor_of, vectors_of
 from convcheck.errors import UsageError
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
 from convcheck.judge.case import judge
@@ -31,9 +24,18 @@ from convcheck.plan.runner import ask_one_input
 from convcheck.plan.select import shown_example
 from convcheck.report.blocks import BLANK, Text, field
 from convcheck.report.draw.console import put
-from convcheck.report.draw.explain import answer_blocks, explain_page, judged_blocks
-from convcheck.report.draw.explain_call import decision_blocks, explain_call_page
-from convcheck.report.draw.judged import MOST_NAMED, fitting, seen_blocks, spelled_code, title
+from convcheck.report.draw.explain import (
+    MOST_NAMED,
+    answer_blocks,
+    decision_blocks,
+    explain_call_page,
+    explain_page,
+    fitting,
+    judged_blocks,
+    seen_blocks,
+    spelled_code,
+    title,
+)
 from convcheck.report.examples import with_deciding_words
 from convcheck.report.json.decode import read
 from convcheck.rules.body.formula import Formula
@@ -41,6 +43,9 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
+from convcheck.semantics.evaluate import compile_case
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.trace import trace
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.streams import plural
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
@@ -100,14 +105,23 @@ def _of_finding(
 def _explain(loaded: Catalog, case: Case, values: tuple[str, ...], verbose: bool) -> Vectors:
     spec = loaded.specs[case.spec]
     if case.whole_calls:
-        call = given_call(spec, case, values)
-        put(explain_call_page(call))
-        return call.calls
+        calls, notes = given_call(spec, case, values)
+        put(explain_call_page(spec, calls, notes))
+        return calls
     if len(values) != 1:
         hint = f"convcheck explain {case.id} 1"
         raise UsageError("which VALUE? give one input of the case", hint=hint)
-    put(explain_page(explained(spec, case, values[0]), verbose))
-    return vectors_of(spec, case, values)
+    return _explain_element(spec, case, values[0], verbose)[0]
+
+
+def _explain_element(
+    spec: Spec, case: Case, value: str, verbose: bool
+) -> tuple[VectorSet, Decision]:
+    """Show an input's explanation. Return it with its expected value, and the deciding row."""
+    vectors, notes = vectors_of(spec, case, [value])
+    found = trace(compile_case(spec, case), case, vectors.inputs[0])
+    put(explain_page(vectors, found, notes, verbose))
+    return vectors, found.decision
 
 
 # Answers on the command line -----------------------------------------------------------------
@@ -124,16 +138,15 @@ def _show_elements(
         given = f"{plural(len(inputs), 'VALUE')} and {plural(len(outputs), 'answer')}"
         raise UsageError(given, hint="give an answer for each VALUE, in their order")
     spec, each = loaded.specs[case.spec], []
-    whole = vectors_of(spec, case, inputs), _answers(case, outputs)[0]
+    whole = vectors_of(spec, case, inputs)[0], _answers(case, outputs)[0]
     put([title(spec)])
     for value, answer in zip(inputs, outputs, strict=True):
-        it, vectors = explained(spec, case, value), vectors_of(spec, case, [value])
+        vectors, by = _explain_element(spec, case, value, verbose)
         answers, notes = _answers(case, [answer])
         result = judge(vectors, answers, show_all=True)
-        put(explain_page(it, verbose))
         put([*judged_blocks(result), *(field("note", note) for note in notes)])
         if result.verdict == "undefined":
-            seen = seen_at(loaded, case, it.trace.decision.name, vectors.inputs[0])
+            seen = seen_at(loaded, case, by.name, vectors.inputs[0])
             put(seen_blocks(case, list(seen)))
         put([BLANK])
         each.append(result.verdict)
@@ -155,15 +168,14 @@ def _show_call(
 ) -> Given:
     """Show the explanation and judgement of a call. Return the call and its answers."""
     spec = loaded.specs[case.spec]
-    given, notes = given_call(spec, case, values), list[str]()
-    calls = given.calls
+    (calls, of_inputs), notes = given_call(spec, case, values), list[str]()
     if got == (REFUSAL,):
         answers = Answers(np.array([None]), np.array([REFUSED], np.uint8), {0: "an error"})
     else:
         tensors = _tensors(spec, calls, got) if case.outputs else None
         outputs, notes = tensors or _of_common_type(loaded, calls, got, bool(values))
         answers = Answers(np.array([outputs]), np.array([ANSWERED], np.uint8), {})
-    put([title(spec), *explain_call_page(given)])
+    put([title(spec), *explain_call_page(spec, calls, of_inputs)])
     result = judge(calls, answers, show_all=True)
     put(judged_blocks(result))
     for group in result.groups:

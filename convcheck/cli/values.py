@@ -9,17 +9,14 @@ import numpy as np
 
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Float, Text
-from convcheck.numerics.number import Bits
-from convcheck.numerics.words import OutsideFormatError, code_of, spell_fraction
-from convcheck.report.draw.explain import Explained, nearest
-from convcheck.report.draw.explain_call import ExplainedCall
+from convcheck.numerics.words import OutsideFormatError, code_of
+from convcheck.report.draw.explain import nearest
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.formula import TooLongError
-from convcheck.semantics.evaluate import compile_case, evaluate
+from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import REFUSED
-from convcheck.semantics.trace import trace
-from convcheck.streams import plural
-from convcheck.vectors.generate import expecting, form_decision
+from convcheck.vectors.generate import expecting
+from convcheck.vectors.generate import form_decision
 from convcheck.vectors.model import CallSet, VectorSet
 
 
@@ -79,24 +76,21 @@ def bits_of(dtype: DType, codes: Sequence[int | str]) -> Bits:
     return bits
 
 
-def explained(spec: Spec, case: Case, word: str) -> Explained:
-    """Return an input of a case with its decision."""
-    code, exact = code_of_word(case.inputs[0], word)
-    found = trace(compile_case(spec, case), case, bits_of(case.inputs[0], [code]))
-    return Explained(spec, case, word, code, exact, found)
-
-
-def vectors_of(spec: Spec, case: Case, values: Sequence[str]) -> VectorSet:
-    """Return inputs of a case with their expected values."""
-    bits = bits_of(case.inputs[0], [code_of_word(case.inputs[0], word)[0] for word in values])
-    return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec))
+def vectors_of(spec: Spec, case: Case, values: Sequence[str]) -> tuple[VectorSet, list[str]]:
+    """Return inputs of a case with their expected values, and notes on inexact ones."""
+    bits, notes = read_values(case.inputs[0], values)
+    return VectorSet(
+        case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec)
+    ), notes
 
 
 # Whole calls ---------------------------------------------------------------------------------
 
 
-def given_call(spec: Spec, case: Case, values: tuple[str, ...]) -> ExplainedCall:
-    """Return the call given by values.
+def given_call(
+    spec: Spec, case: Case, values: tuple[str, ...]
+) -> tuple[CallSet, dict[str, list[str]]]:
+    """Return the call given by values, and for each input notes on inexact values.
 
     Raises UsageError if they do not fit the inputs, or the answer is too long.
     """
@@ -105,8 +99,7 @@ def given_call(spec: Spec, case: Case, values: tuple[str, ...]) -> ExplainedCall
     words = zip(case.inputs, _one_each(case, tuple(shapes), values), strict=True)
     read = [read_values(dtype, elements_in(dtype, [word])) for dtype, word in words]
     calls = _expecting(spec, case, [codes for codes, _ in read], shapes)
-    outputs = tuple(name for name, _ in spec.outputs)
-    return ExplainedCall(calls, tuple(shapes), outputs, tuple(notes for _, notes in read))
+    return calls, {name: notes for name, (_, notes) in zip(shapes, read, strict=True)}
 
 
 def _one_each(case: Case, names: tuple[str, ...], values: tuple[str, ...]) -> tuple[str, ...]:

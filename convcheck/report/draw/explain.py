@@ -1,79 +1,154 @@
-"""Draw the expected value of one input, its rule, and a backend's answer."""
+"""Draw the expected outputs of one input or call, its rule, and a backend's answer.
+
+Answers of the user have more: the wrong conversions that give them all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from math import prod
 
-from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group, Word
-from convcheck.judge.words import cited, clean, pattern, quote, translated
+from convcheck.causes.catalogue import Observation
+from convcheck.judge.result import (
+    BackendInfo,
+    CallExample,
+    CaseResult,
+    Example,
+    Group,
+    Strip,
+    TypeName,
+    Word,
+    entry_word,
+)
+from convcheck.judge.words import (
+    cited,
+    clean,
+    hexadecimal,
+    pattern,
+    quote,
+    translated,
+    type_and_shape,
+)
+from convcheck.numerics.number import Bits
+from convcheck.numerics.words import spell, spell_fraction, value_of
 from convcheck.numerics.format import Bool, Float, Format, Opaque
 from convcheck.numerics.format import Text as TextFormat
 from convcheck.numerics.words import spell, spell_fraction, value_of
 from convcheck.report.blocks import BLANK, Block, Codes, Text, cut, field
 from convcheck.report.draw.finding import call_blocks
-from convcheck.report.examples import call_in_words, code_in_words
+from convcheck.report.examples import call_in_words, code_in_words, few, spelled
 from convcheck.report.status import STATUSES
+from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, PATTERNS, Quotation
+from convcheck.semantics.expected import (
+    ANY_NAN,
+    EXACT,
+    NEGATIVE_NAN,
+    PATTERNS,
+    REFUSED,
+    Decision,
+    Quotation,
+    Reading,
+)
+from convcheck.semantics.expected import CallReading, ExpectedOutput
 from convcheck.semantics.trace import Given, Link, RoundedValue, Trace
+from convcheck.vectors.model import CallSet, VectorSet
 from convcheck.streams import plural
 
 _DIGITS = 40  # digits of an exact value
 _LONG = 400
 _ELEMENTS = 16  # elements of a sequence or tensor
+_FEW = 3  # elements shown with codes
+_READINGS = 12
 _FAR = 5990  # a text's value is read up to 10^6000
 _SIGHT = Fraction(10) ** _FAR
+MOST_NAMED = 5  # causes listed and distinguished
+_ASKED = 4  # inputs listed
 _STYLES = {status.word: status.style for status in STATUSES}
-LEVELS = {
-    "normative": "normative",
+_LEVELS = {
     "implied": "implied: not in so many words",
-    "disputed": "disputed: one reading has to hold for all inputs of the case",
-    "undefined": "undefined",
+    "disputed": "disputed: one reading has to hold",
 }
 
 
-@dataclass(frozen=True)
-class Explained:
-    """One input of a case as written, its code or text, and the decision."""
-
-    spec: Spec
-    case: Case
-    word: str
-    code: Word
-    #: Whether the type has the written value.
-    exact: bool
-    trace: Trace
+# The decision --------------------------------------------------------------------------------
 
 
-def explain_page(it: Explained, verbose: bool) -> Iterator[Block]:
-    """Yield an explanation. `verbose` adds the rows tried before."""
-    yield Text(it.case.id, "bold")
+def _head(case: Case) -> Iterator[Block]:
+    yield Text(case.id, "bold", hang=2)
     yield BLANK
-    yield from _input(it)
-    for rounded in dict.fromkeys(g.rounded for g in it.trace.given):
+
+
+def decision_blocks(by: Decision, links: Sequence[Link] = ()) -> Iterator[Block]:
+    """Yield a decision: row, level and text; for an element, the `links` of its rules."""
+    yield from _links("rule", links or [Link(by.rule, by.row, by.place)], rows=not links)
+    more = " for all inputs of the case" if links and by.level == "disputed" else ""
+    yield field("level", _LEVELS.get(by.level, by.level) + more)
+    for one in by.sentences if not (links and by.quotations) else ():  # those of readings
+        yield from _sentence(one, one.of)
+    if by.row_in_words:
+        yield field("row", by.row_in_words)
+
+
+def _links(label: str, links: Sequence[Link], rows: bool = False) -> Iterator[Block]:
+    for i, link in enumerate(links):
+        name = f"{link.rule} / {link.row}" if rows else link.rule
+        then = "then " if i and not rows else ""
+        yield field("" if i else label, then + name, right=[(str(link.place), "dim")])
+
+
+def _sentence(one: Quotation, part: str = "") -> Iterator[Block]:
+    """Yield a quoted sentence and its source, after the `part` of the row that it supports."""
+    yield field("text", f"{part}: {cited(one.text)}".removeprefix(": "), "italic")
+    yield field("", f"— {one.document}")
+    if one.gloss:
+        yield field("", translated(one.gloss))
+
+
+def _accepted(case: Case) -> Iterator[Block]:
+    if case.refusal:
+        yield field("note", "a backend may also refuse this case")
+
+
+def _pattern(index: int) -> Block:
+    return field("expected", pattern(f"<{PATTERNS[index]}>"), "bold")
+
+
+# Elements ------------------------------------------------------------------------------------
+
+
+def explain_page(
+    vectors: VectorSet, trace: Trace, notes: Sequence[str], verbose: bool
+) -> Iterator[Block]:
+    """Yield an explanation of one input. `verbose` adds the rows tried before.
+
+    `notes` are on a value that its type cannot represent.
+    """
+    case, code = vectors.case, entry_word(vectors.inputs[0][0])
+    target = case.outputs[0].format
+    yield from _head(case)
+    yield code_block("input", case.inputs[0].format, code)
+    yield from (field("note", note) for note in notes)
+    if not notes:
+        yield from _exact_input(case.inputs[0].format, code, trace.x)
+    for rounded in dict.fromkeys(given.rounded for given in trace.given):
         if rounded:
-            yield field("[x]", _rounding(it.case.outputs[0].format, rounded))
-    yield field("case", _matched(it))
+            yield field("[x]", _rounding(target, rounded))
+    yield field("case", _matched(target, trace))
     if verbose:
-        yield from _links("tried", it.trace.tried, rows=True)
-    yield from _why(it)
-    for given in it.trace.given:
-        yield from _outcome(it, given)
+        yield from _links("tried", trace.tried, rows=True)
+    yield from decision_blocks(trace.decision, trace.links)
+    yield from _accepted(case)
+    for given in trace.given:
+        yield from _outcome(target, trace.decision, given)
 
 
-def _input(it: Explained) -> Iterator[Block]:
-    source, x = it.case.inputs[0], it.trace.x
-    yield code_block("input", source.format, it.code)
-    if x is None or isinstance(it.code, str) or isinstance(source.format, TextFormat):
+def _exact_input(fmt: Format, code: Word, x: Fraction | None) -> Iterator[Block]:
+    """Yield the value if the printed one is rounded."""
+    if x is None or isinstance(code, str) or isinstance(fmt, Bool | Opaque | TextFormat):
         return
-    if not it.exact:
-        yield field("note", nearest(source, it.word, it.code))
-    elif (
-        not isinstance(source.format, Bool | Opaque)
-        and Fraction(spell(source.format, it.code)) != x
-    ):
+    if Fraction(spell(fmt, code)) != x:
         yield field("x", _exactly(x))
 
 
@@ -105,66 +180,105 @@ def _exactly(value: Fraction) -> str:
     return spell_fraction(value) if exact.startswith("~") else exact
 
 
-def _matched(it: Explained) -> str:
-    rows = [link.row for link in it.trace.links]
-    target = it.case.outputs[0].format
+def _matched(target: Format, trace: Trace) -> str:
+    rows = [link.row for link in trace.links]
     said = ", then ".join(rows)
     if isinstance(target, TextFormat):
         return said
     for word in ("max", "min"):
         if rows[-1].endswith(word):
             said += f"   ({word} is {_bound(getattr(target, word))})"
-    return said + ("   (no row before it holds)" if rows == ["else"] and it.trace.tried else "")
+    return said + ("   (no row before it holds)" if rows == ["else"] and trace.tried else "")
 
 
 def _bound(value: Fraction) -> str:
     return str(value) if value.denominator == 1 and abs(value) < 2**64 else spell_fraction(value)
 
 
-def _links(label: str, links: tuple[Link, ...], rows: bool = False) -> Iterator[Block]:
-    for i, link in enumerate(links):
-        name = f"{link.rule} / {link.row}" if rows else link.rule
-        then = "then " if i and not rows else ""
-        yield field("" if i else label, then + name, right=[(str(link.place), "dim")])
-
-
-def _why(it: Explained) -> Iterator[Block]:
-    by = it.trace.decision
-    yield from _links("rule", it.trace.links)
-    yield field("level", LEVELS[by.level])
-    if not by.quotations:  # quotations are printed with their readings
-        yield from sentence_blocks(by.sentences[0])
-    if by.row_in_words:
-        yield field("row", by.row_in_words)
-    if it.case.refusal:
-        yield field("note", "a backend may also refuse this case")
-
-
-def _outcome(it: Explained, given: Given) -> Iterator[Block]:
-    outcome, target = given.outcome, it.case.outputs[0].format
-    if outcome.reading:
+def _outcome(target: Format, by: Decision, given: Given) -> Iterator[Block]:
+    if given.outcome.reading:
         yield BLANK
-        yield field("reading", outcome.reading, "bold")
+        yield field("reading", given.outcome.reading, "bold")
         yield from _links("rule", given.links, rows=True)
-        for one in it.trace.decision.quotations:
-            if one.of == outcome.reading:
-                yield from sentence_blocks(one)
+        for one in by.quotations:
+            if one.of == given.outcome.reading:
+                yield from _sentence(one)
     yield field("outcome", f"{given.gives.word} {given.gives.argument}".strip())
     if given.pattern == EXACT:
         yield code_block("expected", target, given.code)
         return
-    yield field("expected", pattern(f"<{PATTERNS[given.pattern]}>"), "bold")
+    yield _pattern(given.pattern)
     if given.pattern in (ANY_NAN, NEGATIVE_NAN) or (given.code and isinstance(given.code, str)):
         yield code_block("such as", target, given.code)
 
 
-def sentence_blocks(one: Quotation, part: str = "") -> Iterator[Block]:
-    """Yield a quoted sentence and its source, after the `part` of the row that it supports."""
-    said = f"{part}: " if part else ""
-    yield field("text", f"{said}{cited(one.text)}", "italic")
-    yield field("", f"— {one.document}")
-    if one.gloss:
-        yield field("", translated(one.gloss))
+# Whole calls ---------------------------------------------------------------------------------
+
+
+def explain_call_page(
+    spec: Spec, calls: CallSet, notes: Mapping[str, Sequence[str]]
+) -> Iterator[Block]:
+    """Yield an explanation of a set of one call: inputs, rule, and the outputs of each reading.
+
+    `notes` of each input are on values that its type cannot represent.
+    """
+    [expected], [call] = calls.expected, calls.calls
+    yield from _head(calls.case)
+    for (name, said), dtype, tensor in zip(notes.items(), calls.case.inputs, call, strict=True):
+        yield field(name, _given(_strip(dtype, tensor.shape, tensor.reshape(-1))))
+        yield from (field("", note) for note in said)
+    yield from decision_blocks(calls.decisions[expected.row])
+    yield from _accepted(calls.case)
+    outputs = [name for name, _ in spec.outputs]
+    for reading in expected.readings[:_READINGS]:
+        yield from _reading(outputs, reading, len(expected.readings) > 1)
+    if len(expected.readings) > _READINGS:
+        yield field("", f"and {plural(len(expected.readings) - _READINGS, 'more reading')}")
+    if expected.between:
+        yield BLANK
+        said = "also what lies, at every index, between the least and the greatest of the readings"
+        yield field("tolerated", f"{said}, an ulp more to either side")
+
+
+def _given(one: Strip) -> str:
+    alike = len(set(one.words)) == 1 and len(one.words) > 1
+    said = ", ".join(spelled(one, word) for word in one.words[: 1 if alike else _FEW])
+    return f"{type_and_shape(one)}  {said}{', each element' if alike else ''}".rstrip()
+
+
+def _reading(names: Sequence[str], reading: CallReading, several: bool) -> Iterator[Block]:
+    if several:
+        yield BLANK
+        yield field("reading", reading.name or "unnamed", "bold")
+    if reading.pattern != EXACT:
+        yield _pattern(reading.pattern)
+        return
+    for i, due in enumerate(reading.outputs):
+        named = f"{names[i]}  " if len(reading.outputs) > 1 else ""
+        yield field("expected" if not i else "", named + _due(due), "bold")
+
+
+def _due(due: ExpectedOutput) -> str:
+    """Return type, shape and the first elements."""
+    one = _strip(due.dtype, due.shape, due.codes, due.patterns)
+    if len(one.words) <= _FEW:
+        return f"{type_and_shape(one)}  {few(one)}".rstrip()
+    more = prod(due.shape) - len(one.words)
+    said = ", ".join(spelled(one, word, codes=False) for word in one.words)
+    return f"{type_and_shape(one)}  {said}" + (f", … and {more:,} more" if more > 0 else "")
+
+
+def _strip(
+    dtype: DType, shape: tuple[int, ...], codes: Bits, patterns: Bits | None = None
+) -> Strip:
+    words: list[Word] = [int(one) for one in codes[:_ELEMENTS]]
+    if patterns is not None:
+        said = zip(words, patterns[:_ELEMENTS].tolist(), strict=True)
+        words = [w if p == EXACT else f"<{PATTERNS[p]}>" for w, p in said]
+    return Strip(TypeName(dtype.name, dtype.format), shape, 0, tuple(words))
+
+
+# Answers -----------------------------------------------------------------------------------
 
 
 def answer_blocks(info: BackendInfo, result: CaseResult) -> Iterator[Block]:
@@ -214,3 +328,55 @@ def code_block(label: str, fmt: Format, code: Word) -> Block:
     if isinstance(code, str) or isinstance(fmt, TextFormat):
         return field(label, cut(quote(str(code)), _LONG))
     return Codes((code_in_words(label, fmt, code),), indent=0)
+
+
+# Answers of the user -----------------------------------------------------------------------
+
+
+def title(spec: Spec) -> Text:
+    """Return a line with the text by which answers are judged."""
+    text = spec.sources.get("text") or next(iter(spec.sources.values()))
+    return Text(f"judged by {text.title}, {text.section}", "bold")
+
+
+def fitting(fits: Sequence[Cause], telling: Sequence[str], verbose: bool) -> Iterator[Block]:
+    """Yield matching causes and inputs that distinguish them. `verbose` shows all causes."""
+    yield BLANK
+    if not fits:
+        yield Text("no cause of the catalogue gives all of these answers")
+        return
+    said = "gives" if len(fits) == 1 else "each give"
+    yield Text(f"{plural(len(fits), 'cause')} {said} all of these answers:", "bold")
+    shown = fits if verbose else fits[:MOST_NAMED]
+    yield from (Text(cause.says, indent=2, hang=2) for cause in shown)
+    if len(shown) < len(fits):
+        yield Text(f"  and {len(fits) - len(shown)} more (-v)", "dim")
+    if telling:
+        yield BLANK
+        yield Text("inputs that tell some of them apart:")
+        yield from (Text(said, indent=2, hang=2) for said in telling[:_ASKED])
+
+
+def seen_blocks(case: Case, seen: Sequence[tuple[Observation, Reading]]) -> Iterator[Block]:
+    """Yield observed answers of runtime releases to an input, a line per answer."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for one, given in seen:
+        said = _answer(case.outputs[0].format, given)
+        told.setdefault((one.cause.says, said), []).append(f"{one.runtime} {one.release}")
+    for i, ((says, said), names) in enumerate(told.items()):
+        yield field("" if i else "seen", f"{', '.join(names)}: {says}; here: {said}")
+
+
+def _answer(fmt: Format, given: Reading) -> str:
+    if given.patterns[0] == REFUSED:
+        return "refused"
+    if given.patterns[0] in (ANY_NAN, NEGATIVE_NAN):
+        return "NaN"
+    return spelled_code(fmt, entry_word(given.codes[0]))
+
+
+def spelled_code(fmt: Format, word: Word) -> str:
+    """Return a code with its value, or a text in quotes."""
+    if isinstance(word, str) or isinstance(fmt, TextFormat):
+        return quote(str(word))
+    return f"{hexadecimal(fmt, word)} ({spell(fmt, word)})"
