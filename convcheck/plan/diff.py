@@ -4,14 +4,20 @@ A failure of a case is identified by rule row, kind, placement and reading. It i
 had no failure before, `fixed` if the row has none now although all inputs were tested, and
 `changed` if inputs, answers or kind differ. Excused failures and those below the gate count as
 failures.
+
+Often several causes give all answers of a case. So that another choice does not look like a change,
+both runs use the same few causes, and a case that fails in both uses one that explains both, if
+possible. A case that fails with the same answers has the same cause.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from convcheck import __version__
+from convcheck.causes.gather import chosen_causes
 from convcheck.errors import UsageError
 from convcheck.judge.failure import (
     FailureKey,
@@ -26,19 +32,15 @@ from convcheck.judge.result import (
     FAILURES,
     BackendInfo,
     CaseResult,
+    CauseInWords,
     Excuse,
+    ExplainedCase,
     Group,
+    Names,
     RunResult,
     Shard,
     Verdict,
     gates,
-)
-from convcheck.plan.cause_changes import (
-    CauseChange,
-    ComparedCase,
-    OtherCause,
-    Untried,
-    cause_changes,
 )
 from convcheck.records import Count, Record
 from convcheck.rules.model import Level
@@ -46,6 +48,14 @@ from convcheck.rules.model import Level
 FORMAT: Final = "convcheck-diff/3"
 Change = Literal["new", "changed", "fixed", "not asked"]
 CHANGES: tuple[Change, ...] = ("new", "changed", "fixed", "not asked")
+CauseWay = Literal["new", "grown", "moved", "shrunk", "gone", "not asked"]
+CAUSE_WAYS: tuple[CauseWay, ...] = ("new", "grown", "moved", "shrunk", "gone", "not asked")
+Untried = Literal["", "old", "new"]
+OTHER, UNEXPLAINED = "other cause", "not explained"
+_UNASKED = {"unsupported", "crashed", "error"}  # verdicts that hide a cause
+_EXPLAINABLE = {"fail", "refused"}
+_Told = Mapping[tuple[int, str], Names]  # (run 0 or 1, case id) -> causes
+_Compared = tuple[CaseResult, CaseResult, bool]  # in both runs, and whether nothing changed
 
 
 class ComparedRun(Record, frozen=True, kw_only=True):
@@ -122,6 +132,35 @@ class OneSided(Record, frozen=True, kw_only=True):
 
     case: str
     verdict: Verdict
+
+
+class CauseChange(Record, frozen=True, kw_only=True):
+    """A cause that explains other cases in the new run."""
+
+    #: `gone` if it explains no case any more; `not asked` if all its cases are now unsupported,
+    #: crashed or in error.
+    change: CauseWay
+    #: The causes that act together, mostly one.
+    together: tuple[CauseInWords, ...]
+    #: The cases that it explains in the old run.
+    before: tuple[ExplainedCase, ...] = ()
+    #: The cases that it explains in the new run.
+    after: tuple[ExplainedCase, ...] = ()
+    #: The previous states of the cases gained, counted: a verdict, `other cause`, or `not
+    #: explained`.
+    came: dict[str, Count]
+    #: The present states of the cases lost, counted.
+    left: dict[str, Count]
+
+
+class OtherCause(Record, frozen=True, kw_only=True):
+    """A case that fails in both runs for different causes."""
+
+    case: str
+    #: Its causes in the old run; empty if unexplained.
+    before: tuple[CauseInWords, ...] = ()
+    #: Its causes in the new run; empty if unexplained.
+    after: tuple[CauseInWords, ...] = ()
 
 
 class RunDifference(Record, frozen=True, kw_only=True):
@@ -204,10 +243,14 @@ def diff_runs(old: RunResult, new: RunResult) -> RunDifference:
         for a, b in both
     ]
     compared = [
-        ComparedCase(a, b, same=not changes and b.case.spec not in specs)
+        (a, b, not changes and b.case.spec not in specs)
         for (a, b), changes in zip(both, found, strict=True)
     ]
-    causes = cause_changes(compared, old, new)
+    untried = _untried(old, new)
+    words = {cause.name: cause for cause in (*old.causes, *new.causes)}
+    told = {} if untried else _told(compared, words)
+    causes = tuple(_cause_changes(compared, told, words))
+    others = tuple(_other_causes(compared, told, words))
     findings = tuple(change for changes in found for change in changes)
     changes = [one.change for one in findings]
     verdicts = tuple(
@@ -218,8 +261,8 @@ def diff_runs(old: RunResult, new: RunResult) -> RunDifference:
     answers = tuple(b.case.id for a, b in both if b.case.spec not in specs and _free(a, b))
     added, removed = _one_sided(after, before), _one_sided(before, after)
     summary = {
-        "changed_cause": len(causes.changes),
-        "other_cause": len(causes.others),
+        "changed_cause": len(causes),
+        "other_cause": len(others),
         **{change.replace(" ", "_"): changes.count(change) for change in CHANGES},
         "other_verdict": len(verdicts),
         "other_answer": len(answers),
@@ -228,8 +271,8 @@ def diff_runs(old: RunResult, new: RunResult) -> RunDifference:
     }
     return RunDifference(
         format=FORMAT, convcheck=__version__, old=_run(old), new=_run(new), compared=len(both),
-        summary=summary, other_vectors=specs, causes=causes.changes, other_causes=causes.others,
-        untried=causes.untried, findings=findings, verdicts=verdicts, answers=answers,
+        summary=summary, other_vectors=specs, causes=causes, other_causes=others,
+        untried=untried, findings=findings, verdicts=verdicts, answers=answers,
         added=added, removed=removed,
     )  # fmt: skip
 
@@ -336,3 +379,100 @@ def _free(old: CaseResult, new: CaseResult) -> bool:
 def _allowed(groups: Iterable[Group]) -> list[tuple[str, str, str, str]]:
     free = (g for g in groups if g.verdict in ("tolerated", "undefined"))
     return sorted((g.decision.rule, g.decision.row, g.reading, g.digest) for g in free)
+
+
+# Causes --------------------------------------------------------------------------------------
+
+
+def _untried(old: RunResult, new: RunResult) -> Untried:
+    """Return the run that failed and searched for no causes, if the other did."""
+    if _diagnosed(old) == _diagnosed(new):
+        return ""
+    which: Untried = "old" if _diagnosed(new) else "new"
+    cases = old.cases if which == "old" else new.cases
+    fails = any(case.verdict in _EXPLAINABLE and not case.case.whole_calls for case in cases)
+    return which if fails else ""
+
+
+def _diagnosed(run: RunResult) -> bool:
+    return any(case.diagnosis for case in run.cases)
+
+
+def _told(cases: Sequence[_Compared], words: Mapping[str, CauseInWords]) -> _Told:
+    """Return the causes of each case of each run, preferring causes of many cases."""
+    fits: dict[tuple[int, str], Sequence[Names]] = {}
+    for old, new, same in cases:
+        before, after = _fits(old), _fits(new)
+        both = [names for names in after if names in before]
+        if both or same:
+            before = after = both or after
+        for run, found in enumerate((before, after)):
+            if found:
+                fits[run, new.case.id] = found
+    return {key: names for names, keys in chosen_causes(fits, words) for key in keys}
+
+
+def _fits(case: CaseResult) -> Sequence[Names]:
+    return case.diagnosis.fits if case.diagnosis and case.verdict in FAILURES else ()
+
+
+def _cause_changes(
+    cases: Sequence[_Compared], told: _Told, words: Mapping[str, CauseInWords]
+) -> list[CauseChange]:
+    """Return the causes that explain other cases now, in the order of `CAUSE_WAYS`."""
+    found = []
+    for names in dict.fromkeys(told.values()):
+        had, has = (
+            {n for (run, n), some in told.items() if run == which and some == names}
+            for which in (0, 1)
+        )
+        if had == has:
+            continue
+        gained = (_state(0, old, told) for old, _, _ in cases if old.case.id in has - had)
+        lost = (_state(1, new, told) for _, new, _ in cases if new.case.id in had - has)
+        came, left = Counter(gained), Counter(lost)
+        change = CauseChange(
+            change=_way(len(had), len(has), left),
+            together=tuple(words[name] for name in names),
+            before=explained_cases(old for old, _, _ in cases if old.case.id in had),
+            after=explained_cases(new for _, new, _ in cases if new.case.id in has),
+            came=dict(came),
+            left=dict(left),
+        )
+        found.append(change)
+    return sorted(found, key=lambda one: CAUSE_WAYS.index(one.change))
+
+
+def explained_cases(cases: Iterable[CaseResult]) -> tuple[ExplainedCase, ...]:
+    """Return the cases with a diagnosis, for a cause that explains them."""
+    return tuple(
+        ExplainedCase(case=each.case.id, answers=found.answers, wrong=found.wrong)
+        for each in cases
+        if (found := each.diagnosis)
+    )
+
+
+def _way(before: int, after: int, left: Mapping[str, int]) -> CauseWay:
+    if not before:
+        return "new"
+    if not after:
+        return "gone" if left.keys() - _UNASKED else "not asked"
+    if before == after:
+        return "moved"
+    return "grown" if after > before else "shrunk"
+
+
+def _state(run: int, case: CaseResult, told: _Told) -> str:
+    if (run, case.case.id) in told:
+        return OTHER
+    return UNEXPLAINED if case.verdict in _EXPLAINABLE else case.verdict
+
+
+def _other_causes(
+    cases: Sequence[_Compared], told: _Told, words: Mapping[str, CauseInWords]
+) -> Iterator[OtherCause]:
+    for old, new, _ in cases:
+        before, after = (told.get((run, new.case.id), ()) for run in (0, 1))
+        if {old.verdict, new.verdict} <= FAILURES and before != after:
+            said = [tuple(words[name] for name in names) for names in (before, after)]
+            yield OtherCause(case=new.case.id, before=said[0], after=said[1])

@@ -6,13 +6,16 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from convcheck.judge.result import EVER, FAILURES, CauseInWords, ExplainedCase
 from convcheck.judge.words import clean, row_names
-from convcheck.plan.cause_changes import OTHER, CauseChange, CauseWay, OtherCause
 from convcheck.plan.diff import (
     CHANGES,
+    OTHER,
+    CauseChange,
+    CauseWay,
     Change,
     ComparedRun,
     Failure,
     FailureChange,
+    OtherCause,
     RunDifference,
 )
 from convcheck.report.blocks import BLANK, INDENT, Block, Text, cut, item, under

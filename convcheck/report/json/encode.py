@@ -26,7 +26,7 @@ from convcheck.judge.result import (
 )
 from convcheck.judge.words import code_text, value
 from convcheck.numerics.format import Format
-from convcheck.plan.cause_changes import explained_cases
+from convcheck.plan.diff import explained_cases
 from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.causes import wrong_answers
