@@ -15,15 +15,13 @@ from convcheck.chains.judgement import (
     triples,
 )
 from convcheck.chains.type_chain import CompiledCasts, latest, takes_chains
-from convcheck.cli.options import (
-    catalog,
-)
-from convcheck.cli.outputs import Output, check_outputs, named, progress, show, tracked
+from convcheck.cli.options import catalog
+from convcheck.cli.outputs import Output, check_outputs, named, show
+from convcheck.cli.outputs import progress, tracked
 from convcheck.errors import UsageError
 from convcheck.plan.chains import AskedChain, ask_chains, asked_chain, settings
 from convcheck.report.chains import chains_c, chains_csv, chains_python
-from convcheck.report.draw.chain import chain_page, chain_table_page
-from convcheck.report.draw.graphs import UNTOLD, graph_page
+from convcheck.report.draw.chain import UNTOLD, chain_page, chain_table_page, graph_page
 from convcheck.report.json.chain import chain_text, chains_text
 from convcheck.report.json.graphs import graphs_text
 from convcheck.rules.find import find_spec

@@ -34,6 +34,7 @@ from convcheck.report.draw.explain import (
     judged_blocks,
     seen_blocks,
     spelled_code,
+    summed_up,
     title,
 )
 from convcheck.report.examples import with_deciding_words
@@ -233,7 +234,7 @@ def _judge(loaded: Catalog, given: Given, named: frozenset[str], verbose: bool) 
     vectors, answers, each = given
     verdict = judged_as(loaded.specs[vectors.case.spec], vectors.case, vectors, answers).verdict
     wrong = verdict in FAILURES
-    put([_summed_up(each or [verdict], verdict)])
+    put([summed_up(each or [verdict], verdict)])
     said = list(reversals(loaded, vectors, answers, named))
     if wrong and (others := list(right_versions(loaded, vectors, answers))):
         said.append(f"Right under {', '.join(others)}.")
@@ -243,23 +244,6 @@ def _judge(loaded: Catalog, given: Given, named: frozenset[str], verbose: bool) 
         shown = fits if verbose else fits[:MOST_NAMED]
         put(fitting(fits, _apart(loaded.specs[vectors.case.spec], vectors.case, shown), verbose))
     return int(wrong)
-
-
-def _summed_up(each: Sequence[Verdict], whole: Verdict) -> Text:
-    """Count wrong answers, given the verdict on each and on all.
-
-    All can be wrong together if no reading of a disputed rule fits all of them.
-    """
-    wrong = sum(verdict in FAILURES for verdict in each)
-    if wrong:
-        said = f"WRONG  {wrong} of {plural(len(each), 'answer')}"
-    elif whole in FAILURES:
-        said = "WRONG  no reading of a disputed rule holds for all answers"
-    elif set(each) == {"undefined"}:
-        said = "NOT JUDGED  the standard leaves it open"
-    else:
-        said = f"RIGHT  {plural(len(each), 'answer')}"
-    return Text(said, "bold red" if whole in FAILURES else "bold green")
 
 
 def _causes(loaded: Catalog, vectors: Vectors, answers: Answers) -> list[Cause]:

@@ -21,8 +21,7 @@ from convcheck.records import replace
 from convcheck.report.causes import ToldCause, letters_of, told_causes
 from convcheck.report.counts import CaseCounts, by_spec, counts_of
 from convcheck.report.findings import CaseReport, Finding, failures_of, findings_of
-from convcheck.report.letters import lettered_matrices
-from convcheck.report.matrix import StatusMatrix, matrix, part_with
+from convcheck.report.matrix import StatusMatrix, lettered_matrices, matrix, part_with
 from convcheck.report.status import BELOW, STATUSES, Status, status_of
 from convcheck.rules.types import Types
 from convcheck.streams import number, plural

@@ -1,12 +1,16 @@
-"""Matrices of statuses: rows are sources, columns are destinations."""
+"""Matrices of statuses, or of letters of causes: rows are sources, columns are destinations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from convcheck.records import replace
+from convcheck.report.findings import CaseReport
+from convcheck.report.short_names import family
 from convcheck.report.status import Status, worse
 from convcheck.rules.model import Case
+from convcheck.rules.types import Types
 
 
 @dataclass(frozen=True)
@@ -59,3 +63,97 @@ def cell_of(case: Case) -> tuple[str, str]:
     """Return row and column: the inputs and the output; for a promotion, its two inputs."""
     *most, last = [*case.inputs, *(() if case.bound else case.outputs)]
     return "-".join(dict.fromkeys(t.name for t in most)) or last.name, last.name
+
+
+# Letters of causes --------------------------------------------------------------------------
+
+
+def lettered_matrices(
+    cases: Mapping[str, Sequence[CaseReport]],
+    matrices: tuple[Mapping[str, StatusMatrix], Mapping[str, StatusMatrix]],
+    letters: Mapping[str, str],
+    types: Types | None,
+) -> dict[str, StatusMatrix]:
+    """Return a matrix with letters for each failing operator, for its worst version.
+
+    `matrices` are whole matrices and their failing rows and columns. `letters` maps case ids to
+    letters. Equal rows are merged, and equal columns of a family. Matrices of one cell are omitted.
+    """
+    whole, failing = matrices
+    return {
+        spec: _folded(_lettered(whole[spec], cases[spec], letters), failing[spec], types)
+        for spec in _worst(cases, failing)
+        if len(failing[spec].sources) * len(failing[spec].targets) > 1
+    }
+
+
+def _worst(
+    cases: Mapping[str, Sequence[CaseReport]], matrices: Mapping[str, StatusMatrix]
+) -> Iterable[str]:
+    """Return the version of each operator with the most failures; the latest if equal."""
+    worst: dict[str, str] = {}
+    for spec in matrices:
+        before = worst.get(family(spec), spec)
+        worst[family(spec)] = max(spec, before, key=lambda one: sum(c.fails for c in cases[one]))
+    return worst.values()
+
+
+def _lettered(
+    whole: StatusMatrix, cases: Sequence[CaseReport], letters: Mapping[str, str]
+) -> StatusMatrix:
+    """Put the first letter into each cell whose failures are all explained."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for case in cases:
+        if case.fails:
+            found.setdefault(cell_of(case.case), set()).add(letters.get(case.case.id, ""))
+    order = list(dict.fromkeys(letters.values()))
+    marks = {cell: min(some, key=order.index) for cell, some in found.items() if "" not in some}
+    cells = (
+        (source, target, _marked(status, marks.get((source, target), "")))
+        for source, target, status in whole.cells
+    )
+    return replace(whole, cells=tuple(cells))
+
+
+def _marked(status: Status, letter: str) -> Status:
+    return replace(status, symbol=letter) if letter else status
+
+
+def _folded(whole: StatusMatrix, kept: StatusMatrix, types: Types | None) -> StatusMatrix:
+    """Restrict a matrix to the kept rows and columns. Merge equal rows, and equal columns of a
+    family.
+    """
+    found = {(source, target): status for source, target, status in whole.cells}
+
+    def row(source: str) -> tuple[Status | None, ...]:
+        return tuple(found.get((source, target)) for target in kept.targets)
+
+    def column(target: str) -> tuple[Status | None, ...]:
+        return tuple(found.get((source, target)) for source in kept.sources)
+
+    rows = {_name(some, types): some[0] for some in _alike(kept.sources, row)}
+    columns = {
+        _name(part, types): part[0]
+        for some in _alike(kept.targets, column)
+        for part in ([some] if types and len(types.folded(some)) == 1 else [[one] for one in some])
+    }
+    cells = tuple(
+        (source, target, status)
+        for source, one in rows.items()
+        for target, other in columns.items()
+        if (status := found.get((one, other)))
+    )
+    return StatusMatrix(tuple(rows), tuple(columns), cells, left_out=True)
+
+
+def _alike(
+    names: Sequence[str], cells: Callable[[str], tuple[Status | None, ...]]
+) -> Iterable[list[str]]:
+    found: dict[tuple[Status | None, ...], list[str]] = {}
+    for name in names:
+        found.setdefault(cells(name), []).append(name)
+    return found.values()
+
+
+def _name(names: Sequence[str], types: Types | None) -> str:
+    return ", ".join(types.folded(names) if types else names)

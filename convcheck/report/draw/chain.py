@@ -1,9 +1,10 @@
-"""Draw a chain of casts compared with the direct cast: verdict, proof, counterexample."""
+"""Draw chains of casts: compared with the direct cast, and run by backends as graphs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from convcheck.chains.asked import CAST_BY_CAST
 from convcheck.chains.cast import Results
 from convcheck.chains.compare import EXHAUSTIVE, INTERVALS, VECTORS, ChainComparison
 from convcheck.chains.judgement import (
@@ -19,8 +20,11 @@ from convcheck.chains.judgement import (
     Telling,
 )
 from convcheck.chains.type_chain import TypeChain, rules_name
+from convcheck.judge.result import BackendInfo, Example, Word
 from convcheck.judge.words import pattern
-from convcheck.report.blocks import BLANK, Block, Table, Text, field
+from convcheck.numerics.format import Format
+from convcheck.plan.chains import ChainOfBackend, GraphAnswer
+from convcheck.report.blocks import BLANK, Block, Table, Text, field, under
 from convcheck.report.draw.explain import code_block
 from convcheck.rules.model import DType
 from convcheck.semantics.expected import EXACT, PATTERNS
@@ -32,6 +36,7 @@ _STYLES: Mapping[ChainVerdict, str] = {
     DISPUTED: "bold yellow",
     DIFFERENT: "bold red",
 }
+UNTOLD = Text("no input tells whether a cast is left out: the chain is equal, or disputed")
 
 
 def arrows(types: Sequence[DType]) -> str:
@@ -138,3 +143,77 @@ def chain_table_page(found: Mapping[ChainVerdict, int], table: ChainTable) -> It
     yield Text(f"{name}: {chains} of {plural(len(table.types), 'type')}", "bold")
     counts = ((number(found.get(one, 0)), [(one, _STYLES[one])]) for one in VERDICTS)
     yield Table([], list(counts), right=(0,))
+
+
+# Graphs -------------------------------------------------------------------------------------
+
+
+def graph_page(info: BackendInfo, found: Sequence[ChainOfBackend]) -> Iterator[Block]:
+    """Yield how one backend runs chains."""
+    yield field("backend", f"{info.name} {info.version}".strip(), "bold")
+    told = [one for one in found if not one.untold]
+    changed = [one for one in told if one.changed]
+    said = _of_one(found[0]) if len(found) == 1 else _of_several(found, told, changed)
+    yield field("graphs", said, "bold red" if changed else "bold green")
+    for one in changed:
+        yield BLANK
+        yield Text(arrows(one.types), "bold")
+        yield from (under(_removed(answer), "red", hang=2) for answer in one.changed)
+        yield from _others(one)
+        example = next((each.example for each in one.changed if each.example), None)
+        if example is not None:
+            yield from _example(example, one.types[0].format, one.types[-1].format)
+    if len(found) == 1 and told and not changed:
+        yield from _others(told[0])
+
+
+def _of_one(one: ChainOfBackend) -> str:
+    every = plural(len(one.answers), "setting")
+    if one.untold:
+        return f"nothing can be told: {', '.join(one.untold)}"
+    if one.changed:
+        return f"the casts are not all made in {len(one.changed)} of {every}"
+    right = sum(answer.made == CAST_BY_CAST for answer in one.answers)
+    return f"every cast is made in {right} of {every}"
+
+
+def _of_several(
+    found: Sequence[ChainOfBackend], told: Sequence[ChainOfBackend], changed: Sequence[object]
+) -> str:
+    said = f"{plural(len(told), 'chain')} asked; of {len(changed)}, the casts are not all made"
+    if len(told) < len(found):
+        said += f"; {len(found) - len(told)} not judged, since a cast alone is wrong or unsupported"
+    return said
+
+
+def _setting(answer: GraphAnswer) -> str:
+    return ", ".join(f"{name} {value}" for name, value in answer.setting) or "cast by cast"
+
+
+def _removed(answer: GraphAnswer) -> str:
+    if not answer.made:
+        count = f"{answer.count} of {plural(answer.of, 'answer')}"
+        return f"{_setting(answer)}: no cast that is left out or added explains it ({count} right)"
+    return f"{_setting(answer)}: {answer.made}, {answer.count} of {plural(answer.of, 'answer')}"
+
+
+def _example(example: Example, source: Format, target: Format) -> Iterator[Block]:
+    words: tuple[tuple[str, Format, Word | None], ...] = (
+        ("input", source, example.inputs[0]), ("due", target, example.expected),
+        ("got", target, example.got),
+    )  # fmt: skip
+    for said, fmt, word in words:
+        if isinstance(word, int):
+            yield code_block(said, fmt, word)
+
+
+def _others(one: ChainOfBackend) -> Iterator[Block]:
+    right = sum(answer.made == CAST_BY_CAST for answer in one.answers)
+    yield under(f"cast by cast in {plural(right, 'setting')}", "dim")
+    for answer in one.answers:
+        if answer.allowed:
+            said = f"{_setting(answer)}: {answer.made}, as it says that it may"
+            yield under(said, "dim", hang=2)
+    for message in dict.fromkeys(answer.message for answer in one.answers if answer.message):
+        count = sum(answer.message == message for answer in one.answers)
+        yield under(f"no answer in {plural(count, 'setting')}: {message}", hang=2)

@@ -11,6 +11,7 @@ from math import prod
 
 from convcheck.causes.catalogue import Observation
 from convcheck.judge.result import (
+    FAILURES,
     BackendInfo,
     CallExample,
     CaseResult,
@@ -18,6 +19,7 @@ from convcheck.judge.result import (
     Group,
     Strip,
     TypeName,
+    Verdict,
     Word,
     entry_word,
 )
@@ -337,6 +339,23 @@ def title(spec: Spec) -> Text:
     """Return a line with the text by which answers are judged."""
     text = spec.sources.get("text") or next(iter(spec.sources.values()))
     return Text(f"judged by {text.title}, {text.section}", "bold")
+
+
+def summed_up(each: Sequence[Verdict], whole: Verdict) -> Text:
+    """Return a line that counts wrong answers, given the verdict on each and on all.
+
+    All can be wrong together if no reading of a disputed rule fits all of them.
+    """
+    wrong = sum(verdict in FAILURES for verdict in each)
+    if wrong:
+        said = f"WRONG  {wrong} of {plural(len(each), 'answer')}"
+    elif whole in FAILURES:
+        said = "WRONG  no reading of a disputed rule holds for all answers"
+    elif set(each) == {"undefined"}:
+        said = "NOT JUDGED  the standard leaves it open"
+    else:
+        said = f"RIGHT  {plural(len(each), 'answer')}"
+    return Text(said, "bold red" if whole in FAILURES else "bold green")
 
 
 def fitting(fits: Sequence[Cause], telling: Sequence[str], verbose: bool) -> Iterator[Block]:
