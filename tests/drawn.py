@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import base64
 import gzip
+import io
 import json
 import re
+from collections.abc import Iterable
+from typing import Any
 
 from rich.console import Console
 
 from convcheck.judge.result import RunResult
 from convcheck.report import html
+from convcheck.report.blocks import Block
 from convcheck.report.document import Document
 from convcheck.report.draw import github, junit, markdown, terminal
 from convcheck.report.draw.console import put
 
 
-def print_report(
-    result: RunResult, console: Console, verbose: bool = False, quiet: bool = False
-) -> None:
-    put(terminal.report_page(Document(result), verbose, quiet), console, whole=False)
+def drawn(page: Iterable[Block], width: int = 80, **console: Any) -> str:
+    out = io.StringIO()
+    options = {"color_system": None, **console}
+    put(page, Console(file=out, width=width, **options), whole=False)
+    return out.getvalue()
+
+
+def printed(
+    result: RunResult, width: int = 80, verbose: bool = False, quiet: bool = False, **console: Any
+) -> str:
+    return drawn(terminal.report_page(Document(result), verbose, quiet), width, **console)
 
 
 def in_markdown(result: RunResult) -> str:

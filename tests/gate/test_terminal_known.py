@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
 import tomllib
 
 import pytest
-from drawn import print_report
+from drawn import printed
 from report_runs import (
     CHANGED,
     KNOWN_FILE,
@@ -23,10 +22,9 @@ from report_runs import (
     stale,
     unasked,
 )
-from rich.console import Console
 
 from convcheck.errors import Place
-from convcheck.judge.result import CaseResult, Problem, RunResult
+from convcheck.judge.result import CaseResult, Problem
 from convcheck.records import replace
 from convcheck.report.counts import counts_of
 from convcheck.report.document import Document
@@ -35,17 +33,10 @@ from convcheck.report.status import BELOW, KNOWN, WAIVED, status_of
 ONE = case("onnx.Cast-21", "float32", "bfloat16")
 
 
-def shown(result: RunResult, width: int = 80, verbose: bool = False, quiet: bool = False) -> str:
-    out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None)
-    print_report(result, console, verbose, quiet)
-    return out.getvalue()
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_quiet_is_causes_and_findings_with_their_cases_and_the_verdict(name: str) -> None:
     made = Document(RUNS[name]())
-    text = shown(RUNS[name](), quiet=True)
+    text = printed(RUNS[name](), quiet=True)
     due = [(len(one.cases), one.letter) for one in made.causes if one.gated]
     due += [(len(one.members), one.id) for one in made.unexplained if one.gated]
     found = re.findall(r"^ +([0-9]+) cases?  (\S+)", text, re.MULTILINE)
@@ -89,7 +80,7 @@ def test_a_crash_of_a_whole_case_is_known() -> None:
     assert counted(died) == ("crashed", 1, 0, 0)
     result = excused_by(excuse(1), died)
     assert counted(result) == ("known", 0, 1, 0)
-    assert "crashed, died of SIGFPE (1 case)" in shown(run(result))
+    assert "crashed, died of SIGFPE (1 case)" in printed(run(result))
 
 
 def test_findings_are_of_one_entry_and_those_that_fail_the_run_come_first() -> None:
@@ -109,7 +100,7 @@ def test_findings_are_of_one_entry_and_those_that_fail_the_run_come_first() -> N
 
 @pytest.mark.parametrize("quiet", [False, True])
 def test_the_repair_can_be_copied_as_it_is(quiet: bool) -> None:
-    text = shown(stale(), quiet=quiet)
+    text = printed(stale(), quiet=quiet)
     block = text[text.index("      [[known]]") : text.index("\n\n", text.index("[[known]]"))]
     assert tomllib.loads(block) == tomllib.loads(CHANGED)
     assert re.search(rf"^STALE  {KNOWN_FILE}:40\n +passes now; remove the entry, ", text, re.M)
@@ -121,7 +112,7 @@ def test_a_list_cannot_steer_the_terminal() -> None:
         run(excused_by(excuse(1, reason=evil), answered(ONE, TRUNCATED))),
         problems=(Problem("stale", Place("k.toml", 1), evil, f"# {evil}\ncase = 1"),),
     )
-    for text in (shown(result), shown(result, verbose=True), shown(result, quiet=True)):
+    for text in (printed(result), printed(result, verbose=True), printed(result, quiet=True)):
         assert not {"\x1b", "\r"} & set(text)
 
 
@@ -133,13 +124,11 @@ def test_no_color_is_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
 
-    def printed() -> str:
-        out = io.StringIO()
-        print_report(listed(), Console(file=out, width=80, force_terminal=True), False)
-        return out.getvalue()
+    def coloured() -> str:
+        return printed(listed(), force_terminal=True, color_system="auto")
 
     colour = re.compile(r"\x1b\[([0-9]+;)*(3[0-8]|9[0-7])[;m]")
-    assert colour.search(printed())
+    assert colour.search(coloured())
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not colour.search(printed())
-    assert re.sub(r"\x1b\[[0-9;]*m", "", printed()) == shown(listed())
+    assert not colour.search(coloured())
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured()) == printed(listed())

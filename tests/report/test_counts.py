@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections import Counter
 from html import unescape
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from drawn import annotated, html_text, in_junit, in_markdown, print_report
+from drawn import annotated, drawn, html_text, in_junit, in_markdown, printed
 from report_json import parsed
 from report_runs import ELSE, PARSE, RUNS, answered, case, group, run
-from rich.console import Console
 
 from convcheck.judge.result import RunResult, Verdict
 from convcheck.report.document import Document
-from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.examples import CallInWords
 from convcheck.report.findings import Finding
@@ -41,10 +38,8 @@ COUNTS = {
 Table = dict[str, dict[str, str]]
 
 
-def in_terminal(result: RunResult, width: int = 250, verbose: bool = True) -> str:
-    out = io.StringIO()
-    print_report(result, Console(file=out, width=width, color_system=None), verbose=verbose)
-    return out.getvalue()
+def in_terminal(result: RunResult) -> str:
+    return printed(result, 250, verbose=True)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -77,7 +72,7 @@ def test_every_format_holds_the_facts_of_a_finding(name: str) -> None:
     due = {fact for one in gated for fact in facts(one)}
     assert bool(due) == (result.outcome == "fail" and name != "stale")
     assert all(one.id in text(result) for one in gated)
-    narrow, wide = (in_terminal(result, width, verbose=False) for width in (80, 120))
+    narrow, wide = (printed(result, width) for width in (80, 120))
     others = (in_markdown(result), unescape(in_junit(result)), "\n".join(annotated(result)))
     for page in map(bare, (narrow, wide, *others)):
         assert not [fact for fact in due if bare(fact) not in page]
@@ -109,18 +104,18 @@ def html_table(result: RunResult) -> Table:
 @pytest.mark.parametrize("name", RUNS)
 def test_the_tables_of_specs_are_one(name: str) -> None:
     result = RUNS[name]()
-    printed = terminal_table(in_terminal(result))
-    assert len(printed) > 0
-    assert printed == terminal_table(in_markdown(result).replace("\n```", "\n\n"))
+    shown = terminal_table(in_terminal(result))
+    assert len(shown) > 0
+    assert shown == terminal_table(in_markdown(result).replace("\n```", "\n\n"))
     by_spec = parsed(text(result))["summary"]["specs"]
     columns = {"cases": "cases", Document(result).counted: "checked", "judged": "values_judged"}
     for column, name_of_json in columns.items():
-        assert {s: row.get(column, "0") for s, row in printed.items()} == {
+        assert {s: row.get(column, "0") for s, row in shown.items()} == {
             s: f"{counts.get(name_of_json, 0):,}" for s, counts in by_spec.items()
         }
-    for row in printed.values():
+    for row in shown.values():
         row.pop(Document(result).counted, None)
-    assert printed == html_table(result)
+    assert shown == html_table(result)
 
 
 @pytest.mark.parametrize(("verdict", "said"), [
@@ -139,8 +134,8 @@ def test_what_is_undefined_was_asked_and_not_judged(verdict: Verdict, said: str)
         assert said in re.sub(r"\*\*", "", " ".join(page.split()))
     summary = parsed(text(result))["summary"]
     assert (summary["checked"], summary["values_judged"]) == (100, 60)
-    side = plain_lines(side_by_side_page([Side("mine", Document(result), "")], False), 80)
-    assert [line.split() for line in side if line.startswith("values")] == [
+    side = drawn(side_by_side_page([Side("mine", Document(result), "")], False))
+    assert [line.split() for line in side.splitlines() if line.startswith("values")] == [
         ["values", "asked", "100"], ["values", "judged", "60"],
     ]  # fmt: skip
 
@@ -177,11 +172,11 @@ def test_findings_have_one_count(name: str) -> None:
     result = RUNS[name]()
     made = Document(result)
     shown = [one for one in made.findings if not one.excuse]
-    page, printed = in_markdown(result), in_terminal(result)
+    page, shown_there = in_markdown(result), in_terminal(result)
     titles = re.findall(r"(?:^### |<summary>)[^\n]*\(([^()]*)\)(?:$|</summary>)", page, re.M)
     assert titles == [one.count or "1 case" for one in shown]
     share = r"[0-9,]+ of [0-9,]+ (?:input|call)s? under this rule fails?"
-    assert re.findall(share, " ".join(printed.split())) == [
+    assert re.findall(share, " ".join(shown_there.split())) == [
         o.share for o in made.findings if o.share
     ]
     annotations = re.findall(r"title=[^:]*\(([0-9]+) cases?\)::", "\n".join(annotated(result)))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
 import pytest
-from drawn import html_text, in_markdown, print_report
+from drawn import html_text, in_markdown, printed
 from report_runs import case, failing, passed, run, unasked
-from rich.console import Console
 
 from convcheck.judge.result import RunResult
 from convcheck.records import replace
@@ -35,14 +32,12 @@ def every() -> RunResult:
     return run(*some, replace(declined, coverage="exhaustive"))
 
 
-def printed(result: RunResult, verbose: bool = False) -> list[str]:
-    out = StringIO()
-    print_report(result, Console(file=out, width=100), verbose)
-    return out.getvalue().splitlines()
+def lines_of(result: RunResult, verbose: bool = False) -> list[str]:
+    return printed(result, 100, verbose).splitlines()
 
 
 def test_a_line_counts_the_cases() -> None:
-    assert LINE in printed(every())
+    assert LINE in lines_of(every())
     assert LINE in in_markdown(every())
     assert LINE in html_text(every())
     assert [words for words, _ in Document(every()).coverage][:2] == [
@@ -65,13 +60,13 @@ def test_in_words(result: RunResult, said: str) -> None:
 def test_what_was_not_asked_is_not_counted() -> None:
     declined = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
     assert Document(run(declined)).coverage == []
-    assert not any(line.startswith("asked") for line in printed(run(declined)))
+    assert not any(line.startswith("asked") for line in lines_of(run(declined)))
 
 
 def test_which_were_asked_otherwise_than_most_is_said_with_v() -> None:
-    assert not any("asked  " in line for line in printed(every()))
-    shown = printed(every(), verbose=True)
+    assert not any("asked  " in line for line in lines_of(every()))
+    shown = lines_of(every(), verbose=True)
     at = shown.index("asked  on every boundary: 2 cases")
     assert shown[at + 1].strip() == "onnx.Cast-21/int8-to-{float16,bfloat16}"
     assert not any("exhaustively:" in line for line in shown)
-    assert not any("asked  " in line for line in printed(asked("exhaustive", 3), verbose=True))
+    assert not any("asked  " in line for line in lines_of(asked("exhaustive", 3), verbose=True))

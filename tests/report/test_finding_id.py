@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from command import convcheck, report_at
-from drawn import in_junit, in_markdown, print_report
+from drawn import in_junit, in_markdown, printed
 from report_runs import ELSE, TABLE, TRUNCATED, answered, case, group, run
-from rich.console import Console
 
 from convcheck.judge.result import RunResult
 from convcheck.plan.diff import diff_runs
@@ -22,13 +20,6 @@ from convcheck.report.json.encode import text
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
 ONE = case("onnx.Cast-19", "float32", "bfloat16")
 OTHER = case("onnx.Cast-21", "float64", "float16")
-
-
-def printed(result: RunResult) -> str:
-    console = Console(width=80, file=StringIO())
-    print_report(result, console)
-    assert isinstance(console.file, StringIO)
-    return console.file.getvalue()
 
 
 def ids(result: RunResult) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 from catalogue import CATALOG
 from command import check_golden
-from drawn import print_report
+from drawn import printed
 from oracle.promotion import Question, priority
 from planted.asking import Scripted
 from planted.calls import PROMOTE, asked_as
@@ -33,7 +32,6 @@ from report_runs import (
     run,
     unasked,
 )
-from rich.console import Console
 
 from convcheck.ask.calls import ask_calls
 from convcheck.errors import UsageError
@@ -51,13 +49,6 @@ from convcheck.rules.cases import cases
 from convcheck.semantics.expected import PATTERNS
 from convcheck.vectors.generate import call_set
 
-
-def rendered(result: RunResult, width: int, verbose: bool = False) -> str:
-    out = io.StringIO()
-    print_report(result, Console(file=out, width=width, color_system=None), verbose)
-    return out.getvalue()
-
-
 PAGES = [
     "report-all_pass-80", "report-below-80", "report-calls-80", "report-explained-80",
     "report-explained-120", "report-failing-80", "report-interrupted-80", "report-kinds-80",
@@ -68,14 +59,14 @@ PAGES = [
 @pytest.mark.parametrize("name", PAGES)
 def test_terminal_golden(name: str) -> None:
     _, kind, width = name.split("-")
-    check_golden(f"{name}.txt", rendered(RUNS[kind](), int(width)), int(width))
+    check_golden(f"{name}.txt", printed(RUNS[kind](), int(width)), int(width))
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
 @pytest.mark.parametrize("name", RUNS)
 def test_a_page_is_no_wider_than_its_terminal(name: str, width: int) -> None:
     for verbose in (False, True):
-        lines = rendered(RUNS[name](), width, verbose).splitlines()
+        lines = printed(RUNS[name](), width, verbose).splitlines()
         assert max(map(len, lines)) <= width
 
 
@@ -136,9 +127,7 @@ def promoted(name: str) -> RunResult:
 
 
 def test_promotions_show_the_wrong_cells() -> None:
-    text = re.sub(
-        r"(yaml):[0-9]+", r"\1:LINE", rendered(promoted("refusal missing for scalars"), 80)
-    )
+    text = re.sub(r"(yaml):[0-9]+", r"\1:LINE", printed(promoted("refusal missing for scalars")))
     check_golden("report-promoted-refusal-missing-for-scalars.txt", text, None)
 
 
@@ -163,7 +152,7 @@ def test_a_pattern_of_wrong_cells_is_what_was_answered(
     findings = Document(result).findings
     assert len(findings) <= 3
     assert max(len(one.members) for one in findings) <= wrong
-    text = rendered(result, 80)
+    text = printed(result)
     assert cell[2] in text
     assert f"FAIL  {wrong} of 800 cases, " in text
     # an id stays whole for copying, so it may be longer
@@ -172,7 +161,7 @@ def test_a_pattern_of_wrong_cells_is_what_was_answered(
 
 def test_every_wrong_cell_is_shown_if_asked_for() -> None:
     result = promoted("one width too wide")
-    short, whole = (rendered(result, 80, verbose=v) for v in (False, True))
+    short, whole = (printed(result, verbose=v) for v in (False, True))
     assert "more pattern" in short
     for hidden in ("more pattern", "more wrong cell", "more such"):
         assert hidden not in whole
@@ -185,8 +174,8 @@ def test_a_long_list_in_braces_is_cut() -> None:
     names = [replace(dtype("int8"), name=f"t{i}") for i in range(20)]
     many = [replace(some[0], inputs=(name,)) for name in names]
     result = run(*(answered(one, TRUNCATED) for one in many))
-    assert "t14,… 5 more}-to-bfloat16" in " ".join(rendered(result, 80).split())
-    assert "t19}-to-bfloat16" in " ".join(rendered(result, 80, verbose=True).split())
+    assert "t14,… 5 more}-to-bfloat16" in " ".join(printed(result).split())
+    assert "t19}-to-bfloat16" in " ".join(printed(result, verbose=True).split())
 
 
 def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure() -> None:
@@ -215,7 +204,7 @@ def test_settings_are_named_by_what_they_have_in_common() -> None:
 
 
 def test_the_command_of_a_call_is_copied_as_it_is() -> None:
-    text = rendered(calls(), 80)
+    text = printed(calls())
     script = re.findall(r"^ +convcheck explain (?:.*\\\n)*.*", text, re.MULTILINE)
     assert len(script) == 9
     wide = next(command for command in script if "int64-int64" in command)
@@ -232,7 +221,7 @@ def test_the_command_of_a_call_is_copied_as_it_is() -> None:
 
 def test_no_values_are_counted_where_only_calls_are_asked() -> None:
     alone = replace(calls(), cases=calls().cases[:2])
-    assert "values" not in rendered(alone, 80)
+    assert "values" not in printed(alone)
 
 
 def test_json_write_replaces_the_file_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -262,19 +251,14 @@ def test_environment_has_no_time_in_it() -> None:
 
 
 def test_colour_is_only_colour() -> None:
-    out = io.StringIO()
-    console = Console(
-        file=out, width=80, force_terminal=True, color_system="truecolor", no_color=False
-    )
-    print_report(failing(), console, False)
-    shown = out.getvalue()
+    shown = printed(failing(), force_terminal=True, color_system="truecolor", no_color=False)
     assert "\x1b[" in shown
-    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == rendered(failing(), 80)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == printed(failing())
 
 
 def test_a_message_cannot_steer_the_terminal() -> None:
     hostile = "\x1b[2J\x07 [red]loud[/red]\r\nnext"
-    text = rendered(run(unasked(case("onnx.Cast-21", "int4", "bool"), "crashed", hostile)), 80)
+    text = printed(run(unasked(case("onnx.Cast-21", "int4", "bool"), "crashed", hostile)))
     assert not {"\x1b", "\x07", "\r"} & set(text)
     assert "[2J [red]loud[/red] next" in text
 
@@ -282,7 +266,7 @@ def test_a_message_cannot_steer_the_terminal() -> None:
 def test_the_name_of_a_type_cannot_steer_the_terminal() -> None:
     kind = "\x1b[31mu9\x07 instead of uint8"
     wrong = answered(case("onnx.Cast-19", "float32", "uint8"), group(ELSE, "fail", kind))
-    shown = rendered(run(wrong), 80)
+    shown = printed(run(wrong))
     assert "u9 instead of uint8" in shown
     assert "\x1b" not in shown
 
@@ -290,7 +274,7 @@ def test_the_name_of_a_type_cannot_steer_the_terminal() -> None:
 def test_matrices_that_are_equal_but_for_what_is_left_out_are_shown_once() -> None:
     wrong = [answered(case(s, "float32", "bfloat16"), TRUNCATED) for s in ("a.b-1", "a.b-2")]
     no_kernel = unasked(case("a.b-2", "int4", "int4"), "unsupported", "")
-    lines = rendered(run(*wrong, no_kernel), 80).splitlines()
+    lines = printed(run(*wrong, no_kernel)).splitlines()
     assert "a.b-{1,2}" in lines
     assert any("are left out (-v)" in line for line in lines)
 
@@ -298,14 +282,14 @@ def test_matrices_that_are_equal_but_for_what_is_left_out_are_shown_once() -> No
 def test_many_cases_that_have_nothing_in_common_are_counted() -> None:
     odd = [case(f"onnx.Cast-{30 + i}", "float32", t) for i, t in enumerate(FORMATS)]
     result = run(*(answered(one, TRUNCATED) for one in odd))
-    assert f"… and {len(odd) - 5} more cases (-v lists all)" in rendered(result, 80)
-    assert "more cases" not in rendered(result, 80, verbose=True)
+    assert f"… and {len(odd) - 5} more cases (-v lists all)" in printed(result)
+    assert "more cases" not in printed(result, verbose=True)
 
 
 def test_an_operator_of_two_inputs() -> None:
     two = replace(case("my.Op-1", "float16", "float16"), inputs=(dtype("float16"), dtype("int4")))
     wrong = replace(TRUNCATED, ranges=(), examples=(Example((0x3C00, 0xF), 0x3C00, 0x3C01),))
-    text = rendered(run(answered(two, wrong)), 80)
+    text = printed(run(answered(two, wrong)))
     assert "convcheck explain my.Op-1/float16-int4-to-float16 0x3c00 0xf" in text
     assert re.search(r"^  float16-int4 +F$", text, re.MULTILINE)
     inputs = ["input 1   0 01111 0000000000  1", "input 2   1111                -1"]
@@ -314,15 +298,15 @@ def test_an_operator_of_two_inputs() -> None:
 
 def test_a_matrix_too_wide_is_shown_in_parts() -> None:
     result = run(*(answered(case("onnx.Cast-21", "float64", t), TRUNCATED) for t in FORMATS))
-    text = rendered(result, 30)
+    text = printed(result, 30)
     assert sum(line.startswith("  float64") for line in text.splitlines()) == 2
 
 
 def test_unsupported_reasons_that_differ_in_numbers_are_one() -> None:
     result = run(*(unasked(case(f"onnx.Cast-{v}", "int4", "bool"), "unsupported", f"no Cast({v})")
                    for v in range(20, 30)))  # fmt: skip
-    assert "unsupported  10 cases, such as: no Cast(20)" in rendered(result, 80)
-    assert "no Cast(29)" in rendered(result, 80, verbose=True)
+    assert "unsupported  10 cases, such as: no Cast(20)" in printed(result)
+    assert "no Cast(29)" in printed(result, verbose=True)
 
 
 def test_what_is_below_the_gate_fails_a_run_at_its_own_level() -> None:

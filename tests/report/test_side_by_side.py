@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 
 import pytest
 from command import check_golden, convcheck
+from drawn import drawn
 from report_json import document as report_document
 from report_json import held_log
 from report_runs import (
@@ -22,7 +22,6 @@ from report_runs import (
     passed,
     run,
 )
-from rich.console import Console
 
 from convcheck.cli.asking import each
 from convcheck.errors import UnavailableError, UsageError
@@ -30,7 +29,6 @@ from convcheck.judge.result import BackendInfo, Group, RunResult
 from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.document import Document
-from convcheck.report.draw.console import put
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.json.encode import text_of_several
 from convcheck.report.short_names import short_names
@@ -59,10 +57,7 @@ SIDES: dict[str, list[Side]] = {
 
 
 def shown(sides: list[Side], width: int = 80, verbose: bool = False) -> str:
-    out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None)
-    put(side_by_side_page(sides, verbose), console, whole=False)
-    return out.getvalue()
+    return drawn(side_by_side_page(sides, verbose), width)
 
 
 @pytest.mark.parametrize("name", ["side-mixed-80", "side-part-80"])
