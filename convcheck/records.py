@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import sys
 from abc import ABC
+from collections.abc import Hashable, Iterable
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Digest = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{32})?$")]
 
@@ -43,3 +45,11 @@ def replace(thing: T, /, **changes: Any) -> T:
     of = msgspec.structs if isinstance(thing, msgspec.Struct) else dataclasses
     made: T = of.replace(thing, **changes)
     return made
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """Group the second parts of pairs by the first."""
+    found: dict[K, list[T]] = {}
+    for key, thing in pairs:
+        found.setdefault(key, []).append(thing)
+    return found

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from msgspec.structs import asdict
 
 from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, RunResult, Verdict, gates
-from convcheck.records import Count, Record
+from convcheck.records import Count, Record, grouped
 from convcheck.report.status import excuses_of
 from convcheck.rules.model import Level
 
@@ -74,9 +74,7 @@ def counts_of(cases: Iterable[CaseResult], level: Level) -> CaseCounts:
 
 def by_spec(result: RunResult) -> dict[str, tuple[CaseResult, ...]]:
     """Group the cases of a run by spec, in plan order."""
-    specs: dict[str, list[CaseResult]] = {}
-    for case in result.cases:
-        specs.setdefault(case.case.spec, []).append(case)
+    specs = grouped((case.case.spec, case) for case in result.cases)
     return {spec: tuple(cases) for spec, cases in specs.items()}
 
 

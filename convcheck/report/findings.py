@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -36,6 +36,7 @@ from convcheck.judge.words import (
     shell_word,
     translated,
 )
+from convcheck.records import grouped
 from convcheck.report.blocks import CodeInWords
 from convcheck.report.examples import (
     CallInWords,
@@ -132,11 +133,8 @@ class CaseReport:
 
 def failures_of(case: CaseResult, level: Level) -> Iterator[CaseFailure]:
     """Yield the failures of a case in a run gated at `level`, one per cause."""
-    found: dict[tuple[FailureKey, Excuse | None], list[Group]] = {}
-    for group in case.groups:
-        if group.verdict in FAILURES:
-            cause = failure_key_of_cause(group, case.case)
-            found.setdefault((cause, group.excuse), []).append(group)
+    failing = (group for group in case.groups if group.verdict in FAILURES)
+    found = grouped(((failure_key_of_cause(g, case.case), g.excuse), g) for g in failing)
     message = "" if case.verdict == "error" else clean(case.message)  # an error has its own finding
     for (cause, excuse), groups in found.items():
         first = groups[0]
@@ -390,9 +388,7 @@ def findings_of(failures: Iterable[CaseFailure], address: str) -> list[Finding]:
 
     `address` is the backend's, '' if unknown.
     """
-    found: dict[Hashable, list[CaseFailure]] = {}
-    for failure in failures:
-        found.setdefault((failure.cause, failure.excuse), []).append(failure)
+    found = grouped(((failure.cause, failure.excuse), failure) for failure in failures)
     ordered = sorted(found.values(), key=_gravity)
     return [Finding(tuple(same), address) for same in ordered]
 

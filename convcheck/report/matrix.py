@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from convcheck.records import replace
+from convcheck.records import grouped, replace
 from convcheck.report.findings import CaseReport
 from convcheck.report.short_names import family
 from convcheck.report.status import Status, worse
@@ -124,17 +124,14 @@ def _folded(whole: StatusMatrix, kept: StatusMatrix, types: Types | None) -> Sta
     family.
     """
     found = {(source, target): status for source, target, status in whole.cells}
-
-    def row(source: str) -> tuple[Status | None, ...]:
-        return tuple(found.get((source, target)) for target in kept.targets)
-
-    def column(target: str) -> tuple[Status | None, ...]:
-        return tuple(found.get((source, target)) for source in kept.sources)
-
-    rows = {_name(some, types): some[0] for some in _alike(kept.sources, row)}
+    alike_rows = grouped((tuple(found.get((s, t)) for t in kept.targets), s) for s in kept.sources)
+    alike_columns = grouped(
+        (tuple(found.get((s, t)) for s in kept.sources), t) for t in kept.targets
+    )
+    rows = {_name(some, types): some[0] for some in alike_rows.values()}
     columns = {
         _name(part, types): part[0]
-        for some in _alike(kept.targets, column)
+        for some in alike_columns.values()
         for part in ([some] if types and len(types.folded(some)) == 1 else [[one] for one in some])
     }
     cells = tuple(
@@ -144,15 +141,6 @@ def _folded(whole: StatusMatrix, kept: StatusMatrix, types: Types | None) -> Sta
         if (status := found.get((one, other)))
     )
     return StatusMatrix(tuple(rows), tuple(columns), cells, left_out=True)
-
-
-def _alike(
-    names: Sequence[str], cells: Callable[[str], tuple[Status | None, ...]]
-) -> Iterable[list[str]]:
-    found: dict[tuple[Status | None, ...], list[str]] = {}
-    for name in names:
-        found.setdefault(cells(name), []).append(name)
-    return found.values()
 
 
 def _name(names: Sequence[str], types: Types | None) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property, reduce
 from itertools import groupby
 from operator import and_, or_
 
+from convcheck.records import grouped
 from convcheck.rules.model import Case, op_and_version, version_key
 from convcheck.rules.types import Types
 from convcheck.streams import plural
@@ -58,9 +59,7 @@ class JudgedCases:
 
     @cached_property
     def _tables(self) -> Mapping[Shape, _Table]:
-        groups: dict[Shape, list[Case]] = {}
-        for case in self.cases:
-            groups.setdefault((len(_inputs(case)), bool(_output(case))), []).append(case)
+        groups = grouped(((len(_inputs(c)), bool(_output(c))), c) for c in self.cases)
         return {shape: _Table(cases) for shape, cases in groups.items()}
 
     @cached_property
@@ -69,9 +68,7 @@ class JudgedCases:
 
 
 def _versions_of(specs: Iterable[str]) -> Mapping[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for op, version in map(op_and_version, specs):
-        found.setdefault(op, []).append(version)
+    found = grouped(map(op_and_version, specs))
     return {op: sorted(some, key=version_key) for op, some in found.items()}
 
 

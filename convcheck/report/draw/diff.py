@@ -18,6 +18,7 @@ from convcheck.plan.diff import (
     OtherCause,
     RunDifference,
 )
+from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, INDENT, Block, Text, cut, item, under
 from convcheck.report.causes import said_of
 from convcheck.rules.case_names import compact_names
@@ -133,14 +134,11 @@ def _states(counts: Mapping[str, int]) -> str:
 
 def _explanations(others: Iterable[OtherCause], verbose: bool) -> Iterator[Block]:
     """Yield the cases of each changed pair of causes."""
-    found: dict[str, list[str]] = {}
-    for one in others:
-        said = f"was {_explained_by(one.before)}; is {_explained_by(one.after)} now"
-        found.setdefault(said, []).append(one.case)
-    for said, ids in found.items():
+    found = grouped(((_explained_by(o.before), _explained_by(o.after)), o.case) for o in others)
+    for (before, after), ids in found.items():
         names, count = ", ".join(compact_names(ids)), plural(len(ids), "case")
         yield item("OTHER CAUSE", "bold yellow", names, count, cut=not verbose)
-        yield under(said, hang=2)
+        yield under(f"was {before}; is {after} now", hang=2)
 
 
 def _explained_by(causes: Sequence[CauseInWords]) -> str:
@@ -166,10 +164,7 @@ def _ids(same: Sequence[FailureChange]) -> list[str]:
 
 def _together(findings: Iterable[FailureChange]) -> list[list[FailureChange]]:
     """Group equal findings of several cases, the most cases first."""
-    found: dict[Hashable, list[FailureChange]] = {}
-    for finding in findings:
-        key = (_key(finding.before), _key(finding.after))
-        found.setdefault(key, []).append(finding)
+    found = grouped(((_key(one.before), _key(one.after)), one) for one in findings)
     return sorted(found.values(), key=lambda same: -len(_ids(same)))
 
 
@@ -242,9 +237,7 @@ def _mark(finding: FailureChange) -> str:
 
 
 def _others(found: RunDifference) -> Iterator[tuple[str, str, Sequence[str]]]:
-    turned: dict[str, list[str]] = {}
-    for one in found.verdicts:
-        turned.setdefault(f"{one.before} → {one.after}", []).append(one.case)
+    turned = grouped((f"{one.before} → {one.after}", one.case) for one in found.verdicts)
     for pair, cases in turned.items():
         yield "VERDICT", f"{pair} in {plural(len(cases), 'case')}", cases
     if found.answers:

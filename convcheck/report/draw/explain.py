@@ -36,7 +36,7 @@ from convcheck.numerics.number import Bits
 from convcheck.numerics.words import spell, spell_fraction, value_of
 from convcheck.numerics.format import Bool, Float, Format, Opaque
 from convcheck.numerics.format import Text as TextFormat
-from convcheck.numerics.words import spell, spell_fraction, value_of
+from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, Block, Codes, Text, cut, field
 from convcheck.report.draw.finding import call_blocks
 from convcheck.report.examples import call_in_words, code_in_words, few, spelled
@@ -378,10 +378,11 @@ def fitting(fits: Sequence[Cause], telling: Sequence[str], verbose: bool) -> Ite
 
 def seen_blocks(case: Case, seen: Sequence[tuple[Observation, Reading]]) -> Iterator[Block]:
     """Yield observed answers of runtime releases to an input, a line per answer."""
-    told: dict[tuple[str, str], list[str]] = {}
-    for one, given in seen:
-        said = _answer(case.outputs[0].format, given)
-        told.setdefault((one.cause.says, said), []).append(f"{one.runtime} {one.release}")
+    target = case.outputs[0].format
+    told = grouped(
+        ((one.cause.says, _answer(target, given)), f"{one.runtime} {one.release}")
+        for one, given in seen
+    )
     for i, ((says, said), names) in enumerate(told.items()):
         yield field("" if i else "seen", f"{', '.join(names)}: {says}; here: {said}")
 

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from convcheck.causes.gather import letter_of
-from convcheck.history.matrix import (
-    Bisected,
-    CauseHistory,
-    History,
-    ReleaseTurn,
-    RowHistory,
-    Shown,
-    State,
-)
+from convcheck.history.matrix import Bisected, Shown
+from convcheck.history.matrix import CauseHistory, History, ReleaseTurn, RowHistory, State
+from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, INDENT, Block, Text, downwards
 from convcheck.report.causes import said_of
 from convcheck.streams import plural
@@ -80,9 +74,7 @@ def _says(cause: CauseHistory) -> str:
 
 def _cause(letters: str, cause: CauseHistory, found: History) -> Iterator[Block]:
     yield Text(f"{letters}  {_says(cause)}", "bold", hang=3)
-    alike: dict[tuple[str, ...], list[RowHistory]] = {}
-    for row in cause.rows:
-        alike.setdefault(tuple(row_story(row, found)), []).append(row)
+    alike = grouped((tuple(row_story(row, found)), row) for row in cause.rows)
     for told, rows in alike.items():
         for row in rows:
             name = f"{row.key.rule} / {row.key.row}  {row.key.place}".rstrip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from convcheck.judge.result import FAILURES
+from convcheck.records import grouped
 from convcheck.report.blocks import (
     BLANK,
     Beside,
@@ -38,9 +39,7 @@ def matrix_blocks(matrices: Mapping[str, StatusMatrix], lettered: bool = False) 
     """
     if not matrices:
         return
-    specs: dict[StatusMatrix, list[str]] = {}
-    for spec, one in matrices.items():
-        specs.setdefault(one, []).append(spec)
+    specs = grouped((one, spec) for spec, one in matrices.items())
     named = [(compact_specs(some), one) for one, some in specs.items()]
     if lettered:
         rows = dict.fromkeys(one.sources for one in specs)

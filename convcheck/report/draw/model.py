@@ -9,6 +9,7 @@ from convcheck.models.backends import BackendFacts
 from convcheck.models.calls import CLASSES, Argument, InputClass, Judged
 from convcheck.models.conversions import ModelConversion
 from convcheck.models.known import KnownValues, ends_of_codes
+from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, Block, Text, cut, under
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
 from convcheck.streams import number, plural
@@ -38,9 +39,7 @@ def model_page(found: ModelReport) -> Iterator[Block]:
     yield Text(clean(f"{found.file}: operator set {graph.opset}, {', '.join(said)}"))
     for remark in graph.remarks:
         yield under(clean(remark), "yellow", hang=2)
-    alike: dict[tuple[Block, ...], list[str]] = {}
-    for one in found.conversions:
-        alike.setdefault(tuple(_facts(one)), []).append(clean(one.one.node.path))
+    alike = grouped((tuple(_facts(one)), clean(one.one.node.path)) for one in found.conversions)
     for facts, paths in alike.items():
         yield BLANK
         yield from (Text(path, "bold", hang=2) for path in paths[:_NODES])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from convcheck.causes.gather import Diagnosis, shared_causes
 from convcheck.judge.result import FAILURES
 from convcheck.judge.words import clean
-from convcheck.records import replace
+from convcheck.records import grouped, replace
 from convcheck.report.blocks import BLANK, Block, Said, Table, Text, item, styled, under
 from convcheck.report.causes import said_of
 from convcheck.report.document import Document, groups_of
@@ -132,11 +132,8 @@ def shared_findings(ran: Sequence[tuple[str, Document]]) -> list[Shared]:
     """Return the findings of several runs: failures of the run first, then the most backends and
     cases.
     """
-    found: dict[Hashable, list[tuple[str, Finding]]] = {}
-    for name, document in ran:
-        for finding in document.findings:
-            key = (finding.members[0].cause, finding.gated)
-            found.setdefault(key, []).append((name, finding))
+    every = ((name, one) for name, document in ran for one in document.findings)
+    found = grouped(((one.members[0].cause, one.gated), (name, one)) for name, one in every)
     return sorted(found.values(), key=_gravity)
 
 

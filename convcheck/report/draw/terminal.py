@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from convcheck.judge.result import CaseResult, Excuse, Problem, Verdict
 from convcheck.judge.words import clean
+from convcheck.records import grouped
 from convcheck.report.blocks import (
     BLANK,
     INDENT,
@@ -183,10 +184,8 @@ def _problems(problems: Sequence[Problem]) -> Iterator[Block]:
 def excused_blocks(found: Sequence[Finding]) -> Iterator[Block]:
     """Yield two lines per entry, the most cases first: excused failures, then place and reason."""
     for kind in _LISTED:
-        entries: dict[Excuse, list[Finding]] = {}
-        for finding in found:
-            if finding.excuse and finding.excuse.kind == kind:
-                entries.setdefault(finding.excuse, []).append(finding)
+        excused = ((one.excuse, one) for one in found if one.excuse)
+        entries = grouped((excuse, one) for excuse, one in excused if excuse.kind == kind)
         cases = {
             excuse: {one.case.id: one.case for finding in some for one in finding.members}
             for excuse, some in entries.items()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from convcheck.judge.failure import of_types, types_of
 from convcheck.judge.result import CaseResult
+from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, Block, Said, Table, Text, abbreviated, styled
 from convcheck.report.document import Document
 from convcheck.report.matrix import StatusMatrix
@@ -67,9 +68,7 @@ def patterns(cases: Iterable[CaseResult], excused: bool = True) -> list[Pattern]
                 row, column = (abbreviated(t.name) for t in result.case.inputs)
                 said = "≠".join(map(abbreviated, outcome))
                 found.setdefault(_setting(result.case), set()).add((row, column, said))
-    settings: dict[_Cells, list[Setting]] = {}
-    for setting, cells in found.items():
-        settings.setdefault(frozenset(cells), []).append(setting)
+    settings = grouped((frozenset(cells), setting) for setting, cells in found.items())
     made = [Pattern(cells, tuple(names)) for cells, names in settings.items()]
     return sorted(made, key=lambda pattern: -pattern.cases)
 
