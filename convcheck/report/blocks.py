@@ -142,10 +142,10 @@ def under(text: Said, style: str = "", hang: int = 0, right: Said = "") -> Text:
     return Text(text, style, INDENT, hang, right=right)
 
 
-def field(label: str, text: Said, style: str = "", right: Said = "") -> Text:
+def field(label: str, text: Said, style: str = "", right: Said = "", indent: int = 0) -> Text:
     """Return a paragraph after a dim label, in the column of fields."""
     padded = label.ljust(LABEL) if len(label) < LABEL else f"{label}  "
-    return Text(text, style, label=[(padded, "dim")], right=right)
+    return Text(text, style, indent, label=[(padded, "dim")], right=right)
 
 
 def styled(style: str, words: Iterable[str]) -> list[Said]:

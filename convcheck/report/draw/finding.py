@@ -8,7 +8,6 @@ from convcheck.judge.words import clean
 from convcheck.records import replace
 from convcheck.report.blocks import (
     INDENT,
-    LABEL,
     Block,
     Codes,
     Command,
@@ -17,6 +16,7 @@ from convcheck.report.blocks import (
     Said,
     Table,
     Text,
+    field,
     item,
     under,
 )
@@ -84,12 +84,8 @@ def example_blocks(finding: Finding) -> Iterator[Block]:
         *inputs, due, got = example
         if i:  # the explain command has the first example's input
             codes = (row.code[1:-1] or row.words for row in inputs)
-            yield _beside("extreme", "  ".join(codes))
+            yield field("extreme", "  ".join(codes), indent=INDENT)
         yield Codes((*(replace(row, code="") for row in inputs), due, got))
-
-
-def _beside(label: str, words: Said, style: str = "", indent: int = INDENT) -> Text:
-    return Text(words, style, indent, label=[(label.ljust(LABEL), "dim")])
 
 
 # Whole calls ---------------------------------------------------------------------------------
@@ -98,7 +94,7 @@ def _beside(label: str, words: Said, style: str = "", indent: int = INDENT) -> T
 def call_blocks(example: CallInWords, indent: int = INDENT) -> Iterator[Block]:
     """Yield a call: types and shapes, then elements side by side."""
     for one in example.lines:
-        yield _beside(one.label, one.words, "bold red" if one.wrong else "", indent)
+        yield field(one.label, one.words, "bold red" if one.wrong else "", indent=indent)
     if (table := example.elements) and table.rows:
         shown = replace(table, wrong=()) if example.message else table
         yield Fitting([[way] for way in _ways(shown, max(indent - 2, 0))])
