@@ -16,8 +16,7 @@ from convcheck.chains.judgement import (
 )
 from convcheck.chains.type_chain import CompiledCasts, latest, takes_chains
 from convcheck.cli.options import catalog
-from convcheck.cli.outputs import Output, check_outputs, named, show
-from convcheck.cli.outputs import progress, tracked
+from convcheck.cli.outputs import Output, check_outputs, named, progress, show, tracked
 from convcheck.errors import UsageError
 from convcheck.plan.chains import AskedChain, ask_chains, asked_chain, settings
 from convcheck.report.chains import chains_c, chains_csv, chains_python

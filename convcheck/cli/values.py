@@ -9,14 +9,15 @@ import numpy as np
 
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Float, Text
-from convcheck.numerics.words import OutsideFormatError, code_of
+from convcheck.numerics.number import Bits
+from convcheck.numerics.words import OutsideFormatError, code_of, spell_fraction
 from convcheck.report.draw.explain import nearest
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.formula import TooLongError
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import REFUSED
-from convcheck.vectors.generate import expecting
-from convcheck.vectors.generate import form_decision
+from convcheck.streams import plural
+from convcheck.vectors.generate import expecting, form_decision
 from convcheck.vectors.model import CallSet, VectorSet
 
 

@@ -32,10 +32,10 @@ from convcheck.judge.words import (
     translated,
     type_and_shape,
 )
-from convcheck.numerics.number import Bits
-from convcheck.numerics.words import spell, spell_fraction, value_of
 from convcheck.numerics.format import Bool, Float, Format, Opaque
 from convcheck.numerics.format import Text as TextFormat
+from convcheck.numerics.number import Bits
+from convcheck.numerics.words import spell, spell_fraction, value_of
 from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, Block, Codes, Text, cut, field
 from convcheck.report.draw.finding import call_blocks
@@ -49,14 +49,15 @@ from convcheck.semantics.expected import (
     NEGATIVE_NAN,
     PATTERNS,
     REFUSED,
+    CallReading,
     Decision,
+    ExpectedOutput,
     Quotation,
     Reading,
 )
-from convcheck.semantics.expected import CallReading, ExpectedOutput
 from convcheck.semantics.trace import Given, Link, RoundedValue, Trace
-from convcheck.vectors.model import CallSet, VectorSet
 from convcheck.streams import plural
+from convcheck.vectors.model import CallSet, VectorSet
 
 _DIGITS = 40  # digits of an exact value
 _LONG = 400

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from convcheck.causes.gather import letter_of
-from convcheck.history.matrix import Bisected, Shown
-from convcheck.history.matrix import CauseHistory, History, ReleaseTurn, RowHistory, State
+from convcheck.history.matrix import (
+    Bisected,
+    CauseHistory,
+    History,
+    ReleaseTurn,
+    RowHistory,
+    Shown,
+    State,
+)
 from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, INDENT, Block, Text, downwards
 from convcheck.report.causes import said_of
