@@ -5,8 +5,7 @@ from __future__ import annotations
 import fcntl
 from pathlib import Path
 
-from convcheck.history.environments import made_environment
-from convcheck.history.releases import Release, parse_wanted
+from convcheck.history.environments import Release, made_environment, parse_wanted
 
 RELEASE = Release("1.16.3", "2023-11-20")
 

@@ -22,9 +22,8 @@ from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
-from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.corpus import Corpus, Span
 from convcheck.vectors.generate import form_decision
-from convcheck.vectors.span import Span
 
 CAST = CATALOG.specs["onnx.Cast-21"]
 HALF = [c for c in cases(CAST) if c.inputs[0].name == "float16" and c.outputs[0].name != "string"]

@@ -9,13 +9,10 @@ import numpy as np
 
 from convcheck.ask.again_calls import CallsAgain
 from convcheck.ask.again_elements import ElementsAgain
-from convcheck.ask.calls import ask_calls
-from convcheck.ask.chains import ALONE, CastsAlone, ask_alone, open_where_wrong
-from convcheck.ask.elements import ask, inputs_at
-from convcheck.ask.explain import Explainer
-from convcheck.ask.isolated import OTHERS
+from convcheck.ask.chains import ALONE, OTHERS, CastsAlone, ask_alone, open_where_wrong
+from convcheck.ask.elements import ask, ask_calls, inputs_at
+from convcheck.ask.explain import Explainer, Siblings, with_others
 from convcheck.ask.jobs import Conversions, Job, Judge, VectorSource
-from convcheck.ask.siblings import Siblings, with_others
 from convcheck.ask.stream import ask_span
 from convcheck.ask.watched import NOTHING, Budget, WatchedBackend
 from convcheck.backends.protocol import Outputs
@@ -28,14 +25,14 @@ from convcheck.judge.answers import (
     Elsewhere,
     Index,
 )
-from convcheck.judge.case import tally_of_case
+from convcheck.judge.calls import tally_of_case
 from convcheck.judge.elements import tally_of
 from convcheck.judge.result import FAILURES, CaseResult, Group, Tally
 from convcheck.judge.tally import unsupported
 from convcheck.records import replace
 from convcheck.rules.model import Case
+from convcheck.vectors.corpus import Span
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
-from convcheck.vectors.span import Span
 
 if TYPE_CHECKING:
     from convcheck.chains.asked import ChainCorpus

@@ -1,4 +1,4 @@
-"""Send a case's inputs to a backend in several placements, and compare the answers."""
+"""Send a case's inputs to a backend, elements in several placements, whole calls as they are."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from convcheck.backends.protocol import (
     Backend,
     Declined,
     Outputs,
+    Oversized,
     Raised,
     Refused,
     answers_of,
@@ -42,15 +43,15 @@ from convcheck.judge.answers import (
     Fault,
     Index,
 )
-from convcheck.judge.matching import form_complaint, strangers
+from convcheck.judge.matching import codes_complaint, form_complaint, strangers
 from convcheck.numerics.format import Bool, Format, Text
 from convcheck.numerics.number import Bits, Codes
 from convcheck.numerics.order import special_codes
 from convcheck.records import replace
-from convcheck.rules.fixed import fixed_tensors
+from convcheck.rules.cases import fixed_tensors
 from convcheck.rules.model import DType
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
-from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.expected import UNDEFINED, ExpectedCall
 from convcheck.streams import plural
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
@@ -444,3 +445,89 @@ class _Asking:
 
 def _shown(code: object) -> str:
     return hex(int(code)) if isinstance(code, np.integer) else repr(code)[:80]
+
+
+def ask_calls(
+    backend: Backend,
+    calls: CallSet,
+    note: Note,
+    skip: Mapping[int, str],
+    avoid: Avoid | None = None,
+) -> Answers:
+    """Make every call except those to skip and those with too large an answer.
+
+    `note` is called with the call's index first; if it returns True, no time is left and the call
+    is not made.
+    """
+    asking = _AskingCalls(calls, skip, avoid or Avoid())
+    if "bulk" in asking.avoid.placements:  # every call is made in bulk
+        return asking.answers()
+    declined = backend.support(calls.case)
+    if declined is None:
+        declined = asking.everything(backend, note)
+    return asking.answers(declined)
+
+
+class _AskingCalls:
+    def __init__(self, calls: CallSet, skip: Mapping[int, str], avoid: Avoid) -> None:
+        self.calls, self.avoid = calls, avoid
+        self.got = np.full(len(calls), None)
+        self.state = np.full(len(calls), NOT_ASKED, np.uint8)
+        self.messages = dict(skip)
+        self.state[list(skip)] = CRASHED
+        self.faults: dict[str, Fault] = {}
+        self.limit, self.left_out = max_elements(), 0
+        self.died = bool(skip or avoid.faults)
+
+    def answers(self, declined: Declined | None = None) -> Answers:
+        faults = (*self.avoid.faults, *self.faults.values())
+        declined = None if self.died else declined  # a crash counts even so
+        return Answers(
+            self.got,
+            self.state,
+            self.messages,
+            faults,
+            declined=declined,
+            left_out=self.left_out,
+        )
+
+    def everything(self, backend: Backend, note: Note) -> Declined | None:
+        answered = False
+        for i in np.flatnonzero(self.state == NOT_ASKED):
+            if largest(self.calls.expected[i]) > self.limit:
+                self.left_out += 1
+                continue
+            index = np.array([i], np.intp)
+            if note("bulk", index):
+                break
+            answer = backend.answer(self.calls.case, inputs_at(self.calls, index))
+            if isinstance(answer, Declined) and not answered:
+                return answer
+            answered = True
+            self._record(int(i), answer)
+        return None
+
+    def _record(self, i: int, answer: Answer) -> None:
+        if isinstance(answer, Refused | Declined):
+            self.state[i] = LOST if isinstance(answer, Raised) else REFUSED
+            self.messages[i] = answer.message
+        elif isinstance(answer, Oversized):
+            self.state[i], self.got[i] = ANSWERED, answer
+        elif message := codes_complaint(answer):
+            self.faults.setdefault(message, Fault("wrong type", "bulk", message, i))
+        else:
+            self.state[i], self.got[i] = ANSWERED, self._sized(i, answer)
+
+    def _sized(self, i: int, answer: Outputs) -> Outputs | Oversized:
+        """Drop outputs that an adapter should not have fetched."""
+        if max((a.size for a in answer.arrays), default=0) <= max(
+            self.limit, largest(self.calls.expected[i])
+        ):
+            return answer
+        return Oversized(tuple(a.shape for a in answer.arrays), tuple(answer.types))
+
+
+def largest(expected: ExpectedCall) -> int:
+    """Return the number of elements of the largest expected output."""
+    outputs = (due for reading in expected.readings for due in reading.outputs)
+    return max((prod(due.shape) for due in outputs), default=0)

@@ -11,8 +11,8 @@ from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
+from convcheck.vectors.corpus import Span
 from convcheck.vectors.model import Vectors
-from convcheck.vectors.span import Span
 
 Judge = Callable[[Vectors, Answers], CaseResult]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from convcheck.ask.chains import ask_apart, chunk_vectors, said_once
 from convcheck.ask.elements import Note
-from convcheck.ask.isolated import ask_apart, chunk_vectors, said_once
 from convcheck.ask.jobs import Apart, Job
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, bound
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid, Fault, Index
@@ -26,7 +26,7 @@ from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import TILE, Piece, in_chunks, runs
-from convcheck.vectors.span import Span
+from convcheck.vectors.corpus import Span
 
 if TYPE_CHECKING:
     from convcheck.causes.held import Held

@@ -55,7 +55,7 @@ import numpy as np
 
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError, install_hint
 from convcheck.numerics.number import Bits, Codes
-from convcheck.rules.fixed import fixed_tensors
+from convcheck.rules.cases import fixed_tensors
 from convcheck.rules.model import Case, Spec
 from convcheck.streams import meant
 

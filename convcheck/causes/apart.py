@@ -39,9 +39,8 @@ from convcheck.semantics.expected import (
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import readings_at
 from convcheck.vectors.body import calls_of
-from convcheck.vectors.exponents import boundaries_of
 from convcheck.vectors.generate import expecting
-from convcheck.vectors.inputs import numeric_inputs
+from convcheck.vectors.inputs import boundaries_of, numeric_inputs
 from convcheck.vectors.model import CallSet
 from convcheck.vectors.texts import text_inputs
 

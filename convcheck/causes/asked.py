@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.apart import some_calls
-from convcheck.causes.call_trial import freed
+from convcheck.causes.trial import freed
 from convcheck.judge.answers import ANSWERED, CRASHED, Answers
 from convcheck.judge.answers import REFUSED as WAS_REFUSED
 from convcheck.judge.calls import is_wrong_answer, judged_call

@@ -21,8 +21,8 @@ from convcheck.judge.result import CaseDiagnosis, Names, Near
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Format, Numeric
 from convcheck.numerics.number import Bits, Codes
+from convcheck.rules.cases import fixed_tensors
 from convcheck.rules.causes import OWN, Cause, Links
-from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.hop import Hop
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType

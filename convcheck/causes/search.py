@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from convcheck.causes.call_trial import CallTrial
-from convcheck.causes.trial import Fits, Trial
+from convcheck.causes.trial import CallTrial, Fits, Trial
 from convcheck.judge.answers import Answers
 from convcheck.judge.matching import Mask
 from convcheck.judge.result import FAILURES, CaseDiagnosis, Example, Fit, Group, Names, Near
 from convcheck.numerics.format import Format
 from convcheck.numerics.number import Bits
 from convcheck.records import replace
+from convcheck.rules.cases import is_listed
 from convcheck.rules.causes import Cause, found_together
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType
-from convcheck.rules.outside import is_listed
 from convcheck.semantics.compile import rules_key
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 

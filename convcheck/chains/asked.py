@@ -8,7 +8,7 @@ chain only if all casts are right.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
@@ -19,19 +19,22 @@ from numpy.typing import NDArray
 from convcheck.chains.cast import U64, Chain
 from convcheck.chains.compare import known_inputs
 from convcheck.chains.type_chain import CompiledCast, CompiledCasts
-from convcheck.errors import UsageError
+from convcheck.errors import SpecError, UsageError
 from convcheck.numerics.format import Float
+from convcheck.rules.body.steps import Steps
+from convcheck.rules.cases import cases, fixes_all
 from convcheck.rules.find import find_spec
-from convcheck.rules.load import Catalog
+from convcheck.rules.load import Catalog, Promise
 from convcheck.rules.model import Case, Level, Spec
-from convcheck.rules.promises import Promise
+from convcheck.semantics.body.steps import layout_of
+from convcheck.semantics.body.table_lint import Diagnostic
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, Decision, Expected, Reading
 from convcheck.semantics.program import Program
-from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.body.scaled import fixed_cases, fixed_inputs
+from convcheck.vectors.corpus import Corpus, Span
 from convcheck.vectors.generate import form_decision
 from convcheck.vectors.model import VectorSet
-from convcheck.vectors.span import Span
 
 MOST = 8  # inputs that discriminate a chain from one without a cast
 SPREAD = 24  # other inputs
@@ -306,3 +309,104 @@ def _followed(hops: Hops, codes: U64) -> tuple[NDArray[np.bool_], U64]:
             certain &= first.same(other)
         codes = first.codes
     return certain, codes
+
+
+def takes_pairs(spec: Spec) -> bool:
+    """Return whether a spec names its inverse operator."""
+    return isinstance(spec.body, Steps) and bool(spec.body.undone_by[0])
+
+
+def turned_back_by(catalog: Catalog, spec: Spec) -> Spec:
+    """Return the spec of the inverse operator, of the same version. Raises SpecError."""
+    steps = spec.body_as(Steps)
+    op, _ = steps.undone_by
+    same = (s for s in catalog.specs.values() if (s.op, s.version) == (op, spec.version))
+    back = next(same, None)
+    if back is None:
+        said = f"`undone-by`: there is no spec of {op}, version {spec.version}"
+        raise SpecError(said, place=steps.place, hint="`convcheck show specs` has them")
+    return back
+
+
+def turned_back_by_nothing(catalog: Catalog, spec: Spec) -> list[Diagnostic]:
+    """Return an error if a spec's inverse operator has no spec."""
+    try:
+        if takes_pairs(spec):
+            turned_back_by(catalog, spec)
+    except SpecError as error:
+        return [Diagnostic(error.place or spec.place, error.message, error.hint)]
+    return []
+
+
+def pairs_of(
+    catalog: Catalog, spec: Spec, wanted: Callable[[Case], bool] = lambda pair: True
+) -> Iterator[tuple[Case, U64]]:
+    """Yield the wanted pairs of a spec with their inputs, for each set of values in the spec.
+
+    Inputs have one exact result of each node under every reading. Raises SpecError if the inverse
+    has no spec.
+    """
+    back = turned_back_by(catalog, spec)
+    for case in cases(spec):
+        for first in fixed_cases(spec, case):
+            pair = _paired(spec, back, first)
+            if pair is None or not wanted(pair):
+                continue
+            codes = _telling(catalog, pair, np.asarray(fixed_inputs(spec, first, "edge", 0)[0]))
+            if len(codes):
+                yield pair, codes
+
+
+def own_pair(catalog: Catalog, case: Case) -> Case:
+    """Return the current case of a pair in a report. Raises UsageError."""
+    spec = find_spec(catalog, case.spec)
+    back = turned_back_by(catalog, spec)
+    firsts = (replace(first, fixed=case.fixed) for first in first_nodes(spec))
+    own = (_paired(spec, back, first) for first in firsts)
+    found = next((pair for pair in own if pair and pair.id == case.unset_id), None)
+    if found is None:
+        hint = f"`convcheck run --chains {case.spec} --dry-run -v` has the pairs"
+        raise UsageError(f"{case.spec} has no pair {case.unset_id}", hint=hint)
+    return replace(found, setting=case.setting)
+
+
+def first_nodes(spec: Spec) -> Iterator[Case]:
+    """Return the cases of a spec whose inputs after the first may be fixed."""
+    return (case for case in cases(spec) if fixes_all(layout_of(spec, case)))
+
+
+def _paired(spec: Spec, back: Spec, first: Case) -> Case | None:
+    """Return a node followed by its inverse with the same constants, if it exists."""
+    second = _turned_back(spec, back, first)
+    if second is None:
+        return None
+    return replace(first, inputs=first.inputs[:1], outputs=second.outputs, carried=(), ranks=(),
+                   bound=False, hops=(first, second))  # fmt: skip
+
+
+def _turned_back(spec: Spec, back: Spec, first: Case) -> Case | None:
+    _, names = spec.body_as(Steps).undone_by
+    values = dict(first.fixed)
+    if len(values) != len(names):
+        return None
+    wanted = (first.outputs[0], *first.inputs[1:])
+    fixed = tuple((name, values[own]) for name, own in names)
+    fitting = (
+        case
+        for case in first_nodes(back)
+        if (case.inputs, case.outputs) == (wanted, first.inputs[:1]) and not case.refusal
+    )
+    found = next(fitting, None)
+    return replace(found, fixed=fixed) if found else None
+
+
+def _telling(catalog: Catalog, pair: Case, codes: U64) -> U64:
+    codes = codes.astype(np.uint64)
+    certain = np.ones(len(codes), bool)
+    for vectors in hop_vectors(catalog, pair, {pair.unset_id: codes}):
+        first, *others = vectors.expected.readings
+        certain &= first.patterns == EXACT
+        for other in others:
+            certain &= (other.patterns == EXACT) & (other.codes == first.codes)
+    found: U64 = codes[certain]
+    return found

@@ -12,12 +12,11 @@ from itertools import pairwise, product
 from convcheck.chains.cast import Cast, Chain
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Numeric, Text
-from convcheck.rules.cases import defaults
+from convcheck.rules.cases import defaults, uncovered_by
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.rules.outside import uncovered_by
 from convcheck.semantics.compile import compile_untold
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.program import Program

@@ -36,9 +36,8 @@ from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case
 from convcheck.streams import plural, say
 from convcheck.survey.survey import Known, OpenRows, survey
-from convcheck.vectors.corpus import Corpus, open_corpus, read_words
+from convcheck.vectors.corpus import SWEPT, Corpus, is_sampled, open_corpus, read_words
 from convcheck.vectors.model import Tier
-from convcheck.vectors.span import SWEPT, is_sampled
 
 # parameters that affect tested cases and their judgement
 _SHARED = (

@@ -207,6 +207,7 @@ _READ = (
         ),
         JSON,
         VERBOSE,
+        calls=("read.diff",),
     ),
     declare(
         "show",
@@ -222,6 +223,7 @@ _READ = (
         click.option("--count", is_flag=True, help="Count the inputs of each case."),
         TIER,
         click.option("--diff", is_flag=True, help="Show what changed between two specs."),
+        calls=("read.show_command",),
     ),
     declare(
         "history",
@@ -249,6 +251,7 @@ _READ = (
         ),
         JOBS,
         TIMEOUT,
+        calls=("read.history",),
     ),
     declare(
         "site",
@@ -262,6 +265,7 @@ _READ = (
         "convcheck site public ort.jsonl openvino.jsonl",
         click.argument("folder", metavar="DIR"),
         click.argument("reports", metavar="REPORT...", nargs=-1),
+        calls=("read.site",),
     ),
 )
 
@@ -296,6 +300,7 @@ _DECIDE = (
             "py",
             text="Write JSON to FILE.json (- is stdout), or a table to .csv, .h or .py.",
         ),
+        calls=("decide.chain",),
     ),
     declare(
         "model",
@@ -323,6 +328,7 @@ _DECIDE = (
         ),
         click.option("--data", metavar="FILE", help="Observed tensor values: an .npz file."),
         JSON,
+        calls=("decide.model",),
     ),
     declare(
         "export",
@@ -371,6 +377,7 @@ _WRITE = (
         ),
         click.option("--check", is_flag=True, help="Write nothing; exit with 1 if files differ."),
         SEED,
+        calls=("write.generate",),
     ),
     declare(
         "lint",
@@ -381,6 +388,7 @@ _WRITE = (
         Exit codes: 0 clean, 2 an error.""",
         "convcheck lint --specs my-specs acme.Cast-1",
         spec_arguments,
+        calls=("write.lint",),
     ),
     declare(
         "score",
@@ -395,6 +403,7 @@ _WRITE = (
         EDGE_OR_BOUNDARY,
         VERBOSE,
         JSON,
+        calls=("write.score",),
     ),
     click.Group(
         "backend",
@@ -416,7 +425,7 @@ _WRITE = (
                     is_flag=True,
                     help="Print a server in one file that needs only numpy and the runtime.",
                 ),
-                calls=("backend.serve_backend",),
+                calls=("write.serve_backend",),
             ),
             declare(
                 "probe",
@@ -435,7 +444,7 @@ _WRITE = (
                     required=True,
                     help="The program to check.",
                 ),
-                calls=("backend.probe",),
+                calls=("write.probe",),
             ),
             declare(
                 "example",
@@ -445,7 +454,7 @@ _WRITE = (
                 `python` needs only Python.""",
                 "convcheck backend example c-header > convcheck.h",
                 click.argument("which", type=click.Choice(["c", "c-header", "python"])),
-                calls=("backend.example",),
+                calls=("write.example",),
             ),
         ],
     ),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import check_outputs, tracked
-from convcheck.emit.forms import FORMS
+from convcheck.emit.languages import FORMS
 from convcheck.emit.suite import Suite, suite_of
 from convcheck.errors import UsageError
 from convcheck.files import write_text, write_whole

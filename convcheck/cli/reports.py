@@ -20,16 +20,15 @@ from convcheck.plan.select import excerpt_of, of_cause, of_finding
 from convcheck.plan.selection import Selection
 from convcheck.records import replace
 from convcheck.report.blocks import Block
-from convcheck.report.document import Document
+from convcheck.report.document import Document, environment
 from convcheck.report.draw import terminal
 from convcheck.report.draw.github import annotation_lines
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.draw.survey import survey_page
-from convcheck.report.environment import environment
 from convcheck.report.formats import FORMATS, LOG
 from convcheck.report.json.decode import read_each
 from convcheck.report.json.encode import text_of_several
-from convcheck.report.short_names import short_names
+from convcheck.report.matrix import short_names
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Level

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from convcheck.causes.gather import gathered
-from convcheck.chains.asked import own_chain
-from convcheck.chains.pairs import own_pair
+from convcheck.chains.asked import own_chain, own_pair
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import check_outputs, progress
 from convcheck.errors import UsageError
@@ -19,9 +18,8 @@ from convcheck.plan.select import explanations_of, shown_example
 from convcheck.records import replace
 from convcheck.report.causes import said_of, wrong_answers
 from convcheck.report.json.decode import read
-from convcheck.reproduce.emit.about import urls_of
 from convcheck.reproduce.emit.c import c
-from convcheck.reproduce.emit.onnx import files_of_witness
+from convcheck.reproduce.emit.onnx import files_of_witness, urls_of
 from convcheck.reproduce.emit.python import check_backend, python
 from convcheck.reproduce.smallest import ask_case, does_not_fail, smallest
 from convcheck.reproduce.witness import Witness, failing, reported

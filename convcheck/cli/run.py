@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from convcheck.backends.protocol import takes
-from convcheck.chains.asked import chain_case
-from convcheck.chains.pairs import takes_pairs
+from convcheck.chains.asked import chain_case, takes_pairs
 from convcheck.chains.type_chain import CompiledCasts, takes_chains
 from convcheck.cli.asking import Asking, corpus_of_run, each, kept_until_done, selected
 from convcheck.cli.early import ANSWERS
@@ -33,7 +32,7 @@ from convcheck.errors import Place, UsageError
 from convcheck.files import MOST_OF_LIST, read_file, read_within
 from convcheck.gate.baseline import KnownList, read_known, refuse_causes
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import BackendInfo, RunResult
 from convcheck.plan.chains import (
     AskedChain,

@@ -26,7 +26,7 @@ from convcheck.judge.result import (
     corpus_of,
 )
 from convcheck.records import replace
-from convcheck.rules.case_names import compact_names
+from convcheck.rules.find import compact_names
 
 if TYPE_CHECKING:
     from packaging.version import Version

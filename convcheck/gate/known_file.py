@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from convcheck.errors import Place, UsageError
 from convcheck.files import MOST_OF_LIST, read_file
 from convcheck.judge.result import FAILURES, Names, Verdict
-from convcheck.rules.case_names import ids_of
+from convcheck.rules.find import ids_of
 from convcheck.streams import meant
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from convcheck.judge.result import (
     RunResult,
 )
 from convcheck.judge.words import clean
-from convcheck.rules.case_names import compact_names
+from convcheck.rules.find import compact_names
 from convcheck.streams import plural
 
 UNSEEN = "not yet looked into"

@@ -1,26 +1,195 @@
-"""Create an environment for each release with uv or pip, and keep it.
-
-An environment has numpy and the runtime, and its dependencies only if the runtime does not start
-without them. Releases from before numpy 2 are first tried with numpy 1. A mark file, written last,
-shows that an environment is complete.
-"""
+"""The releases of a package on an index, and an environment for each."""
 
 from __future__ import annotations
 
+import html.parser
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from packaging.tags import Tag, sys_tags
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
 
 from convcheck.backends.native import cache_folder
 from convcheck.backends.process import headers
-from convcheck.backends.process.environment import SERVER
+from convcheck.backends.process.backend import RUNTIMES
+from convcheck.backends.process.environment import PACKAGES, SERVER
 from convcheck.errors import UnavailableError, UsageError
-from convcheck.files import write_whole
-from convcheck.history.releases import Release, Wanted
+from convcheck.files import read_within, write_whole
+from convcheck.streams import meant, plural
+
+PYPI = "https://pypi.org/simple"
+JSON = "application/vnd.pypi.simple.v1+json"
+ACCEPT = f"{JSON}, text/html;q=0.1"
+PATIENCE = 60.0  # seconds
+MOST = 1 << 27  # bytes of an index page
+EXAMPLE = "onnxruntime==1.15.1..1.31.1"
+_WANTED = re.compile(
+    r"(?P<package>[A-Za-z0-9][\w.-]*?)==(?P<first>[^.=]\S*?)(?<!\.)\.\.(?P<last>[^.]\S*)"
+)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A range of releases of a package, ends included."""
+
+    package: str
+    first: Version
+    last: Version
+
+    @property
+    def runtime(self) -> str:
+        """The runtime in the package, as in an address."""
+        return _RUNTIMES[self.package]
+
+    def __str__(self) -> str:
+        return f"{self.package} {self.first} to {self.last}"
+
+
+_RUNTIMES = {PACKAGES.get(name, name): name for name in RUNTIMES}
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of a package in the index."""
+
+    #: The version in the index, such as 1.15.1.
+    version: str
+    #: The upload date of its first file, such as 2023-06-16; '' if unknown.
+    date: str = ""
+    #: Why it cannot be installed here, or ''.
+    lacks: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.version} ({self.date})" if self.date else self.version
+
+
+def parse_wanted(text: str) -> Wanted:
+    """Parse a range such as onnxruntime==1.15.1..1.31.1. Raises UsageError."""
+    found = _WANTED.fullmatch(text)
+    if found is None:
+        raise UsageError(f"{text!r} is not a range of releases", hint=f"such as {EXAMPLE}")
+    package = re.sub(r"[-_.]+", "-", found["package"]).lower()
+    if package not in _RUNTIMES:
+        said = f"{package} is not the package of a known runtime"
+        raise UsageError(said, hint=meant(package, _RUNTIMES))
+    first, last = _version(found["first"], text), _version(found["last"], text)
+    if first > last:
+        hint = f"{package}=={last}..{first}"
+        raise UsageError(f"{text}: the range ends before it begins", hint=hint)
+    return Wanted(package, first, last)
+
+
+def _version(word: str, text: str) -> Version:
+    try:
+        return Version(word)
+    except InvalidVersion:
+        raise UsageError(f"{text}: {word!r} is not a version", hint=f"such as {EXAMPLE}") from None
+
+
+def find_releases(wanted: Wanted) -> list[Release]:
+    """Return the releases of a range in the package index, oldest first.
+
+    Pre-releases are left out, unless the range begins or ends with one. Raises UnavailableError if
+    the index cannot be read, UsageError if it has no release in the range.
+    """
+    url = f"{index_url()}/{wanted.package}/"
+    files = _files(*_fetched(url), url)
+    found = sorted({version for version, _, _ in files})
+    inside = [version for version in found if _is_wanted(version, wanted)]
+    if not inside:
+        has = f"{found[0]} to {found[-1]}" if found else "no release"
+        raise UsageError(f"{url} has no release of {wanted}", hint=f"it has {has}")
+    tags = frozenset(sys_tags())
+    return [_release(version, [f for f in files if f[0] == version], tags) for version in inside]
+
+
+def index_url() -> str:
+    """Return the package index that pip or uv is configured to use, by default PyPI."""
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
+        if os.environ.get(name):
+            return os.environ[name].rstrip("/")
+    command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    return (asked.stdout.strip() if not asked.returncode else "").rstrip("/") or PYPI
+
+
+def _is_wanted(version: Version, wanted: Wanted) -> bool:
+    final = not version.is_prerelease or version in (wanted.first, wanted.last)
+    return final and wanted.first <= version <= wanted.last
+
+
+def _fetched(url: str) -> tuple[str, bytes]:
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise UnavailableError(f"{url} is not the address of a package index", hint="https://…")
+    request = urllib.request.Request(url, headers={"Accept": ACCEPT})  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310
+            return str(answer.headers.get_content_type()), read_within(answer, MOST)
+    except (OSError, ValueError, urllib.error.URLError) as error:
+        hint = "PIP_INDEX_URL names another package index"
+        raise UnavailableError(
+            f"cannot read the package index: {url}: {error}", hint=hint
+        ) from None
+
+
+File = tuple[Version, str, str]  # (version, file name, upload date)
+
+
+def _files(kind: str, page: bytes, url: str) -> list[File]:
+    read: Mapping[str, Callable[[bytes], Iterable[tuple[str, str]]]]
+    read = {JSON: _of_json, "text/html": _of_html}
+    try:
+        named = list(read[kind](page))
+    except (KeyError, ValueError, TypeError, AttributeError):
+        said = f"{url} is not a page of a package index ({kind}, {plural(len(page), 'byte')})"
+        raise UnavailableError(said, hint="an index has JSON (PEP 691) or HTML (PEP 503)") from None
+    found = []
+    for name, day in named:
+        try:
+            found.append((parse_wheel_filename(name)[1], name, day))
+        except InvalidWheelFilename:  # such as a source archive
+            continue
+    return found
+
+
+def _of_json(page: bytes) -> Iterable[tuple[str, str]]:
+    """Yield the name and date of each file; '' without a date (PEP 691, PEP 700)."""
+    for file in json.loads(page)["files"]:
+        found = _DAY.match(str(file.get("upload-time", "")))
+        yield str(file["filename"]), found[0] if found else ""
+
+
+def _of_html(page: bytes) -> Iterable[tuple[str, str]]:
+    """Return the name of each file. HTML pages have no dates (PEP 503)."""
+    links: list[str] = []
+
+    class Links(html.parser.HTMLParser):
+        def handle_starttag(self, tag: str, attrs: Any) -> None:
+            links.extend(str(value) for key, value in attrs if (tag, key) == ("a", "href"))
+
+    Links().feed(page.decode())
+    return [(unquote(urlsplit(link).path.rpartition("/")[2]), "") for link in links]
+
+
+def _release(version: Version, files: list[File], tags: frozenset[Tag]) -> Release:
+    fits = any(tags & parse_wheel_filename(name)[3] for _, name, _ in files)
+    here = f"Python {sys.version_info.major}.{sys.version_info.minor} on this system"
+    days = sorted(filter(None, (day for *_, day in files)))
+    return Release(str(version), days[0] if days else "", "" if fits else f"no wheel for {here}")
+
 
 NUMPY_2 = "2024-06-16"  # release date of numpy 2.0.0
 INSTALLING = 1800.0  # seconds

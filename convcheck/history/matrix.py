@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Literal, TypeVar
 
 from convcheck.causes.gather import chosen_causes
-from convcheck.history.releases import Release
+from convcheck.history.environments import Release
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, Names, RunResult
 
 K = TypeVar("K", bound=Hashable)

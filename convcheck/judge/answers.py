@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from convcheck.backends.protocol import Declined
 from convcheck.records import Record, by_hook
 from convcheck.streams import plural
-from convcheck.vectors.span import CHUNK as CHUNK
+from convcheck.vectors.corpus import CHUNK as CHUNK
 
 Index = NDArray[np.intp]
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ import numpy as np
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import CRASHED, LOST, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.digest import added, digest_of_bytes, spell_digest
+from convcheck.judge.elements import tally_of
 from convcheck.judge.examples import call_example, fault_groups
 from convcheck.judge.matching import (
     Difference,
@@ -27,23 +28,26 @@ from convcheck.judge.matching import (
     kind_of_elements,
     shapes_of,
 )
+from convcheck.judge.refusals import all_refused, is_due, is_refusal
 from convcheck.judge.result import (
     BY_CALL,
     RIGHT,
     CallExample,
+    CaseResult,
     Group,
     Key,
     PlacedExample,
     Tally,
     TallyEntry,
     Whole,
+    not_asked,
 )
-from convcheck.judge.tally import named
+from convcheck.judge.tally import finish_whole, named, unsupported
 from convcheck.records import replace
 from convcheck.rules.model import LEVELS
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.expected import CallReading, Decision, ExpectedCall
-from convcheck.vectors.model import CallSet
+from convcheck.vectors.model import CallSet, Vectors
 
 BETWEEN = "between readings"
 
@@ -205,3 +209,39 @@ def _hash(calls: CallSet, answers: Answers, i: int) -> int:
         answers.messages.get(i, "").encode(),
         *(np.ascontiguousarray(tensor).tobytes() for tensor in tensors),
     )
+
+
+def judge(vectors: Vectors, answers: Answers, *, show_all: bool = False) -> CaseResult:
+    """Judge the answers to all vectors of a case.
+
+    With `show_all`, right answers get examples too.
+    """
+    return finish_whole(vectors.case, tally_of_case(vectors, answers, show_all=show_all))
+
+
+def tally_of_case(
+    vectors: Vectors,
+    answers: Answers,
+    inconsistent: tuple[Group, ...] = (),
+    *,
+    show_all: bool = False,
+) -> Tally:
+    """Tally the answers to all vectors of a case.
+
+    `inconsistent` are groups of answers that changed between placements. With `show_all`, right
+    answers get examples too.
+    """
+    declined, whole = answers.declined, Whole(vectors.coverage, show_all=show_all)
+    if declined is not None and not is_refusal(vectors, declined):
+        return unsupported(vectors.coverage, declined.message)
+    if declined is not None:
+        answers = all_refused(vectors, answers, declined.message)
+    if isinstance(vectors, CallSet):
+        if left := answers.left_out:
+            verdict = "unsupported" if left == len(vectors) else None
+            whole = replace(whole, message=not_asked(left), left_out=left, verdict=verdict)
+        return tally_of_calls(vectors, answers, inconsistent, whole)
+    if declined is not None:
+        verdict = "pass" if is_due(vectors) else None
+        whole = replace(whole, message=declined.message, verdict=verdict)
+    return tally_of(vectors, answers, "", inconsistent, whole)

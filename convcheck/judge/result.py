@@ -19,8 +19,8 @@ from convcheck.records import Count, Digest, Record, by_hook
 from convcheck.rules.model import LEVELS, Case, Level
 from convcheck.semantics.expected import Decision
 from convcheck.streams import plural
+from convcheck.vectors.corpus import SAMPLED_SPAN, span_size
 from convcheck.vectors.model import Coverage
-from convcheck.vectors.span import SAMPLED_SPAN, span_size
 
 Verdict = Literal[
     "error", "crashed", "fail", "refused", "inconsistent", "tolerated", "pass", "undefined",

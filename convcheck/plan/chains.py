@@ -18,20 +18,21 @@ from convcheck.chains.asked import (
     CAST_BY_CAST,
     ChainCorpus,
     chain_case,
+    first_nodes,
+    pairs_of,
+    takes_pairs,
     telling_codes,
 )
 from convcheck.chains.cast import U64
 from convcheck.chains.judgement import numeric_types, triples
-from convcheck.chains.pairs import first_nodes, pairs_of, takes_pairs
 from convcheck.chains.type_chain import CompiledCasts
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Example
 from convcheck.numerics.format import Bool, Float
 from convcheck.plan.runner import execute
 from convcheck.records import replace
 from convcheck.rules.causes import cause_files
-from convcheck.rules.load import Catalog
+from convcheck.rules.load import Catalog, promises_of
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.rules.promises import promises_of
 from convcheck.vectors.corpus import Corpus
 
 HOW = (("input", ("fed", "constant")), ("middle", ("hidden", "exposed")))

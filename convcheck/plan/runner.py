@@ -15,7 +15,7 @@ from typing import Protocol
 from convcheck import signals
 from convcheck.ask.jobs import Job, Judge, VectorSource
 from convcheck.backends.protocol import max_elements, prepare_backend
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Part, RunResult, remarks
 from convcheck.plan.units import Unit, part_of
 from convcheck.pool.lane import Report, Reported, Restarts

@@ -18,9 +18,9 @@ from convcheck.rules.model import Case, Level, op_and_version, version_key
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
 from convcheck.streams import plural
+from convcheck.vectors.corpus import Span
 from convcheck.vectors.inputs import beyond_edge
 from convcheck.vectors.model import Coverage
-from convcheck.vectors.span import Span
 
 Rules = Callable[[Case], tuple[Program, Decision]]
 

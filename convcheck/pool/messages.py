@@ -37,7 +37,7 @@ from convcheck.records import Record, by_hook, replace
 from convcheck.rules.causes import CauseFile
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
-from convcheck.vectors.span import Span
+from convcheck.vectors.corpus import Span
 
 if TYPE_CHECKING:
     ResultField: TypeAlias = CaseResult | Tally

@@ -14,9 +14,9 @@ from multiprocessing.connection import Connection
 from typing import cast
 
 from convcheck.ask.case import CaseRunner
+from convcheck.ask.chains import chunk_vectors
 from convcheck.ask.elements import inputs_at
 from convcheck.ask.explain import Explainer
-from convcheck.ask.isolated import chunk_vectors
 from convcheck.ask.jobs import Conversions, Job
 from convcheck.ask.stream import keep_heap
 from convcheck.ask.watched import Budget, WatchedBackend

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path, PurePath
 
 from convcheck.causes.gather import Diagnosis, gathered
-from convcheck.judge.result import (
-    CaseResult,
-    Group,
-    Problem,
-    RunResult,
-    Verdict,
-)
+from convcheck.judge.result import CaseResult, Cpu, Environment, Group, Problem, RunResult, Verdict
 from convcheck.judge.words import clean
 from convcheck.records import replace
 from convcheck.report.causes import ToldCause, letters_of, told_causes
-from convcheck.report.counts import CaseCounts, by_spec, counts_of
+from convcheck.report.counts import (
+    BELOW,
+    STATUSES,
+    CaseCounts,
+    Status,
+    by_spec,
+    counts_of,
+    status_of,
+)
 from convcheck.report.findings import CaseReport, Finding, failures_of, findings_of
 from convcheck.report.matrix import StatusMatrix, lettered_matrices, matrix, part_with
-from convcheck.report.status import BELOW, STATUSES, Status, status_of
 from convcheck.rules.types import Types
 from convcheck.streams import number, plural
 from convcheck.vectors.model import Coverage
@@ -267,3 +272,45 @@ def _other_counts(result: RunResult, counts: CaseCounts) -> Iterator[str]:
     if counts.verdicts["unsupported"]:
         free = "" if result.known else " (nothing holds the backend to them)"
         yield f"{number(counts.verdicts['unsupported'])} unsupported{free}"
+
+
+_PACKAGES = ("numpy", "onnx", "onnxruntime", "ml_dtypes")
+_FEATURES = re.compile(  # features that select conversion kernels, of x86 and Arm
+    r"sse4\w+|ssse3|avx\w*|amx\w*|f16c|fma\w*|gfni"
+    r"|neon|asimd\w*|fphp|fp16|bf16|i8mm|sve\w*|sme|sme[0-9_]\w*"
+)
+
+
+def environment() -> Environment:
+    """Describe the machine and the libraries, without importing them."""
+    model, features = _cpu()
+    versions = {"python": platform.python_version(), **{p: _version(p) for p in _PACKAGES}}
+    cpu = Cpu(model, tuple(features), os.cpu_count())
+    return Environment(platform.platform(), cpu, _threads(), versions)
+
+
+def _cpu() -> tuple[str, list[str]]:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine(), []
+    facts: dict[str, str] = {}
+    for line in lines:
+        key, _, fact = line.partition(":")
+        facts.setdefault(key.strip(), fact.strip())
+    model = facts.get("model name") or platform.processor() or platform.machine()
+    flags = (facts.get("flags") or facts.get("Features") or "").split()
+    return model, sorted(f for f in flags if _FEATURES.fullmatch(f))
+
+
+def _threads() -> int | None:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

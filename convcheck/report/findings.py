@@ -38,14 +38,14 @@ from convcheck.judge.words import (
 )
 from convcheck.records import grouped
 from convcheck.report.blocks import CodeInWords
+from convcheck.report.counts import BELOW, KNOWN, WAIVED, Status
 from convcheck.report.examples import (
     CallInWords,
     call_in_words,
     element_in_words,
     with_deciding_words,
 )
-from convcheck.report.status import BELOW, KNOWN, WAIVED, Status
-from convcheck.rules.case_names import compact_names
+from convcheck.rules.find import compact_names
 from convcheck.rules.model import Case, Level
 from convcheck.semantics.expected import Decision, Quotation
 from convcheck.streams import GLUE, number, plural

@@ -10,8 +10,13 @@ from convcheck.chains.judgement import ChainJudgement, judge_chain
 from convcheck.chains.type_chain import CompiledCast, CompiledCasts, TypeChain
 from convcheck.errors import ConvcheckError
 from convcheck.judge.result import RunResult
-from convcheck.models.backends import BackendFacts, differing_rows, facts_of
-from convcheck.models.conversions import ModelConversion, chains_in
+from convcheck.models.conversions import (
+    BackendFacts,
+    ModelConversion,
+    chains_in,
+    differing_rows,
+    facts_of,
+)
 from convcheck.models.graph import ModelGraph
 from convcheck.report.causes import said_of
 from convcheck.rules.load import Catalog

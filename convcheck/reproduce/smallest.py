@@ -29,8 +29,7 @@ from convcheck.judge.answers import (
     REFUSED,
     Answers,
 )
-from convcheck.judge.calls import judged_call
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge, judged_call
 from convcheck.judge.matching import matching
 from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group
 from convcheck.numerics.format import Text

@@ -6,9 +6,91 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
+from typing import cast
 
-from convcheck.rules.model import Asking, Attribute, Attributes, Case, DType, Layout, Spec
-from convcheck.rules.outside import pairs_outside
+import numpy as np
+
+from convcheck.errors import SpecError
+from convcheck.numerics.format import Numeric
+from convcheck.numerics.number import Bits
+from convcheck.numerics.words import code_of
+from convcheck.rules.attributes import Context, read_cite
+from convcheck.rules.model import (
+    DEFAULT,
+    Asking,
+    Attribute,
+    Attributes,
+    Case,
+    DType,
+    Layout,
+    Outcome,
+    Spec,
+    Uncovered,
+    Value,
+)
+from convcheck.rules.rule import rule_of_all
+from convcheck.rules.source import Node
+
+
+def read_uncovered(root: Node, context: Context) -> tuple[Uncovered, ...]:
+    """Return the excluded cases of a spec file's root node. Raises SpecError."""
+    kinds = {name: each.need("type").text() for name, each in root.entries("attributes").items()}
+    return tuple(_entry(e, kinds, context) for e in root.listed("outside"))
+
+
+def _entry(node: Node, kinds: Mapping[str, str], context: Context) -> Uncovered:
+    node.only("name", "from", "to", "values", "cite")
+    sources, targets = (
+        tuple(context.types.types[name] for name in context.types.names(node.need(key)))
+        for key in ("from", "to")
+    )
+    node.read("values", lambda values: values.only(*kinds), None)
+    values = (
+        (name, tuple(_value(kinds[name], e) for e in values.elements()))
+        for name, values in node.entries("values").items()
+    )
+    cite = read_cite(node.need("cite", "quote the sentence that leaves it out"), context)
+    rule = rule_of_all(node.need("name").text(), Outcome("undefined"), cite, node.place)
+    return Uncovered(sources, targets, tuple(values), rule)
+
+
+def _value(kind: str, node: Node) -> Value:
+    if kind == "int" and node.value != DEFAULT:
+        return node.integer()
+    return node.text()
+
+
+def pairs_outside(spec: Spec, entry: Uncovered) -> Iterator[tuple[DType, DType, Attributes]]:
+    """Yield the pairs of an entry with their attribute values."""
+    for source in entry.sources:
+        for target in entry.targets:
+            if not entry.values and not is_listed(spec, source, target):
+                yield source, target, ()
+            for name, values in entry.values:
+                yield from ((source, target, ((name, value),)) for value in values)
+
+
+def is_listed(spec: Spec, source: DType, target: DType) -> bool:
+    """Return whether a spec's lists have both types."""
+    lists = (spec.types[spec.inputs[0][1]], spec.types[spec.outputs[0][1]])
+    return source in lists[0] and target in lists[1]
+
+
+def uncovered_by(spec: Spec, case: Case) -> Uncovered | None:
+    """Return the exclusion of a case, None for none."""
+    return next((entry for entry in spec.outside if _asks(spec, entry, case)), None)
+
+
+def _asks(spec: Spec, entry: Uncovered, case: Case) -> bool:
+    source, target = case.inputs[0], case.outputs[0]
+    if source not in entry.sources or target not in entry.targets:
+        return False
+    if not entry.values:
+        return not is_listed(spec, source, target)
+    return any(
+        (name, value) in case.attributes for name, values in entry.values for value in values
+    )
+
 
 Types = Mapping[str, DType]  # input or output -> its type
 OUTPUT = "output"  # in `combinations`: the output's type
@@ -159,3 +241,77 @@ def _is_asked(spec: Spec, types: Types, asking: Asking) -> bool:
     if asking.targets is not None and (target is None or target.name not in asking.targets):
         return False
     return source.name in asking.sources
+
+
+def check_spec(spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
+    """Check a spec against its file's root node. Raises SpecError."""
+    _names(spec)
+    _types(spec, node)
+    if spec.combinations or node.get("combinations"):
+        _combinations(spec, node)
+    if spec.outside and spec.body.whole_calls:
+        hint = "a body of whole calls says what is undefined in a place of its own"
+        raise node.need("outside").error("only a table has `outside`", hint)
+    spec.body.check(spec, node, types)
+
+
+def _names(spec: Spec) -> None:
+    seen: set[str] = set()
+    for rule in (*spec.rules, *(entry.rule for entry in spec.outside)):
+        if rule.name in seen:
+            message, hint = (
+                f"two rules are named {rule.name!r}",
+                "to change a parent's rule, state it once",
+            )
+            raise SpecError(message, place=rule.place, hint=hint)
+        seen.add(rule.name)
+
+
+def _types(spec: Spec, node: Node) -> None:
+    for key, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+        if not tensors:
+            raise node.need(key).error(f"no {key}", "write NAME: TYPES")
+        for name, variable in tensors:
+            answer = key == "outputs" and spec.body.gives_types
+            if (variable in spec.types) == answer:
+                message = f"`types` does not list {variable}, the type of {name}"
+                hint = f"{variable}: [TYPE, …]"
+                if answer:
+                    message = f"`types` lists {variable}, the type that the {spec.body.name} gives"
+                    hint = "leave it out there"
+                raise node.need(key).need(name).error(message, hint)
+    for name in spec.types:
+        if not spec.types[name]:
+            raise node.need("types").need(name).error(f"{name} has no types", "list them")
+
+
+def _combinations(spec: Spec, node: Node) -> None:
+    at = node.need("combinations")
+    if not spec.combinations:
+        raise at.error("no combinations", "list some, or leave `combinations` out for all")
+    output = spec.outputs[0][1]
+    if output not in spec.types or output in dict(spec.inputs).values():
+        raise at.error("they are made with types of the output alone", "leave `combinations` out")
+    for row, words in zip(at.elements(), spec.combinations, strict=True):
+        for cell, word, (name, variable) in zip(row.elements(), words, spec.inputs, strict=True):
+            known = [t.name for t in spec.types[variable]]
+            if word not in (*known, OUTPUT):
+                raise cell.error(f"{word} is not a type of {name}", f"output, {', '.join(known)}")
+
+
+def fixes_all(layout: Layout) -> bool:
+    """Return whether a layout has a vector and a scalar for each other input."""
+    (_, first), *others = layout.shapes
+    return bool(others) and len(first) == 1 and not any(dims for _, dims in others)
+
+
+def fixed_tensors(case: Case) -> list[Bits]:
+    """Return the fixed inputs for a backend, tensors of rank 0.
+
+    Empty for a node and its inverse, whose graph contains them.
+    """
+    both = () if not case.fixed or case.is_pair else zip(case.inputs[1:], case.fixed, strict=True)
+    return [
+        np.array(code_of(cast(Numeric, dtype.format), word)[0], dtype.format.storage)
+        for dtype, (_, word) in both
+    ]

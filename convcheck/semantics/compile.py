@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.format import Float, Format, Text
 from convcheck.numerics.modes import MODES
+from convcheck.rules.cases import uncovered_by
 from convcheck.rules.hop import IEEE, Hop, Through
 from convcheck.rules.model import (
     DEFAULT,
@@ -32,12 +33,11 @@ from convcheck.rules.model import (
     Spelling,
     Value,
 )
-from convcheck.rules.outside import uncovered_by
 from convcheck.rules.rule import ELSE, OTHER, PAIR
 from convcheck.semantics.answers_at import differs_through
 from convcheck.semantics.expected import EXACT, Decision, decision_of
 from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program, alike_of
-from convcheck.semantics.row_words import row_in_words
+from convcheck.semantics.trace import row_in_words
 from convcheck.semantics.vocabulary import (
     AS,
     AS_BELOW,

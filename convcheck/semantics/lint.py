@@ -9,8 +9,8 @@ from typing import Any
 from convcheck.errors import SpecError
 from convcheck.numerics.words import OutsideFormatError
 from convcheck.rules.cases import cases
-from convcheck.rules.citations import citations, is_foreign
 from convcheck.rules.model import Case, Spec
+from convcheck.rules.rule import citations, is_foreign
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.body.table_lint import Diagnostic, Proof
 from convcheck.semantics.compile import unknown_words

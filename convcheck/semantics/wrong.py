@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from convcheck.errors import SpecError
+from convcheck.rules.cases import is_listed, uncovered_by
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Cell, DType, Rounding, Rule, Spec
-from convcheck.rules.outside import is_listed, uncovered_by
 from convcheck.semantics.answers_at import answers_at
 from convcheck.semantics.compile import compile_untold
 from convcheck.semantics.expected import Reading

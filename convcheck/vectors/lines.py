@@ -17,7 +17,7 @@ from convcheck.numerics.format import Format, Text
 from convcheck.numerics.number import Bits
 from convcheck.streams import plural
 from convcheck.vectors.model import VectorSet
-from convcheck.vectors.store.words import canonical, words_of_bits
+from convcheck.vectors.store.stored import canonical, words_of_bits
 
 REFUSED = "refused"
 _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]+")

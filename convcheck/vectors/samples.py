@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from convcheck.numerics.format import Float, Format, Int, Numeric, text_of_format
 from convcheck.numerics.number import Codes, number_parts
 from convcheck.numerics.order import top
-from convcheck.vectors.exponents import boundaries_of
+from convcheck.vectors.inputs import boundaries_of
 
 SEQUENCE = 2  # increment when the samples change
 U64 = NDArray[np.uint64]

@@ -9,7 +9,7 @@ import numpy as np
 
 from convcheck.numerics.format import Float, Format, Int
 from convcheck.numerics.number import Texts
-from convcheck.vectors.exponents import Binades, binades_of, boundaries_of
+from convcheck.vectors.inputs import Binades, binades_of, boundaries_of
 from convcheck.vectors.model import Coverage, Tier
 
 _DIGITS = 20  # significant digits; specs call longer literals undefined

@@ -11,7 +11,7 @@ from planted.asking import Log
 from planted.counting import LONG, Corpus, case
 
 from convcheck.ask.again_calls import CallsAgain
-from convcheck.ask.calls import ask_calls
+from convcheck.ask.elements import ask_calls
 from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import LIMIT_VARIABLE, Backend
 from convcheck.judge.answers import AGAIN, EVERYWHERE, Avoid, Fault

@@ -22,7 +22,7 @@ from planted.asking import (
 )
 
 from convcheck.ask.elements import ask
-from convcheck.ask.siblings import Siblings
+from convcheck.ask.explain import Siblings
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.judge.answers import (
     ANSWERED,

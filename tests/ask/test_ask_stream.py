@@ -14,19 +14,19 @@ from planted.causes import CAUSES, Planted
 from planted.swept import Swept, Unbound
 from sweeps import CAST, HALF, SPAN, case_of, comparable, finished, groups, swept
 
+from convcheck.ask.chains import chunk_vectors
 from convcheck.ask.elements import ask
-from convcheck.ask.isolated import chunk_vectors
 from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Backend, Bound, Declined, Outputs, Refused
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import RIGHT, CaseResult, Tally
 from convcheck.judge.tally import merge
 from convcheck.numerics.number import Bits, Codes
 from convcheck.records import replace
 from convcheck.rules.model import Case
+from convcheck.vectors.corpus import Span
 from convcheck.vectors.generate import form_decision
-from convcheck.vectors.span import Span
 
 BULK = Avoid(placements=EVERYWHERE - {"bulk"})
 NARROW = ("bool", "int4", "uint4", "int2", "uint2")

@@ -14,7 +14,7 @@ from convcheck.judge.digest import digest_of_pairs, spell_digest
 from convcheck.judge.result import CaseResult, Group
 from convcheck.numerics.number import Codes
 from convcheck.rules.model import Case
-from convcheck.vectors.span import Span
+from convcheck.vectors.corpus import Span
 
 COUNT = 6 * CHUNK
 PLACES = [0, 1, 31234, CHUNK // 2, CHUNK - 1]

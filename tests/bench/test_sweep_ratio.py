@@ -24,8 +24,8 @@ from convcheck.numerics.number import Codes
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case
+from convcheck.vectors.corpus import CHUNK, WHOLE_SPAN, Span
 from convcheck.vectors.generate import form_decision
-from convcheck.vectors.span import CHUNK, WHOLE_SPAN, Span
 
 SPEC = CATALOG.specs["onnx.Cast-21"]
 PARTS = [Span(n * WHOLE_SPAN, WHOLE_SPAN) for n in (0, 68, 136, 204)]

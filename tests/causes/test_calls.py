@@ -13,9 +13,9 @@ from planted.causes import CAUSES
 from planted_calls import answered, asked, shown
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
-from convcheck.causes.call_trial import freed
 from convcheck.causes.catalogue import causes_in, hidden
 from convcheck.causes.search import Search, diagnose
+from convcheck.causes.trial import freed
 from convcheck.judge.answers import CRASHED, Answers, Fault
 from convcheck.judge.result import CaseDiagnosis
 from convcheck.records import replace

@@ -18,7 +18,7 @@ from convcheck.backends.protocol import Outputs
 from convcheck.causes.gather import causes_named, gathered
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import Elsewhere
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.numerics.number import Bits
 from convcheck.records import replace

@@ -21,7 +21,7 @@ from convcheck.causes.asked import AskedInputs, is_wrong
 from convcheck.causes.score import Mutant, mutants
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers
 from convcheck.judge.answers import REFUSED as TURNED_DOWN
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES
 from convcheck.records import replace
 from convcheck.report.json.schemas import schema

@@ -18,7 +18,7 @@ from convcheck.causes.gather import causes_named, gathered
 from convcheck.causes.search import Search, diagnose
 from convcheck.causes.trial import Trial, judged_ones, tried
 from convcheck.judge.answers import ANSWERED, CRASHED, Answers, Elsewhere, Fault
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.records import replace
 from convcheck.rules.causes import Cause, CauseFile

@@ -33,8 +33,8 @@ from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import compile_wrong
+from convcheck.vectors.corpus import CHUNK, Span
 from convcheck.vectors.generate import form_decision
-from convcheck.vectors.span import CHUNK, Span
 
 BACKENDS = "tests.planted.rounding_backends"
 FAULTY = "tests.planted.rounding_backends"

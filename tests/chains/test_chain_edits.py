@@ -18,9 +18,9 @@ from convcheck.errors import SpecError
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
 from convcheck.numerics.number import Codes
 from convcheck.plan.chains import asked_chain
-from convcheck.rules import promises
+from convcheck.rules import load
 from convcheck.rules.causes import CauseFile, read_causes
-from convcheck.rules.promises import promises_of
+from convcheck.rules.load import promises_of
 from convcheck.semantics.expected import EXACT
 
 SPEC = CATALOG.specs["onnx.Cast-21"]
@@ -139,7 +139,7 @@ def test_a_promise_that_cannot_be_read_has_its_line(
         f"backend: b\nsources: {{text: {{title: a, section: b, url: c}}}}\nsettings:\n  - {entry}\n"
     )
     (tmp_path / "graphs" / "b.yaml").write_text(text)
-    monkeypatch.setattr(promises, "data_dir", lambda name: tmp_path)
+    monkeypatch.setattr(load, "data_dir", lambda name: tmp_path)
     with pytest.raises(SpecError, match=said) as error:
         promises_of("b", CATALOG.types)
     assert error.value.place is not None

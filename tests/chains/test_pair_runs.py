@@ -15,8 +15,7 @@ from places import ROOT
 
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.chain_search import PairSearch
-from convcheck.chains.asked import ChainCorpus
-from convcheck.chains.pairs import pairs_of
+from convcheck.chains.asked import ChainCorpus, pairs_of
 from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.result import Names
 from convcheck.numerics.number import Codes

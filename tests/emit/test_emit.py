@@ -13,8 +13,7 @@ from catalogue import CATALOG, compiled
 from command import convcheck
 from numpy.typing import NDArray
 
-from convcheck.emit.series import Series, plateaus_of, series_of
-from convcheck.emit.suite import identifier, why_left_out
+from convcheck.emit.suite import Series, identifier, plateaus_of, series_of, why_left_out
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate

@@ -19,7 +19,7 @@ from convcheck.gate.known_file import KnownList
 from convcheck.judge.result import Problem, RunResult, Shard
 from convcheck.records import replace
 from convcheck.report.document import Document
-from convcheck.rules.case_names import compact_names, ids_of
+from convcheck.rules.find import compact_names, ids_of
 
 PLACE = Place("known.toml", 1)
 NAME = "onnx.Cast-{19,21}/{float32,float64}-to-{float16,bfloat16}"

@@ -26,9 +26,8 @@ from report_runs import (
 from convcheck.errors import Place
 from convcheck.judge.result import CaseResult, Problem
 from convcheck.records import replace
-from convcheck.report.counts import counts_of
+from convcheck.report.counts import BELOW, KNOWN, WAIVED, counts_of, status_of
 from convcheck.report.document import Document
-from convcheck.report.status import BELOW, KNOWN, WAIVED, status_of
 
 ONE = case("onnx.Cast-21", "float32", "bfloat16")
 

@@ -10,8 +10,13 @@ from command import convcheck, refused, report_at
 from planted.releases import NOT_HERE, WHEEL, index, page_of, plant
 
 from convcheck.history import environments
-from convcheck.history.environments import NotInstalledError, environments_folder, made_environment
-from convcheck.history.releases import Release, parse_wanted
+from convcheck.history.environments import (
+    NotInstalledError,
+    Release,
+    environments_folder,
+    made_environment,
+    parse_wanted,
+)
 
 RANGE = "onnxruntime==1.0..1.4"
 ONE = ("onnx.Cast-13", "--from", "int8", "--to", "int16")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from report_runs import ELSE, TABLE, answered, case, group, passed, run, unasked
 
+from convcheck.history.environments import Release
 from convcheck.history.matrix import AskedRelease, History, bisect, history_of
-from convcheck.history.releases import Release
 from convcheck.judge.result import CaseDiagnosis, CaseResult, CauseInWords
 from convcheck.records import replace
 from convcheck.report.draw.console import plain_lines

@@ -7,7 +7,7 @@ from packaging.version import Version
 from planted.releases import NOT_HERE, WHEEL, index, page_of
 
 from convcheck.errors import UnavailableError, UsageError
-from convcheck.history.releases import Release, Wanted, find_releases, index_url, parse_wanted
+from convcheck.history.environments import Release, Wanted, find_releases, index_url, parse_wanted
 
 WANTED = Wanted("onnxruntime", Version("1.0"), Version("1.4"))
 

@@ -7,12 +7,11 @@ import pytest
 from catalogue import CATALOG
 from planted.asking import Log, Scripted, echo
 
-from convcheck.ask.calls import ask_calls
+from convcheck.ask.elements import ask_calls
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import Place
 from convcheck.judge.answers import ANSWERED, CRASHED, EVERYWHERE, Answers, Avoid, Fault
-from convcheck.judge.calls import BETWEEN
-from convcheck.judge.case import judge
+from convcheck.judge.calls import BETWEEN, judge
 from convcheck.judge.result import CallExample, Group
 from convcheck.numerics.number import Bits
 from convcheck.records import replace

@@ -15,7 +15,7 @@ from convcheck.judge.tally import merge
 from convcheck.numerics.number import Codes
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
-from convcheck.vectors.span import Span
+from convcheck.vectors.corpus import Span
 
 LOW, HIGH = Span(0x3F000000, CHUNK), Span(0x3F400000, CHUNK)  # from 0.5, from 0.75
 

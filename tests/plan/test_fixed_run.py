@@ -15,10 +15,10 @@ from convcheck.ask.stream import sweep
 from convcheck.judge.result import CaseResult
 from convcheck.judge.tally import finish
 from convcheck.plan.select import cases_of_tier
-from convcheck.rules.fixed import fixed_tensors
+from convcheck.rules.cases import fixed_tensors
 from convcheck.rules.model import Case
+from convcheck.vectors.corpus import Span
 from convcheck.vectors.generate import form_decision
-from convcheck.vectors.span import Span
 
 SPEC = CATALOG.specs["onnx.QuantizeLinear-21"]
 FLOAT8 = "float32-float32-float8e4m3fn/tensor/saturate=1/y_scale=5.224/y_zero_point=0"

@@ -15,9 +15,8 @@ from convcheck.judge.result import CaseResult
 from convcheck.numerics.format import Numeric
 from convcheck.plan.units import Unit
 from convcheck.rules.find import find_case
-from convcheck.vectors.corpus import open_corpus
+from convcheck.vectors.corpus import CHUNK, SAMPLED_SPAN, open_corpus, sample_spans
 from convcheck.vectors.samples import samples
-from convcheck.vectors.span import CHUNK, SAMPLED_SPAN, sample_spans
 
 CORPUS = open_corpus(CATALOG, "boundary", SEED, Path("none"))
 NUMBER = 3 * CHUNK + 100

@@ -16,12 +16,11 @@ from convcheck.ask.stream import ask_span
 from convcheck.judge.result import CaseResult, Group, Tally
 from convcheck.plan.units import Gathering, Unit, part_of
 from convcheck.records import replace
-from convcheck.report.json.codec import encoded
 from convcheck.report.json.encode import Writing
+from convcheck.report.json.report import encoded
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
-from convcheck.vectors.corpus import open_corpus
-from convcheck.vectors.span import CHUNK, Span
+from convcheck.vectors.corpus import CHUNK, Span, open_corpus
 
 CORPUS = open_corpus(CATALOG, "exhaustive", 0, Path("none"))
 CHUNKS = 6

@@ -19,8 +19,7 @@ from sweeps import swept_in_worker
 from convcheck.judge.result import CaseResult
 from convcheck.plan.units import Unit
 from convcheck.rules.find import find_case
-from convcheck.vectors.corpus import open_corpus
-from convcheck.vectors.span import CHUNK, Span
+from convcheck.vectors.corpus import CHUNK, Span, open_corpus
 
 CORPUS = open_corpus(CATALOG, "exhaustive", 0, Path("none"))
 CASE = find_case(CATALOG, "onnx.Cast-21/float32-to-bfloat16", None, None, ())

@@ -19,7 +19,7 @@ from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs
 from convcheck.errors import UsageError
 from convcheck.judge.answers import Answers, Avoid, Fault
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.elements import tally_of
 from convcheck.judge.result import BackendInfo, CaseResult, Group, Part, RunResult, Tally
 from convcheck.judge.tally import MAIN, finish
@@ -29,10 +29,9 @@ from convcheck.plan.units import Gathering, Unit, joined, part_of, result_of
 from convcheck.records import replace
 from convcheck.report.json.journal import Journal, open_journal
 from convcheck.rules.model import Case
-from convcheck.vectors.corpus import open_corpus
+from convcheck.vectors.corpus import CHUNK, Span, open_corpus, spans
 from convcheck.vectors.generate import vector_set
 from convcheck.vectors.model import VectorSet
-from convcheck.vectors.span import CHUNK, Span, spans
 
 CORPUS = open_corpus(CATALOG, "exhaustive", 0, Path("none"))
 CASE = case_of("float8e4m3fn", "saturate=1")

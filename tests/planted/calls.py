@@ -16,7 +16,7 @@ from planted import quantize_bugs, range_bugs
 from planted.causes import answered_calls
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case

@@ -10,8 +10,7 @@ from itertools import pairwise
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
 from convcheck.numerics.number import Bits
-from convcheck.rules.cases import make_case
-from convcheck.rules.fixed import fixed_tensors
+from convcheck.rules.cases import fixed_tensors, make_case
 from convcheck.rules.model import Case
 
 

@@ -11,8 +11,8 @@ import pytest
 from catalogue import CATALOG
 from repro_scripts import run_one
 
+from convcheck.ask.explain import Siblings
 from convcheck.ask.jobs import Job
-from convcheck.ask.siblings import Siblings
 from convcheck.errors import UsageError
 from convcheck.judge.answers import ANSWERED, OTHERS, Answers
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult

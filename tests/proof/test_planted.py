@@ -30,7 +30,7 @@ from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
 from convcheck.causes.asked import AskedInputs
 from convcheck.judge.answers import ANSWERED, Answers
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.matching import matching
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.format import Float, Text

@@ -11,7 +11,7 @@ from catalogue import CATALOG, CORPUS
 from planted.causes import answered_calls, answering
 
 from convcheck.backends.protocol import Outputs
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.format import Float, Format, Text
 from convcheck.numerics.number import Bits

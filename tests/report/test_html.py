@@ -36,16 +36,17 @@ from convcheck.numerics.order import code_at_index, index_of
 from convcheck.numerics.words import value_of
 from convcheck.records import replace
 from convcheck.report.document import Document
-from convcheck.report.html.data import data, shown_failures
-from convcheck.report.html.line import (
+from convcheck.report.html.data import (
     ACROSS,
     axis,
+    data,
     ends,
     index_below,
     nan,
     near,
     overview,
     real,
+    shown_failures,
     value_at,
 )
 from convcheck.report.json import encode as report_json

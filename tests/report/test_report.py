@@ -33,19 +33,18 @@ from report_runs import (
     unasked,
 )
 
-from convcheck.ask.calls import ask_calls
+from convcheck.ask.elements import ask_calls
 from convcheck.errors import UsageError
 from convcheck.judge import words
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import Example, RunResult
 from convcheck.records import replace
-from convcheck.report import short_names
-from convcheck.report.document import Document
+from convcheck.report import matrix
+from convcheck.report.document import Document, environment
 from convcheck.report.draw import wrong_types
-from convcheck.report.environment import environment
 from convcheck.report.json import encode
-from convcheck.rules.case_names import compact_names
 from convcheck.rules.cases import cases
+from convcheck.rules.find import compact_names
 from convcheck.semantics.expected import PATTERNS
 from convcheck.vectors.generate import call_set
 
@@ -324,10 +323,10 @@ def test_compact_names() -> None:
     ids = [f"onnx.Cast-{v}/{s}-to-bool" for v in (9, 13) for s in ("int8", "int4")]
     assert compact_names(ids) == ["onnx.Cast-{9,13}/{int8,int4}-to-bool"]
     assert compact_names([*ids, "my.Op-1/int8/r=2"])[1] == "my.Op-1/int8/r=2"
-    assert short_names.compact_specs(
+    assert matrix.compact_specs(
         ["onnx.Cast-9", "onnx.Cast-13", "pypto.cast-0.1", "pypto.cast-0.2"]
     ) == ("onnx.Cast-{9,13}, pypto.cast-{0.1,0.2}")
-    assert short_names.family("onnx.Cast-9") == "onnx.Cast-*"
+    assert matrix.family("onnx.Cast-9") == "onnx.Cast-*"
 
 
 @pytest.mark.parametrize(

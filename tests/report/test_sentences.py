@@ -23,7 +23,7 @@ from convcheck.rules.model import Outcome, Rule, Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import Decision
-from convcheck.semantics.row_words import row_in_words
+from convcheck.semantics.trace import row_in_words
 from convcheck.semantics.vocabulary import AS_BELOW, AS_REAL, CASES, COMPUTATIONS, CONSTANTS, ELSE
 from specs import GOOD, write_spec
 

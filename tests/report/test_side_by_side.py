@@ -31,7 +31,7 @@ from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.json.encode import text_of_several
-from convcheck.report.short_names import short_names
+from convcheck.report.matrix import short_names
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
 ABSENT = "tests.planted.free_backends:Absent"

@@ -29,12 +29,19 @@ from convcheck.history.matrix import RuleKey
 from convcheck.judge.result import BackendInfo, RunResult, Shard
 from convcheck.plan.runner import Turn
 from convcheck.records import replace
+from convcheck.report.counts import STATUSES
 from convcheck.report.json.encode import text as text_of
 from convcheck.report.json.encode import text_of_several
-from convcheck.report.site.cells import badges, bar_parts, heat_cells
-from convcheck.report.site.data import Site, SiteRun, add_report, site_of
+from convcheck.report.site.data import (
+    Site,
+    SiteRun,
+    add_report,
+    badges,
+    bar_parts,
+    heat_cells,
+    site_of,
+)
 from convcheck.report.site.names import RunName, file_name, finding_of_site, run_name
-from convcheck.report.status import STATUSES
 
 NOT_STARTED = Turn("torch", None, "it is not installed")
 FLOATS = RuleKey("float-to-float", "", "onnx/cast")

@@ -38,17 +38,17 @@ from convcheck.judge.tally import finish, merge, named
 from convcheck.numerics.number import Bits
 from convcheck.plan.units import joined, result_of
 from convcheck.records import replace
-from convcheck.report.json.codec import encoded
 from convcheck.report.json.decode import check_part, check_tally
 from convcheck.report.json.encode import Writing
+from convcheck.report.json.report import encoded
 from convcheck.report.json.schemas import schema
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
+from convcheck.vectors.corpus import Span
 from convcheck.vectors.generate import form_decision
-from convcheck.vectors.span import Span
 
 SCHEMA = schema("run-line")
 OF_TALLY, OF_PART = (

@@ -17,8 +17,8 @@ from definitions import bodies, source_file
 from onnx import TensorProto
 from places import TESTS
 
-from convcheck.rules.citations import citations
 from convcheck.rules.model import PARAPHRASE, Source, Spec
+from convcheck.rules.rule import citations
 
 SPECS = [spec for spec in CATALOG.specs.values() if spec.op.startswith("onnx.")]
 CASTS = [spec for spec in SPECS if spec.op in ("onnx.Cast", "onnx.Range")]

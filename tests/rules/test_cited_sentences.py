@@ -14,8 +14,8 @@ from pathlib import Path
 import yaml
 from catalogue import CATALOG
 
-from convcheck.rules.citations import citations
 from convcheck.rules.model import Spec
+from convcheck.rules.rule import citations
 
 KEPT = yaml.safe_load(Path(__file__).with_name("cited_sentences.yaml").read_text("utf-8"))
 PAGES = {entry["page"]: set(entry["sentences"]) for entry in KEPT}

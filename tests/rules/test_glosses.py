@@ -15,7 +15,7 @@ from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.json.decode import read
 from convcheck.report.json.encode import text
-from convcheck.rules.citations import citations, is_foreign
+from convcheck.rules.rule import citations, is_foreign
 from convcheck.semantics.expected import Quotation
 from specs import GOOD, findings, write_spec
 

@@ -15,20 +15,19 @@ from convcheck.ask.elements import ask
 from convcheck.backends.onnx.model import build
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UsageError
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.numerics.format import Opaque, Text
 from convcheck.numerics.number import Bits
 from convcheck.numerics.words import spell
-from convcheck.rules.cases import cases
+from convcheck.rules.cases import cases, uncovered_by
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.find import find_case
 from convcheck.rules.load import load
 from convcheck.rules.model import Case, Spec
-from convcheck.rules.outside import uncovered_by
 from convcheck.semantics.evaluate import compile_case
+from convcheck.vectors.corpus import is_sampled, is_swept
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import VectorSet
-from convcheck.vectors.span import is_sampled, is_swept
 from specs import GOOD, findings, slip, write_spec
 
 CAST = [s for s in CATALOG.specs.values() if s.op == "onnx.Cast"]

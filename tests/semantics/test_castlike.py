@@ -15,7 +15,7 @@ from convcheck.backends.onnx.runtime import OnnxRuntime
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
 from convcheck.judge.answers import ANSWERED, Answers, Index
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES, CaseResult
 from convcheck.numerics.format import Bool
 from convcheck.numerics.number import Bits

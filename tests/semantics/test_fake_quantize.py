@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from oracle.fake_quantize import UNDEFINED, WAYS, expect
 from oracle.formats import FLOATS
 
-from convcheck.ask.calls import ask_calls
+from convcheck.ask.elements import ask_calls
 from convcheck.backends.protocol import Answer, Declined, Outputs
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.number import Bits
 from convcheck.records import replace

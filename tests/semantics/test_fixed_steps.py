@@ -12,7 +12,7 @@ from convcheck.plan.select import cases_of_tier
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.runs import Constant, runs
-from convcheck.vectors.span import WHOLE_SPAN
+from convcheck.vectors.corpus import WHOLE_SPAN
 
 FIXED = [case for name, spec in CATALOG.specs.items() if "QuantizeLinear-" in name
          for case in cases_of_tier(spec) if case.fixed]  # fmt: skip

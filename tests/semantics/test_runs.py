@@ -24,8 +24,8 @@ from convcheck.semantics.expected import Expected, Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import TILE, Constant, Run, Unknown, runs
 from convcheck.semantics.wrong import compile_wrong
+from convcheck.vectors.corpus import CHUNK, WHOLE_SPAN, is_swept
 from convcheck.vectors.inputs import numeric_inputs
-from convcheck.vectors.span import CHUNK, WHOLE_SPAN, is_swept
 from specs import wrapping, write_spec
 
 SPECS = ("onnx.Cast-21", "onnx.Cast-24", "onnx.Cast-28", "pypto.cast-0.2")

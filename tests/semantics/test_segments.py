@@ -18,9 +18,9 @@ from convcheck.semantics.answers_at import run_conversion
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import lookup
 from convcheck.semantics.segments import Segments, segments
+from convcheck.vectors.corpus import CHUNK, is_sampled
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.samples import samples
-from convcheck.vectors.span import CHUNK, is_sampled
 
 Conversion = tuple[Program, Numeric, Numeric]
 MANY = 10**7

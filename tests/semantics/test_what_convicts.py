@@ -8,7 +8,7 @@ from catalogue import CATALOG
 
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import ANSWERED, Answers
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import Group
 from convcheck.numerics.words import code_of
 from convcheck.plan.select import cases_of_tier

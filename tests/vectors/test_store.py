@@ -22,8 +22,13 @@ from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Corpus, open_corpus
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import CallSet, Vectors
-from convcheck.vectors.store.stored import MANIFEST, Manifest, read_manifest
-from convcheck.vectors.store.words import with_choices, without_choices
+from convcheck.vectors.store.stored import (
+    MANIFEST,
+    Manifest,
+    read_manifest,
+    with_choices,
+    without_choices,
+)
 from convcheck.vectors.store.write import Files, by_file, differing, write_folder
 
 SAMPLE = {

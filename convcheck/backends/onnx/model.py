@@ -15,7 +15,7 @@ from convcheck.backends.packing import pack, too_large
 from convcheck.backends.protocol import Declined, Outputs, Oversized
 from convcheck.numerics.format import Text
 from convcheck.numerics.number import Bits, Codes
-from convcheck.rules.fixed import fixed_tensors
+from convcheck.rules.cases import fixed_tensors
 from convcheck.rules.model import Case, DType, Spec, Value
 
 if TYPE_CHECKING:

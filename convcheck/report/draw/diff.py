@@ -21,7 +21,7 @@ from convcheck.plan.diff import (
 from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, INDENT, Block, Text, cut, item, under
 from convcheck.report.causes import said_of
-from convcheck.rules.case_names import compact_names
+from convcheck.rules.find import compact_names
 from convcheck.streams import GLUE, number, plural
 
 _LONG = 200  # characters of a message, unless verbose

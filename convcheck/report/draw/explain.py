@@ -38,9 +38,9 @@ from convcheck.numerics.number import Bits
 from convcheck.numerics.words import spell, spell_fraction, value_of
 from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, Block, Codes, Text, cut, field
+from convcheck.report.counts import STATUSES
 from convcheck.report.draw.finding import call_blocks
 from convcheck.report.examples import call_in_words, code_in_words, few, spelled
-from convcheck.report.status import STATUSES
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.expected import (

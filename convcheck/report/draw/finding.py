@@ -20,9 +20,9 @@ from convcheck.report.blocks import (
     item,
     under,
 )
+from convcheck.report.counts import BELOW
 from convcheck.report.examples import CallInWords, Elements
 from convcheck.report.findings import Finding
-from convcheck.report.status import BELOW
 from convcheck.streams import number, plural
 
 _RANGES = 6

@@ -17,10 +17,9 @@ from convcheck.report.blocks import (
     downwards,
     styled,
 )
+from convcheck.report.counts import STATUSES, Status
 from convcheck.report.document import Document
-from convcheck.report.matrix import StatusMatrix
-from convcheck.report.short_names import compact_specs
-from convcheck.report.status import STATUSES, Status
+from convcheck.report.matrix import StatusMatrix, compact_specs
 from convcheck.streams import GLUE
 
 LETTERS = "a letter: what explains the cell, of several causes that of most cases"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from convcheck.judge.words import clean, value
-from convcheck.models.backends import BackendFacts
 from convcheck.models.calls import CLASSES, Argument, InputClass, Judged
-from convcheck.models.conversions import ModelConversion
+from convcheck.models.conversions import BackendFacts, ModelConversion
 from convcheck.models.known import KnownValues, ends_of_codes
 from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, Block, Text, cut, under

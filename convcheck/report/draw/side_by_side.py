@@ -12,14 +12,14 @@ from convcheck.judge.words import clean
 from convcheck.records import grouped, replace
 from convcheck.report.blocks import BLANK, Block, Said, Table, Text, item, styled, under
 from convcheck.report.causes import said_of
+from convcheck.report.counts import STATUSES
 from convcheck.report.document import Document, groups_of
 from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.draw.matrix import side_by_side_matrices
 from convcheck.report.draw.terminal import verdict_line
 from convcheck.report.findings import Finding
-from convcheck.report.short_names import family
-from convcheck.report.status import STATUSES
-from convcheck.rules.case_names import compact_names
+from convcheck.report.matrix import family
+from convcheck.rules.find import compact_names
 from convcheck.streams import number, plural
 
 _FEW = 3  # findings need no digest

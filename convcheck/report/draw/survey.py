@@ -8,7 +8,7 @@ from convcheck.judge.result import Surveyed
 from convcheck.judge.words import cited, clean, translated
 from convcheck.report.blocks import BLANK, Block, Text, cut, item
 from convcheck.report.examples import answer_in_words, question_in_words
-from convcheck.report.short_names import compact_specs, short_names
+from convcheck.report.matrix import compact_specs, short_names
 from convcheck.report.where import JudgedCases
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types

@@ -22,6 +22,7 @@ from convcheck.report.blocks import (
     styled,
     under,
 )
+from convcheck.report.counts import KNOWN, STATUSES, WAIVED
 from convcheck.report.document import Document, groups_of
 from convcheck.report.draw.causes import (
     cause_blocks,
@@ -33,10 +34,8 @@ from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.draw.matrix import matrix_blocks
 from convcheck.report.draw.wrong_types import wrong_type_blocks
 from convcheck.report.findings import Finding
-from convcheck.report.matrix import without_unsupported
-from convcheck.report.short_names import family
-from convcheck.report.status import KNOWN, STATUSES, WAIVED
-from convcheck.rules.case_names import compact_names
+from convcheck.report.matrix import family, without_unsupported
+from convcheck.rules.find import compact_names
 from convcheck.rules.model import Case
 from convcheck.streams import GLUE, number, plural
 

@@ -19,9 +19,8 @@ from markupsafe import Markup
 from convcheck import __version__
 from convcheck.judge.result import RunResult
 from convcheck.judge.words import clean
-from convcheck.report.document import Document
+from convcheck.report.document import Document, environment
 from convcheck.report.draw.causes import NOT_TRIED, causes_summary, unexplained_summary
-from convcheck.report.environment import environment
 from convcheck.report.html.data import data
 
 _SCRIPTS = (

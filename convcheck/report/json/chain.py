@@ -12,7 +12,7 @@ from convcheck.chains.judgement import ChainJudgement, ChainTable, ChainVerdict,
 from convcheck.chains.type_chain import TypeChain, rules_digest
 from convcheck.judge.words import code_text, value
 from convcheck.records import Count, Record
-from convcheck.report.json.codec import json_text
+from convcheck.report.json.report import json_text
 from convcheck.rules.model import DType, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS
 

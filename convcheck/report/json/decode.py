@@ -28,8 +28,7 @@ from convcheck.judge.result import (
 from convcheck.numerics.format import Format, Text
 from convcheck.records import replace
 from convcheck.report.counts import summary_of
-from convcheck.report.json.codec import text_in
-from convcheck.report.json.report import FORMAT, End, Head, Line
+from convcheck.report.json.report import FORMAT, End, Head, Line, text_in
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.streams import plural

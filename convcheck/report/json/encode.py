@@ -31,9 +31,8 @@ from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.causes import wrong_answers
 from convcheck.report.counts import summary_of
-from convcheck.report.environment import environment
-from convcheck.report.json.codec import line_text
-from convcheck.report.json.report import FORMAT, End, ExplainedCause, Head, Line
+from convcheck.report.document import environment
+from convcheck.report.json.report import FORMAT, End, ExplainedCause, Head, Line, line_text
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 

@@ -11,7 +11,7 @@ from convcheck import __version__
 from convcheck.judge.result import BackendInfo
 from convcheck.plan.chains import ChainOfBackend
 from convcheck.records import Count, Record
-from convcheck.report.json.codec import Named, Pairs, derived, json_text
+from convcheck.report.json.report import Named, Pairs, derived, json_text
 
 FORMAT: Final = "convcheck-graphs/1"
 

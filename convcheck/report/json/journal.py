@@ -18,10 +18,9 @@ from convcheck.judge.reading import Types
 from convcheck.judge.result import BackendInfo, Part, RunResult
 from convcheck.plan.units import Unit
 from convcheck.records import replace
-from convcheck.report.json.codec import encoded, line_text
 from convcheck.report.json.decode import DAMAGE, Reading, check_case, check_part
 from convcheck.report.json.encode import Writing, head_of
-from convcheck.report.json.report import FORMAT, Head, Line
+from convcheck.report.json.report import FORMAT, Head, Line, encoded, line_text
 from convcheck.streams import plural
 
 _START = f'{{"format":"{FORMAT}"'

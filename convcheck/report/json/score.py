@@ -10,7 +10,7 @@ from msgspec import field
 from convcheck import __version__
 from convcheck.causes.score import Score
 from convcheck.records import Count, Record
-from convcheck.report.json.codec import Named, derived, json_text
+from convcheck.report.json.report import Named, derived, json_text
 from convcheck.vectors.model import Tier
 
 FORMAT: Final = "convcheck-score/1"

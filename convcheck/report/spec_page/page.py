@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from convcheck.report.blocks import BLANK, Block, Text, field
 from convcheck.report.spec_page.bodies import body_blocks, fields, grid, quoted, titled
-from convcheck.rules.cases import OUTPUT
+from convcheck.rules.cases import OUTPUT, pairs_outside
 from convcheck.rules.model import Cell, Layout, Pairs, Rule, Spec, Uncovered
-from convcheck.rules.outside import pairs_outside
 from convcheck.rules.types import Change, Types, attribute_text, condition, rounding
 from convcheck.streams import GLUE, plural
 

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from convcheck.judge.result import Strip, Word
 from convcheck.judge.words import clean, hexadecimal, pattern, type_and_shape, value
 from convcheck.numerics.format import Format, Text
-from convcheck.reproduce.emit.about import Urls, about
-from convcheck.reproduce.emit.template import filled
+from convcheck.reproduce.emit.onnx import Urls, about
 from convcheck.reproduce.witness import Witness
+
+
+def filled(module: str, name: str, content: Mapping[str, object]) -> str:
+    """Return a template, in the folder `templates` beside a module, filled with code."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(module).with_name("templates")),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701 it is code, not HTML: what goes in is repr, hex or a comment
+    )
+    return environment.get_template(name).render(content)
+
 
 _PLAIN = frozenset(range(0x20, 0x7F)) - frozenset(b'"\\?')
 _COLUMNS = 8

@@ -18,9 +18,8 @@ from convcheck.judge.result import Strip, Word
 from convcheck.judge.words import pattern, value
 from convcheck.numerics.format import Bool, Float, Format, Numeric, Text
 from convcheck.numerics.number import Codes
-from convcheck.reproduce.emit.about import Urls, about
-from convcheck.reproduce.emit.c import hexadecimal_of
-from convcheck.reproduce.emit.template import filled
+from convcheck.reproduce.emit.c import filled, hexadecimal_of
+from convcheck.reproduce.emit.onnx import Urls, about
 from convcheck.reproduce.witness import ANYTHING, REFUSAL, SHOWN, Due, Witness
 from convcheck.rules.model import Case
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from convcheck.numerics.codec import decode
 from convcheck.numerics.number import FINITE, Bits, Codes
 from convcheck.rules.body.steps import Steps
+from convcheck.rules.cases import fixed_tensors, fixes_all
 from convcheck.rules.expression import NAME, NUMBER, Expression
-from convcheck.rules.fixed import fixed_tensors, fixes_all
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
 from convcheck.semantics.expected import Expected

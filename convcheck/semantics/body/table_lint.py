@@ -22,9 +22,8 @@ from convcheck.numerics.format import Float, Format, Text
 from convcheck.numerics.number import Bits, Texts, from_fractions
 from convcheck.numerics.order import around, each_once, special_codes
 from convcheck.numerics.words import code_of, spell_fraction
-from convcheck.rules.cases import defaults, make_case
+from convcheck.rules.cases import defaults, make_case, pairs_outside
 from convcheck.rules.model import Case, Spec, TableExample, Value
-from convcheck.rules.outside import pairs_outside
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import EXACT, PATTERNS

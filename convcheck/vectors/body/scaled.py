@@ -39,8 +39,7 @@ from convcheck.semantics.body.fixed_steps import can_fix
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
 from convcheck.semantics.expected import UNDEFINED, Call
 from convcheck.semantics.program import Meaning
-from convcheck.vectors.exponents import boundaries_of
-from convcheck.vectors.inputs import in_order, numeric_inputs
+from convcheck.vectors.inputs import boundaries_of, in_order, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
 Mask = NDArray[np.bool_]

@@ -44,8 +44,7 @@ from convcheck.vectors.body.scaled import (
     sets_of,
     shapes_of,
 )
-from convcheck.vectors.exponents import boundaries_of
-from convcheck.vectors.inputs import in_order, numeric_inputs
+from convcheck.vectors.inputs import boundaries_of, in_order, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
 # elements of a call

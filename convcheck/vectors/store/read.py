@@ -30,18 +30,16 @@ from convcheck.streams import plural
 from convcheck.vectors.generate import form_decision, rows_of
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 from convcheck.vectors.store.stored import (
+    SAME,
     Line,
     Manifest,
     StoredFile,
     StoredSet,
-    damaged_file,
-    read_stored,
-)
-from convcheck.vectors.store.words import (
-    SAME,
     Words,
     bits_of_words,
+    damaged_file,
     due_of_words,
+    read_stored,
     without_choices,
     without_runs,
     words_of_tensor,

@@ -7,18 +7,135 @@ each for all cases that have the same types, rules and vectors.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, product
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from convcheck.errors import Place, VectorError
 from convcheck.files import MOST_OF_REPORT, read_file
+from convcheck.numerics.format import Format, Text
+from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case, Spec
+from convcheck.semantics.expected import EXACT, PATTERNS
+from convcheck.streams import plural
 from convcheck.vectors.model import Coverage, Tier
-from convcheck.vectors.store.words import Tensor
+
+# Words with spaces between, and n equal ones as WORD*n. The shape comes first if the rank is not 1:
+# "[2,3] 7f*5 80". Texts are a list.
+Tensor = str | list[str]
+Words = tuple[tuple[int, ...], list[str]]  # a tensor's shape and words
+SAME = "same"  # in readings after the first: the element of the first
+
+
+def words_of_bits(fmt: Format, bits: Bits) -> list[str]:
+    """Return codes in hexadecimal of fixed width, or texts as they are."""
+    entries: list[Any] = bits.reshape(-1).tolist()
+    if isinstance(fmt, Text):
+        return entries
+    width = (fmt.bits + 3) // 4
+    return [f"{code:0{width}x}" for code in entries]
+
+
+def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
+    """Return the codes of hexadecimal words, or texts. Raises ValueError for too many bits."""
+    if isinstance(fmt, Text):
+        texts = list(words)
+        array = np.empty(len(texts), object)
+        array[:] = texts
+        return array
+    codes = np.array([int(word, 16) for word in words], np.uint64)
+    if fmt.bits < 64 and np.count_nonzero(codes >> np.uint64(fmt.bits)):
+        raise ValueError(f"a code of more than {plural(fmt.bits, 'bit')}")
+    return codes.astype(fmt.storage)
+
+
+def words_due(fmt: Format, codes: Bits, patterns: NDArray[np.uint8]) -> list[str]:
+    """Return expected values as codes or pattern names; a text starts with an equals sign."""
+    mark = "=" if isinstance(fmt, Text) else ""
+    pairs = zip(words_of_bits(fmt, codes), patterns.tolist(), strict=True)
+    return [f"{mark}{word}" if p == EXACT else PATTERNS[p] for word, p in pairs]
+
+
+def due_of_words(fmt: Format, words: Sequence[str]) -> tuple[Bits, NDArray[np.uint8]]:
+    """Return the codes and patterns of expected words. Raises ValueError for invalid words."""
+    if isinstance(fmt, Text):
+        found = [EXACT if word.startswith("=") else PATTERNS.index(word) for word in words]
+    else:
+        found = [PATTERNS.index(word) if word in PATTERNS else EXACT for word in words]
+    skipped, blank = (1, "") if isinstance(fmt, Text) else (0, "0")
+    pairs = zip(words, found, strict=True)
+    codes = bits_of_words(fmt, [w[skipped:] if p == EXACT else blank for w, p in pairs])
+    return codes, np.array(found, np.uint8)
+
+
+def tensor_of_words(fmt: Format, shape: tuple[int, ...], words: list[str]) -> Tensor:
+    """Return a tensor as it stands in a file."""
+    if isinstance(fmt, Text):
+        return words
+    return ("" if len(shape) == 1 else f"[{','.join(map(str, shape))}] ") + with_runs(words)
+
+
+def words_of_tensor(tensor: Tensor) -> Words:
+    """Return shape and words of a tensor. Raises ValueError for an invalid shape or count."""
+    if isinstance(tensor, list):
+        return (len(tensor),), tensor
+    shape, found, text = tensor.rpartition("]")
+    words = without_runs(text)
+    if not found:
+        return (len(words),), words
+    return tuple(int(size) for size in shape[1:].split(",") if size), words
+
+
+def with_runs(words: Sequence[str]) -> str:
+    """Join words with spaces; n equal words in a row become WORD*n."""
+    if len(set(words)) == len(words):
+        return " ".join(words)
+    runs = ((word, len(list(run))) for word, run in groupby(words))
+    return " ".join(word if n == 1 else f"{word}*{n}" for word, n in runs)
+
+
+def without_runs(text: str) -> list[str]:
+    """Split the words that `with_runs` joined. Raises ValueError for an invalid count."""
+    runs = text.split()
+    if "*" not in text:
+        return runs
+    parts = (run.partition("*") for run in runs)
+    return [word for word, star, n in parts for _ in range(int(n) if star else 1)]
+
+
+def with_choices(names: Iterable[str]) -> list[str]:
+    """Join names of cases that differ in one part after the types: types/layout/mode={1|2}."""
+    rows = {tuple(name.split("/")) for name in names}
+    for place in range(max(map(len, rows)) - 1, 0, -1):
+        alike: dict[tuple[tuple[str, ...], str, tuple[str, ...]], list[str]] = {}
+        for row in sorted(row for row in rows if len(row) > place):
+            label, equals, value = row[place].rpartition("=")
+            alike.setdefault((row[:place], label + equals, row[place + 1 :]), []).append(value)
+        rows = {row for row in rows if len(row) <= place}
+        for (before, label, after), values in alike.items():
+            joined = values[0] if len(values) == 1 else f"{{{'|'.join(values)}}}"
+            rows.add((*before, label + joined, *after))
+    return sorted(map("/".join, rows))
+
+
+def without_choices(name: str) -> Iterator[str]:
+    """Yield the names that `with_choices` joined."""
+    parts = re.split(r"\{(.*?)\}", name)
+    choices = [part.split("|") if place % 2 else [part] for place, part in enumerate(parts)]
+    return map("".join, product(*choices))
+
+
+def canonical(value: object) -> str:
+    """Return the canonical JSON of a value."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
 
 MANIFEST_FORMAT, FORMAT = 4, 3
 MANIFEST = "MANIFEST.json"

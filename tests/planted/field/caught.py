@@ -14,7 +14,7 @@ from planted.field.bug import Conversion, FieldBug
 from convcheck.ask.elements import ask
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import EVERYWHERE, Avoid
-from convcheck.judge.case import judge
+from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases

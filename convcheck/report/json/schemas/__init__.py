@@ -28,7 +28,7 @@ from convcheck.judge.result import (
 from convcheck.plan.diff import RunDifference
 from convcheck.records import Record
 from convcheck.report.json import chain, graphs, model, report, score
-from convcheck.report.json.codec import Named, Pairs
+from convcheck.report.json.report import Named, Pairs
 from convcheck.semantics.expected import Decision
 
 FORMATS: dict[str, type[Record]] = {

@@ -1,0 +1,257 @@
+"""Commands that read runs and specs: `diff`, `show`, `site`, `history`."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from convcheck import __version__, signals
+from convcheck.backends.process.environment import SERVER
+from convcheck.backends.protocol import GROUP, backend_names
+from convcheck.causes.catalogue import causes_of
+from convcheck.cli.asking import Asking, corpus_of_run, selected
+from convcheck.cli.options import RunOptions, catalog
+from convcheck.cli.outputs import Output, check_outputs, named, show, tracked
+from convcheck.errors import ConvcheckError, UnavailableError, UsageError
+from convcheck.files import write_whole
+from convcheck.history.environments import (
+    NotInstalledError,
+    Release,
+    Wanted,
+    environments_folder,
+    find_releases,
+    made_environment,
+    parse_wanted,
+)
+from convcheck.history.matrix import AskedRelease, bisect, history_of
+from convcheck.judge.words import clean
+from convcheck.plan.diff import diff_runs
+from convcheck.plan.select import select, select_specs
+from convcheck.plan.selection import Selection
+from convcheck.report.draw.console import put
+from convcheck.report.draw.diff import diff_page
+from convcheck.report.draw.history import bisected_page, history_page
+from convcheck.report.draw.listing import columns, library_rows, name_rows, spec_rows, type_rows
+from convcheck.report.json.decode import read
+from convcheck.report.json.encode import text
+from convcheck.report.json.report import json_text
+from convcheck.report.site.data import SiteRun, add_report, site_of
+from convcheck.report.site.names import RunName
+from convcheck.report.site.pages import check_folder, made_from, site_files, write_site
+from convcheck.rules.causes import cause_files
+from convcheck.rules.load import Catalog, data_dir
+from convcheck.rules.model import Case
+from convcheck.streams import meant, plural, say
+
+WORSE = 1
+
+
+def diff(old: str, new: str, fail: bool, outputs: tuple[Output, ...], verbose: bool) -> int:
+    """Show the changes between two runs, from their JSON reports."""
+    check_outputs(named(outputs), {"OLD": old, "NEW": new})
+    types = catalog().types.types
+    found = diff_runs(read(old, types), read(new, types))
+    # nothing is cut in files
+    texts = ((one.path, partial(json_text, found)) for one in outputs)
+    show(lambda whole: diff_page(found, verbose or whole), *texts)
+    return WORSE if fail and found.worse else 0
+
+
+def show_command(what: str, selection: Selection, count: bool, tier: str, diff: bool) -> int:
+    """Print a list, the tables of specs, or the changes between two specs."""
+    if what == "backends":
+        return _say(columns([[name, _state(name)] for name in backend_names()]))
+    loaded = catalog()
+    if what == "cases":
+        cases = select(loaded, selection)
+        return _count(loaded, cases, tier) if count else _say(case.id for case in cases)
+    if any((selection.sources, selection.targets, selection.where, selection.globs)):
+        raise UsageError(f"no options select cases of {what}", hint="`convcheck show cases`")
+    if what == "types":
+        return _types(loaded)
+    if what == "specs":
+        specs = select_specs(loaded, selection.specs)
+        return _say(columns(spec_rows(specs), frozenset((2, 3, 4))))
+    return _pages(loaded, (what, *selection.specs), diff)
+
+
+def _types(loaded: Catalog) -> int:
+    _say(columns(type_rows(list(loaded.types.types.values())), frozenset((1, 3))))
+    _say(["", *columns(name_rows(loaded.types))])
+    return _say(["", *columns(library_rows(loaded.types))])
+
+
+def _count(loaded: Catalog, cases: Sequence[Case], tier: str) -> int:
+    from convcheck.vectors.corpus import open_corpus
+
+    corpus = open_corpus(loaded, tier, 0, data_dir("vectors"))  # type: ignore[arg-type]
+    counts = {case.id: corpus.count(case) for case in cases}
+    total = f"{sum(counts.values()):>9}  in {plural(len(cases), 'case')}"
+    return _say([*(f"{number:>9}  {name}" for name, number in counts.items()), total])
+
+
+def _pages(loaded: Catalog, names: Sequence[str], diff: bool) -> int:
+    from convcheck.report.draw.console import put
+    from convcheck.report.spec_page import page
+    from convcheck.rules.types import diff as changes_between
+
+    if diff and len(names) != 2:
+        hint = "convcheck show --diff onnx.Cast-23 onnx.Cast-24"
+        raise UsageError("`show --diff` takes 2 specs", hint=hint)
+    chosen = [spec for name in names for spec in select_specs(loaded, [name])]
+    if diff:
+        old, new = chosen
+        put(page.changes(old, new, changes_between(old, new, loaded.types)))
+        return 0
+    for spec in chosen:
+        put(page.spec_page(spec, loaded.types))
+    return 0
+
+
+def _state(name: str) -> str:
+    try:
+        return clean(_version(name))
+    except ConvcheckError as error:
+        why = clean(error.message.removeprefix(f"backend {name!r} is not available: "))
+        return f"not available: {why}" + (f"; {error.hint}" if error.hint else "")
+    except Exception as error:  # other packages raise anything
+        return f"not available: {type(error).__name__}: {clean(str(error))}"
+
+
+def _version(name: str) -> str:
+    """Return a backend's version. Open it only if it has no `available`."""
+    from convcheck.pool.local import introduced
+
+    available = None
+    with contextlib.suppress(ImportError):  # opening it gives a better message
+        available = getattr(entry_points(group=GROUP)[name].load(), "available", None)
+    return str(available() if available else introduced(name).version)
+
+
+def _say(lines: Iterable[str]) -> int:
+    for line in lines:
+        say(line)
+    return 0
+
+
+def site(folder: str, reports: Sequence[str]) -> int:
+    """Write static pages from JSON reports of runtimes and releases."""
+    if not reports:
+        hint = "make one with: convcheck run --backend ort -o ort.jsonl"
+        raise UsageError("no report is named", hint=hint)
+    gc.disable()  # reports have no cycles, and the search for them costs half of the time
+    target = Path(folder)
+    check_folder(target)
+    types, runs = catalog().types.types, dict[RunName, SiteRun]()
+    for path in tracked(dict.fromkeys(reports), "read", "report"):
+        add_report(runs, path, types)
+    site = site_of([*runs.values()])
+    pages = len(site.rules) + sum(len(run.rules) + 1 for run in site.runs)  # roughly
+    count, size = write_site(tracked(site_files(site), "write", "page", pages), target)
+    said = f"{plural(count, 'file')}, {size / 1e6:,.1f} MB"
+    say(f"{target / 'index.html'}: {made_from(site)}, {said}", err=True)
+    return 0
+
+
+NOTHING, INTERRUPTED = 3, 130
+
+
+class _StoppedError(Exception):
+    """Ctrl-C was pressed during a release."""
+
+
+def history(
+    releases: str,
+    selection: Selection,
+    folder: str | None,
+    cause: str | None,
+    jobs: int | None,
+    timeout: float,
+) -> int:
+    """Run every release, or bisect them."""
+    wanted, loaded = parse_wanted(releases), catalog()
+    if cause is not None:
+        _check_cause(cause, loaded)
+    options, cases = RunOptions(jobs, timeout), selected(loaded, selection, [wanted.runtime])
+    asking = Asking(cases, corpus_of_run(loaded, options, cases), options)
+    work = HistoryWork(wanted, loaded, asking, environments_folder(folder))
+    found = find_releases(wanted)
+    try:
+        return _bisect(work, found, cause) if cause else _tell(work, found)
+    except (_StoppedError, KeyboardInterrupt):
+        signals.handled()
+        say(f"the same command goes on from {work.reports}", err=True)
+        return INTERRUPTED
+
+
+def _check_cause(name: str, loaded: Catalog) -> None:
+    known = [cause.name for cause in causes_of(loaded)]
+    if name not in known:
+        hint = meant(name, known, "the history without --bisect names those that it finds")
+        raise UsageError(f"there is no cause {name!r}", hint=hint)
+
+
+@dataclass(frozen=True)
+class HistoryWork:
+    """The tested releases, and the folder of environments and reports."""
+
+    wanted: Wanted
+    loaded: Catalog
+    asking: Asking
+    #: The folder of environments.
+    folder: Path
+
+    @property
+    def reports(self) -> Path:
+        """Return the folder of reports with the same cases, vectors, causes and code."""
+        cases, corpus = self.asking.cases, self.asking.corpus
+        asked = [*map(str, corpus.digests(cases)), *(case.id for case in cases)]
+        causes = [file.text for file in cause_files(self.loaded)]
+        text = "\n".join((__version__, SERVER.read_text("utf-8"), *asked, *causes))
+        return self.folder / "reports" / hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _ask(work: HistoryWork, release: Release) -> AskedRelease:
+    """Return a release's results, from its stored report or from a new run."""
+    path = work.reports / f"{work.wanted.package}-{release.version}.json"
+    if path.is_file():
+        return AskedRelease(release, read(str(path), work.loaded.types.types))
+    say(f"{work.wanted.package} {release}", err=True)
+    try:
+        python = made_environment(work.wanted, release, work.folder)
+        address = f"env:{python}:{work.wanted.runtime}"
+        run = work.asking.ask(address)
+    except (NotInstalledError, UnavailableError) as error:
+        return AskedRelease(release, None, str(error).replace("\n", "; "))
+    if run.interrupted:
+        raise _StoppedError
+    write_whole(path, text(run).encode(), folders=True)
+    return AskedRelease(release, run)
+
+
+def _tell(work: HistoryWork, releases: Sequence[Release]) -> int:
+    asked = [_ask(work, release) for release in releases]
+    found = history_of(asked)
+    count, cases = plural(len(asked), "release"), plural(len(work.asking.cases), "case")
+    say(f"{work.wanted}: {count}, {cases}, edge inputs")
+    if not any(release.date for release in releases):
+        say("the package index has no dates")
+    put(history_page(found))
+    say(f"\nreports: {work.reports}")
+    judged = {"pass", "tolerated", "fail", "refused", "crashed", "inconsistent"}
+    if any(one.verdict in judged for run in found.runs.values() for one in run.cases):
+        return 0
+    say("nothing was judged", err=True)
+    return NOTHING
+
+
+def _bisect(work: HistoryWork, releases: Sequence[Release], cause: str) -> int:
+    found = bisect(releases, lambda release: _ask(work, release), cause)
+    put(bisected_page(found, cause))
+    return 0 if found.between else NOTHING

@@ -1,0 +1,214 @@
+"""Commands for authors of specs and adapters: `generate`, `lint`, `score`, `backend`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+from convcheck.backends.process.environment import SERVER
+from convcheck.backends.process.probe import Probe, questions
+from convcheck.backends.process.serve import serve
+from convcheck.backends.protocol import last_words, open_backend
+from convcheck.causes.catalogue import causes_of, observations_of, unseen
+from convcheck.causes.score import mutants, scores
+from convcheck.chains.asked import turned_back_by_nothing
+from convcheck.cli.options import catalog
+from convcheck.cli.outputs import Output, check_outputs, named, progress, show, tracked
+from convcheck.errors import ConvcheckError, UnavailableError, UsageError
+from convcheck.files import write_text
+from convcheck.plan.select import select, select_specs
+from convcheck.plan.selection import Selection
+from convcheck.report.blocks import BLANK, Block, Text
+from convcheck.report.draw import probe as page
+from convcheck.report.draw.console import put
+from convcheck.report.draw.score import score_page
+from convcheck.report.json.score import score_text
+from convcheck.rules.cases import cases
+from convcheck.rules.load import Catalog, data_dir, user_folders
+from convcheck.rules.model import Spec
+from convcheck.semantics.body.table_lint import Proof
+from convcheck.semantics.lint import faults, lint_spec
+from convcheck.streams import plural, say
+from convcheck.vectors.corpus import Corpus, open_corpus
+from convcheck.vectors.model import Tier
+from convcheck.vectors.store.write import Files, by_file, differing, others_in, write_folder
+
+DIFFERENT = 1
+
+
+def generate(patterns: tuple[str, ...], tier: Tier, out: str | None, check: bool, seed: int) -> int:
+    """Generate the test vectors from the specs, or check that they are up to date."""
+    loaded = catalog()
+    folder = _folder(out, tier, partial=bool(patterns), check=check)
+    selected = select_specs(loaded, patterns)
+    kept = others_in(folder, selected, tier, seed) if patterns else None
+    asked = by_file(chain.from_iterable(map(cases, selected)), loaded.specs)
+    make = Corpus(loaded, tier, seed, ()).vectors
+    files = Files(selected, tracked(asked, f"{tier} vectors"), make, tier, seed, kept)
+    if check:
+        return _check(differing(files, folder), folder)
+    changed = write_folder(files, folder)
+    say(
+        f"{plural(files.vectors, 'vector')}, {files.size / 1e6:.1f} MB, in {folder}: "
+        f"{plural(changed, 'file')} changed"
+    )
+    return 0
+
+
+def _folder(out: str | None, tier: str, partial: bool, check: bool) -> Path:
+    """Return the output folder. Raises UsageError if it must not be written."""
+    hint = "--out DIR"
+    if out is None and (tier != "edge" or (partial and not check)):
+        said = "which folder? the default one is only for the edge tier of all specs"
+        raise UsageError(said, hint=hint)
+    folder = Path(out) if out else data_dir("vectors")
+    if not check and out is None and user_folders():
+        raise UsageError("which folder? the default one is not for your own specs", hint=hint)
+    if not check and {"site-packages", "dist-packages"} & {*folder.resolve().parts}:
+        hint = "--out with a folder of yours"
+        raise UsageError(f"{folder} is part of an installation, and not written to", hint=hint)
+    return folder
+
+
+def _check(differ: list[str], folder: Path) -> int:
+    for name in differ:
+        say(name)
+    if differ:
+        verb = "differs" if len(differ) == 1 else "differ"
+        say(f"{plural(len(differ), 'file')} in {folder} {verb} from what the specs "
+            "give; run `convcheck generate`", err=True)  # fmt: skip
+        return DIFFERENT
+    say(f"{folder} is up to date")
+    return 0
+
+
+BAD_SPEC = 2
+
+
+def lint(patterns: tuple[str, ...]) -> int:
+    """Check that specs are complete, unambiguous, reachable, cited and true to their examples."""
+    loaded = catalog(decided=False)  # report all errors, not only the first
+    chosen = select_specs(loaded, patterns)
+    if not patterns:
+        observations_of(loaded)  # raises if observations or causes cannot be read
+    proofs = [_proof(loaded, spec) for spec in tracked(chosen, "lint", "spec")]
+    found = faults(proofs)
+    with progress(1, "lint", "catalogue of causes") as advance:
+        corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
+        blind = [] if patterns else list(unseen(corpus))  # causes that no input exposes
+        advance()
+    for error in blind:
+        say(str(error), err=True)
+    for diagnostic, having in found.items():
+        say(diagnostic.of(having), err=True)
+    if found:
+        bad = len({name for having in found.values() for name in having})
+        say(f"{plural(len(found), 'error')} in {plural(bad, 'spec')}", err=True)
+    if found or blind:
+        return BAD_SPEC
+    cases, points = sum(p.cases for p in proofs), sum(p.points for p in proofs)
+    asked = f"{plural(len(proofs), 'spec')}, {plural(cases, 'case')}"
+    say(f"{asked}: the first row that matches decides each of {plural(points, 'point')};")
+    say("every row, cell and reading decides some point; every example holds")
+    return 0
+
+
+def _proof(catalog: Catalog, spec: Spec) -> Proof:
+    """Lint a spec, including the specs that it names."""
+    proof = lint_spec(spec)
+    proof.diagnostics += turned_back_by_nothing(catalog, spec)
+    return proof
+
+
+MISSED, NOTHING = 1, 3
+
+
+def score(selection: Selection, tier: Tier, verbose: bool, outputs: tuple[Output, ...]) -> int:
+    """Plant every cause of the catalogue in the rules, and count the causes caught."""
+    check_outputs(named(outputs))
+    loaded = catalog()
+    causes, cases = causes_of(loaded), select(loaded, selection)
+    corpus = open_corpus(loaded, tier, 0, data_dir("vectors"))
+    corpus.check(cases)
+    found = scores(mutants(corpus, tracked(cases, "score"), causes), cases)
+    text = partial(score_text, found, tier, len(causes))
+    show(score_page(found, tier, verbose), *((one.path, text) for one in outputs))
+    if not any(score.observable for score in found):
+        return NOTHING
+    return MISSED if any(score.missed for score in found) else 0
+
+
+FAILED = 1
+SCHEME = "process:"
+EXAMPLES = {"c": "cast.c", "c-header": "convcheck.h", "python": "cast.py"}
+
+
+def example(which: str) -> int:
+    """Print a program that speaks the process protocol, to put your kernels in."""
+    write_text((data_dir("examples") / EXAMPLES[which]).read_text(encoding="utf-8"), "-")
+    return 0
+
+
+def serve_backend(backend: str | None, standalone: bool) -> int:
+    """Serve a backend over the process protocol, on stdin and stdout.
+
+    Raises UnavailableError if it cannot start.
+    """
+    if standalone and backend is not None:
+        hint = f"convcheck backend serve --standalone > server.py, then python3 server.py {backend}"
+        raise UsageError("--standalone takes no BACKEND: the file has them all", hint=hint)
+    if standalone:
+        write_text(SERVER.read_text(encoding="utf-8"), "-")
+        return 0
+    if backend is None:
+        hint = "convcheck backend serve ort, or --standalone for a file"
+        raise UsageError("which backend?", hint=hint)
+    answers = os.dup(1)
+    os.dup2(2, 1)  # send the runtime's prints to stderr
+    loaded = catalog()
+    try:
+        opened = open_backend(backend, loaded)
+    except ConvcheckError:
+        raise
+    except (Exception, SystemExit) as error:
+        message = f"backend {backend!r} could not be started: {last_words(error)}"
+        raise UnavailableError(message) from error
+    with open(0, "rb", buffering=1 << 20, closefd=False) as requests:
+        serve(opened, loaded, requests, answers)
+    return 0
+
+
+def probe(selection: Selection, address: str) -> int:
+    """Check, step by step, that a program speaks the process protocol."""
+    command = address.removeprefix(SCHEME)
+    if command == address or not command.strip():
+        hint = "--backend 'process:./mine --flag'; other backends need no probe"
+        raise UsageError(f"{address!r} is not a program", hint=hint)
+    loaded = catalog()
+    asked = questions(select(loaded, selection))
+    probe = Probe(command, loaded, asked)
+    put([Text(address, "bold"), BLANK])
+    wrong = ""  # the failed step
+    with progress(len(asked), "probing", "question") as advance:
+        probe.advance = advance
+        for step in probe.steps():
+            put(page.step(step))
+            wrong = step.name if step.wrong else ""
+    put(page.printed(probe.printed) if wrong else _supported(probe))
+    if wrong == "starts":
+        return UnavailableError.exit_code
+    return FAILED if wrong else 0
+
+
+def _supported(probe: Probe) -> list[Block]:
+    first = probe.supported[-1].spec
+    todo = f"convcheck run --backend {shlex.quote(SCHEME + probe.command)} {first}"
+    return [
+        *page.supported(probe.supported, probe.catalog.types),
+        BLANK,
+        Text("it speaks the protocol; to see whether it is right:"),
+        Text(todo, indent=2, whole=True),
+    ]
