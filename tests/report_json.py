@@ -8,10 +8,10 @@ from typing import Any
 
 import jsonschema
 
+from convcheck.documents import encode
+from convcheck.documents.report import End
+from convcheck.documents.schemas import schema
 from convcheck.judge.result import RunResult
-from convcheck.report.json import encode
-from convcheck.report.json.report import End
-from convcheck.report.json.schemas import schema
 
 SOMEWHERE = {
     "platform": "PLATFORM",

@@ -22,9 +22,9 @@ from report_runs import (
     unasked,
 )
 
+from convcheck.documents.encode import text
 from convcheck.judge.result import BackendInfo, CaseResult, RunResult
 from convcheck.records import replace
-from convcheck.report.json.encode import text
 
 HALF, BRAIN, EIGHT, BOOL = (
     case("onnx.Cast-19", "float32", "float16"), case("onnx.Cast-19", "float32", "bfloat16"),

@@ -34,7 +34,8 @@ for room in ("survey", "reproduce", "gate"):
 MAY_IMPORT["history"] = MAY_IMPORT["plan"] | {"plan"}
 MAY_IMPORT["models"] = MAY_IMPORT["plan"] | {"plan"}
 MAY_IMPORT["emit"] = MAY_IMPORT["reproduce"] | {"reproduce"}
-MAY_IMPORT["report"] = set(MAY_IMPORT)
+for room in ("report", "documents", "site"):
+    MAY_IMPORT[room] = set(MAY_IMPORT)
 ROOMS = {*MAY_IMPORT, "cli"}
 MAY_IMPORT["cli"] = ROOMS
 RUNTIMES = {
@@ -81,26 +82,28 @@ OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.c
 OTHER_TESTS = {"abuse", "proof", "bench", "docs"}
 # the most lines of Python of a room; "" are the files outside rooms
 BUDGET = {
-    "": 961,
-    "ask": 2_649,
-    "backends": 5_844,
-    "causes": 2_656,
-    "chains": 1_534,
-    "cli": 4_098,
-    "emit": 503,
-    "gate": 1_227,
-    "history": 679,
-    "judge": 3_373,
-    "models": 1_393,
-    "numerics": 1_533,
-    "plan": 1_729,
-    "pool": 1_787,
-    "report": 9_568,
-    "reproduce": 1_464,
-    "rules": 5_665,
-    "semantics": 6_963,
-    "survey": 663,
-    "vectors": 4_092,
+    "": 968,
+    "ask": 2_461,
+    "backends": 5_783,
+    "causes": 2_400,
+    "chains": 1_477,
+    "cli": 3_839,
+    "documents": 1_505,
+    "emit": 480,
+    "gate": 1_228,
+    "history": 651,
+    "judge": 3_241,
+    "models": 1_368,
+    "numerics": 1_487,
+    "plan": 1_653,
+    "pool": 1_779,
+    "report": 6_654,
+    "reproduce": 1_257,
+    "rules": 5_335,
+    "semantics": 6_557,
+    "site": 900,
+    "survey": 584,
+    "vectors": 3_733,
 }
 
 

@@ -20,6 +20,7 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.causes.gather import named_of
 from convcheck.cli.options import RunOptions
 from convcheck.cli.outputs import progress
+from convcheck.documents.journal import Journal, open_journal
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, RunResult, Shard, Timing
 from convcheck.numerics.format import Text
@@ -30,7 +31,6 @@ from convcheck.plan.units import Gathering, Unit, deal, hand_of, plan_digest, un
 from convcheck.pool.lane import Restarts
 from convcheck.pool.messages import Setup
 from convcheck.records import replace
-from convcheck.report.json.journal import Journal, open_journal
 from convcheck.rules.causes import cause_files
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case

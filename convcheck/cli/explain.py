@@ -14,6 +14,7 @@ from convcheck.causes.catalogue import causes_of, seen_at
 from convcheck.causes.trial import CallTrial, Trial, tried
 from convcheck.cli.options import catalog
 from convcheck.cli.values import elements_in, given_call, read_values, tensor_of, vectors_of
+from convcheck.documents.decode import read
 from convcheck.errors import SpecError, UsageError
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
 from convcheck.judge.calls import judge
@@ -38,7 +39,6 @@ from convcheck.report.draw.explain import (
     title,
 )
 from convcheck.report.examples import with_deciding_words
-from convcheck.report.json.decode import read
 from convcheck.rules.body.formula import Formula
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case

@@ -8,12 +8,12 @@ from datetime import date
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import check_outputs
 from convcheck.cli.reports import every_id
+from convcheck.documents.decode import read
 from convcheck.errors import UsageError
 from convcheck.files import write_text
 from convcheck.gate.baseline import Written, baseline, updated
 from convcheck.gate.known_file import read_known
 from convcheck.judge.result import RunResult
-from convcheck.report.json.decode import read
 from convcheck.rules.load import Catalog
 from convcheck.streams import plural, say
 

@@ -18,6 +18,9 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.cli.asking import Asking, corpus_of_run, selected
 from convcheck.cli.options import RunOptions, catalog
 from convcheck.cli.outputs import Output, check_outputs, named, show, tracked
+from convcheck.documents.decode import read
+from convcheck.documents.encode import text
+from convcheck.documents.report import json_text
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.files import write_whole
 from convcheck.history.environments import (
@@ -38,15 +41,12 @@ from convcheck.report.draw.console import put
 from convcheck.report.draw.diff import diff_page
 from convcheck.report.draw.history import bisected_page, history_page
 from convcheck.report.draw.listing import columns, library_rows, name_rows, spec_rows, type_rows
-from convcheck.report.json.decode import read
-from convcheck.report.json.encode import text
-from convcheck.report.json.report import json_text
-from convcheck.report.site.data import SiteRun, add_report, site_of
-from convcheck.report.site.names import RunName
-from convcheck.report.site.pages import check_folder, made_from, site_files, write_site
 from convcheck.rules.causes import cause_files
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case
+from convcheck.site.data import SiteRun, add_report, site_of
+from convcheck.site.names import RunName
+from convcheck.site.pages import check_folder, made_from, site_files, write_site
 from convcheck.streams import meant, plural, say
 
 WORSE = 1

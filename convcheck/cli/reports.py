@@ -10,6 +10,8 @@ from functools import partial
 
 from convcheck.cli.options import Reports, catalog, source_date
 from convcheck.cli.outputs import GITHUB, check_outputs, named, path_of, show, tracked
+from convcheck.documents.decode import read_each
+from convcheck.documents.encode import text_of_several
 from convcheck.errors import UsageError
 from convcheck.gate.baseline import KnownList, hold, read_known, released
 from convcheck.judge.result import RunResult, Timing
@@ -26,8 +28,6 @@ from convcheck.report.draw.github import annotation_lines
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.draw.survey import survey_page
 from convcheck.report.formats import FORMATS, LOG
-from convcheck.report.json.decode import read_each
-from convcheck.report.json.encode import text_of_several
 from convcheck.report.matrix import short_names
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog, data_dir

@@ -9,6 +9,7 @@ from convcheck.causes.gather import gathered
 from convcheck.chains.asked import own_chain, own_pair
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import check_outputs, progress
+from convcheck.documents.decode import read
 from convcheck.errors import UsageError
 from convcheck.files import write_text
 from convcheck.judge.failure import finding_of
@@ -17,7 +18,6 @@ from convcheck.judge.words import clean
 from convcheck.plan.select import explanations_of, shown_example
 from convcheck.records import replace
 from convcheck.report.causes import said_of, wrong_answers
-from convcheck.report.json.decode import read
 from convcheck.reproduce.emit.c import c
 from convcheck.reproduce.emit.onnx import files_of_witness, urls_of
 from convcheck.reproduce.emit.python import check_backend, python

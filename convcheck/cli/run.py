@@ -28,6 +28,7 @@ from convcheck.cli.reports import (
     show_survey,
     write_reports,
 )
+from convcheck.documents.journal import Journal
 from convcheck.errors import Place, UsageError
 from convcheck.files import MOST_OF_LIST, read_file, read_within
 from convcheck.gate.baseline import KnownList, read_known, refuse_causes
@@ -51,7 +52,6 @@ from convcheck.plan.selection import Selection
 from convcheck.pool.local import worth_workers
 from convcheck.pool.process import start_ahead
 from convcheck.records import replace
-from convcheck.report.json.journal import Journal
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import compile_case

@@ -17,6 +17,7 @@ from convcheck.causes.score import mutants, scores
 from convcheck.chains.asked import turned_back_by_nothing
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import Output, check_outputs, named, progress, show, tracked
+from convcheck.documents.score import score_text
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.files import write_text
 from convcheck.plan.select import select, select_specs
@@ -25,7 +26,6 @@ from convcheck.report.blocks import BLANK, Block, Text
 from convcheck.report.draw import probe as page
 from convcheck.report.draw.console import put
 from convcheck.report.draw.score import score_page
-from convcheck.report.json.score import score_text
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog, data_dir, user_folders
 from convcheck.rules.model import Spec

@@ -42,7 +42,7 @@ class ReportFormat:
 
 
 _FORMATS = (
-    ReportFormat("jsonl", "convcheck.report.json.encode", whole=True),
+    ReportFormat("jsonl", "convcheck.documents.encode", whole=True),
     ReportFormat("xml", "convcheck.report.draw.junit"),
     ReportFormat("md", "convcheck.report.draw.markdown"),
     ReportFormat("html", "convcheck.report.html"),

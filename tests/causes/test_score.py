@@ -19,12 +19,12 @@ from planted.causes import case_of
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.asked import AskedInputs, is_wrong
 from convcheck.causes.score import Mutant, mutants
+from convcheck.documents.schemas import schema
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers
 from convcheck.judge.answers import REFUSED as TURNED_DOWN
 from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES
 from convcheck.records import replace
-from convcheck.report.json.schemas import schema
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import points_of

@@ -12,8 +12,8 @@ from command import Done, convcheck
 
 from convcheck.chains.asked import MOST, chain_of, made, shorter
 from convcheck.chains.type_chain import CompiledCasts
+from convcheck.documents.schemas import schema
 from convcheck.plan.chains import asked_chain
-from convcheck.report.json.schemas import schema
 
 PLANTED = "tests.planted.chained"
 CAST = ("--spec", "onnx.Cast-21", "--no-progress")

@@ -19,9 +19,9 @@ from command import convcheck
 
 from convcheck.chains.judgement import ChainTable, chain_table, triples
 from convcheck.chains.type_chain import CompiledCasts
+from convcheck.documents.chain import chains_text
+from convcheck.documents.schemas import schema
 from convcheck.report.chains import chains_c, chains_csv, chains_python
-from convcheck.report.json.chain import chains_text
-from convcheck.report.json.schemas import schema
 from specs import head
 
 CAST = ("--spec", "onnx.Cast-21")

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from command import convcheck, refused
 
+from convcheck.documents.journal import Journal, open_journal
 from convcheck.errors import UsageError
 from convcheck.judge.result import BackendInfo, RunResult
-from convcheck.report.json.journal import Journal, open_journal
 
 SELECTION = ("onnx.Cast-21", "--to", "float8e4m3fn")
 BACKEND = "planted.deviating:Diary"

@@ -260,7 +260,7 @@ def test_the_pages_have_every_option() -> None:
 def test_the_page_has_every_json_format_and_key_of_a_report() -> None:
     page = (ROOT / "docs" / "reports.md").read_text("utf-8")
     named = set(re.findall(r"`([a-z_0-9]+)(?:\[\])?`", page))
-    for path in (ROOT / "convcheck" / "report" / "json" / "schemas").glob("*.json"):
+    for path in (ROOT / "convcheck" / "documents" / "schemas").glob("*.json"):
         assert f"`{path.name}`" in page
         text = path.read_text("utf-8")
         assert all(name in page for name in re.findall(r'"(convcheck-[a-z]+/\d)"', text)), path

@@ -28,11 +28,11 @@ from report_json import parsed
 from report_runs import NARROW, TABLE, unasked
 
 from convcheck import cli
+from convcheck.documents.encode import write
 from convcheck.gate.baseline import HEAD as JUDGED
 from convcheck.gate.baseline import Written, baseline, read_known, updated
 from convcheck.judge.result import RunResult, Shard
 from convcheck.records import replace
-from convcheck.report.json.encode import write
 
 HEAD = """\
 # Known failures of onnxruntime. A run with --known and this file fails

@@ -17,6 +17,7 @@ from onnx_models import BFLOAT16, F16, F32, I32, I64, U8, branch, cast, saved, w
 from report_json import held_to_schema
 from report_runs import CAUSES, answered, case, decision, diagnosed, group, run
 
+from convcheck.documents.encode import text
 from convcheck.judge.result import BackendInfo, Verdict
 from convcheck.models.conversions import converting
 from convcheck.models.graph import read_model
@@ -24,7 +25,6 @@ from convcheck.models.known import (
     _BOUNDS,
 )
 from convcheck.records import replace
-from convcheck.report.json.encode import text
 
 TYPES = CATALOG.types.types
 

@@ -13,11 +13,11 @@ from sweeps import swept_in_worker
 
 from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.stream import ask_span
+from convcheck.documents.encode import Writing
+from convcheck.documents.report import encoded
 from convcheck.judge.result import CaseResult, Group, Tally
 from convcheck.plan.units import Gathering, Unit, part_of
 from convcheck.records import replace
-from convcheck.report.json.encode import Writing
-from convcheck.report.json.report import encoded
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import CHUNK, Span, open_corpus

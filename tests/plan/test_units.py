@@ -17,6 +17,7 @@ from sweeps import HALF, SPAN, case_of, swept
 from convcheck.ask.elements import ask
 from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs
+from convcheck.documents.journal import Journal, open_journal
 from convcheck.errors import UsageError
 from convcheck.judge.answers import Answers, Avoid, Fault
 from convcheck.judge.calls import judge
@@ -27,7 +28,6 @@ from convcheck.numerics.format import Int
 from convcheck.numerics.number import Bits, Codes
 from convcheck.plan.units import Gathering, Unit, joined, part_of, result_of
 from convcheck.records import replace
-from convcheck.report.json.journal import Journal, open_journal
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import CHUNK, Span, open_corpus, spans
 from convcheck.vectors.generate import vector_set

@@ -12,13 +12,13 @@ from drawn import annotated, drawn, html_text, in_junit, in_markdown, printed
 from report_json import parsed
 from report_runs import ELSE, PARSE, RUNS, answered, case, group, run
 
+from convcheck.documents.encode import text
 from convcheck.judge.result import RunResult, Verdict
 from convcheck.report.document import Document
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.examples import CallInWords
 from convcheck.report.findings import Finding
 from convcheck.report.html.data import data
-from convcheck.report.json.encode import text
 
 SEVERAL = [name for name in RUNS if name not in ("interrupted", "nothing")]
 # verdict, cases, judged, failing the run, asked, wrong, known, waived; cases by verdict

@@ -9,13 +9,13 @@ from command import convcheck, report_at
 from drawn import in_junit, in_markdown, printed
 from report_runs import ELSE, TABLE, TRUNCATED, answered, case, group, run
 
+from convcheck.documents.encode import text
 from convcheck.judge.result import RunResult
 from convcheck.plan.diff import diff_runs
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.diff import diff_page
-from convcheck.report.json.encode import text
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
 ONE = case("onnx.Cast-19", "float32", "bfloat16")

@@ -10,8 +10,8 @@ import pytest
 from drawn import html_text
 from report_runs import failing
 
+from convcheck.documents.encode import write
 from convcheck.report.formats import FORMATS
-from convcheck.report.json.encode import write
 
 DRAWER = """
 def render(document, command=""):

@@ -29,6 +29,8 @@ from report_runs import (
     run,
 )
 
+from convcheck.documents import encode as report_json
+from convcheck.documents.decode import read
 from convcheck.judge.result import Cpu, Environment, Example, RunResult
 from convcheck.numerics.format import Float, Int, Numeric
 from convcheck.numerics.number import is_nan
@@ -49,8 +51,6 @@ from convcheck.report.html.data import (
     shown_failures,
     value_at,
 )
-from convcheck.report.json import encode as report_json
-from convcheck.report.json.decode import read
 
 F32, BF16, E4M3, E8M0 = (
     FORMATS[name] for name in ("float32", "bfloat16", "float8e4m3fn", "float8e8m0")

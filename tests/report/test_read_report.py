@@ -11,12 +11,12 @@ from places import GOLDEN
 from report_json import damaged, document, render
 from report_runs import FORMATS, RUNS, dtype
 
+from convcheck.documents.decode import read
+from convcheck.documents.encode import text as text_of
 from convcheck.errors import Place, UsageError
 from convcheck.judge.result import Excuse, Problem, RunResult, Shard
 from convcheck.records import replace
 from convcheck.report.document import Document
-from convcheck.report.json.decode import read
-from convcheck.report.json.encode import text as text_of
 
 TYPES = {name: dtype(name) for name in FORMATS}
 

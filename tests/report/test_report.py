@@ -34,6 +34,7 @@ from report_runs import (
 )
 
 from convcheck.ask.elements import ask_calls
+from convcheck.documents import encode
 from convcheck.errors import UsageError
 from convcheck.judge import words
 from convcheck.judge.calls import judge
@@ -42,7 +43,6 @@ from convcheck.records import replace
 from convcheck.report import matrix
 from convcheck.report.document import Document, environment
 from convcheck.report.draw import wrong_types
-from convcheck.report.json import encode
 from convcheck.rules.cases import cases
 from convcheck.rules.find import compact_names
 from convcheck.semantics.expected import PATTERNS

@@ -9,13 +9,13 @@ import pytest
 from report_json import damaged, document, held_log
 from report_runs import RUNS
 
-from convcheck.report.json.encode import text
-from convcheck.report.json.schemas import FOLDER, FORMATS, schema, schema_text
+from convcheck.documents.encode import text
+from convcheck.documents.schemas import FOLDER, FORMATS, schema, schema_text
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_files_are_what_the_structs_say(name: str) -> None:
-    hint = "python -m convcheck.report.json.schemas writes it anew"
+    hint = "python -m convcheck.documents.schemas writes it anew"
     assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == schema_text(name), hint
     jsonschema.Draft202012Validator.check_schema(schema(name))
 

@@ -24,13 +24,13 @@ from report_runs import (
 )
 
 from convcheck.cli.asking import each
+from convcheck.documents.encode import text_of_several
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, Group, RunResult
 from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
-from convcheck.report.json.encode import text_of_several
 from convcheck.report.matrix import short_names
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"

@@ -25,14 +25,14 @@ from site_runs import (
     release,
 )
 
+from convcheck.documents.encode import text as text_of
+from convcheck.documents.encode import text_of_several
 from convcheck.history.matrix import RuleKey
 from convcheck.judge.result import BackendInfo, RunResult, Shard
 from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.counts import STATUSES
-from convcheck.report.json.encode import text as text_of
-from convcheck.report.json.encode import text_of_several
-from convcheck.report.site.data import (
+from convcheck.site.data import (
     Site,
     SiteRun,
     add_report,
@@ -41,7 +41,7 @@ from convcheck.report.site.data import (
     heat_cells,
     site_of,
 )
-from convcheck.report.site.names import RunName, file_name, finding_of_site, run_name
+from convcheck.site.names import RunName, file_name, finding_of_site, run_name
 
 NOT_STARTED = Turn("torch", None, "it is not installed")
 FLOATS = RuleKey("float-to-float", "", "onnx/cast")

@@ -18,6 +18,10 @@ from report_json import damaged
 
 from convcheck.ask.stream import sweep
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, open_backend
+from convcheck.documents.decode import check_part, check_tally
+from convcheck.documents.encode import Writing
+from convcheck.documents.report import encoded
+from convcheck.documents.schemas import schema
 from convcheck.errors import UsageError
 from convcheck.judge.digest import spell_digest
 from convcheck.judge.ranges import Ranges, joining
@@ -38,10 +42,6 @@ from convcheck.judge.tally import finish, merge, named
 from convcheck.numerics.number import Bits
 from convcheck.plan.units import joined, result_of
 from convcheck.records import replace
-from convcheck.report.json.decode import check_part, check_tally
-from convcheck.report.json.encode import Writing
-from convcheck.report.json.report import encoded
-from convcheck.report.json.schemas import schema
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case

@@ -23,12 +23,12 @@ from repro_scripts import run_many, run_one
 
 from convcheck.chains.asked import own_chain
 from convcheck.cli import COMMANDS
+from convcheck.documents.decode import read
 from convcheck.errors import UsageError
 from convcheck.judge.failure import finding_of
 from convcheck.judge.result import BackendInfo, Group, RunResult
 from convcheck.plan.runner import execute
 from convcheck.records import replace
-from convcheck.report.json.decode import read
 from convcheck.reproduce.emit.c import c
 from convcheck.reproduce.emit.onnx import files_of_witness
 from convcheck.reproduce.emit.python import python

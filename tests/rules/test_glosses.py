@@ -10,11 +10,11 @@ from command import convcheck
 from drawn import annotated, html_text, in_junit, in_markdown
 from report_runs import ELSE, TRUNCATED, answered, case, run
 
+from convcheck.documents.decode import read
+from convcheck.documents.encode import text
 from convcheck.judge.result import RunResult
 from convcheck.records import replace
 from convcheck.report.document import Document
-from convcheck.report.json.decode import read
-from convcheck.report.json.encode import text
 from convcheck.rules.rule import citations, is_foreign
 from convcheck.semantics.expected import Quotation
 from specs import GOOD, findings, write_spec

@@ -18,6 +18,8 @@ from rich.console import Console
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.catalogue import causes_of
+from convcheck.documents.decode import read_each
+from convcheck.documents.encode import text_of_several
 from convcheck.errors import Place
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
 from convcheck.judge.result import BackendInfo, CaseResult, RunResult, Surveyed
@@ -27,8 +29,6 @@ from convcheck.plan.selection import Selection
 from convcheck.records import replace
 from convcheck.report.draw.console import put
 from convcheck.report.draw.survey import survey_page
-from convcheck.report.json.decode import read_each
-from convcheck.report.json.encode import text_of_several
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import (
     EXACT,

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from convcheck.documents.decode import DAMAGE, Reading, check_case, check_part
+from convcheck.documents.encode import Writing, head_of
+from convcheck.documents.report import FORMAT, Head, Line, encoded, line_text
 from convcheck.errors import Place, UsageError
 from convcheck.files import MOST_OF_REPORT, check_regular
 from convcheck.judge.reading import Types
 from convcheck.judge.result import BackendInfo, Part, RunResult
 from convcheck.plan.units import Unit
 from convcheck.records import replace
-from convcheck.report.json.decode import DAMAGE, Reading, check_case, check_part
-from convcheck.report.json.encode import Writing, head_of
-from convcheck.report.json.report import FORMAT, Head, Line, encoded, line_text
 from convcheck.streams import plural
 
 _START = f'{{"format":"{FORMAT}"'

@@ -9,8 +9,8 @@ from msgspec import field
 
 from convcheck import __version__
 from convcheck.causes.score import Score
+from convcheck.documents.report import Named, derived, json_text
 from convcheck.records import Count, Record
-from convcheck.report.json.report import Named, derived, json_text
 from convcheck.vectors.model import Tier
 
 FORMAT: Final = "convcheck-score/1"

@@ -6,13 +6,13 @@ from typing import Final, Literal
 
 from convcheck import __version__
 from convcheck.chains.compare import Proof
+from convcheck.documents.report import derived, json_text
 from convcheck.judge.result import Verdict
 from convcheck.judge.words import clean, shown
 from convcheck.models.calls import InputClass, RowOfInputs
 from convcheck.models.conversions import RowOfBackend
 from convcheck.models.known import KnownValues
 from convcheck.records import Count, Record
-from convcheck.report.json.report import derived, json_text
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
 from convcheck.rules.model import DType
 

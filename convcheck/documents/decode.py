@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from convcheck.causes.gather import names_told
+from convcheck.documents.report import FORMAT, End, Head, Line, text_in
 from convcheck.errors import UsageError
 from convcheck.judge.answers import PLACEMENTS
 from convcheck.judge.ranges import Pair, joining
@@ -28,7 +29,6 @@ from convcheck.judge.result import (
 from convcheck.numerics.format import Format, Text
 from convcheck.records import replace
 from convcheck.report.counts import summary_of
-from convcheck.report.json.report import FORMAT, End, Head, Line, text_in
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.streams import plural

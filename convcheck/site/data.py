@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from convcheck.backends.process.backend import RUNTIMES
+from convcheck.documents.decode import read_each
 from convcheck.errors import UsageError
 from convcheck.history.environments import Release
 from convcheck.history.matrix import (
@@ -42,8 +43,8 @@ from convcheck.records import replace
 from convcheck.report.counts import BELOW, KNOWN, STATUSES, WAIVED, Status, status_of
 from convcheck.report.draw.history import row_story
 from convcheck.report.findings import CaseFailure, Finding, failures_of, findings_of
-from convcheck.report.json.decode import read_each
-from convcheck.report.site.names import (
+from convcheck.semantics.expected import Decision
+from convcheck.site.names import (
     RunName,
     file_name,
     page_of_finding,
@@ -52,7 +53,6 @@ from convcheck.report.site.names import (
     rule_of_whole,
     run_name,
 )
-from convcheck.semantics.expected import Decision
 from convcheck.streams import number, plural
 
 _ENVIRONMENT = re.compile(rf"^env:.*:((?:{'|'.join(RUNTIMES)})(?::[^:]*)?)$")

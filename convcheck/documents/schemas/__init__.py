@@ -1,6 +1,6 @@
 """JSON Schemas of the formats, generated from their structs.
 
-`python -m convcheck.report.json.schemas` rewrites the files in this folder.
+`python -m convcheck.documents.schemas` rewrites the files in this folder.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+from convcheck.documents import chain, graphs, model, report, score
+from convcheck.documents.report import Named, Pairs
 from convcheck.judge.answers import Array
 from convcheck.judge.reading import CaseHead
 from convcheck.judge.result import (
@@ -27,8 +29,6 @@ from convcheck.judge.result import (
 )
 from convcheck.plan.diff import RunDifference
 from convcheck.records import Record
-from convcheck.report.json import chain, graphs, model, report, score
-from convcheck.report.json.report import Named, Pairs
 from convcheck.semantics.expected import Decision
 
 FORMATS: dict[str, type[Record]] = {

@@ -25,7 +25,7 @@ from convcheck.history.matrix import CauseHistory, RuleKey
 from convcheck.report.causes import said_of
 from convcheck.report.findings import cited_lines
 from convcheck.report.html import with_colours
-from convcheck.report.site.data import (
+from convcheck.site.data import (
     Drawn,
     Site,
     SiteRun,
@@ -37,7 +37,7 @@ from convcheck.report.site.data import (
     newest_cell,
     with_mark,
 )
-from convcheck.report.site.names import page_of_finding, page_of_rule, page_of_runtime, rule_of_row
+from convcheck.site.names import page_of_finding, page_of_rule, page_of_runtime, rule_of_row
 from convcheck.streams import number, plural
 
 TEMPLATES = Path(__file__).with_name("templates")

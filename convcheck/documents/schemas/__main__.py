@@ -1,6 +1,6 @@
 """Rewrite the schemas."""
 
-from convcheck.report.json.schemas import FOLDER, FORMATS, schema_text
+from convcheck.documents.schemas import FOLDER, FORMATS, schema_text
 
 for name in FORMATS:
     (FOLDER / f"{name}.json").write_text(schema_text(name), encoding="utf-8")

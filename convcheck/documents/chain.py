@@ -10,9 +10,9 @@ from convcheck.chains.cast import Results
 from convcheck.chains.compare import Proof
 from convcheck.chains.judgement import ChainJudgement, ChainTable, ChainVerdict, ReadAs, Telling
 from convcheck.chains.type_chain import TypeChain, rules_digest
+from convcheck.documents.report import json_text
 from convcheck.judge.words import code_text, value
 from convcheck.records import Count, Record
-from convcheck.report.json.report import json_text
 from convcheck.rules.model import DType, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS
 

@@ -8,10 +8,10 @@ from typing import Final, Literal
 from msgspec import field
 
 from convcheck import __version__
+from convcheck.documents.report import Named, Pairs, derived, json_text
 from convcheck.judge.result import BackendInfo
 from convcheck.plan.chains import ChainOfBackend
 from convcheck.records import Count, Record
-from convcheck.report.json.report import Named, Pairs, derived, json_text
 
 FORMAT: Final = "convcheck-graphs/1"
 

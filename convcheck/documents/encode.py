@@ -8,6 +8,7 @@ from typing import Any
 
 from convcheck import __version__
 from convcheck.causes.gather import Diagnosis, gathered, with_letters
+from convcheck.documents.report import FORMAT, End, ExplainedCause, Head, Line, line_text
 from convcheck.files import write_text
 from convcheck.judge.failure import fails_whole, failure_key_of_case, finding_id, finding_of
 from convcheck.judge.reading import case_head
@@ -32,7 +33,6 @@ from convcheck.records import replace
 from convcheck.report.causes import wrong_answers
 from convcheck.report.counts import summary_of
 from convcheck.report.document import environment
-from convcheck.report.json.report import FORMAT, End, ExplainedCause, Head, Line, line_text
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 
