@@ -108,7 +108,7 @@ def run_shards(folder: Path, of: int, *words: object, codes: Sequence[int] = (0,
     """Run each shard of a run, and return their reports."""
     paths = [folder / f"{number}.json" for number in range(1, of + 1)]
     for number, path in enumerate(paths, 1):
-        done = convcheck("run", *words, "--shard", f"{number}/{of}", "--json", path)
+        done = convcheck("run", *words, "--shard", f"{number}/{of}", "-o", path)
         assert done.returncode in codes, done.stderr
     return paths
 

@@ -12,11 +12,12 @@ from typing import Any
 
 from rich.console import Console
 
+from convcheck.documents import junit
 from convcheck.judge.result import RunResult
 from convcheck.report import html
 from convcheck.report.blocks import Block
 from convcheck.report.document import Document
-from convcheck.report.draw import github, junit, markdown, terminal
+from convcheck.report.draw import github, markdown, terminal
 from convcheck.report.draw.console import put
 
 

@@ -24,6 +24,7 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import compile_calls, wrong_calls
+from convcheck.semantics.compile import readings_at
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import (
     EXACT,
@@ -37,7 +38,6 @@ from convcheck.semantics.expected import (
     WrongCall,
 )
 from convcheck.semantics.program import Program
-from convcheck.semantics.wrong import readings_at
 from convcheck.vectors.body import calls_of
 from convcheck.vectors.generate import expecting
 from convcheck.vectors.inputs import boundaries_of, numeric_inputs

@@ -27,6 +27,7 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import Edits, wrong_calls
+from convcheck.semantics.compile import compile_wrong, readings_at
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import (
     DEADLY,
@@ -41,7 +42,6 @@ from convcheck.semantics.expected import (
 )
 from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import Points
-from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.generate import expecting
 from convcheck.vectors.model import CallSet, VectorSet
 

@@ -20,9 +20,8 @@ from convcheck.rules.model import Case, Spec, op_and_version, version_key
 from convcheck.rules.source import Node, read_all, read_yaml, refuse
 from convcheck.rules.types import Types
 from convcheck.semantics.answers_at import points_of
-from convcheck.semantics.compile import unknown_words
+from convcheck.semantics.compile import compile_wrong, readings_at, unknown_words
 from convcheck.semantics.expected import UNDEFINED, Reading
-from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.streams import meant
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.generate import inputs_of

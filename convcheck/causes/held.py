@@ -25,11 +25,11 @@ from convcheck.numerics.number import Codes
 from convcheck.records import replace
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import points_of
+from convcheck.semantics.compile import compile_wrong, readings_at
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import Affine, Constant, Piece, Unknown, in_chunks, runs
-from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import VectorSet
 
 _BLOCK = 1 << 14  # codes in a batch, so that arrays stay in the CPU cache

@@ -25,6 +25,7 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import Edits, wrong_calls
+from convcheck.semantics.compile import compile_wrong, readings_at
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import (
     DEADLY,
@@ -36,7 +37,6 @@ from convcheck.semantics.expected import (
     WrongCall,
 )
 from convcheck.semantics.vocabulary import Points
-from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import CallSet, VectorSet
 
 Fits = Sequence[tuple[Cause, ...]]

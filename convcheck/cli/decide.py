@@ -18,6 +18,7 @@ from convcheck.chains.type_chain import CompiledCasts, latest, takes_chains
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import Output, check_outputs, named, progress, show, tracked
 from convcheck.documents.chain import chain_text, chains_text
+from convcheck.documents.chain_tables import chains_c, chains_csv, chains_python
 from convcheck.documents.decode import read_each
 from convcheck.documents.graphs import graphs_text
 from convcheck.documents.model import model_text
@@ -26,7 +27,6 @@ from convcheck.judge.result import RunResult
 from convcheck.models.conversions import RulesForModel, check_data, converting
 from convcheck.models.graph import codes_that_occurred, read_data, read_model
 from convcheck.plan.chains import AskedChain, ask_chains, asked_chain, settings
-from convcheck.report.chains import chains_c, chains_csv, chains_python
 from convcheck.report.draw.chain import UNTOLD, chain_page, chain_table_page, graph_page
 from convcheck.report.draw.model import model_page
 from convcheck.report.model import model_report

@@ -44,10 +44,10 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import DEFAULT, Attribute, Case, Spec
+from convcheck.semantics.compile import compile_wrong
 from convcheck.semantics.evaluate import compile_case, evaluate
 from convcheck.semantics.expected import EXACT, Decision
 from convcheck.semantics.trace import trace
-from convcheck.semantics.wrong import compile_wrong
 from convcheck.streams import plural
 from convcheck.vectors.generate import expecting
 from convcheck.vectors.model import CallSet, Vectors, VectorSet

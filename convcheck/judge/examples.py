@@ -161,7 +161,7 @@ def strip(
 ) -> Strip:
     """Return an excerpt of a tensor of codes from element `first` on."""
     part = slice(first, first + _SHOWN)
-    words: list[Word] = [int(code) for code in bits.reshape(-1)[part]]
+    words = [entry_word(code) for code in bits.reshape(-1)[part]]
     if patterns is not None:
         said = zip(words, patterns[part].tolist(), strict=True)
         words = [w if p == EXACT else f"<{PATTERNS[p]}>" for w, p in said]

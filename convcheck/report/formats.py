@@ -43,7 +43,7 @@ class ReportFormat:
 
 _FORMATS = (
     ReportFormat("jsonl", "convcheck.documents.encode", whole=True),
-    ReportFormat("xml", "convcheck.report.draw.junit"),
+    ReportFormat("xml", "convcheck.documents.junit"),
     ReportFormat("md", "convcheck.report.draw.markdown"),
     ReportFormat("html", "convcheck.report.html"),
 )

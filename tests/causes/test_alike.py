@@ -17,8 +17,7 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import points_of
-from convcheck.semantics.compile import rules_key
-from convcheck.semantics.wrong import compile_wrong, readings_at
+from convcheck.semantics.compile import compile_wrong, readings_at, rules_key
 from convcheck.vectors.corpus import Corpus
 
 SEARCH = Search(causes_of(CATALOG), CATALOG)

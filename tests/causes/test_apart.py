@@ -18,8 +18,8 @@ from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import Elsewhere
 from convcheck.numerics.number import Bits, Codes
 from convcheck.records import replace
+from convcheck.semantics.compile import compile_wrong
 from convcheck.semantics.program import Program
-from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import VectorSet
 
 TO_BOOL = "onnx.Cast-21/int64-to-bool"

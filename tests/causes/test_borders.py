@@ -29,9 +29,9 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
+from convcheck.semantics.compile import compile_wrong, readings_at
 from convcheck.semantics.expected import UNDEFINED, Reading
 from convcheck.semantics.program import Program
-from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.generate import inputs_of
 from convcheck.vectors.model import CallSet
 

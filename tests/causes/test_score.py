@@ -29,8 +29,8 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
+from convcheck.semantics.compile import compile_wrong, readings_at
 from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, ExpectedCall
-from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet, VectorSet
 

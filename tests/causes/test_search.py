@@ -23,11 +23,11 @@ from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.records import replace
 from convcheck.rules.causes import Cause, CauseFile
 from convcheck.semantics.answers_at import points_of
+from convcheck.semantics.compile import compile_wrong, readings_at
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.vocabulary import CASES
-from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.survey.survey import Known
 from convcheck.vectors.model import VectorSet
 

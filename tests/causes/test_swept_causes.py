@@ -31,8 +31,8 @@ from convcheck.numerics.number import Codes
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
+from convcheck.semantics.compile import compile_wrong
 from convcheck.semantics.program import Program
-from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.corpus import CHUNK, Span
 from convcheck.vectors.generate import form_decision
 

@@ -165,16 +165,18 @@ def every_type_goes_through_the_runtime(found: dict[str, Any]) -> None:
 def test_two_runs_give_the_same_bytes(tmp_path: Path) -> None:
     options = ("run", "--backend", "ort", "onnx.Cast-21", "--to", "float8e5m2", "-o")
     for name, jobs in (("a", "1"), ("b", "2")):
-        convcheck(*options, tmp_path / name, "--jobs", jobs)
+        convcheck(*options, f"jsonl:{tmp_path / name}", "--jobs", jobs)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_tiers_and_coverage(tmp_path: Path) -> None:
     select = ("onnx.Cast-21", "--from", "float16", "--from", "float32", "--to", "float8e4m3fn")
     for tier in ("boundary", "exhaustive"):
-        path = tmp_path / tier
+        path = tmp_path / f"{tier}.jsonl"
         sources = select if tier == "boundary" else (*select[:3], *select[5:])
-        done = convcheck("run", "--backend", "reference", *sources, "--tier", tier, "-o", path)
+        done = convcheck(
+            "run", "--backend", "reference", *sources, "--tier", tier, "-o", f"jsonl:{path}"
+        )
         assert done.returncode == 0
         by_source = {c["inputs"][0]: c for c in report_at(path)["cases"]}
         assert by_source["float16"]["coverage"] == "exhaustive"

@@ -163,5 +163,5 @@ def test_shards_on_several_machines_have_one_verdict(machine: Machine) -> None:
         assert machine.job(jobs["shard"], shard=shard) == 0, machine.said
     assert machine.job(jobs["verdict"]) == 1, machine.said
     machine.check_reports(failing=True)
-    (machine.folder / "shard-2.json").unlink()
+    (machine.folder / "shard-2.jsonl").unlink()
     assert machine.job(jobs["verdict"]) == 2

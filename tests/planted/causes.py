@@ -18,9 +18,9 @@ from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
+from convcheck.semantics.compile import compile_wrong, readings_at
 from convcheck.semantics.expected import DEADLY, UNDEFINED, CallReading
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
-from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import CallSet, VectorSet
 
 Convert = Callable[[Bits], Bits]

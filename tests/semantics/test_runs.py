@@ -19,11 +19,11 @@ from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, load
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
+from convcheck.semantics.compile import compile_wrong
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import Expected, Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.runs import TILE, Constant, Run, Unknown, runs
-from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.corpus import CHUNK, WHOLE_SPAN, is_swept
 from convcheck.vectors.inputs import numeric_inputs
 from specs import wrapping, write_spec

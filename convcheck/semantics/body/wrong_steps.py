@@ -27,10 +27,10 @@ from convcheck.semantics.body.steps import (
     outside_of,
     target_of,
 )
+from convcheck.semantics.compile import compile_edited
 from convcheck.semantics.expected import REFUSED, Call, CallReading, Reading, WrongCall
 from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import Mask
-from convcheck.semantics.wrong import compile_edited
 
 _REFUSED = CallReading("", pattern=REFUSED)
 Outputs = list[Reading]  # each of all calls, end to end

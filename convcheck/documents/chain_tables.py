@@ -67,7 +67,7 @@ def _made_by(table: ChainTable) -> str:
 
 
 def _filled(template: str, **gaps: str) -> str:
-    text = (files("convcheck.report") / "templates" / template).read_text(encoding="utf-8")
+    text = (files("convcheck.documents") / "templates" / template).read_text(encoding="utf-8")
     return Template(text).substitute(gaps)
 
 
