@@ -38,5 +38,5 @@ def test_a_command_that_is_ended_from_within_is_no_success(monkeypatch: pytest.M
     def ends(*arguments: object) -> None:
         raise SystemExit(0)
 
-    monkeypatch.setattr("convcheck.cli.read.main", ends)
+    monkeypatch.setattr("convcheck.cli.read.show_command", ends)
     assert convcheck("show", "backends").returncode == 70

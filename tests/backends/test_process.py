@@ -23,7 +23,7 @@ from places import TESTS
 from planted.identity import Corpus, case, judge
 from process import bad
 
-from convcheck.backends.process.backend import Process, headers, request, template_of, wire
+from convcheck.backends.process.backend import Process, headers, request, template_of
 from convcheck.backends.protocol import (
     DiedError,
     Outputs,
@@ -405,7 +405,7 @@ def test_a_hanging_program_ends_with_convcheck(number: int, tmp_path: Path) -> N
 # The schema
 
 
-SCHEMA = json.loads((Path(wire.__file__).parent / "schema.json").read_text("utf-8"))
+SCHEMA = json.loads((Path(headers.__file__).parent / "schema.json").read_text("utf-8"))
 
 
 def fits(part: str, header: object) -> bool:

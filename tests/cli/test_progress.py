@@ -80,8 +80,8 @@ class Slow:
         return Outputs((inputs[0].astype(np.int8).astype(np.int16).astype(np.uint16),), ("int16",))
 """
 IMPATIENT = """
-from convcheck.cli import progress
-progress.FIRST = progress.EVERY = 0.1
+from convcheck.cli import outputs
+outputs.FIRST = outputs.EVERY = 0.1
 from convcheck.__main__ import main
 if __name__ == "__main__":
     main()

@@ -222,7 +222,10 @@ def as_code(name: str, word: str) -> str:
 # The runtimes ----------------------------------------------------------------------------------
 
 RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
-    "pypto": ("planted.asked_once:PyptoOnce", PYPTO, ("*/float32-to-*", "*/int32-to-*")),
+    "pypto": (
+        "planted.asked_once:PyptoOnce", PYPTO,
+        ("*/float32-to-*/mode=CAST_R*", "*/int32-to-*/mode=CAST_ODD"),
+    ),
     # Double rounding through float16 or float32, and integers of every kind of result.
     "openvino Convert": (
         "openvino", ("openvino.Convert-1",), ("*/float32-*", "*/int32-*", "*/float64-to-float*"),
