@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, TypeVar
 
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, Names, Part
 from convcheck.rules.causes import CauseFile
-from convcheck.rules.model import Case
+from convcheck.rules.model import DEFAULT, LEVELS, Case, Level
 from convcheck.rules.types import Types
 
 if TYPE_CHECKING:
@@ -57,6 +58,24 @@ class Explanation:
                 most[case.case.name] = max(wrong, most.get(case.case.name, 0))
         return sum(most.values()) < FEW
 
+    @cached_property
+    def level(self) -> Level:
+        """The strongest level of a rule that fails."""
+        groups = (group for case in self.cases for group in case.groups)
+        levels = {group.decision.level for group in groups if group.verdict in FAILURES}
+        return next((level for level in LEVELS if level in levels), "normative")
+
+    @property
+    def hits_defaults(self) -> bool:
+        """Whether a case fails whose attributes are all omitted, or that has none."""
+        return any(all(value == DEFAULT for _, value in c.case.attributes) for c in self.cases)
+
+    @property
+    def harm(self) -> tuple[object, ...]:
+        """A sort key: causes before combinations, then levels, defaults and numbers of cases."""
+        level = LEVELS.index(self.level)
+        return len(self.causes) > 1, level, not self.hits_defaults, -len(self.cases)
+
     @property
     def in_whole_vectors(self) -> bool:
         """Whether its inputs are right alone, in short tensors or in a tail, in all cases."""
@@ -67,7 +86,7 @@ class Explanation:
 class Diagnosis:
     """The causes of a run."""
 
-    #: most cases first
+    #: the most harmful first
     explanations: tuple[Explanation, ...]
     #: failing cases without an explanation
     unexplained: tuple[CaseResult, ...]
@@ -102,7 +121,7 @@ def gathered(results: Sequence[CaseResult], causes: Sequence[CauseInWords]) -> D
     open_ones = ("unsupported", "undefined")
     judged = tuple(result.case for result in results if result.verdict not in open_ones)
     unexplained = tuple(result for result in failing if not _fits(result))
-    return Diagnosis(tuple(found), unexplained, judged)
+    return Diagnosis(tuple(sorted(found, key=lambda one: one.harm)), unexplained, judged)
 
 
 Neighbours = Mapping[tuple[str, str], Sequence[CaseResult]]

@@ -104,7 +104,7 @@ class End(Record, frozen=True, kw_only=True):
     known: str = ""
     #: Problems of that list.
     problems: tuple[Problem, ...] = ()
-    #: The causes of unexcused failures, the most cases first; absent if none.
+    #: The causes of unexcused failures, the most harmful first; absent if none.
     causes: tuple[ExplainedCause, ...] = ()
     #: The causes named in diagnoses of cases.
     catalogue: tuple[CauseInWords, ...] = ()

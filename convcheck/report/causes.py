@@ -152,13 +152,17 @@ def said_of(causes: Sequence[CauseInWords]) -> str:
 
 
 def wrong_answers(explanations: Sequence[Explanation]) -> Iterator[Shown]:
-    """Yield a wrong answer for each explanation, preferably one that earlier causes do not give."""
+    """Yield a wrong answer for each explanation, under its strongest rule if possible.
+
+    Preferably, earlier causes do not give the answer.
+    """
     told: set[str] = set()
     for one in explanations:
         names = {cause.name for cause in one.causes}
         new = [each for case in one.cases for each in _given_without(names & told, case)]
         told |= names
-        yield _plainest(new or [(case, group) for case in one.cases for group in _large(case)])
+        found = new or [(case, group) for case in one.cases for group in _large(case)]
+        yield _plainest([each for each in found if each[1].decision.level == one.level] or found)
 
 
 def _given_without(causes: set[str], case: CaseResult) -> Iterator[tuple[CaseResult, Group]]:
@@ -192,9 +196,11 @@ def _instance(case: Case, group: Group, example: Example | CallExample) -> str:
     fmt, target = case.inputs[0].format, case.outputs[0].format
     due = _in_words(target, example.expected)
     came = group.verdict if example.got is None else _in_words(target, example.got)
-    return f"{shown(fmt, example.inputs[0])} → {came}, due {due}"
+    asked = example.inputs[0]
+    given = shown(fmt, asked) if isinstance(asked, str) else _in_words(fmt, asked)
+    return f"{given} → {came}, expected {due}"
 
 
 def _in_words(fmt: Format, word: Word) -> str:
     said = value(fmt, word)
-    return f"{code_text(fmt, word)} ({said})" if said is not None else pattern(word)
+    return f"{said} ({code_text(fmt, word)})" if said is not None else pattern(word)

@@ -152,7 +152,7 @@ class Document:
 
     @cached_property
     def causes(self) -> tuple[ToldCause, ...]:
-        """Return the causes of unexcused failures, the most cases first."""
+        """Return the causes of unexcused failures, the most harmful first."""
         run = self.result
         return told_causes(self.diagnosis, run.backend.address, run.level, self.types, run.whole)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
+from report_runs import explained
 
-from convcheck.causes.gather import chosen_causes
+from convcheck.causes.gather import chosen_causes, gathered
 from convcheck.judge.result import CauseInWords, Names
+from convcheck.records import replace
 
 PLAIN, LESS, OTHER, LAST = ("plain",), ("less-plain",), ("other",), ("last",)
 BOTH = ("plain", "other")
@@ -50,3 +52,19 @@ def test_few_and_plain_causes_are_told(what: str) -> None:
     fits, due = FOUND[what]
     assert told(fits) == due
     assert told(dict(reversed(fits.items()))) == [(n, list(reversed(keys))) for n, keys in due]
+
+
+def test_the_most_harmful_cause_comes_first() -> None:
+    """A normative rule before more cases, and a combination last."""
+    run = explained()
+    before = [[c.name for c in one.causes] for one in gathered(run.cases, run.causes).explanations]
+    assert before == [["truncates"], ["nan-at-max"], ["truncates", "nan-at-max"]]
+    worse = [
+        replace(case, groups=tuple(
+            replace(group, decision=replace(group.decision, level="normative"))
+            for group in case.groups))
+        if case.diagnosis and case.diagnosis.fits[:1] == (("nan-at-max",),) else case
+        for case in run.cases
+    ]  # fmt: skip
+    found = gathered(worse, run.causes).explanations
+    assert [[c.name for c in one.causes] for one in found] == [before[1], before[0], before[2]]

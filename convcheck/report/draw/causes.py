@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from convcheck.report.blocks import (
     BLANK,
     INDENT,
     Block,
+    Command,
     Dim,
-    Fitting,
     Said,
     Table,
     Text,
@@ -20,13 +19,11 @@ from convcheck.report.blocks import (
 from convcheck.report.causes import ToldCause
 from convcheck.report.document import Document
 from convcheck.report.draw.finding import evidence_blocks
-from convcheck.report.findings import Finding
 from convcheck.streams import GLUE, number, plural
 
-_FEW = 3  # causes shown bit by bit
+_FEW = 2  # causes shown bit by bit
 _LINES = 4  # lines of case names
-_MINOR = 10  # causes with less than 1/10 of the first cause's cases have no command
-_VALUES = re.compile(r" \([^()]*\)")  # after the codes of an answer
+_IN_FULL = 5  # of many causes
 NOT_TRIED = "Causes found in a runtime are tried first; where one fits, others are not."
 
 
@@ -65,18 +62,19 @@ def _failing(document: Document) -> int:
 
 
 def cause_blocks(causes: Sequence[ToldCause], verbose: bool) -> Iterator[Block]:
-    """Yield causes: a few bit by bit, many in a few lines each unless `verbose`."""
+    """Yield causes, the most harmful first: few bit by bit, of many the first in full."""
     if verbose or len(causes) <= _FEW:
         for i, one in enumerate(causes):
             yield from (BLANK,) if i else ()
             yield from _weighed(one, cause_at_length(one, verbose))
     else:
-        most = max(len(one.cases) for one in causes)
-        for one in causes:
-            if one.says:
-                yield from _weighed(one, _in_short(one, len(one.cases) * _MINOR < most))
+        single = [one for one in causes if one.says]
+        for one in single[:_IN_FULL]:
+            yield from _weighed(one, _in_full(one))
+        for one in single[_IN_FULL:]:
+            yield from _weighed(one, [_title(one, one.finding.id)])
         yield from _together([one for one in causes if not one.says])
-    if causes:
+    if causes and (verbose or len(causes) <= _FEW):
         yield under(NOT_TRIED, "dim", hang=2)
 
 
@@ -98,7 +96,8 @@ def _weighed(one: ToldCause, blocks: Iterable[Block]) -> Iterable[Block]:
 
 def cause_at_length(one: ToldCause, verbose: bool = False) -> Iterator[Block]:
     """Yield a cause with its wrong answer bit by bit."""
-    yield _title(one)
+    answers = number(one.found.answers)
+    yield _title(one, f"{answers} of {answers}")
     where = one.where.lines
     if not verbose and len(where) > _LINES:
         where = (*where[: _LINES - 1], f"and {len(where) - _LINES + 1} more (-v)")
@@ -108,20 +107,20 @@ def cause_at_length(one: ToldCause, verbose: bool = False) -> Iterator[Block]:
     yield from _others(one, one.others.values())
 
 
-def _in_short(one: ToldCause, minor: bool) -> Iterator[Block]:
-    yield _title(one)
+def _in_full(one: ToldCause) -> Iterator[Block]:
+    """Yield a cause: its effect, where, the standard's sentence, a wrong answer, a command."""
+    finding = one.finding
+    yield _title(one, "")
     yield under(one.scope, hang=2)
-    yield Fitting([[way] for way in _instance(one)])
-    if not minor and one.finding.explain:
-        yield Text(_command(one.finding), "cyan", INDENT, whole=True)
+    if finding.cited:
+        defaults = ", with default attributes" if one.found.hits_defaults else ""
+        said = f"{finding.decisions[0].level}{defaults}: {finding.cited[0]}"
+        yield Text(said, "italic", INDENT, cut=True)
+    said = one.instance or one.wrong_answer
+    yield Text(said, "bold", INDENT, hang=2, cut=not one.instance, right=[(finding.id, "dim")])
+    if finding.explain:
+        yield Command(finding.explain)
     yield from _others(one, one.others)
-
-
-def _command(finding: Finding) -> str:
-    start, *rest = finding.explain
-    if any(member.case.hops for member in finding.members):
-        return " ".join((start, *rest)).strip()
-    return " ".join(("convcheck explain", *rest))
 
 
 def _together(causes: Sequence[ToldCause]) -> Iterator[Block]:
@@ -134,25 +133,16 @@ def _together(causes: Sequence[ToldCause]) -> Iterator[Block]:
         yield item("together", "bold red", f"{glued} (-v)")
 
 
-def _title(one: ToldCause) -> Text:
-    """Return 'A  rounds twice', or 'A with C' and the effects not listed before."""
+def _title(one: ToldCause, more: str) -> Text:
+    """Return 'A  rounds twice', or 'A with C' and the effects not listed before.
+
+    `more` follows the number of cases.
+    """
     between = ":  " if len(one.names) > 1 and one.says else "  "
     said = f"{one.label}{between}{one.says}".rstrip()
     gate = "" if one.gated else " (below the gate)"
-    cases, answers = plural(len(one.cases), "case"), number(one.found.answers)
-    count = [(f"{cases}  {answers} of {answers}", "dim")]
-    return Text(said + gate, "bold red", hang=3, right=count)
-
-
-def _instance(one: ToldCause) -> Iterator[Text]:
-    """Yield ways to show a wrong answer and its rule, the longest first."""
-    said = one.instance or one.wrong_answer
-    by = one.finding.decisions[0] if one.finding.decisions else None
-    rights = [f"{by.source}, {by.level}", by.level, ""] if by else [""]
-    for words in dict.fromkeys((said, _VALUES.sub("", said) if one.instance else said)):
-        for right in rights:
-            yield Text(words, indent=INDENT, hang=2, right=[(right, "italic")], whole=True)
-    yield Text(words, indent=INDENT, hang=2, cut=not one.instance)
+    count = f"{plural(len(one.cases), 'case')}  {more}".rstrip()
+    return Text(said + gate, "bold red", hang=3, right=[(count, "dim")])
 
 
 def _others(one: ToldCause, others: Iterable[str]) -> Iterator[Block]:

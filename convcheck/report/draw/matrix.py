@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 
 from convcheck.judge.result import FAILURES
 from convcheck.records import grouped
 from convcheck.report.blocks import (
     BLANK,
-    Beside,
     Block,
     Fitting,
     Said,
@@ -22,7 +22,7 @@ from convcheck.report.document import Document
 from convcheck.report.matrix import StatusMatrix, compact_specs
 from convcheck.streams import GLUE
 
-LETTERS = "a letter: what explains the cell, of several causes that of most cases"
+LETTERS = "a letter: what explains the cell, of several causes the most harmful"
 _NOT_ASKED = ("_", "dim")
 _INDENT = 2
 # rows, columns, and the statuses of several backends in each cell; None if not tested
@@ -34,15 +34,18 @@ _Grid = tuple[
 def matrix_blocks(matrices: Mapping[str, StatusMatrix], lettered: bool = False) -> Iterator[Block]:
     """Yield matrices, equal ones once, and a legend.
 
-    Matrices with letters are side by side if they fit.
+    With letters, only the first matrix and those with its rows are drawn; for others the letters.
     """
     if not matrices:
         return
     specs = grouped((one, spec) for spec, one in matrices.items())
     named = [(compact_specs(some), one) for one, some in specs.items()]
     if lettered:
-        rows = dict.fromkeys(one.sources for one in specs)
-        yield Beside([[_bundle([each for each in named if each[1].sources == r])] for r in rows])
+        first, *others = grouped((one.sources, (name, one)) for name, one in named).values()
+        yield _bundle(first)
+        for name, one in chain.from_iterable(others):
+            letters = sorted({st.symbol for *_, st in one.cells if st not in STATUSES})
+            yield Text(f"{name}: {', '.join(letters)} (-v draws it)", hang=2)
     else:
         for name, one in named:
             yield from (Text(name, "bold", hang=2), _grid(one), BLANK)
