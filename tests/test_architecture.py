@@ -99,7 +99,7 @@ BUDGET = {
     "pool": 1_779,
     "report": 6_348,
     "reproduce": 1_257,
-    "rules": 5_335,
+    "rules": 5_337,
     "semantics": 6_537,
     "site": 900,
     "survey": 584,

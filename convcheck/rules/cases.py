@@ -118,10 +118,12 @@ def _outside(spec: Spec) -> Iterator[Case]:
 def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]]:
     for types in _bindings(spec):
         layouts = _layouts(spec, types)
-        chosen = [*_listed(spec, types), *_besides(spec, types)] if layouts else []
+        chosen = dict(_listed(spec, types)) if layouts else {}
+        for attributes, refusal in _besides(spec, types) if layouts else ():
+            chosen.setdefault(attributes, refusal)  # a pair may have the value anyhow
         for layout in layouts:
             own = layout.attributes if layout else ()
-            for attributes, refusal in chosen:
+            for attributes, refusal in chosen.items():
                 yield types, layout, (*attributes, *own), refusal
 
 

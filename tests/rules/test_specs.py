@@ -10,6 +10,7 @@ from catalogue import CATALOG
 
 from convcheck.errors import SpecError
 from convcheck.rules.body.table import Tables
+from convcheck.rules.cases import cases
 from convcheck.rules.load import load
 from convcheck.rules.model import Spec
 from convcheck.rules.source import parse_yaml
@@ -200,3 +201,9 @@ def test_an_id_that_is_there_already(tmp_path: Path) -> None:
 def test_one_document_a_file() -> None:
     with pytest.raises(SpecError, match="f:2: a second document"):
         parse_yaml("a: 1\n---\na: 2\n", "f")
+
+
+def test_no_case_is_listed_twice() -> None:
+    """A value that `also` adds may belong to a pair anyhow: such a run could not be read again."""
+    ids = [case.id for spec in CATALOG.specs.values() for case in cases(spec)]
+    assert len(ids) == len(set(ids))
