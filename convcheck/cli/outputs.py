@@ -58,17 +58,15 @@ def _output(word: str, forms: Sequence[str]) -> Output:
         raise UsageError("-o is empty", hint="leave it out, or name a file")
     if word == "-":
         return Output(forms[0], word, word)
-    form, colon, path = word.partition(":")
-    if not (colon and _known(form, forms)):
+    if word == f"{GITHUB}:" and GITHUB in forms:
+        return Output(GITHUB, "", word)
+    form, _, path = word.partition(":")
+    if not (path and _known(form, forms)):
         form, path = Path(word).suffix.removeprefix("."), word
     found = _known(form, forms)
-    if (
-        found is None
-        or (found == GITHUB) != (word == f"{GITHUB}:")
-        or not (path or found == GITHUB)
-    ):
-        named = [f"FILE.{one}" for one in forms if one != GITHUB]
-        hint = f"{' or '.join(named)}, or {forms[0]}:FILE with another ending"
+    if found is None or found == GITHUB:
+        files = " or ".join(f"FILE.{one}" for one in forms if one != GITHUB)
+        hint = f"{files}, or {forms[0]}:FILE with another ending"
         raise UsageError(f"-o {word} does not name a format and a file", hint=hint)
     return Output(found, path, word)
 

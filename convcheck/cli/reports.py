@@ -105,7 +105,7 @@ def refuse_what_is_of_one(reports: Reports, others: Mapping[str, object], of: st
 
 
 def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
-    """Show runs side by side, and write JSON if asked. Return the most serious exit code."""
+    """Show runs side by side, and write logs if asked. Return the most serious exit code."""
     names = short_names([turn.address for turn in turns])
     sides = [
         Side(name, Document(turn.run) if turn.run else None, turn.error)
@@ -115,16 +115,17 @@ def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
     def page(whole: bool) -> Iterable[Block]:
         return side_by_side_page(sides, reports.verbose, whole)
 
-    show(page, (path_of(reports.files, LOG), partial(text_of_several, turns)))
+    show(page, *((one.path, partial(text_of_several, turns)) for one in reports.files))
     codes = [NOT_STARTED if turn.run is None else exit_code(turn.run) for turn in turns]
     order = (INTERRUPTED, FAILED, NOT_STARTED, NOTHING, 0)
     return min(codes, key=order.index)
 
 
 def show_survey(turns: Sequence[Turn], reports: Reports, types: Types) -> int:
-    """Show a survey, and write JSON if asked. Return the exit code."""
+    """Show a survey, and write logs if asked. Return the exit code."""
     survey = Survey(tuple(turns))
-    show(survey_page(survey, types), (path_of(reports.files, LOG), partial(text_of_several, turns)))
+    texts = ((one.path, partial(text_of_several, turns)) for one in reports.files)
+    show(survey_page(survey, types), *texts)
     if survey.interrupted:
         return INTERRUPTED
     if any(turn.run is None for turn in turns):

@@ -24,12 +24,12 @@ def reports(tmp_path: Path) -> list[Path]:
 
 
 def test_they_are_shown_as_a_run_of_both_shows_them(reports: list[Path], tmp_path: Path) -> None:
-    both, again = tmp_path / "both.json", tmp_path / "again.json"
+    both, again, third = (tmp_path / f"{name}.jsonl" for name in ("both", "again", "third"))
     ran = convcheck("run", "--backend", ONE, "--backend", OTHER, *CASES, "-o", both)
-    done = convcheck("report", *reports, "-o", again)
+    done = convcheck("report", *reports, "-o", again, "-o", third)
     assert (done.returncode, done.stderr) == (ran.returncode, "")
     assert done.stdout == ran.stdout
-    assert again.read_text() == both.read_text()
+    assert again.read_text() == both.read_text() == third.read_text()
 
 
 def test_one_backend_twice_goes_by_its_files(reports: list[Path], tmp_path: Path) -> None:

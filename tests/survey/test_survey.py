@@ -361,9 +361,11 @@ def test_shards_merged_give_the_bytes_of_one_survey(tmp_path: Path) -> None:
     shards = [tmp_path / f"{index}.json" for index in (3, 1, 2)]
     for path in shards:
         assert convcheck(*ask, path, "--shard", f"{path.stem}/3").returncode == 0
-    done = convcheck("report", *shards, "-o", tmp_path / "merged.jsonl")
+    outputs = ("-o", tmp_path / "merged.jsonl", "-o", tmp_path / "again.json")
+    done = convcheck("report", *shards, *outputs)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "merged.jsonl").read_bytes() == (tmp_path / "whole.json").read_bytes()
+    for name in ("merged.jsonl", "again.json"):
+        assert (tmp_path / name).read_bytes() == (tmp_path / "whole.json").read_bytes()
     assert done.stdout == whole.stdout
     done = convcheck("report", *shards, "-o", tmp_path / "merged.html")
     assert done.returncode == 2
