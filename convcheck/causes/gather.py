@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from convcheck.rules.causes import Cause
 
 K = TypeVar("K", bound=Hashable)
+#: kinds of error of one ulp, or in the sign of a zero or NaN
+_SLIGHT = ("one ulp", "off by one", "zero with the wrong sign", "NaN with the wrong sign")
 FEW = 30  # below this number of wrong answers, the evidence is weak
 
 
@@ -71,10 +73,17 @@ class Explanation:
         return any(all(value == DEFAULT for _, value in c.case.attributes) for c in self.cases)
 
     @property
+    def is_slight(self) -> bool:
+        """Whether every wrong answer is next to the expected one, or differs in a mere sign."""
+        groups = (group for case in self.cases for group in case.groups)
+        return all(g.kind.startswith(_SLIGHT) for g in groups if g.verdict in FAILURES)
+
+    @property
     def harm(self) -> tuple[object, ...]:
-        """A sort key: causes before combinations, then levels, defaults and numbers of cases."""
+        """A sort key: causes before combinations, level, defaults, size of error, cases."""
         level = LEVELS.index(self.level)
-        return len(self.causes) > 1, level, not self.hits_defaults, -len(self.cases)
+        slight = self.is_slight
+        return len(self.causes) > 1, level, not self.hits_defaults, slight, -len(self.cases)
 
     @property
     def in_whole_vectors(self) -> bool:

@@ -20,12 +20,14 @@ from convcheck.judge.result import (
 from convcheck.judge.words import code_text, pattern, shown, value
 from convcheck.numerics.format import Format
 from convcheck.records import replace
+from convcheck.report.examples import deciding_words, forms, spelled
 from convcheck.report.findings import Finding, failures_of, findings_of
 from convcheck.report.where import JudgedCases, Where
 from convcheck.rules.model import Case, Level
 from convcheck.rules.types import Types
 from convcheck.streams import number, plural
 
+FEW_ANSWERS = "fits, on few answers"
 Shown = tuple[Case, Group, Example | CallExample]
 
 
@@ -100,9 +102,9 @@ class ToldCause:
 
     @property
     def scope(self) -> str:
-        """Return the cases in short, at most two products."""
+        """Return the first product of the cases in short, and the number of others."""
         first, *more = self.where.short
-        return "; ".join([first, *more] if len(more) < 2 else [first, f"and {len(more)} more (-v)"])
+        return f"{first}; and {len(more)} more (-v)" if more else first
 
     @property
     def wrong_answer(self) -> str:
@@ -135,7 +137,7 @@ def told_causes(
         if says and one.in_whole_vectors:
             says = f"in whole vectors only: {says}"
         if says and one.is_on_few_answers:
-            says += " (fits, on few answers)"
+            says += f" ({FEW_ANSWERS})"
         where = judged.where([each.case for each in one.cases])
         causes.append(ToldCause(letter, says, one, where, answer, (backend, level)))
     return tuple(causes)
@@ -174,9 +176,13 @@ def _given_without(causes: set[str], case: CaseResult) -> Iterator[tuple[CaseRes
 
 
 def _plainest(found: Sequence[tuple[CaseResult, Group]]) -> Shown:
-    """Return the shortest wrong answer, elements before whole calls."""
+    """Return the wrong answer told shortest with its rule, elements before whole calls."""
     shown = ((case.case, group, group.examples[0]) for case, group in found)
-    return min(shown, key=lambda each: (each[0].whole_calls, len(_instance(*each))))
+    return min(shown, key=lambda each: (each[0].whole_calls, _length(*each)))
+
+
+def _length(case: Case, group: Group, example: Example | CallExample) -> int:
+    return len(case.id) + len(group.decision.cite) + len(_instance(case, group, example))
 
 
 def _failing(case: CaseResult) -> list[Group]:
@@ -192,13 +198,31 @@ def _large(case: CaseResult) -> list[Group]:
 
 def _instance(case: Case, group: Group, example: Example | CallExample) -> str:
     if isinstance(example, CallExample):
-        return ""
+        return _call(group, example)
     fmt, target = case.inputs[0].format, case.outputs[0].format
     due = _in_words(target, example.expected)
     came = group.verdict if example.got is None else _in_words(target, example.got)
     asked = example.inputs[0]
     given = shown(fmt, asked) if isinstance(asked, str) else _in_words(fmt, asked)
     return f"{given} → {came}, expected {due}"
+
+
+def _call(group: Group, example: CallExample) -> str:
+    """Return the elements behind the first difference of a call, or the types and shapes."""
+    words = deciding_words(example)
+    if not words or len(words) != len(example.inputs):
+        return ""
+    both = zip(example.inputs, words, strict=True)
+    given = ", ".join(spelled(strip, word, codes=False) for strip, word in both)
+    due, got = example.expected, example.got
+    output, element = example.difference or (0, -1)
+    if got is None or isinstance(due, str):
+        came = group.verdict if got is None else forms(got)
+        return f"{given} → {came}" + (f", expected {pattern(due)}" if isinstance(due, str) else "")
+    if element < 0:
+        return f"{given} → {forms(got)}, expected {forms(due)}"
+    wanted, came = (spelled(s, s.words[element - s.first]) for s in (due[output], got[output]))
+    return f"{given} → {came}, expected {wanted}"
 
 
 def _in_words(fmt: Format, word: Word) -> str:

@@ -49,6 +49,9 @@ STATUSES = (  # the worst first
     Status("undefined", "undef", "u", "cyan"),
     Status("unsupported", "unsup", "-", "dim"),
 )
+#: In a matrix with letters of causes, where the symbols above could be letters.
+UNEXPLAINED = Status("not explained", "none", "!", "bold red")
+NO_FAILURE = Status("no failure", "none", ".", "green")
 _BY_WORD = {status.word: status for status in STATUSES}
 _RANKS = {status.word: rank for rank, status in enumerate(STATUSES)}
 

@@ -295,11 +295,11 @@ def _rest(example: CallExample, due: Strip, got: Strip, count: int) -> str:
 def with_deciding_words(example: Example | CallExample) -> Example | CallExample:
     """Add the input words for `convcheck explain` to an example."""
     if isinstance(example, CallExample):
-        return replace(example, arguments=_deciding_words(example))
+        return replace(example, arguments=deciding_words(example))
     return example
 
 
-def _deciding_words(example: CallExample) -> tuple[Word, ...]:
+def deciding_words(example: CallExample) -> tuple[Word, ...]:
     """Return a word per input: the elements behind the difference, or else the first ones.
 
     Empty if an input has no elements.

@@ -294,6 +294,16 @@ class Finding:
         by = self.members[0].decision
         return cited_lines(by) if by else ()
 
+    @property
+    def sentence(self) -> str:
+        """Return the first sentence with its id and level; '' if the case failed as a whole."""
+        by = self.members[0].decision
+        if by is None:
+            return ""
+        one = by.sentences[0]
+        named = f"{self.members[0].case.spec}{one.id}" if one.id else one.document
+        return f"{cited(one.text)} ({named},{GLUE}{by.level})".lstrip()
+
     @cached_property
     def kind(self) -> str:
         """Return the kind of error; for several kinds, their common kind or all."""
@@ -436,7 +446,7 @@ def cited_lines(by: Decision) -> tuple[str, ...]:
 
 def _sentence(one: Quotation) -> str:
     part = f"{one.of}: " if one.of else ""
-    document = f" — {one.document}" if one.document else ""
+    document = f" — {one.document}{GLUE}{one.id}".rstrip(GLUE) if one.document else ""
     return part + (cited(one.text) if one.text else "") + document
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from convcheck.judge.result import FAILURES
 from convcheck.records import grouped, replace
-from convcheck.report.counts import Status, worse
+from convcheck.report.counts import NO_FAILURE, UNEXPLAINED, Status, worse
 from convcheck.report.findings import CaseReport
 from convcheck.rules.find import compact_names
 from convcheck.rules.model import Case, op_and_version
@@ -94,7 +95,7 @@ def lettered_matrices(
     """Return a matrix with letters for each failing operator, for its worst version.
 
     `matrices` are whole matrices and their failing rows and columns. `letters` maps case ids to
-    letters. Equal rows are merged, and equal columns of a family. Matrices of one cell are omitted.
+    letters. Equal rows are merged. Matrices of one cell are omitted.
     """
     whole, failing = matrices
     return {
@@ -133,32 +134,24 @@ def _lettered(
 
 
 def _marked(status: Status, letter: str) -> Status:
-    return replace(status, symbol=letter) if letter else status
+    if letter:
+        return replace(status, symbol=letter)
+    if status.word in FAILURES:
+        return UNEXPLAINED
+    return NO_FAILURE if status.word in ("tolerated", "pass", "undefined") else status
 
 
 def _folded(whole: StatusMatrix, kept: StatusMatrix, types: Types | None) -> StatusMatrix:
-    """Restrict a matrix to the kept rows and columns. Merge equal rows, and equal columns of a
-    family.
-    """
+    """Restrict a matrix to the kept rows and columns, and merge equal rows."""
     found = {(source, target): status for source, target, status in whole.cells}
     alike_rows = grouped((tuple(found.get((s, t)) for t in kept.targets), s) for s in kept.sources)
-    alike_columns = grouped(
-        (tuple(found.get((s, t)) for s in kept.sources), t) for t in kept.targets
-    )
-    rows = {_name(some, types): some[0] for some in alike_rows.values()}
-    columns = {
-        _name(part, types): part[0]
-        for some in alike_columns.values()
-        for part in ([some] if types and len(types.folded(some)) == 1 else [[one] for one in some])
+    rows = {
+        ", ".join(types.folded(some) if types else some): some[0] for some in alike_rows.values()
     }
     cells = tuple(
         (source, target, status)
         for source, one in rows.items()
-        for target, other in columns.items()
-        if (status := found.get((one, other)))
+        for target in kept.targets
+        if (status := found.get((one, target)))
     )
-    return StatusMatrix(tuple(rows), tuple(columns), cells, left_out=True)
-
-
-def _name(names: Sequence[str], types: Types | None) -> str:
-    return ", ".join(types.folded(names) if types else names)
+    return StatusMatrix(tuple(rows), kept.targets, cells, left_out=True)

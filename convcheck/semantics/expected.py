@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,12 @@ class Quotation:
     of: str = ""
     #: Our English translation of a foreign sentence, else ''.
     gloss: str = ""
+
+    @property
+    def id(self) -> str:
+        """The sentence's permanent id, a hash of its text: '#3fa91c'; '' without a text."""
+        said = " ".join(self.text.split()).encode(errors="backslashreplace")
+        return f"#{sha256(said).hexdigest()[:6]}" if said else ""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def lines_of(result: RunResult, verbose: bool = False) -> list[str]:
 
 
 def test_a_line_counts_the_cases() -> None:
-    assert LINE in lines_of(every())
+    assert LINE in " ".join(" ".join(lines_of(every())).split())
     assert LINE in in_markdown(every())
     assert LINE in html_text(every())
     assert [words for words, _ in Document(every()).coverage][:2] == [
@@ -60,7 +60,7 @@ def test_in_words(result: RunResult, said: str) -> None:
 def test_what_was_not_asked_is_not_counted() -> None:
     declined = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
     assert Document(run(declined)).coverage == []
-    assert not any(line.startswith("asked") for line in lines_of(run(declined)))
+    assert not any("asked:" in line for line in lines_of(run(declined)))
 
 
 def test_which_were_asked_otherwise_than_most_is_said_with_v() -> None:

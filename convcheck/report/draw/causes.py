@@ -16,14 +16,14 @@ from convcheck.report.blocks import (
     item,
     under,
 )
-from convcheck.report.causes import ToldCause
+from convcheck.report.causes import FEW_ANSWERS, ToldCause
 from convcheck.report.document import Document
 from convcheck.report.draw.finding import evidence_blocks
-from convcheck.streams import GLUE, number, plural
+from convcheck.streams import number, plural
 
 _FEW = 2  # causes shown bit by bit
 _LINES = 4  # lines of case names
-_IN_FULL = 5  # of many causes
+IN_FULL = 5  # of many causes
 NOT_TRIED = "Causes found in a runtime are tried first; where one fits, others are not."
 
 
@@ -69,10 +69,10 @@ def cause_blocks(causes: Sequence[ToldCause], verbose: bool) -> Iterator[Block]:
             yield from _weighed(one, cause_at_length(one, verbose))
     else:
         single = [one for one in causes if one.says]
-        for one in single[:_IN_FULL]:
+        for one in single[:IN_FULL]:
             yield from _weighed(one, _in_full(one))
-        for one in single[_IN_FULL:]:
-            yield from _weighed(one, [_title(one, one.finding.id)])
+        for one in single[IN_FULL:]:
+            yield from _weighed(one, [_title(one, one.finding.id, named=False)])
         yield from _together([one for one in causes if not one.says])
     if causes and (verbose or len(causes) <= _FEW):
         yield under(NOT_TRIED, "dim", hang=2)
@@ -111,35 +111,33 @@ def _in_full(one: ToldCause) -> Iterator[Block]:
     """Yield a cause: its effect, where, the standard's sentence, a wrong answer, a command."""
     finding = one.finding
     yield _title(one, "")
-    yield under(one.scope, hang=2)
-    if finding.cited:
-        defaults = ", with default attributes" if one.found.hits_defaults else ""
-        said = f"{finding.decisions[0].level}{defaults}: {finding.cited[0]}"
-        yield Text(said, "italic", INDENT, cut=True)
-    said = one.instance or one.wrong_answer
-    yield Text(said, "bold", INDENT, hang=2, cut=not one.instance, right=[(finding.id, "dim")])
+    yield under(one.scope + ("; default attributes" * one.found.hits_defaults), hang=2)
+    if finding.sentence:
+        yield under(finding.sentence, "italic", hang=2)
+    cut, right = not one.instance, [(finding.id, "dim")]
+    yield Text(one.wrong_answer, "bold", INDENT, hang=2, cut=cut, right=right)
     if finding.explain:
         yield Command(finding.explain)
-    yield from _others(one, one.others)
 
 
 def _together(causes: Sequence[ToldCause]) -> Iterator[Block]:
-    """Yield combinations of causes listed above, with the number of their cases."""
-    sizes = [len(one.cases) for one in causes]
-    counts = [plural(size, "case") if i == 0 else number(size) for i, size in enumerate(sizes)]
-    told = (f"{one.label} {count}" for one, count in zip(causes, counts, strict=True))
-    if said := ", ".join(told):
-        glued = said.replace(" with ", f"{GLUE}with{GLUE}").replace(" case", f"{GLUE}case")
-        yield item("together", "bold red", f"{glued} (-v)")
+    """Yield the number of combinations of causes listed above, and of their cases."""
+    if causes:
+        cases = plural(sum(len(one.cases) for one in causes), "case")
+        explain = "pair of these explains" if len(causes) == 1 else "pairs of these explain"
+        said = f"{number(len(causes))} {explain} {cases} (-v)"
+        yield item("together", "bold red", said)
 
 
-def _title(one: ToldCause, more: str) -> Text:
+def _title(one: ToldCause, more: str, named: bool = True) -> Text:
     """Return 'A  rounds twice', or 'A with C' and the effects not listed before.
 
-    `more` follows the number of cases.
+    `more` follows the number of cases. `named` adds the causes' names.
     """
     between = ":  " if len(one.names) > 1 and one.says else "  "
     said = f"{one.label}{between}{one.says}".rstrip()
+    for note in () if named else (*one.names, FEW_ANSWERS):
+        said = said.replace(f" ({note})", "")
     gate = "" if one.gated else " (below the gate)"
     count = f"{plural(len(one.cases), 'case')}  {more}".rstrip()
     return Text(said + gate, "bold red", hang=3, right=[(count, "dim")])

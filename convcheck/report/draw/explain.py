@@ -104,7 +104,7 @@ def _links(label: str, links: Sequence[Link], rows: bool = False) -> Iterator[Bl
 def _sentence(one: Quotation, part: str = "") -> Iterator[Block]:
     """Yield a quoted sentence and its source, after the `part` of the row that it supports."""
     yield field("text", f"{part}: {cited(one.text)}".removeprefix(": "), "italic")
-    yield field("", f"— {one.document}")
+    yield field("", f"— {one.document} {one.id}".rstrip())
     if one.gloss:
         yield field("", translated(one.gloss))
 

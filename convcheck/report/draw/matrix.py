@@ -17,12 +17,12 @@ from convcheck.report.blocks import (
     downwards,
     styled,
 )
-from convcheck.report.counts import STATUSES, Status
+from convcheck.report.counts import NO_FAILURE, STATUSES, UNEXPLAINED, Status
 from convcheck.report.document import Document
 from convcheck.report.matrix import StatusMatrix, compact_specs
 from convcheck.streams import GLUE
 
-LETTERS = "a letter: what explains the cell, of several causes the most harmful"
+_MARKS = (*STATUSES, UNEXPLAINED, NO_FAILURE)
 _NOT_ASKED = ("_", "dim")
 _INDENT = 2
 # rows, columns, and the statuses of several backends in each cell; None if not tested
@@ -43,19 +43,24 @@ def matrix_blocks(matrices: Mapping[str, StatusMatrix], lettered: bool = False) 
     if lettered:
         first, *others = grouped((one.sources, (name, one)) for name, one in named).values()
         yield _bundle(first)
-        for name, one in chain.from_iterable(others):
-            letters = sorted({st.symbol for *_, st in one.cells if st not in STATUSES})
-            yield Text(f"{name}: {', '.join(letters)} (-v draws it)", hang=2)
+        yield from letters_only(dict(chain.from_iterable(others)))
     else:
         for name, one in named:
             yield from (Text(name, "bold", hang=2), _grid(one), BLANK)
-    yield _legend({status for one in specs for *_, status in one.cells if status in STATUSES})
-    if lettered:
-        yield Text(LETTERS, "dim", _INDENT)
-    elif any(one.left_out for one in matrices.values()):
+    yield _legend({status for one in specs for *_, status in one.cells if status in _MARKS})
+    if not lettered and any(one.left_out for one in matrices.values()):
         said = "rows and columns that are unsupported throughout are left out (-v)"
         yield Text(said, "dim", _INDENT)
     yield BLANK
+
+
+def letters_only(matrices: Mapping[str, StatusMatrix]) -> Iterator[Text]:
+    """Yield a line for each operator: its causes' letters."""
+    specs = grouped((one, spec) for spec, one in matrices.items())
+    for one, some in specs.items():
+        letters = {st.symbol for *_, st in one.cells if st not in _MARKS}
+        marks = sorted(letters) + ["!"] * any(st == UNEXPLAINED for *_, st in one.cells)
+        yield Text(f"{compact_specs(some)}: {', '.join(marks)} (-v draws the matrix)", hang=2)
 
 
 def _bundle(named: Sequence[tuple[str, StatusMatrix]]) -> Fitting:
@@ -143,8 +148,9 @@ def _rows(one: StatusMatrix) -> list[list[Said]]:
 
 
 def _legend(shown: Collection[Status | None]) -> Text:
-    """Return a legend of statuses. None means that a case was not tested."""
-    marks = [(one.symbol, one.word, one.style) for one in STATUSES if one in shown]
+    """Return a legend of statuses, and of letters. None means that a case was not tested."""
+    marks = [(one.symbol, one.word, one.style) for one in _MARKS if one in shown]
+    marks += [("A…", "the cell's most harmful cause", "bold red")] if NO_FAILURE in shown else []
     marks += [(_NOT_ASKED[0], "not asked", _NOT_ASKED[1])] if None in shown else []
     said = []
     for symbol, word, style in marks:

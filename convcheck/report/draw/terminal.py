@@ -25,13 +25,14 @@ from convcheck.report.blocks import (
 from convcheck.report.counts import KNOWN, STATUSES, WAIVED
 from convcheck.report.document import Document, groups_of
 from convcheck.report.draw.causes import (
+    IN_FULL,
     cause_blocks,
     cause_per_line,
     causes_summary,
     unexplained_summary,
 )
 from convcheck.report.draw.finding import finding_blocks
-from convcheck.report.draw.matrix import matrix_blocks
+from convcheck.report.draw.matrix import letters_only, matrix_blocks
 from convcheck.report.draw.wrong_types import wrong_type_blocks
 from convcheck.report.findings import Finding
 from convcheck.report.matrix import family, without_unsupported
@@ -78,7 +79,7 @@ def _brief(document: Document, whole: bool) -> Iterator[Block]:
 
 def _full(document: Document, verbose: bool, whole: bool) -> Iterator[Block]:
     yield Text(document.backend, "bold", hang=2)
-    yield from (Text(line, hang=2) for line in document.setting)
+    yield Text("; ".join(document.setting), hang=2)
     yield from (Text(f"note: {note}", "yellow", hang=6) for note in document.remarks)
     brief = bool(document.causes) and not verbose
     if document.cases and not brief:
@@ -86,6 +87,7 @@ def _full(document: Document, verbose: bool, whole: bool) -> Iterator[Block]:
     if document.causes:
         yield from (BLANK, Text(causes_summary(document), "bold", hang=2), BLANK)
         yield from (*cause_blocks(document.causes, verbose), BLANK)
+        yield from matrix_blocks(document.letters) if verbose else ()
         if document.unexplained and not verbose:
             yield from (Text(unexplained_summary(document), "bold"), BLANK)
     if not brief:
@@ -96,12 +98,15 @@ def _full(document: Document, verbose: bool, whole: bool) -> Iterator[Block]:
         yield from (*finding_blocks(finding, verbose), BLANK)
     yield from _problems(document.problems)
     if brief:
-        yield from matrix_blocks(document.letters, lettered=True)
+        few = len(document.causes) <= IN_FULL
+        drawn = matrix_blocks(document.letters, lettered=True)
+        yield from drawn if few else (*letters_only(document.letters), BLANK)
     if len(found) > _FEW:
         yield Text(f"{plural(len(found), 'finding')}, those in most cases first:", "bold")
         yield from (*_a_line_each(found, verbose or whole), BLANK)
     rest = [*(_asked_otherwise(document.coverage) if verbose else ())]
-    rest += _rest(document, verbose, brief)
+    rest += () if verbose else excused_blocks(document.findings)
+    rest += () if brief else _unjudged(document, verbose)
     yield from (*rest, BLANK) if rest else ()
     yield verdict_line(document)
 
@@ -239,18 +244,14 @@ def _asked_otherwise(coverage: Sequence[tuple[str, Sequence[str]]]) -> Iterator[
 # Unjudged cases ------------------------------------------------------------------------------
 
 
-def _rest(document: Document, verbose: bool, brief: bool) -> Iterator[Block]:
-    yield from () if verbose else excused_blocks(document.findings)
+def _unjudged(document: Document, verbose: bool) -> Iterator[Block]:
     for verdict in _RULES if verbose else _RULES[:1]:
         rules: dict[str, dict[str, dict[str, Case]]] = {}
         for result, group in groups_of(document.result, verdict):
             way = f'reads it as "{group.reading}"' if group.reading else group.kind
             ways = rules.setdefault(group.decision.rule, {})
             ways.setdefault(way, {})[result.case.id] = result.case
-        if brief and rules:
-            said = f"{plural(len(rules), 'disputed rule')} (-v says which readings)"
-            yield item(verdict, _STYLES[verdict], said)
-        for rule, ways in () if brief else rules.items():
+        for rule, ways in rules.items():
             yield from _rule(verdict, rule, ways, verbose)
     yield from _unsupported(document.result.cases, verbose)
 

@@ -318,7 +318,7 @@ def _rule(by: Decision) -> Json:
             {
                 "of": one.of,
                 "cite": one.text and cited(one.text, "“", "”"),
-                "source": one.document,
+                "source": f"{one.document} {one.id}".rstrip(),
                 "gloss": translated(one.gloss) if one.gloss else "",
             }
             for one in by.sentences
