@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from weakref import WeakKeyDictionary
 
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.format import Float, Format, Text
 from convcheck.numerics.modes import MODES
+from convcheck.records import replace
 from convcheck.rules.cases import is_listed, uncovered_by
 from convcheck.rules.causes import Cause
 from convcheck.rules.hop import IEEE, Hop, Through

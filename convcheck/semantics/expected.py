@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 
@@ -18,6 +18,7 @@ from convcheck.numerics.number import Bits, Codes, from_fractions
 from convcheck.numerics.rounding import round_to
 from convcheck.numerics.words import PLAIN as PLAIN_NOTATION
 from convcheck.numerics.words import parse_decimal, spell_special, value_of
+from convcheck.records import Record, replace
 from convcheck.rules.model import Cite, DType, Level, Spec
 
 # The patterns. Vector files use these words, except for EXACT.
@@ -31,8 +32,7 @@ PATTERNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Quotation:
+class Quotation(Record, frozen=True):
     """A citation of a row, or of a part of it."""
 
     #: The quoted sentence.
@@ -51,8 +51,7 @@ class Quotation:
         return f"#{sha256(said).hexdigest()[:6]}" if said else ""
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(Record, frozen=True):
     """The row that decides an element, with level and citation.
 
     `rule` names the chain if rules delegate: 'string-to-float > float-to-float'.

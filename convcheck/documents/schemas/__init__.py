@@ -82,7 +82,8 @@ def schema(name: str) -> dict[str, Any]:
         if found not in roots:
             roots.append(found)
         named = {"$ref": f"#/$defs/{found.__name__}"}
-        short = {Decision: "integer", CaseHead: "string"}.get(found)  # place, or id
+        # by its place, or its id
+        short = "integer" if found is Decision else "string" if found is CaseHead else ""
         return {"anyOf": [{"type": short}, named]} if short else named
 
     for root in roots:  # the hook appends roots

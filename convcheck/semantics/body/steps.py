@@ -7,7 +7,7 @@ Conversions follow the rule that the spec names.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import cast
@@ -24,6 +24,7 @@ from convcheck.numerics.number import FINITE, INFINITY, NAN, Bits, Codes, Number
 from convcheck.numerics.rational import Rational, end_to_end, of_numbers, rounded, take
 from convcheck.numerics.rounding import round_to, rounded_codes
 from convcheck.numerics.words import code_of
+from convcheck.records import replace
 from convcheck.rules.body.steps import OpenElements, Outside, Steps, StepsLine, StepsReading
 from convcheck.rules.expression import (
     CONVERT,
