@@ -22,7 +22,7 @@ from convcheck.cli.options import RunOptions
 from convcheck.cli.outputs import progress
 from convcheck.documents.journal import Journal, open_journal
 from convcheck.errors import UnavailableError, UsageError
-from convcheck.judge.result import BackendInfo, RunResult, Shard, Timing
+from convcheck.judge.result import BackendInfo, Required, RunResult, Shard, Timing
 from convcheck.numerics.format import Text
 from convcheck.plan.runner import Done, Event, Turn, Workers, run
 from convcheck.plan.select import select
@@ -42,7 +42,7 @@ from convcheck.vectors.model import Tier
 # parameters that affect tested cases and their judgement
 _SHARED = (
     "patterns", "sources", "targets", "where", "globs", "tier", "level", "seed", "samples",
-    "consistency", "no_causes", "chains",
+    "consistency", "no_causes", "chains", "require",
 )  # fmt: skip
 
 
@@ -59,6 +59,8 @@ class Asking:
     part: tuple[int, int] | None = None
     #: Whether to survey undefined and disputed behaviour instead of judging.
     survey: bool = False
+    #: The requirement set of the cases, if any.
+    required: Required | None = None
 
     @property
     def plan(self) -> tuple[list[Unit], Shard | None]:
@@ -91,7 +93,7 @@ class Asking:
             BackendInfo(backend, "", backend), self.corpus.tier, self.options.level,
             self.corpus.digests(self.cases), (), shard=shard,
             own_inputs=self.corpus.words is not None, consistency=self.options.consistency,
-            without_causes=self.options.no_causes, survey=self.survey,
+            without_causes=self.options.no_causes, survey=self.survey, required=self.required,
         )  # fmt: skip
 
     def journal(self, backend: str, path: str) -> Journal:

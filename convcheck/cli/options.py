@@ -242,12 +242,12 @@ def packed(name: str, make: Call, *options: Option) -> Option:
     return add
 
 
-def _selection(
+def selection_of(
     patterns: tuple[str, ...],
-    sources: tuple[str, ...],
-    targets: tuple[str, ...],
-    where: tuple[str, ...],
-    globs: tuple[str, ...],
+    sources: tuple[str, ...] = (),
+    targets: tuple[str, ...] = (),
+    where: tuple[str, ...] = (),
+    globs: tuple[str, ...] = (),
 ) -> Selection:
     """Return a selection. Patterns with a slash select cases.
 
@@ -262,7 +262,7 @@ def _selection(
 _ONLY_TYPES = "Only these types or families of types."
 selection_options = packed(
     "selection",
-    _selection,
+    selection_of,
     spec_arguments,
     click.option("--from", "sources", multiple=True, metavar="T", shell_complete=complete_types,
                  help=_ONLY_TYPES),
@@ -310,6 +310,8 @@ class RunOptions:
     consistency: bool = False
     #: Whether causes of failures are not searched.
     no_causes: bool = False
+    #: The name of a requirement set, None for none.
+    require: str | None = None
 
 
 def _samples(context: click.Context, parameter: click.Parameter, text: str) -> int:
@@ -357,6 +359,7 @@ run_options = packed(
         help="Vary positions, lengths and backend options.",
     ),
     click.option("--no-causes", is_flag=True, help="Do not search for the causes of failures."),
+    click.option("--require", metavar="NAME", help="Test the cases of a requirement set."),
 )
 
 

@@ -229,12 +229,12 @@ def announce(work: Work, ended: threading.Event, now: Callable[[], float] = time
 def progress(
     total: int, what: str, noun: str = "case", streamed: bool = False
 ) -> Iterator[Advance]:
-    """Show progress towards `total` on stderr, unless --no-progress is given."""
+    """Show a command's progress towards `total` on stderr, unless --no-progress is given."""
     from rich.console import Console
 
     work, console = Work(what, total, noun, streamed), Console(stderr=True)
     context = click.get_current_context(silent=True)
-    shown = not (context and context.meta.get(_HIDDEN))
+    shown = context is not None and not context.meta.get(_HIDDEN)
     with _bar(work, console) if shown and console.is_terminal else _log(work, shown) as update:
 
         def advance(count: int = 0, failing: int = 0) -> None:

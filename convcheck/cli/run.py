@@ -34,7 +34,7 @@ from convcheck.files import MOST_OF_LIST, read_file, read_within
 from convcheck.gate.baseline import KnownList, read_known, refuse_causes
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
 from convcheck.judge.calls import judge
-from convcheck.judge.result import BackendInfo, RunResult
+from convcheck.judge.result import BackendInfo, Required, RunResult
 from convcheck.plan.chains import (
     AskedChain,
     Setting,
@@ -54,6 +54,7 @@ from convcheck.pool.process import start_ahead
 from convcheck.records import replace
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case, Spec
+from convcheck.rules.requirements import named_requirements
 from convcheck.semantics.evaluate import compile_case
 from convcheck.streams import plural, say
 from convcheck.survey.survey import OPEN
@@ -182,13 +183,17 @@ def main(
     check_outputs({**named(reports.files), "--resume": resume}, inputs)
     begun = update and _is_new(reports.known, part)
     loaded = catalog()
-    if chains:
+    required = None
+    if options.require:
+        cases, required = _required(loaded, options.require, selection, chains)
+        corpus = corpus_of_run(loaded, options, cases)
+    elif chains:
         cases, corpus = chains_of_run(loaded, selection, backends, options)
     else:
         cases = selected(loaded, selection, asked, options.tier)
         corpus = corpus_of_run(loaded, options, cases)
     most = 1 if fail_fast else max_failures
-    asking = Asking(cases, corpus, options, most, part)
+    asking = Asking(cases, corpus, options, most, part, required=required)
     if dry_run:
         return _dry_run(asking)
     if not backends:
@@ -212,6 +217,17 @@ def main(
     held = hold_to_known(result, loaded, known)
     code = write_reports(held, reports, loaded.types, shlex.join(["convcheck", *sys.argv[1:]]))
     return kept_until_done([journal] if journal else [], code, [INTERRUPTED])
+
+
+def _required(
+    loaded: Catalog, name: str, selection: Selection, chains: bool
+) -> tuple[list[Case], Required]:
+    """Return the cases of a requirement set. Raises UsageError."""
+    if chains or selection != Selection():
+        hint = "leave out SPEC, --from, --to, --where, --case and --chains"
+        raise UsageError("--require selects its cases itself", hint=hint)
+    cases, later = named_requirements(loaded, name).cases(loaded)
+    return cases, Required(name, len(cases), later)
 
 
 def _is_new(path: str | None, part: Part) -> bool:
@@ -328,6 +344,7 @@ def _survey(
 ) -> int:  # fmt: skip
     """Survey undefined and disputed behaviour. Raises UsageError for options of other runs."""
     given = {**others, **reports.besides_log, "--known": reports.known,
+             "--require": options.require,
              "--inputs": options.inputs, "--samples": options.samples,
              "--consistency": options.consistency}  # fmt: skip
     if option := next((name for name, value in given.items() if value), None):

@@ -29,6 +29,7 @@ from convcheck.report.draw.score import score_page
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog, data_dir, user_folders
 from convcheck.rules.model import Spec
+from convcheck.rules.requirements import check_requirements
 from convcheck.semantics.body.table_lint import Proof
 from convcheck.semantics.lint import faults, lint_spec
 from convcheck.streams import plural, say
@@ -94,6 +95,7 @@ def lint(patterns: tuple[str, ...]) -> int:
     chosen = select_specs(loaded, patterns)
     if not patterns:
         observations_of(loaded)  # raises if observations or causes cannot be read
+        check_requirements(loaded, {cause.name: cause for cause in causes_of(loaded)})
     proofs = [_proof(loaded, spec) for spec in tracked(chosen, "lint", "spec")]
     found = faults(proofs)
     with progress(1, "lint", "catalogue of causes") as advance:

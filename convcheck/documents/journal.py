@@ -26,7 +26,8 @@ from convcheck.streams import plural
 _START = f'{{"format":"{FORMAT}"'
 # Fields that identify a run.
 _COMMON = (
-    "convcheck", "tier", "corpora", "shard", "own_inputs", "consistency", "without_causes", "survey"
+    "convcheck", "tier", "corpora", "shard", "own_inputs", "consistency", "without_causes",
+    "survey", "required",
 )  # fmt: skip
 
 

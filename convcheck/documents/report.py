@@ -30,6 +30,7 @@ from convcheck.judge.result import (
     ExplainedCase,
     Part,
     Problem,
+    Required,
     Shard,
 )
 from convcheck.records import Count, Record, by_hook
@@ -84,6 +85,8 @@ class Head(Record, frozen=True, kw_only=True):
     without_causes: bool = False
     #: Whether it is a survey of undefined and disputed behaviour, without judgement.
     survey: bool = False
+    #: The requirement set; absent for none.
+    required: Required | None = None
     #: Why the backend did not start; nothing follows. Absent if it started.
     error: str = ""
 

@@ -553,6 +553,16 @@ class WholeRun(Record, frozen=True):
     judged: tuple[CaseField, ...]
 
 
+class Required(Record, frozen=True):
+    """The requirement set that a run is held to."""
+
+    name: str
+    #: Number of cases in the set.
+    cases: Count
+    #: Number of other cases of the same specs, which are not scored.
+    later: Count = 0
+
+
 class RunResult(Record, frozen=True):
     """A whole run, or a shard of one."""
 
@@ -595,6 +605,8 @@ class RunResult(Record, frozen=True):
     survey: bool = False
     #: For a part of a run, the run.
     whole: WholeRun | None = None
+    #: The requirement set; absent for none.
+    required: Required | None = None
 
     @property
     def corpus(self) -> str:
@@ -607,9 +619,14 @@ class RunResult(Record, frozen=True):
         return (*self.notes, *remarks(self.restarts, self.cases))
 
     @property
+    def lacks_required(self) -> bool:
+        """Whether the backend does not support a required case."""
+        return bool(self.required) and any(c.verdict == "unsupported" for c in self.cases)
+
+    @property
     def outcome(self) -> Outcome:
         """The outcome: `fail` wins over `interrupted`, and that over `nothing` judged."""
-        if self.problems or any(case.gates(self.level) for case in self.cases):
+        if self.problems or self.lacks_required or any(c.gates(self.level) for c in self.cases):
             return "fail"
         if self.interrupted:
             return "interrupted"

@@ -12,6 +12,7 @@ from convcheck.judge.result import (
     FAILURES,
     VERDICTS,
     CaseResult,
+    Required,
     RunResult,
     Tolerance,
     Verdict,
@@ -75,6 +76,18 @@ def excuses_of(case: CaseResult) -> frozenset[Tolerance]:
         return frozenset()
     given = (case.excuse, *(group.excuse for group in case.groups))
     return frozenset(excuse.kind for excuse in given if excuse)
+
+
+def required_score(result: RunResult, required: Required) -> tuple[int, int]:
+    """Return how many cases of a requirement set pass, and the tier.
+
+    Tier 1: all. Tier 2: all under normative rules. Tier 3: the rest.
+    """
+    left = [case for case in result.cases if case.verdict not in ("pass", "tolerated")]
+    levels = [{g.decision.level for g in c.groups if g.verdict in FAILURES} for c in left]
+    only_below = all(some and "normative" not in some for some in levels)
+    whole = len(result.cases) == required.cases
+    return len(result.cases) - len(left), 3 if not (whole and only_below) else 2 if left else 1
 
 
 class CaseCounts(Record, frozen=True, kw_only=True):

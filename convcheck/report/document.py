@@ -24,6 +24,7 @@ from convcheck.report.counts import (
     Status,
     by_spec,
     counts_of,
+    required_score,
     status_of,
 )
 from convcheck.report.findings import CaseReport, Finding, failures_of, findings_of
@@ -234,6 +235,8 @@ def _outcome(
     wrong_list = [_to_repair(result)] if result.problems else []
     if counts.gated:
         return "FAIL", [f"{number(counts.gated)} of {asked}, {values}", *wrong_list]
+    if result.lacks_required:
+        return "FAIL", ["the set has unsupported cases", f"no failure in {asked}, {values}"]
     if wrong_list:
         return "FAIL", [*wrong_list, f"nothing else in {asked}, {values}"]
     if not counts.judged:
@@ -258,6 +261,11 @@ def _asked(by_noun: Mapping[str, CaseCounts], wrong: bool) -> Iterator[str]:
 
 def _other_counts(result: RunResult, counts: CaseCounts) -> Iterator[str]:
     below = sum(status_of(c, result.level) == BELOW for c in result.cases)
+    if required := result.required:
+        passed, tier = required_score(result, required)
+        of = f"{number(passed)} of {number(required.cases)} required cases ({required.name})"
+        yield f"{of}, tier {tier}"
+        yield f"{plural(required.later, 'other case')} not scored"
     rules = len({group.decision.rule for _, group in groups_of(result, "tolerated")})
     if counts.known:
         yield f"{plural(counts.known, 'case')} with known failures"
@@ -270,7 +278,7 @@ def _other_counts(result: RunResult, counts: CaseCounts) -> Iterator[str]:
     if counts.verdicts["undefined"]:
         yield f"{number(counts.verdicts['undefined'])} undefined"
     if counts.verdicts["unsupported"]:
-        free = "" if result.known else " (nothing holds the backend to them)"
+        free = "" if result.known or result.required else " (nothing holds the backend to them)"
         yield f"{number(counts.verdicts['unsupported'])} unsupported{free}"
 
 

@@ -32,6 +32,7 @@ _HEAD = ("op", "version")
 DTYPES = "dtypes.yaml"
 CAUSES = "causes"  # the folder of causes
 OBSERVATIONS = "observations"  # the folder of observed runtime behaviour
+REQUIREMENTS = "requirements"  # the folder of requirement sets
 GRAPHS = "graphs"  # the folder of runtimes' promises about graphs
 MOST_EXTENDED = 100  # files in a chain of `extends`
 SPECS_VARIABLE = "CONVCHECK_SPECS"
@@ -244,7 +245,7 @@ def _files(root: Path) -> list[_File]:
         )
         for path in sorted(root.rglob("*.yml"))
     )
-    others = (root / CAUSES, root / OBSERVATIONS, data_dir("specs") / GRAPHS)
+    others = (root / CAUSES, root / OBSERVATIONS, root / REQUIREMENTS, data_dir("specs") / GRAPHS)
     paths = sorted(p for p in root.rglob("*.yaml") if p != root / DTYPES and p.parent not in others)
     return [_File(path, _shown(path, root), root) for path in paths]
 
