@@ -211,18 +211,22 @@ _READ = (
     ),
     declare(
         "show",
-        """Show specs, types, backends, cases, or a spec's tables.
+        """Show specs, types, backends, cases, a spec's tables, or a sentence.
 
         The tables of SPEC are laid out as the standard prints them. `show types` prints the widths
-        of sign, exponent and mantissa as s/e/m.""",
+        of sign, exponent and mantissa as s/e/m. SPEC#ID is a quoted sentence, as reports print it:
+        its rules, its vectors and, with --report, who breaks it.""",
         "convcheck show cases onnx.Cast-21 --to float8 --count",
         click.argument(
-            "what", metavar="specs|types|backends|cases|SPEC", shell_complete=complete_specs
+            "what", metavar="specs|types|backends|cases|SPEC[#ID]", shell_complete=complete_specs
         ),
         selection_options,
         click.option("--count", is_flag=True, help="Count the inputs of each case."),
         TIER,
         click.option("--diff", is_flag=True, help="Show what changed between two specs."),
+        click.option(
+            "--report", "reports", metavar="FILE", multiple=True, help="A log, for SPEC#ID."
+        ),
         calls=("read.show_command",),
     ),
     declare(

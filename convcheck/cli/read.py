@@ -18,7 +18,7 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.cli.asking import Asking, corpus_of_run, selected
 from convcheck.cli.options import RunOptions, catalog
 from convcheck.cli.outputs import Output, check_outputs, named, show, tracked
-from convcheck.documents.decode import read
+from convcheck.documents.decode import read, read_each
 from convcheck.documents.encode import text
 from convcheck.documents.report import json_text
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
@@ -44,6 +44,7 @@ from convcheck.report.draw.listing import columns, library_rows, name_rows, spec
 from convcheck.rules.causes import cause_files
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case
+from convcheck.rules.requirements import requirements_of
 from convcheck.site.data import SiteRun, add_report, site_of
 from convcheck.site.names import RunName
 from convcheck.site.pages import check_folder, made_from, site_files, write_site
@@ -63,8 +64,12 @@ def diff(old: str, new: str, fail: bool, outputs: tuple[Output, ...], verbose: b
     return WORSE if fail and found.worse else 0
 
 
-def show_command(what: str, selection: Selection, count: bool, tier: str, diff: bool) -> int:
-    """Print a list, the tables of specs, or the changes between two specs."""
+def show_command(
+    what: str, selection: Selection, count: bool, tier: str, diff: bool, reports: tuple[str, ...]
+) -> int:
+    """Print a list, the tables of specs, the changes between two specs, or a sentence."""
+    if "#" in what:
+        return _sentence(catalog(), what, reports)
     if what == "backends":
         return _say(columns([[name, _state(name)] for name in backend_names()]))
     loaded = catalog()
@@ -79,6 +84,23 @@ def show_command(what: str, selection: Selection, count: bool, tier: str, diff: 
         specs = select_specs(loaded, selection.specs)
         return _say(columns(spec_rows(specs), frozenset((2, 3, 4))))
     return _pages(loaded, (what, *selection.specs), diff)
+
+
+def _sentence(loaded: Catalog, name: str, reports: tuple[str, ...]) -> int:
+    """Print a sentence: SPEC#ID. Raises UsageError if no spec cites it."""
+    from convcheck.report.draw.sentence import citing, sentence_page
+    from convcheck.vectors.corpus import open_corpus
+
+    spec, _, mark = name.partition("#")
+    runs = [run for path in reports for run in read_each(path, loaded.types.types)]
+    corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
+    every = select(loaded, Selection((spec,)))
+    counts, cases = citing(map(corpus.vectors, tracked(every, "vectors")), f"#{mark}")
+    if not counts:
+        hint = "reports print the id behind each sentence"
+        raise UsageError(f"{spec} cites no sentence #{mark}", hint=hint)
+    put(sentence_page(spec, f"#{mark}", counts, cases, runs))
+    return 0
 
 
 def _types(loaded: Catalog) -> int:
@@ -148,10 +170,11 @@ def site(folder: str, reports: Sequence[str]) -> int:
     gc.disable()  # reports have no cycles, and the search for them costs half of the time
     target = Path(folder)
     check_folder(target)
-    types, runs = catalog().types.types, dict[RunName, SiteRun]()
+    loaded, runs = catalog(), dict[RunName, SiteRun]()
     for path in tracked(dict.fromkeys(reports), "read", "report"):
-        add_report(runs, path, types)
-    site = site_of([*runs.values()])
+        add_report(runs, path, loaded.types.types)
+    sets = {name: one.members for name, one in requirements_of(loaded).items()}
+    site = site_of([*runs.values()], sets)
     pages = len(site.rules) + sum(len(run.rules) + 1 for run in site.runs)  # roughly
     count, size = write_site(tracked(site_files(site), "write", "page", pages), target)
     said = f"{plural(count, 'file')}, {size / 1e6:,.1f} MB"

@@ -12,7 +12,6 @@ from convcheck.judge.result import (
     FAILURES,
     VERDICTS,
     CaseResult,
-    Required,
     RunResult,
     Tolerance,
     Verdict,
@@ -78,16 +77,17 @@ def excuses_of(case: CaseResult) -> frozenset[Tolerance]:
     return frozenset(excuse.kind for excuse in given if excuse)
 
 
-def required_score(result: RunResult, required: Required) -> tuple[int, int]:
-    """Return how many cases of a requirement set pass, and the tier.
+def required_score(cases: Iterable[CaseResult], size: int) -> tuple[int, int]:
+    """Return how many of a requirement set's cases pass, and the tier.
 
-    Tier 1: all. Tier 2: all under normative rules. Tier 3: the rest.
+    Tier 1: all. Tier 2: all under normative rules. Tier 3: the rest. `size` is that of the set.
     """
-    left = [case for case in result.cases if case.verdict not in ("pass", "tolerated")]
+    cases = tuple(cases)
+    left = [case for case in cases if case.verdict not in ("pass", "tolerated")]
     levels = [{g.decision.level for g in c.groups if g.verdict in FAILURES} for c in left]
     only_below = all(some and "normative" not in some for some in levels)
-    whole = len(result.cases) == required.cases
-    return len(result.cases) - len(left), 3 if not (whole and only_below) else 2 if left else 1
+    tier = 3 if len(cases) < size or not only_below else 2 if left else 1
+    return len(cases) - len(left), tier
 
 
 class CaseCounts(Record, frozen=True, kw_only=True):

@@ -262,7 +262,7 @@ def _asked(by_noun: Mapping[str, CaseCounts], wrong: bool) -> Iterator[str]:
 def _other_counts(result: RunResult, counts: CaseCounts) -> Iterator[str]:
     below = sum(status_of(c, result.level) == BELOW for c in result.cases)
     if required := result.required:
-        passed, tier = required_score(result, required)
+        passed, tier = required_score(result.cases, required.cases)
         of = f"{number(passed)} of {number(required.cases)} required cases ({required.name})"
         yield f"{of}, tier {tier}"
         yield f"{plural(required.later, 'other case')} not scored"

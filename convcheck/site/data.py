@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -40,7 +40,15 @@ from convcheck.judge.result import (
 )
 from convcheck.judge.words import clean
 from convcheck.records import replace
-from convcheck.report.counts import BELOW, KNOWN, STATUSES, WAIVED, Status, status_of
+from convcheck.report.counts import (
+    BELOW,
+    KNOWN,
+    STATUSES,
+    WAIVED,
+    Status,
+    required_score,
+    status_of,
+)
 from convcheck.report.draw.history import row_story
 from convcheck.report.findings import CaseFailure, Finding, failures_of, findings_of
 from convcheck.semantics.expected import Decision
@@ -254,6 +262,8 @@ class Site:
     """The data of a site."""
 
     runtimes: tuple[SiteRuntime, ...]
+    #: requirement set -> the ids of its cases
+    requirements: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @property
     def runs(self) -> list[SiteRun]:
@@ -298,7 +308,9 @@ def _size(histories: Iterable[CauseHistory]) -> int:
     return len({name for row in rows for some in row.states.values() for name in some})
 
 
-def site_of(runs: Sequence[SiteRun]) -> Site:
+def site_of(
+    runs: Sequence[SiteRun], requirements: Mapping[str, Collection[str]] | None = None
+) -> Site:
     """Return the data of some releases. Causes are chosen for all of them at once."""
     by_runtime: dict[str, list[SiteRun]] = {}
     for run in sorted(runs, key=lambda run: (run.name.runtime, release_order(run.name.release))):
@@ -312,7 +324,8 @@ def site_of(runs: Sequence[SiteRun]) -> Site:
     named = {cause.name: cause for run in runs for cause in run.causes.values()}
     chosen = chosen_for(results, named)
     return Site(
-        tuple(_runtime(name, some, asked[name], chosen) for name, some in by_runtime.items())
+        tuple(_runtime(name, some, asked[name], chosen) for name, some in by_runtime.items()),
+        requirements or {},
     )
 
 
@@ -457,13 +470,19 @@ def newest_cell(run: SiteRun, rule: RuleKey) -> Drawn:
 # Badges --------------------------------------------------------------------------------------
 
 
-def badges(run: SiteRun) -> Iterator[Drawn]:
-    """Yield the badges of a release, in total and per standard."""
+def badges(run: SiteRun, requirements: Mapping[str, Collection[str]]) -> Iterator[Drawn]:
+    """Yield the badges of a release: in total, per standard, per requirement set that it ran."""
     name = file_name(run.name.runtime)
     yield _badge(f"badges/{name}.svg", str(run.name), run.total())
     for standard in run.standards:
         url = f"badges/{name}_{file_name(standard)}.svg"
         yield _badge(url, f"{run.name}, {standard}", run.total(standard))
+    for title, ids in requirements.items():
+        if run.results.keys() >= set(ids):
+            passed, tier = required_score(map(run.results.__getitem__, ids), len(ids))
+            said = f"{passed} of {len(ids)} required cases, tier {tier}"
+            colour = {1: "#3f7d52", 2: "#8a6d1f", 3: "#b3423a"}[tier]
+            yield _drawn(f"badges/{name}_{title}.svg", f"{run.name}, {title}", said, colour)
 
 
 def _badge(url: str, left: str, statuses: Mapping[Status, int]) -> Drawn:
@@ -480,9 +499,13 @@ def _badge(url: str, left: str, statuses: Mapping[Status, int]) -> Drawn:
     said = f"{number(failing)} of {plural(judged, 'case')} {verb}" if judged else "nothing judged"
     if lacking:
         said += f", {number(lacking)} unsupported"
+    colour = "#7a828b" if not judged else "#b3423a" if failing else "#3f7d52"
+    return _drawn(url, left, said, colour)
+
+
+def _drawn(url: str, left: str, right: str, colour: str) -> Drawn:
     split = round(len(left) * _LETTER) + 14  # start of the right part
     return {
-        "url": url, "left": left, "right": said, "alt": f"{left}: {said}", "split": split,
-        "width": split + round(len(said) * _LETTER) + 14,
-        "colour": "#7a828b" if not judged else "#b3423a" if failing else "#3f7d52",
+        "url": url, "left": left, "right": right, "alt": f"{left}: {right}", "split": split,
+        "width": split + round(len(right) * _LETTER) + 14, "colour": colour,
     }  # fmt: skip

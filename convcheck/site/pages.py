@@ -58,13 +58,14 @@ def site_files(site: Site) -> Iterator[SiteFile]:
     for one in site.runtimes:
         yield _page(
             site, page_of_runtime(one.name), "runtime.html", one.name, _HOME,
-            one=one, remarks=list(_remarks(one)), badges=list(badges(one.newest)),
+            one=one, remarks=list(_remarks(one)),
+            badges=list(badges(one.newest, site.requirements)),
         )  # fmt: skip
         for run in one.runs:
             for rule in one.broken:
                 if rule in run.rules and run.rules[rule].findings:
                     yield _finding(site, one, run, rule)
-        for badge in badges(one.newest):
+        for badge in badges(one.newest, site.requirements):
             yield badge["url"], _filled("badge.svg", badge=badge)
     for rule in site.rules:
         yield _rule(site, rule)

@@ -119,8 +119,11 @@ def test_a_fault_of_convcheck_accuses_nobody(tmp_path: Path) -> None:
 def test_counts_hide_nothing(tmp_path: Path) -> None:
     missing = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
     one = told(tmp_path, release("1.0", *RIGHT, WRAPS, missing)).runtimes[0]
-    [whole, part] = badges(one.newest)
+    ids = [result.case.id for result in (*RIGHT, WRAPS)]
+    sets = {"mine": ids, "of-others": ["onnx.Cast-21/float64-to-float32"]}
+    [whole, part, required] = badges(one.newest, sets)
     assert whole["right"] == part["right"] == "1 of 3 cases fails, 1 unsupported"
+    assert required["right"] == "2 of 3 required cases, tier 3"
     counts = dict.fromkeys(STATUSES, 1) | {STATUSES[0]: 100_000}
     parts = bar_parts(counts)
     assert min(part["width"] for part in parts) >= 5

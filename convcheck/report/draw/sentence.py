@@ -1,0 +1,84 @@
+"""Draw a quoted sentence: its rules, its vectors, and the runs that break it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from convcheck.judge.result import FAILURES, RunResult
+from convcheck.judge.words import cited, clean
+from convcheck.report.blocks import BLANK, Block, Text, field
+from convcheck.rules.find import compact_names
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import Decision, Quotation
+from convcheck.streams import plural
+from convcheck.vectors.model import CallSet, VectorSet
+
+_CASES = 6  # lines of case names
+
+
+def citing(
+    every: Iterable[VectorSet | CallSet], sentence: str
+) -> tuple[dict[Decision, int], list[Case]]:
+    """Return the decisions that cite a sentence with the numbers of their vectors, and the cases.
+
+    `sentence` is an id, such as '#3fa91c'.
+    """
+    counts, cases = dict[Decision, int](), list[Case]()
+    for vectors in every:
+        rows = Counter(vectors.rows.tolist())
+        mine = {by: rows[row] for row, by in enumerate(vectors.decisions) if cites(by, sentence)}
+        for by, count in mine.items():
+            counts[by] = counts.get(by, 0) + count
+        cases += [vectors.case] if any(mine.values()) else []
+    return counts, cases
+
+
+def cites(by: Decision, sentence: str) -> Quotation | None:
+    """Return the citation of a sentence in a decision, if there is one."""
+    return next((one for one in by.sentences if one.id == sentence), None)
+
+
+def sentence_page(
+    name: str,
+    sentence: str,
+    counts: dict[Decision, int],
+    cases: Sequence[Case],
+    runs: Sequence[RunResult],
+) -> Iterator[Block]:
+    """Yield the sentence, the rows that rest on it, its vectors, and who breaks it."""
+    quoted = next(filter(None, (cites(by, sentence) for by in counts)))
+    yield Text(f"{name}{sentence}", "bold")
+    yield field("text", cited(quoted.text), "italic")
+    yield field("", f"— {quoted.document}")
+    levels = dict.fromkeys(by.level for by in counts)
+    yield field("level", ", ".join(levels))
+    for i, (row, by) in enumerate({by.name: by for by in counts}.items()):
+        yield field("" if i else "rules", row, right=[(str(by.place), "dim")])
+    yield field("vectors", f"{sum(counts.values()):,} in {plural(len(cases), 'case')}")
+    names = compact_names(case.id for case in cases)
+    yield from (field("", one) for one in names[:_CASES])
+    if len(names) > _CASES:
+        yield field("", f"and {len(names) - _CASES} more")
+    for run in runs:
+        yield BLANK
+        yield from _of_run(run, sentence)
+
+
+def _of_run(run: RunResult, sentence: str) -> Iterator[Block]:
+    groups = [
+        (result.case, group)
+        for result in run.cases
+        for group in result.groups
+        if cites(group.decision, sentence)
+    ]
+    wrong = [(case, group) for case, group in groups if group.verdict in FAILURES]
+    cases = {case.id for case, _ in groups}
+    broken = dict.fromkeys(case.id for case, _ in wrong)
+    said = f"breaks it in {len(broken)} of {plural(len(cases), 'case')}" if broken else "keeps it"
+    said = said if groups else "was not asked"
+    yield Text(f"{clean(run.backend.name)} {clean(run.backend.version)}: {said}", "bold")
+    findings = Counter(group.finding for _, group in wrong if group.finding)
+    if findings:
+        yield field("findings", ", ".join(findings))
+    yield from (field("", one) for one in compact_names(broken)[:_CASES])
