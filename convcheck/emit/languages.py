@@ -178,14 +178,14 @@ def rust_string(text: str) -> str:
 
 @dataclass(frozen=True)
 class Form:
-    """A form, with functions that make the files of suites, as (name, content)."""
+    """A form of suites."""
 
     files: Callable[[Corpus, Iterable[Suite]], Files]
-    #: Return the file of one suite, in forms with a file per case.
+    #: the file of one suite, in forms with a file per case
     content: Callable[[Suite], bytes] | None = None
-    #: Return why a case has no such form, '' if it has one.
+    #: why a case has no such form, '' if it has one
     why_not: Callable[[Case], str] = lambda case: ""
-    #: Return the suite of a case, None if the form holds none of its vectors.
+    #: the suite of a case, None if the form holds none of its vectors
     suite_of: Callable[[Corpus, Case], Suite | None] = suite_of
 
 
@@ -214,7 +214,6 @@ def _safetensors(suite: Suite) -> bytes:
 
 
 def _vectors_folder(corpus: Corpus, suites: Iterable[Suite]) -> Files:
-    """Yield the files of a vectors folder, from suites in the order of `by_file`."""
     made: dict[Case, Vectors] = {}
 
     def cases() -> Iterator[Case]:

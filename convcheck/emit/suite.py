@@ -30,14 +30,14 @@ Ints = NDArray[np.integer[Any]]
 class Series:
     """Consecutive plateaus that alternate in a few kinds.
 
-    Each kind has a number of inputs, the index of the deciding row, an index into PATTERNS and the
+    Each kind is a number of inputs, the index of the deciding row, an index into PATTERNS and the
     first expected code, 0 if the pattern is not EXACT.
     """
 
     first: int
-    #: The number of plateaus.
+    #: of plateaus
     count: int
-    #: The rise of codes per period, modulo the width.
+    #: the rise of codes per period, modulo the width
     step: int
     turns: list[list[int]]
 
@@ -114,9 +114,9 @@ class Suite:
     vectors: Vectors
     tier: Tier
     seed: int
-    #: In suites for a language, the expected results of all inputs under each reading; else ().
+    #: in suites for a language, the expected results of all inputs under each reading
     series: tuple[tuple[Series, ...], ...] = ()
-    #: The number of vectors that the form leaves out.
+    #: vectors that the form lacks
     left_out: int = 0
 
     @property
@@ -131,7 +131,7 @@ class Suite:
 
     @property
     def rules(self) -> list[tuple[str, tuple[str, ...]]]:
-        """The rules with the names of their readings. Rows of one rule share a reading."""
+        """The rules with their readings' names. Rows of one rule share a reading."""
         return list(dict.fromkeys((row.rule, row.readings) for row in self.vectors.decisions))
 
     @property
@@ -180,7 +180,7 @@ def suite_of(corpus: Corpus, case: Case) -> Suite:
 
 
 def settled_suite(corpus: Corpus, case: Case) -> Suite | None:
-    """Return the vectors with one expected value, or None if there are none."""
+    """Return the vectors with one expected value, None without any."""
     suite = suite_of(corpus, case)
     if (vectors := settled(suite.vectors)) is None:
         return None
@@ -211,7 +211,6 @@ def with_series(corpus: Corpus, case: Case) -> Suite | None:
 
 
 def _numbered(expected: Expected, rows: Sequence[Decision]) -> Expected:
-    """Return expectations whose rows index the used ones."""
     numbers = {row: i for i, row in enumerate(rows)}
     own = np.array([numbers.get(row, 0) for row in expected.decisions], np.int16)
     return replace(expected, rows=own[expected.rows], decisions=tuple(rows))

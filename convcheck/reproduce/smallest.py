@@ -61,13 +61,12 @@ Index = NDArray[np.intp]
 class AskedCase:
     """A case with a backend's answers."""
 
-    #: The backend's address on the command line.
     address: str
     spec: Spec
     vectors: Vectors
     backend: BackendInfo
     kept: CaseResult
-    #: Seconds for a call.
+    #: seconds for a call
     timeout: float
 
     @property
@@ -166,7 +165,6 @@ def _answer_at(answers: Answers, i: int) -> Answers:
 
 
 def _alone(found: AskedCase, one: CallSet | None, group: Group) -> Witness | None:
-    """Return the witness of a call that shows a group on a fresh backend."""
     return next((witness for _, witness in _showing(found, [one] if one else [], group)), None)
 
 
@@ -200,8 +198,8 @@ def _of_elements(found: AskedCase, vectors: VectorSet, group: Group) -> Witness 
 def _needed(found: AskedCase, vectors: VectorSet, group: Group) -> list[int]:
     """Return the element of a group's example, and elements that rule out other readings.
 
-    One reading has to hold for the whole case. An answer that is right under another reading is
-    wrong only together with an element that is not.
+    One reading has to hold for the whole case, so an element may be wrong only together with
+    others.
     """
     example = group.examples[0] if group.examples else None
     if not isinstance(example, Example):

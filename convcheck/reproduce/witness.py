@@ -70,21 +70,20 @@ class Witness:
 
     backend: BackendInfo
     group: Group
-    #: The call.
     one: CallSet
-    #: None if the answer is missing or unknown.
+    #: None if the answer is missing or unknown
     got: tuple[Strip, ...] | None
     message: str = ""
-    #: The output and the element that differ.
+    #: the output and the element that differ
     where: tuple[int, int] = (0, 0)
-    #: Whether it shows on the first call of a fresh backend, otherwise on call number `calls`.
+    #: whether it shows on the first call of a fresh backend
     first: bool = True
-    #: Whether the answer is new, not from a report.
+    #: whether the answer is new, not from a report
     asked: bool = True
     calls: int = 1
-    #: The cause, and its number of cases; '' if causes were not tried.
+    #: the cause and its number of cases, '' if causes were not tried
     cause: str = ""
-    #: The case with other attribute values that has to run first.
+    #: the case with other attribute values that has to run first
     before: Case | None = None
 
     @property
@@ -100,7 +99,7 @@ class Witness:
 
     @cached_property
     def due(self) -> tuple[Due, ...]:
-        """The expected results, of which any is right. Equal readings are one without a name."""
+        """The expected results, any of them right. Equal readings are one without a name."""
         readings = self.one.expected[0].readings
         found: dict[object, Due] = {}
         for reading in readings:
@@ -151,7 +150,7 @@ def call_at(vectors: VectorSet, index: NDArray[np.intp]) -> CallSet:
 
 
 def of_call(backend: BackendInfo, one: CallSet, answers: Answers, group: Group) -> Witness | None:
-    """Return the witness of a single call, or None if its answer does not show the group."""
+    """Return the witness of a single call, None if its answer does not show the group."""
     shown, where = group, (0, 0)
     [call], [got] = one.calls, answers.got
     if got is None and answers.state[0] not in (REFUSED, CRASHED):
@@ -224,7 +223,6 @@ def _outputs(reading: CallReading, output: int, at: int) -> tuple[Strip, ...] | 
 
 
 def _ends(dues: list[ExpectedOutput], at: int) -> tuple[Strip, Strip]:
-    """Return the least and the greatest elements of readings of the same shape."""
     dtype, shape = dues[0].dtype, dues[0].shape
     fmt = cast(Float, dtype.format)
     codes = np.stack([due.codes for due in dues])
@@ -307,7 +305,7 @@ def _known_calls(example: CallExample, entire: Call | None) -> Iterator[tuple[Ca
 
 
 def _cut(example: CallExample) -> CallExample | None:
-    """Return the element that differs as an example, or None if the report does not have it."""
+    """Return the element that differs as an example, None if the report lacks it."""
     _, at = example.difference or (0, 0)
 
     def one(strip: Strip, word: Word) -> Strip:
@@ -333,7 +331,7 @@ def _cut(example: CallExample) -> CallExample | None:
 
 
 def expecting_call(spec: Spec, case: Case, call: Call) -> CallSet | None:
-    """Return a call with its expected results, or None if the rules do not decide it."""
+    """Return a call with its expected results, None if the rules do not decide it."""
     from convcheck.vectors.generate import expecting
 
     try:

@@ -30,22 +30,23 @@ class Context:
     sources: Mapping[str, Source]
     #: source -> its sentence, for sources with a single one
     says: Mapping[str, str]
-    #: foreign sentence -> English translation
+    #: foreign sentence -> translation
     glosses: Mapping[str, str]
     #: attribute -> its values as written
     attributes: Mapping[str, tuple[str, ...]]
 
 
 def read_level(node: Node) -> Level:
-    """Read a level."""
+    """Return a level. Raises SpecError."""
     level: Level = node.word(LEVELS, "level")  # type: ignore[assignment]
     return level
 
 
 def read_cite(node: Node, context: Context) -> Cite:
-    """Read a citation: a sentence of the operator's text, or {of: source, says: sentence}.
+    """Return a citation. Raises SpecError.
 
-    {of: source} alone takes the sentence from the source.
+    A sentence alone is of the operator's text. Another source: {of: source, says: sentence}, or
+    {of: source} for its only sentence.
     """
     if isinstance(node.value, str):
         text, source = node.value, "text"

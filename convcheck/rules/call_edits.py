@@ -1,28 +1,7 @@
-"""Nodes -> edits of what a spec says of whole calls: of its formula, its steps or its matrix.
+"""Read causes as edits of whole calls: of a formula, steps or a matrix (docs/specs.md).
 
-    formula:                           # the inputs are start, stop and step, in this order
-      arguments: [{of: TYPES, through: HOP}]   # what an argument of these types goes through first
-      length:  {in: float32, is: EXPRESSION}   # computed in that type, by that expression
-      element: {in: float32, by: recurrence, is: EXPRESSION}
-    steps:                             # inputs, lines and attributes go by the spec's own names
-      lines: {moved: {be: EXPRESSION, without: EXPRESSION, through: [HOP],
-                      branches: [{if: CONDITION, be: EXPRESSION}]}}
-      only: unpaired                   # the lines are edited for some elements alone
-      inputs: {scale: [HOP]}           # what an input goes through first
-      meets: first                     # what element of a scale an element of the data meets;
-                                       # {INPUT: first}: of that input alone
-      refuses: [x, y_scale]            # a question in which these have different types
-      in: float32                      # every operation is rounded to that type
-      narrow: [moved]                  # its result is rounded to the type of the data
-      rounds: toward-zero              # what is rounded to the type of the data is by that mode
-    matrix:
-      cells: [{of: [TYPES, TYPES], ranks: [scalar, dimensioned], gives: TYPE}]
-      flushes: with-zeros              # in an output with a subnormal number, it and zeros are +0
-
-What an edit leaves out is as the spec has it. Cells are of two types that differ, and give a type,
-a word for one (`first`, `wider`, …), `refused!` (unless the attributes allow it) or `accepted`. In
-integer types sums wrap round, and division drops the rest and ends the process if it is by zero; a
-negative length is a refusal.
+Absent parts are as in the spec. In integer types sums wrap, division truncates, and a division by
+zero ends the process. A negative length is a refusal.
 """
 
 from __future__ import annotations
@@ -66,11 +45,11 @@ class FormulaEdit:
 
     body: ClassVar[str] = "formula"
 
-    #: Types of an argument -> what it goes through.
+    #: types of an argument -> its hop
     arguments: tuple[tuple[frozenset[str], Hop], ...]
-    #: Changes of how the length is computed. Its expressions are over ARGUMENTS.
+    #: with expressions over ARGUMENTS
     length: Changes
-    #: Changes of how elements are. Their expressions are over INDEX and LAST besides.
+    #: with expressions over INDEX and LAST besides
     element: Changes
 
 
@@ -80,22 +59,19 @@ class StepsEdit:
 
     body: ClassVar[str] = "steps"
 
-    #: Name -> the changes of its line.
+    #: line -> its changes
     lines: Mapping[str, Changes]
-    #: Changes of each reading.
+    #: of each reading
     reading: Changes
-    #: The mode by which results are rounded to the type of the first input, '' for that of the
-    #: spec.
+    #: the mode of rounding to the first input's type, '' for the spec's
     rounds: str
-    #: The inputs that have to be of one type: other questions are refused.
+    #: inputs whose types have to be equal. Other questions are refused
     equal: tuple[str, ...]
-    #: Whether lines are edited only for elements whose byte has no room for more, or holds elements
-    #: that meet another one of the second input, or none.
+    #: whether only elements change that share no byte with one of the same scale
     unpaired: bool
-    #: Input -> what it goes through first.
+    #: input -> its hops
     inputs: Mapping[str, tuple[Hop, ...]]
-    #: What the first input meets of tensors of several elements, one of MEETINGS, and the input of
-    #: which that is a mistake alone, '' for all of them; None for what the spec says.
+    #: one of MEETINGS, and the input that it is for, '' for all
     meets: tuple[str, str] | None
 
 
@@ -103,11 +79,11 @@ class StepsEdit:
 class CellEdit:
     """Another answer for pairs of types."""
 
-    #: The types of the one and of the other input.
+    #: the types of both inputs
     of: tuple[frozenset[str], frozenset[str]]
-    #: What kind of rank the one and the other have; () for any, in either order.
+    #: the kind of rank of both inputs, () for any, in either order
     ranks: tuple[str, ...]
-    #: The common type, one of TYPES_AS, REFUSED_UNSAFE, or ACCEPTED.
+    #: a type, one of TYPES_AS, REFUSED_UNSAFE, or ACCEPTED
     gives: str
 
 
@@ -117,9 +93,9 @@ class MatrixEdit:
 
     body: ClassVar[str] = "matrix"
 
-    #: The first that has a pair rules it.
+    #: the first with a pair decides
     cells: tuple[CellEdit, ...]
-    #: Whether an output that has a subnormal number has +0 in its place, and in that of zeros.
+    #: whether an output with a subnormal number has +0 in its place and for zeros
     flushes: bool
 
 
@@ -127,10 +103,7 @@ CallEdit = FormulaEdit | StepsEdit | MatrixEdit
 
 
 def read_call_edit(node: Node, types: Types) -> CallEdit | None:
-    """Return the edit of whole calls of a cause's node, None where it has none.
-
-    Raises SpecError with file and line.
-    """
+    """Return a cause's edit of whole calls, if any. Raises SpecError."""
     found = [key for key in BODIES if node.get(key)]
     if len(found) > 1:
         raise node.need(found[1]).error(f"there is already a {found[0]} here", "a cause each")
@@ -195,7 +168,6 @@ def _steps(node: Node, types: Types) -> StepsEdit:
 
 
 def _meeting(node: Node) -> tuple[str, str]:
-    """Return what is met by mistake, and of which input alone; '' for all."""
     if isinstance(node.value, str):
         return node.word(MEETINGS, "word"), ""
     if len(node.items()) != 1:

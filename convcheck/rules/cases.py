@@ -1,4 +1,4 @@
-"""Enumerate the cases of a spec: combinations of types, layouts and attribute values."""
+"""Enumerate a spec's cases: combinations of types, layouts and attribute values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from convcheck.rules.source import Node
 
 
 def read_uncovered(root: Node, context: Context) -> tuple[Uncovered, ...]:
-    """Return the excluded cases of a spec file's root node. Raises SpecError."""
+    """Return a spec file's excluded cases. Raises SpecError."""
     kinds = {name: each.need("type").text() for name, each in root.entries("attributes").items()}
     return tuple(_entry(e, kinds, context) for e in root.listed("outside"))
 
@@ -98,7 +98,7 @@ _KEPT = 64  # specs; more than are built in
 
 
 def cases(spec: Spec) -> Iterator[Case]:
-    """Return the cases of a spec, in the order of its type lists. Cached."""
+    """Return a spec's cases, in the order of its type lists. Cached."""
     return iter(_cases(spec))
 
 
@@ -144,10 +144,7 @@ def make_case(
 
 
 def defaults(spec: Spec, target: DType | None) -> Attributes:
-    """Return the default attributes for a destination.
-
-    `target` is None if the output type is the answer.
-    """
+    """Return the default attributes for a destination. None: the output type is the answer."""
     applying = _applying(spec, (target,) if target else ())
     return tuple((a.name, a.default) for a in applying if a.default is not None)
 
@@ -246,7 +243,7 @@ def _is_asked(spec: Spec, types: Types, asking: Asking) -> bool:
 
 
 def check_spec(spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-    """Check a spec against its file's root node. Raises SpecError."""
+    """Check a spec against its file. Raises SpecError."""
     _names(spec)
     _types(spec, node)
     if spec.combinations or node.get("combinations"):
@@ -308,10 +305,7 @@ def fixes_all(layout: Layout) -> bool:
 
 
 def fixed_tensors(case: Case) -> list[Bits]:
-    """Return the fixed inputs for a backend, tensors of rank 0.
-
-    Empty for a node and its inverse, whose graph contains them.
-    """
+    """Return a case's fixed inputs as tensors of rank 0, none if its graph contains them."""
     both = () if not case.fixed or case.is_pair else zip(case.inputs[1:], case.fixed, strict=True)
     return [
         np.array(code_of(cast(Numeric, dtype.format), word)[0], dtype.format.storage)

@@ -25,20 +25,16 @@ from convcheck.streams import meant
 
 @dataclass(frozen=True)
 class CauseFile:
-    """A file of causes, to be sent to workers."""
+    """A file of causes."""
 
-    #: the name to show
     name: str
     text: str
-    #: whether the user supplied it
+    #: whether it is the user's
     own: bool = False
 
 
 def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
-    """Return the files of built-in causes, then those of a catalogue's folders.
-
-    Raises SpecError for a file that is not text.
-    """
+    """Return the built-in causes' files, then those of a catalog's folders. Raises SpecError."""
     roots = [data_dir("specs"), *catalog.folders]
     paths = [(root, path) for root in roots for path in sorted((root / CAUSES).glob("*.yaml"))]
     names = [f"{root.name}/{path.relative_to(root).as_posix()}" for root, path in paths]
@@ -48,7 +44,7 @@ def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
 
 
 def has_own_causes(catalog: Catalog) -> bool:
-    """Return whether a catalogue's folders have causes."""
+    """Return whether a catalog's folders have causes."""
     return any((folder / CAUSES).is_dir() for folder in catalog.folders)
 
 
@@ -65,7 +61,6 @@ class ChainEdit:
     word: str
     #: the types to remove, to insert, or to hold in another way
     types: tuple[str, ...] = ()
-    #: how the type is held
     through: Hop | None = None
 
     def edited(self, types: Sequence[Link]) -> Iterator[Links]:
@@ -86,7 +81,6 @@ class ChainEdit:
             yield source, *others, target
 
     def _held(self, types: Sequence[Link], hop: Hop) -> Iterator[Links]:
-        """Yield chains that hold a type in another way, except the destination."""
         last = len(types) - 1
         for i, name in enumerate(types):
             same = isinstance(hop.type, DType) and hop.type.name == name
@@ -104,7 +98,7 @@ class ChainEdit:
 
 
 def read_chain_edit(node: Node, types: Types) -> ChainEdit | None:
-    """Return the chain edit of a cause, None if it has none."""
+    """Return the chain edit of a cause, if any. Raises SpecError."""
     found = node.get("chain")
     if found is None:
         return None
@@ -133,24 +127,23 @@ When = tuple[tuple[str, frozenset[Value]], ...]
 
 
 class Find(NamedTuple):
-    """An observation of causes."""
+    """An observation of one cause, or of two that act together."""
 
-    #: the release of a runtime, or the report
+    #: a runtime's release, or a report
     where: str
-    #: a cause, or two that act together
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Cause:
-    """A wrong conversion: a set of edits of a spec. Causes compare by identity."""
+    """A wrong conversion: a set of edits of a spec."""
 
     name: str
     #: a predicate: 'rounds twice, through float32'
     says: str
     #: the types it applies to
     when: When
-    #: rules before all others: its table, and its hops
+    #: its table and its hops, before all other rules
     rules: tuple[Rule, ...]
     #: replaces every rounding mode, '' for none
     rounds: str
@@ -186,18 +179,12 @@ class Cause:
         return self.call is None and self.converts(case.inputs[0], case.outputs[0])
 
     def is_for(self, source: DType, target: DType) -> bool:
-        """Return whether its condition allows two types.
-
-        They are the types of a conversion, or of an input and an output if it edits whole calls.
-        """
+        """Return whether its condition allows two types."""
         facts = {"from": source.name, "to": target.name}
         return all(facts[key] in allowed for key, allowed in self.when)
 
     def converts(self, source: DType, target: DType) -> bool:
-        """Return whether it may explain a wrong conversion of values.
-
-        An edit of whole calls has a condition on the call's types, not on conversions in it.
-        """
+        """Return whether it may explain a wrong conversion of values."""
         if self.chain or not (self.call or self.is_for(source, target)):
             return False
         if len(self.hops) != 1:
@@ -218,10 +205,7 @@ def found_together(causes: Sequence[Cause]) -> list[tuple[Cause, Cause]]:
 
 
 def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
-    """Return the causes of files, in order.
-
-    Raises SpecError for every cause that cannot be read.
-    """
+    """Return the causes of files, in order. Raises SpecError."""
     roots = read_all(_root, files)
     nodes = read_all(
         lambda root: [one for entry in root.listed("causes") for one in _instances(entry)], roots
@@ -255,10 +239,8 @@ def _hops_of(rules: Sequence[Rule]) -> list[Hop]:
 
 
 def _is_idle(hop: Hop, source: DType, target: DType, *, last: bool) -> bool:
-    """Return whether a hop has no effect: it is the conversion itself, the identity, or
+    """Return whether a hop has no effect: it is the identity, the conversion itself, or
     meaningless.
-
-    A code has no meaning in a type of another width.
     """
     if isinstance(hop.type, str):
         return False

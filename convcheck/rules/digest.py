@@ -1,8 +1,7 @@
 """Hash the parts of a spec that determine its vectors.
 
-The hash covers the types that cases use or compute in, with their formats, and the rules for them.
-Other types do not count: a new dtype changes only the hashes of specs that may use it. Citations,
-notes, examples and places do not count.
+Only types that cases use or compute in count, so a new dtype changes few hashes. Citations, notes,
+examples and places do not count.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Key = dict[str, "Key"] | list["Key"] | str | int | None
 
 @lru_cache(256)  # called for each case
 def digest_of_spec(spec: Spec) -> str:
-    """Return the SHA-256 of what determines a spec's vectors, in hexadecimal."""
+    """Return the SHA-256 of a spec, in hexadecimal."""
     parts = {name: getattr(spec, name) for name in _DECIDES} | dict.fromkeys(_BODIES)
     if spec.outside:  # absent by default, so that the digests of other specs do not change
         parts["outside"] = spec.outside
@@ -51,7 +50,7 @@ def digest_of_spec(spec: Spec) -> str:
 
 @cache
 def _names(kind: Any) -> tuple[tuple[str, object], ...]:
-    """Return the names of fields, each with the value that is omitted from the digest."""
+    """Return the fields' names, each with the value that the digest omits."""
     return tuple(
         (field.name, field.default if field.metadata == LATER else MISSING)
         for field in fields(kind)

@@ -1,9 +1,4 @@
-"""Parse arithmetic expressions of spec files with a whitelist of Python syntax.
-
-`parse_expression` turns text such as ``max(ceil((stop - start) / step), 0)`` into a tree of names,
-integers and operations, without evaluating Python. `compute` evaluates the tree with any
-arithmetic: fractions, rounded numbers, arrays.
-"""
+"""Parse arithmetic expressions of spec files: a whitelist of Python syntax."""
 
 from __future__ import annotations
 
@@ -51,8 +46,7 @@ class Expression:
     """A node of an expression.
 
     `operation` is 'name' (with `name`), 'number' (with `number`), 'convert' (with the type in
-    `name`), add, subtract, multiply, divide, negate, ceil, floor, abs, round, max, min, or a
-    reduction, largest or smallest. `parts` are the operands.
+    `name`), add, subtract, multiply, divide, negate, or one of FUNCTIONS.
     """
 
     operation: str
@@ -90,22 +84,17 @@ class _Reader:
 def parse_expression(
     source: Node | str, names: Collection[str] | None, types: Collection[str] = ()
 ) -> Expression:
-    """Read an expression over `names`, None for any; a call of one of `types` converts to it.
+    """Read an expression over `names`, None for any. A call of one of `types` converts to it.
 
-    Raises SpecError for an unknown name, for syntax other than names, integers below 2^64, ``+ - *
-    /``, unary minus, ``ceil``, ``floor``, ``round``, ``abs``, ``max``, ``min``, ``largest`` and
-    ``smallest``, and for text that is too long or too deeply nested.
+    Raises SpecError for unknown names, other syntax, integers from 2^64 on, and text that is too
+    long or too deeply nested.
     """
     reader = _Reader(names, types, None if isinstance(source, str) else source.place)
     return _read(_tree(source, reader), reader, 0)
 
 
 def parse_condition(source: Node, names: Collection[str] | None) -> Condition:
-    """Read a condition over `names`, None for any: two expressions around ``<``, ``<=``, ``>`` or
-    ``>=``.
-
-    Raises SpecError for anything else.
-    """
+    """Read two expressions over `names`, None for any, around a relation. Raises SpecError."""
     reader = _Reader(names, (), source.place)
     tree = _tree(source, reader)
     if (
@@ -124,11 +113,10 @@ def compute(
     values: Mapping[str, T],
     operations: Mapping[str, Callable[..., T]],
 ) -> T:
-    """Evaluate an expression with the given names and operations.
+    """Evaluate an expression in any arithmetic: fractions, rounded numbers, arrays.
 
-    Operations are keyed by add, subtract, multiply, divide, negate and the names of functions.
-    'number' converts an int, and 'convert' takes (type name, T). Missing operations only matter if
-    used.
+    'number' of `operations` converts an int, and 'convert' takes (type name, T). Only used
+    operations are needed.
     """
     if expression.operation == NAME:
         return values[expression.name]

@@ -1,4 +1,4 @@
-"""Merge `extends`: a version file states only its changes. Places are kept.
+"""Merge `extends`: a version file states only its changes.
 
 Mappings, steps and formulas merge by key. Layouts and attributes are added, changed and removed by
 name. Lists of types change with `add` and `remove`. A rule (or entry of `outside`) with a parent's
@@ -28,7 +28,7 @@ def extend(parent: Node, child: Node) -> Node:
 
 
 def standalone(root: Node) -> Node:
-    """Raise SpecError for edit verbs in a file that extends nothing."""
+    """Return the root. Raises SpecError for edit verbs in a file that extends nothing."""
     formula = root.entries("formula")
     placed = (formula[key].elements() for key in _PLACED if key in formula)
     for rule in [*root.listed("rules"), *chain.from_iterable(placed)]:
@@ -47,9 +47,7 @@ def _joined(before: Node, node: Node) -> Node:
 
 
 def _formula(before: Node, node: Node) -> Node:
-    """Merge a formula: rules and conditions by name, lists of calls by appending, other keys by
-    replacing.
-    """
+    """Merge rules and conditions by name, append lists of calls, replace other keys."""
     entries = {**before.items(), **node.items()}
     for key in _PLACED:
         if (mine := before.get(key)) and (own := node.get(key)):

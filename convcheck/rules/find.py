@@ -17,7 +17,7 @@ from convcheck.streams import meant, plural
 
 
 def find_spec(catalog: Catalog, name: str) -> Spec:
-    """Return a spec by its id. Raises UsageError with close matches."""
+    """Return a spec by its id. Raises UsageError."""
     if name not in catalog.specs:
         hint = meant(name, catalog.specs, "`convcheck show specs`")
         raise UsageError(f"there is no spec {name!r}", hint=hint)
@@ -27,9 +27,10 @@ def find_spec(catalog: Catalog, name: str) -> Spec:
 def find_case(
     catalog: Catalog, name: str, source: str | None, target: str | None, where: Sequence[str]
 ) -> Case:
-    """Return a case; `name` is its id, or a spec's id with the other arguments.
+    """Return a case. Raises UsageError for unknown names.
 
-    Missing attributes have their defaults. Raises UsageError for unknown names.
+    `name` is its id, or a spec's id with the other arguments. Missing attributes have their
+    defaults.
     """
     head, slash, rest = name.partition("/")
     spec = find_spec(catalog, head)
@@ -63,7 +64,7 @@ def find_case(
 
 
 def _listed(spec: Spec, name: str) -> Case:
-    """Return the case with all words of an id, and with the most defaults."""
+    """Return the case with all words of an id and the most defaults."""
     parts = name.split("/")
     known = list(cases(spec))
     inputs = tuple(f"{name}=" for name, _ in spec.inputs[1:])

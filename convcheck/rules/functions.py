@@ -1,17 +1,7 @@
-"""Read `calls` of a spec file: the library function for an operator, and its cases.
+"""Read `calls` of a spec file: a library's function for an operator, and its cases.
 
-A library without graphs has functions without the operator's attributes, each for some attribute
-values. `calls` names the function by runtime, and the cases in `where`:
-
-    calls:
-      torch:
-        function: to
-        where:
-          - {to: float8e4m3fn, saturate: 1}
-          - {from: float32, to: [float16, bfloat16], mode: any}
-
-A row matches a case of its types (all by default) whose attributes all have a value in the row. A
-case without attributes needs a row without any. No `where` means one empty row.
+A row of `where` matches a case of its types (all by default) whose attributes all have a value in
+the row. A case without attributes needs a row without any.
 """
 
 from __future__ import annotations

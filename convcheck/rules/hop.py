@@ -1,4 +1,4 @@
-"""What a number goes through by a cause: a type, or a word for what becomes of it."""
+"""Read what a number goes through in a cause: a type, or a word for another change."""
 
 from __future__ import annotations
 
@@ -30,47 +30,41 @@ _OF_A_TYPE = ("type", "round", "beyond", "subnormals", "specials", "only")
 
 @dataclass(frozen=True)
 class Hop:
-    """What a number goes through on its way to the destination."""
+    """A stage of a number on its way to the destination."""
 
-    #: A type, or a word for what becomes of numbers of any size, or of texts.
+    #: a type, or a word
     type: DType | str
-    #: The rounding mode by which it gets there.
     round: str = NEAREST
-    #: What becomes of a number that the type cannot hold: an infinity, its nearest value, its
-    #: least value, or the low bits of the number.
+    #: the result of a number that the type cannot hold, one of BEYOND
     beyond: str = BEYOND[0]
-    #: '' for subnormals as they are; 'normal' where they are read as if they had a hidden bit, as
-    #: normal numbers have; 'carried-twice' where one that rounds up to a power of two, to as many
-    #: bits as a normal number has, is doubled before it is rounded; 'unbounded' where every number
-    #: is rounded to as many bits as a normal one has, whatever its exponent.
+    #: one of SUBNORMALS, '' for subnormals as they are
     subnormals: str = ""
-    #: Whether infinities and NaNs are read as the numbers that would follow the largest.
+    #: whether infinities and NaNs are numbers past the largest
     no_specials: bool = False
-    #: Whether numbers outside of the type's normal range stay what they are.
+    #: whether numbers outside the type's normal range stay
     normal_only: bool = False
-    #: Whether it is the code that is taken for one of the type, and no number is converted.
+    #: whether the code is read as the type's
     by_code: bool = False
-    #: The number that a word has.
+    #: of a word
     number: int = 0
-    #: Patterns, each with what stands in the place of that part of a text.
+    #: pattern -> its replacement
     texts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Through(Outcome):
-    """The outcome that the rules below decide, of x as a type holds it. No spec has it."""
+    """The outcome of the rules below for x as held by a hop. Only causes have it."""
 
-    #: What x goes through.
     hop: Hop
 
 
 def code_width(fmt: Format) -> int:
-    """Return how many bits a code has, 0 of what denotes no number of as many."""
+    """Return the bits of a code, 0 for formats whose codes are no numbers."""
     return 0 if isinstance(fmt, Text | Bool | Opaque) else fmt.bits
 
 
 def read_hop(node: Node, types: Types) -> Hop:
-    """Return what a node says that x goes through: a type, or a word for what becomes of it."""
+    """Return a hop. Raises SpecError."""
     if isinstance(node.value, str):
         return (
             Hop(node.value)

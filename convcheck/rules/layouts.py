@@ -1,4 +1,4 @@
-"""Read the types and shapes that a text supports, and those of whole calls."""
+"""Read the types and shapes that a text supports, and the layouts of whole calls."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ def read_layouts(
     variables: Sequence[str],
     types: Types,
 ) -> tuple[Layout, ...]:
-    """Return the layouts of a call's inputs. Raises SpecError for unknown names.
-
-    `attributes` and `variables` are the operator's attributes and type variables.
-    """
+    """Return the layouts of a call's inputs. Raises SpecError."""
     stated = {a.name: a for a in attributes if a.by_layout}
     layouts = []
     for name, entry in nodes.items():
@@ -79,7 +76,7 @@ def read_combinations(
 
 
 def read_pairs(node: Node, context: Context) -> Pairs:
-    """Return the supported pairs. Raises SpecError for unknown names.
+    """Return the supported pairs. Raises SpecError.
 
     Format: `{when: {ATTRIBUTE: VALUES}, cite: SENTENCE, listed: {SOURCE: [DESTINATION, ...]}}`, or
     a list of these, with `only: yes` in each to skip other pairs.
@@ -110,9 +107,9 @@ def _pair_list(node: Node, context: Context) -> PairList:
 
 
 def read_shapes(shape: Node, context: Context) -> Shapes | None:
-    """Return the supported shapes: `supported: {ranks: [1, 2], empty: no, cite: SENTENCE}`.
+    """Return the supported shapes. Raises SpecError.
 
-    Raises SpecError for an invalid rank.
+    Format: `supported: {ranks: [1, 2], empty: no, cite: SENTENCE}`.
     """
     shape.only("cite", "supported")
     node = shape.get("supported")

@@ -46,10 +46,7 @@ def data_dir(name: str) -> Path:
 
 
 def user_folders() -> list[Path]:
-    """Return the folders in CONVCHECK_SPECS.
-
-    The command line sets it from `--specs` and pyproject.toml, so workers see the same.
-    """
+    """Return the folders in CONVCHECK_SPECS, which the command line sets, so workers see them."""
     named = os.environ.get(SPECS_VARIABLE, "")
     return [Path(folder) for folder in named.split(os.pathsep) if folder]
 
@@ -59,11 +56,10 @@ class Catalog:
     """The types, and the specs by id, ordered by operator and version."""
 
     types: Types
-    #: specs are parsed on access
+    #: parsed on access
     specs: Mapping[str, Spec]
     #: the ids of specs that are not built in
     own: tuple[str, ...] = ()
-    #: the folders of those
     folders: tuple[Path, ...] = ()
 
     def only(self, ids: Iterable[str]) -> Catalog:
@@ -92,7 +88,7 @@ class _File:
 class _Merged:
     file: _File
     node: Node
-    #: the id of the parent, or ''
+    #: the parent's id, or ''
     parent: str = ""
     #: the number of ancestors
     extended: int = 0
@@ -138,10 +134,7 @@ class _Specs(Mapping[str, Spec]):
         return dict, (dict(self),)  # files may differ elsewhere
 
     def _merged(self, file: _File) -> _Merged:
-        """Return a file merged with its ancestors.
-
-        Raises the same SpecError for all files with the fault.
-        """
+        """Return a file merged with its ancestors. Raises the same SpecError for all its heirs."""
         chain: list[_File] = []
         at: _File | None = file
         try:
@@ -181,9 +174,8 @@ class _Specs(Mapping[str, Spec]):
 def load(folders: Sequence[Path] = ()) -> Catalog:
     """Return the built-in specs and those of more folders, searched recursively for *.yaml.
 
-    A folder may have a dtypes.yaml with additional types and families. Specs of these folders are
-    parsed at once, to report their errors first. Raises SpecError for every invalid file, else for
-    every invalid rule.
+    A folder may have a dtypes.yaml with additional types and families. Raises SpecError for every
+    invalid file of these folders, else for every invalid rule.
     """
     built_in = data_dir("specs")
     files = [file for root in (built_in, *folders) for file in _files(root)]
@@ -334,7 +326,7 @@ def _pairs(node: Node) -> tuple[tuple[str, str], ...]:
 
 
 def read_sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
-    """Return documents by key, and the sentence of those with a single one."""
+    """Return documents by key, and their sentence, '' if citations state it."""
     node.need("text", "the source of the operator's own text")
     sources, says = {}, {}
     for key, entry in node.items().items():
@@ -346,7 +338,6 @@ def read_sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
 
 
 def _said(entry: Node) -> str:
-    """Return the only cited sentence of a document, '' for several."""
     if (paraphrase := entry.get("paraphrase")) is None:
         return entry.read("says", Node.text, "")
     if entry.get("says"):
@@ -360,11 +351,10 @@ class Promise:
 
     #: backend option -> values
     when: tuple[tuple[str, tuple[str, ...]], ...]
-    #: whether casts may be removed; otherwise graphs equal their nodes run one by one
+    #: whether casts may be removed. Otherwise graphs equal their nodes run one by one
     leaves_out: bool
     #: the type that may hold intermediate floats, or ''
     floats_as: str
-    #: the quoted sentence
     text: str
     #: title and section, with the date of access
     document: str

@@ -15,10 +15,7 @@ from convcheck.rules.source import Node
 
 
 class TypeNames(frozenset[str]):
-    """The types that a condition allows, with families expanded.
-
-    Members that the spec never uses do not affect its digest.
-    """
+    """The types that a condition allows, with families expanded."""
 
 
 Level = Literal["normative", "implied", "disputed", "undefined"]
@@ -58,21 +55,21 @@ class DType:
 class Cite:
     """A citation; `source` is a key of the spec's sources."""
 
-    #: the quoted sentence, or a paraphrase that starts with PARAPHRASE
+    #: a quotation, or a paraphrase that starts with PARAPHRASE
     text: str
     source: str
     place: Place
-    #: our English translation of a foreign sentence, else ''
+    #: our translation of a foreign sentence, else ''
     gloss: str = ""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a cell under one reading: a word and its argument."""
+    """A cell's outcome under one reading: a word and its argument."""
 
     word: str
     argument: str = ""
-    #: overrides the rule's rounding mode; '' for none
+    #: overrides the rule's rounding mode, '' for none
     round: str = ""
     #: '' for the only reading
     reading: str = ""
@@ -81,7 +78,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: an outcome for each reading, level and citation."""
+    """A cell of a table."""
 
     outcomes: tuple[Outcome, ...]
     level: Level
@@ -125,26 +122,26 @@ class Rule:
     columns: tuple[tuple[str, tuple[Value, ...]], ...]
     rows: tuple[Row, ...]
     level: Level
-    #: the citation of cells without one
+    #: of cells without one
     cite: Cite
     place: Place
 
     @cached_property
     def numbers(self) -> Mapping[tuple[Value, ...], int]:
-        """The number of each column by its entries; the first wins."""
+        """The number of each column by its entries. The first wins."""
         entries = list(zip(*(values for _, values in self.columns), strict=True))
         return {column: number for number, column in reversed(list(enumerate(entries)))}
 
 
 @dataclass(frozen=True)
 class Asking:
-    """Attribute values to test for some pairs only, outside the attribute's list or domain."""
+    """Attribute values outside the attribute's list, to test for some pairs only."""
 
     values: tuple[Value, ...]
     sources: TypeNames
-    #: absent for all types
+    #: None for all types
     targets: TypeNames | None
-    #: values of the other attributes, if not the defaults
+    #: values of other attributes, if not the defaults
     others: Attributes
     refusal: bool
     cite: Cite
@@ -156,15 +153,14 @@ class Attribute:
 
     name: str
     kind: Literal["int", "string", "bool"]
-    #: The type variable whose type it holds (ONNX Cast's `to`), or ''. Such an attribute is not
-    #: part of a case's id.
+    #: the type variable whose type it holds, as ONNX Cast's `to`. Then a case's id omits it
     carries: str
     values: tuple[Value, ...]
-    #: the value if a node omits it; absent for a required attribute
+    #: None for a required attribute
     default: Value | None
     #: the destinations it applies to, None for all
     applies: TypeNames | None
-    #: values to test outside its list or domain
+    #: values to test outside its list
     also: tuple[Asking, ...]
     place: Place
     #: whether layouts set its value
@@ -187,7 +183,6 @@ class Spelling:
 
     #: matches the whole text
     matches: str
-    #: matching texts, for lint
     samples: tuple[str, ...]
     place: Place
 
@@ -199,7 +194,6 @@ class Source:
     #: its name in citations
     key: str
     title: str
-    #: the quoted section
     section: str
     url: str
 
@@ -211,7 +205,6 @@ class TableExample:
     source: DType
     target: DType
     attributes: Attributes
-    #: the input as a word
     x: str
     gives: str
     place: Place
@@ -225,12 +218,10 @@ class Layout:
     #: input -> dimensions
     shapes: tuple[tuple[str, tuple[str, ...]], ...]
     place: Place
-    #: attribute values of this layout
     attributes: Attributes = field(default=(), metadata=LATER)
     #: given attributes that carry the output's type
     carried: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: Type variable -> types, or another variable with the same type. One of these must hold; ()
-    #: for all types.
+    #: type variable -> types, or a variable of the same type. One must hold, () for all types
     only: tuple[tuple[tuple[str, TypeNames | str], ...], ...] = field(default=(), metadata=LATER)
 
     def is_asked_of(self, types: Mapping[str, DType]) -> bool:
@@ -248,9 +239,8 @@ class Layout:
 
 @dataclass(frozen=True)
 class PairList:
-    """A list of pairs of source and destination, for some attribute values."""
+    """A list of supported pairs, for some attribute values."""
 
-    #: attribute -> values
     when: tuple[tuple[str, frozenset[str]], ...]
     #: source -> destinations
     listed: Mapping[str, TypeNames]
@@ -263,18 +253,17 @@ class PairList:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs of source and destination that a text supports, if not all.
+    """The pairs of source and destination that a text supports.
 
     Unless `only`, other pairs are tested with default attributes, and a refusal is accepted.
     """
 
-    #: a pair is supported if one of them has it
     lists: tuple[PairList, ...]
     #: whether other pairs are skipped
     only: bool
 
     def word(self, source: str, target: str, attributes: Attributes) -> str:
-        """Return 'listed' or 'unlisted', the word for a pair in a rule's condition."""
+        """Return a pair's word in a condition: 'listed' or 'unlisted'."""
         values = {name: str(value) for name, value in attributes}
         listed = any(one.is_for(values) for one in self._of_pair.get((source, target), ()))
         return "listed" if listed else "unlisted"
@@ -291,19 +280,18 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Uncovered:
-    """Pairs of types, or attribute values, that a text excludes: tested, and undefined."""
+    """Pairs of types or attribute values that a text excludes: tested, and undefined."""
 
     sources: tuple[DType, ...]
     targets: tuple[DType, ...]
-    #: attribute -> values; without any, all pairs that no list has
+    #: without any, all pairs that no list has
     values: tuple[tuple[str, tuple[Value, ...]], ...]
-    #: an undefined outcome, with citation
     rule: Rule
 
 
 @dataclass(frozen=True)
 class Shapes:
-    """The shapes that a text supports; others are undefined."""
+    """The shapes that a text supports. Others are undefined."""
 
     ranks: frozenset[int]
     #: whether a tensor may be empty
@@ -318,7 +306,7 @@ class Case:
     spec: str
     #: such as onnx.Cast
     op: str
-    #: the first number of the version; 0 for none
+    #: the first number of the version, 0 for none
     version: int
     inputs: tuple[DType, ...]
     #: empty if the output type is the answer
@@ -327,23 +315,23 @@ class Case:
     attributes: Attributes
     #: attributes that carry the output's type -> 'int' or 'string'
     carried: tuple[tuple[str, str], ...] = ()
-    #: whether a refusal is accepted (and recorded)
+    #: whether a refusal is accepted
     refusal: bool = False
-    #: the layout of a whole call, '' for the only one
+    #: of a whole call, '' for the only one
     layout: str = ""
-    #: the ranks of a whole call's inputs; empty for elements
+    #: of a whole call's inputs, empty for elements
     ranks: tuple[int, ...] = ()
     #: whether the inputs' types imply the output's, which the id then omits
     bound: bool = False
-    #: the supported shapes, None for all
+    #: None for all
     shapes: Shapes | None = None
     #: whether the text excludes it, so that an answer may have any form
     outside: bool = False
     #: the casts of a chain's graph, in order
     hops: tuple[Case, ...] = ()
-    #: how that graph is built, and options of the backend: input=constant, middle=hidden
+    #: how that graph is built, and backend options: input=constant, middle=hidden
     setting: tuple[tuple[str, str], ...] = ()
-    #: input -> its value as written, for a call as a conversion of its first input
+    #: other inputs as written, for a call as a conversion of its first input
     fixed: tuple[tuple[str, str], ...] = ()
 
     def __hash__(self) -> int:  # cases are common dictionary keys
@@ -417,9 +405,9 @@ class Case:
 class FunctionRow:
     """A row of `where`: types and attribute values."""
 
-    #: absent for all types
+    #: None for all types
     sources: frozenset[str] | None = None
-    #: absent for all types
+    #: None for all types
     targets: frozenset[str] | None = None
     #: attribute -> values as written, None for any
     attributes: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
@@ -442,10 +430,9 @@ class FunctionRow:
 
 @dataclass(frozen=True)
 class Calling:
-    """The function of a runtime for an operator, and its cases."""
+    """A runtime's function for an operator, and its cases."""
 
     function: str
-    #: the union of cases
     rows: tuple[FunctionRow, ...] = (FunctionRow(),)
 
 
@@ -454,13 +441,13 @@ def _among(types: tuple[DType, ...], allowed: frozenset[str] | None) -> bool:
 
 
 def op_and_version(spec: str) -> tuple[str, str]:
-    """Return operator and version of a spec's id: onnx.Cast and 21; '' for no version."""
+    """Return a spec id's operator and version: onnx.Cast and 21, '' for no version."""
     match = _VERSIONED.fullmatch(spec)
     return (match[1], match[2]) if match else (spec, "")
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """Return the sort key of a version: its numbers."""
+    """Return a version's numbers, to sort by."""
     return tuple(int(number) for number in version.split(".") if number)
 
 
@@ -473,12 +460,11 @@ class Body(ABC):
     whole_calls: ClassVar[bool] = True
     #: whether the output types are the answer
     gives_types: ClassVar[bool] = False
-    #: examples of the text, with a place each
     examples: tuple[Any, ...]
 
     @abstractmethod
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check a spec against the needs of its body. Raises SpecError."""
+        """Check a spec against its body's needs. Raises SpecError."""
 
 
 OneBody = TypeVar("OneBody", bound=Body)
@@ -486,15 +472,14 @@ OneBody = TypeVar("OneBody", bound=Body)
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """One version of one operator, with `extends` resolved. Specs compare by identity."""
+    """One version of one operator, with `extends` resolved."""
 
-    #: onnx.Cast-21; the operator alone without versions
+    #: onnx.Cast-21, the operator alone without versions
     id: str
-    #: onnx.Cast
     op: str
-    #: the first number of the version; 0 for none
+    #: the first number of the version, 0 for none
     version: int
-    #: the cited documents by key; 'text' is the operator's own
+    #: the cited documents. 'text' is the operator's own
     sources: Mapping[str, Source]
     #: foreign sentence -> place of its translation
     glosses: Mapping[str, Place]
@@ -507,11 +492,9 @@ class Spec:
     #: output -> type variable
     outputs: tuple[tuple[str, str], ...]
     attributes: tuple[Attribute, ...]
-    #: spellings by name
     literals: Mapping[str, Spelling]
     rules: tuple[Rule, ...]
     body: Body
-    #: remarks for readers
     notes: tuple[str, ...]
     place: Place
     #: inputs that only contribute their type
@@ -521,11 +504,11 @@ class Spec:
     combinations: tuple[tuple[str, ...], ...] = ()
     #: runtime -> function
     calls: Mapping[str, Calling] = field(default_factory=dict)
-    #: the supported pairs, None for all
+    #: None for all
     pairs: Pairs | None = None
-    #: the supported shapes, None for all
+    #: None for all
     shapes: Shapes | None = None
-    #: cases that the text excludes but that are tested
+    #: cases that the text excludes, tested nevertheless
     outside: tuple[Uncovered, ...] = ()
     parent: Spec | None = field(default=None, repr=False)
 

@@ -43,10 +43,7 @@ def read_rule(node: Node, context: Context) -> Rule:
 
 
 def read_rule_of(node: Node, context: Context, level: Level, cite: Cite) -> Rule:
-    """Return the rule of a node with a table. `cite` is the default of its cells.
-
-    Raises SpecError.
-    """
+    """Return a rule. `cite` is the default of its cells. Raises SpecError."""
     columns = node.read("columns", lambda e: _columns(e, context), ())
     width = len(columns[0][1]) if columns else 1
     table = node.need("table")
@@ -60,7 +57,7 @@ def read_rule_of(node: Node, context: Context, level: Level, cite: Cite) -> Rule
 
 
 def rule_of_all(name: str, outcome: Outcome, cite: Cite, place: Place) -> Rule:
-    """Return a rule with one row and one outcome."""
+    """Return a rule with a single outcome."""
     cell = Cell((outcome,), "undefined", cite, place, outcome.word)
     row = Row(ELSE, (cell,), place)
     return Rule(name, (), False, Rounding(), (), (row,), "undefined", cite, place)
@@ -69,7 +66,7 @@ def rule_of_all(name: str, outcome: Outcome, cite: Cite, place: Place) -> Rule:
 def read_condition(
     node: Node, context: Context
 ) -> tuple[tuple[tuple[str, frozenset[Value]], ...], bool]:
-    """Return the keys of a condition with allowed words, and whether it is for a type to itself.
+    """Return a condition's keys with allowed words, and whether it converts a type to itself.
 
     Raises SpecError.
     """

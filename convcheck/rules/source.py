@@ -30,44 +30,43 @@ class Node:
 
     value: str | list[Node] | dict[str, Node]
     place: Place
-    #: the place of each key of a mapping
     keys: dict[str, Place] | None = None
 
     def text(self) -> str:
-        """Return a scalar's string. Raises SpecError for a list or mapping."""
+        """Return a scalar's string. Raises SpecError."""
         if not isinstance(self.value, str):
             raise self.error(f"expected a word, found a {self.kind}", "quote it if it is one")
         return self.value
 
     def items(self) -> dict[str, Node]:
-        """Return a mapping's entries. Raises SpecError for anything else."""
+        """Return a mapping's entries. Raises SpecError."""
         if not isinstance(self.value, dict):
             raise self.error(f"expected a mapping, found a {self.kind}", "write {key: value}")
         return self.value
 
     def elements(self) -> list[Node]:
-        """Return a list's entries; a single value is a list of one."""
+        """Return a list's entries. A single value is a list of one."""
         return self.value if isinstance(self.value, list) else [self]
 
     def listed(self, key: str) -> list[Node]:
-        """Return the entries of the list under a key, empty if absent."""
+        """Return a key's list, empty if absent."""
         return self.read(key, Node.elements, [])
 
     def words(self, key: str) -> tuple[str, ...]:
-        """Return the words of the list under a key, empty if absent."""
+        """Return the words of a key's list, empty if absent."""
         return tuple(each.text() for each in self.listed(key))
 
     def entries(self, key: str) -> dict[str, Node]:
-        """Return the entries of the mapping under a key, empty if absent."""
+        """Return a key's mapping, empty if absent."""
         return self.read(key, Node.items, {})
 
     def read(self, key: str, reader: Callable[[Node], T], default: R) -> T | R:
-        """Return what a reader makes of the value of a key, by default a given value."""
+        """Apply a reader to a key's value, if present."""
         found = self.get(key)
         return default if found is None else reader(found)
 
     def says(self, key: str, word: str) -> bool:
-        """Return whether a key is there. Raises SpecError if its value is another word."""
+        """Return whether a key is present. Raises SpecError for another word."""
         return self.read(key, lambda value: bool(value.word((word,), "word")), False)
 
     def integer(self) -> int:
@@ -86,7 +85,7 @@ class Node:
         return self.text() == "yes"
 
     def word(self, allowed: tuple[str, ...], what: str) -> str:
-        """Return a scalar. Raises SpecError unless it is an allowed word."""
+        """Return an allowed word. Raises SpecError."""
         if self.text() not in allowed:
             raise self.error(f"unknown {what} {self.text()!r}", meant(self.text(), allowed))
         return self.text()
@@ -146,10 +145,10 @@ def read_all(read: Callable[[T], R], things: Iterable[T]) -> tuple[R, ...]:
 
 
 def read_yaml(path: Path, name: str, head: Collection[str] = ()) -> Node:
-    """Return the root node of a YAML file; `name` is used in places.
+    """Return the root node of a YAML file. With `head`, reading stops once the root has these keys.
 
-    With `head`, reading stops once the root has these keys. Raises SpecError for an unreadable
-    file, a syntax error, a duplicate key, a tag, an anchor or an alias.
+    Raises SpecError for an unreadable file, a syntax error, a duplicate key, a tag, an anchor or an
+    alias.
     """
     return parse_yaml(yaml_text(path, name), name, head)
 
@@ -197,14 +196,13 @@ def _too_deep(place: Place) -> SpecError:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Builds nodes from YAML events and collects errors in `faults`. A syntax error ends it."""
+    """Builds nodes from YAML events. `faults` collects errors that reading goes on after."""
 
     events: Iterator[yaml.Event]
     name: str
     faults: list[SpecError]
 
     def root(self, head: Collection[str]) -> Node:
-        """Return the root node; with `head`, stop once it has these keys."""
         next(self.events)  # the start of the stream
         if isinstance(next(self.events), yaml.StreamEndEvent):
             place = Place(self.name, 1)
@@ -222,7 +220,6 @@ class _Reader:
         self.faults.append(SpecError(message, place=place, hint=hint))
 
     def _place(self, event: yaml.Event) -> Place:
-        """Return the place of an event. Aliases, anchors and tags are faults."""
         place = Place(self.name, event.start_mark.line + 1 if event.start_mark else 0)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             said = "anchors and aliases are not used in spec files"
@@ -233,7 +230,6 @@ class _Reader:
         return place
 
     def _node(self, event: yaml.Event, depth: int = 0) -> Node:
-        """Return the node that starts with an event, consuming its other events."""
         place = self._place(event)
         if depth > _DEEPEST:
             raise _too_deep(place)

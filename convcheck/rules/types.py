@@ -22,7 +22,7 @@ _BOUNDS = {"exponent": (1, 11), "mantissa": (0, 52), "bias": (-2047, 2047)}
 
 @dataclass(frozen=True, eq=False)
 class Types:
-    """Types by name, and families as ordered type names. Compares by identity."""
+    """Types by name, and families as ordered type names."""
 
     types: Mapping[str, DType]
     #: family -> types, in order
@@ -47,7 +47,8 @@ class Types:
     def folded(self, names: Iterable[str], known: Collection[str] | None = None) -> list[str]:
         """Return type names, with whole families replaced by their name, largest first.
 
-        With `known` types, a family counts if most of it is known and all of that is present.
+        With `known` types, a family counts if most of it is known and all known members are
+        present.
         """
         left = dict.fromkeys(names)
         found: list[str] = []
@@ -127,7 +128,7 @@ def _sets(nodes: Mapping[str, Node], types: Mapping[str, DType]) -> dict[str, tu
 
 @dataclass(frozen=True)
 class Change:
-    """A change: its subject, the old and the new text ('' for nothing)."""
+    """A change: its subject, the old and the new text ('' for none)."""
 
     about: str
     before: str = ""

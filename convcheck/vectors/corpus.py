@@ -1,7 +1,4 @@
-"""The source of a run's vectors: files, generation in memory, or a user's inputs.
-
-A corpus is sent to the workers, and each reads or generates only what it needs.
-"""
+"""The source of a run's vectors: files, generation in memory, or a user's inputs."""
 
 from __future__ import annotations
 
@@ -40,13 +37,12 @@ SWEPT = 32  # bits of the widest source that can be exhaustive
 
 @dataclass(frozen=True)
 class Span:
-    """The codes of a source from `first` on; with a `seed`, samples from that number on.
+    """The codes of a source from `first` on. With a `seed`, samples from that number on.
 
     Chunks that begin at `apart` are skipped: each is a separate span.
     """
 
     first: int
-    #: of codes or samples
     count: int
     apart: tuple[int, ...] = ()
     seed: int | None = None
@@ -73,7 +69,7 @@ class Span:
 
 
 def is_sampled(case: Case) -> bool:
-    """Return whether a case is sampled because not all codes of its source are tested."""
+    """Return whether a case's source is too wide to test all codes."""
     return _bits(case) > _IN_MEMORY
 
 
@@ -83,7 +79,7 @@ def is_swept(case: Case) -> bool:
 
 
 def _bits(case: Case) -> int:
-    """Return the bits of the only numeric source, 0 for texts, whole calls or no expectations."""
+    """Return the bits of the only numeric source, else 0."""
     source = case.inputs[0].format
     if case.whole_calls or isinstance(source, Text) or isinstance(case.outputs[0].format, Text):
         return 0
@@ -91,7 +87,7 @@ def _bits(case: Case) -> int:
 
 
 def span_size(case: Case) -> int:
-    """Return the number of codes of a span in a sweep. They share a sign."""
+    """Return the codes of a span in a sweep. They share a sign."""
     return min(WHOLE_SPAN, 1 << max(_bits(case) - 1, 0))
 
 
@@ -118,22 +114,21 @@ class Corpus:
 
     catalog: Catalog
     tier: Tier
-    #: of the random part of the inputs
     seed: int
-    #: of the user's specs first, then convcheck's
+    #: of the user's specs first
     manifests: tuple[Manifest, ...]
     words: tuple[str, ...] | None = None
     sweeps: bool = False
     samples: int = 0
 
     def only(self, cases: Iterable[Case]) -> Corpus:
-        """Return the corpus reduced to the specs of these cases, to send less."""
+        """Return the corpus reduced to the specs of these cases."""
         ids = dict.fromkeys(case.spec for case in cases)
         manifests = tuple(manifest.only(ids) for manifest in self.manifests)
         return replace(self, catalog=self.catalog.only(ids), manifests=manifests)
 
     def spans(self, case: Case) -> tuple[Span, ...]:
-        """Return the spans of a case that are tested in addition to its vectors."""
+        """Return the spans of a case that are tested besides its vectors."""
         if self._is_swept(case):
             return spans(case)
         return sample_spans(self.samples, self.seed) if is_sampled(case) else ()
@@ -143,7 +138,7 @@ class Corpus:
         return self.sweeps and self.tier == "exhaustive" and not own and is_swept(case)
 
     def conversion(self, case: Case) -> tuple[Program, Decision]:
-        """Return the compiled rules of a case, and the decision on the form of an answer."""
+        """Return a case's compiled rules, and the decision on an answer's form."""
         spec = self.catalog.specs[case.spec]
         return compile_case(spec, case), form_decision(spec)
 
@@ -161,9 +156,7 @@ class Corpus:
         return read_vectors(manifest, spec, case, self.catalog.types.types)
 
     def count(self, case: Case) -> int:
-        """Return the number of a case's vectors without generating them. Raises VectorError for a
-        damaged file.
-        """
+        """Return the number of a case's vectors without making them. Raises VectorError."""
         if self.words is not None:
             return len(self.words)
         if (manifest := self._stored_in(case.spec)) is not None:
@@ -210,7 +203,7 @@ class Corpus:
         )
 
     def digests(self, cases: Iterable[Case]) -> tuple[tuple[str, str], ...]:
-        """Return (spec id, SHA-256 in hexadecimal) of the parameters of the vectors, sorted."""
+        """Return (spec id, SHA-256 in hexadecimal) of the vectors' parameters, sorted."""
         return tuple((name, self._digest(name)) for name in sorted({case.spec for case in cases}))
 
     def _digest(self, name: str) -> str:
@@ -224,10 +217,7 @@ class Corpus:
 
 
 def open_corpus(catalog: Catalog, tier: Tier, seed: int, folder: Path) -> Corpus:
-    """Return the corpus of a tier with the manifests found.
-
-    Looks in the folders `vectors` of a user's specs, then in `folder`.
-    """
+    """Return a tier's corpus with the manifests of a user's specs, then of `folder`."""
     folders = (*(root / "vectors" for root in catalog.folders), folder)
     found = tuple(read_manifest(one) for one in folders if (one / MANIFEST).exists())
     return Corpus(catalog, tier, seed, found)

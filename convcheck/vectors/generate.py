@@ -34,7 +34,7 @@ def rule_key(decision: Decision) -> Rule:
 
 
 def rows_of(decisions: Sequence[Decision]) -> dict[Rule, int]:
-    """Return the row of each decision. The first wins if both conversions of a call have it."""
+    """Return the row of each decision. The first wins."""
     return {rule_key(one): row for row, one in reversed([*enumerate(decisions)])}
 
 
@@ -56,11 +56,7 @@ def expecting(spec: Spec, case: Case, calls: Iterable[Call], coverage: Coverage)
 
 
 def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
-    """Return a case's vectors.
-
-    A source that is too wide gets the boundary tier instead of the exhaustive one, and its coverage
-    says so.
-    """
+    """Return a case's vectors. A source that is too wide gets the boundary tier at most."""
     bits, coverage = _inputs(spec, case, tier, seed)
     return VectorSet(case, (bits,), evaluate(spec, case, bits), coverage, form_decision(spec))
 

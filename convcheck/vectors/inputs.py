@@ -1,7 +1,7 @@
-"""Choose numeric inputs from the formats of source and destination (texts: texts.py).
+"""Choose numeric inputs from the formats of source and destination.
 
-Selections are magnitudes of the format of the destination's boundaries (see binades.py), converted
-to the source: the largest source value not above the boundary, and its neighbours.
+Selections are boundaries of the destination: the largest source value not above each, and its
+neighbours.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def boundaries_of(target: Float) -> tuple[Float, int, int]:
 
 
 def binades_of(finer: Float, last: int) -> Binades:
-    """Return (first magnitude, number of magnitudes) of each binade, subnormal ones included."""
+    """Return (first magnitude, number of magnitudes) of each binade, with the subnormal ones."""
     size = 1 << finer.mantissa
     normal = [(start, size) for start in range(size if finer.zero else 0, last, size)]
     subnormal = [(1 << k, 1 << k) for k in range(finer.mantissa)] if finer.zero else []
@@ -68,12 +68,12 @@ def left_out(source: Numeric, target: Format, asked: Codes, rng: np.random.Gener
     """Return the codes that complete the coverage of exponents.
 
     Afterwards, one of any two adjacent binades has a value that is not a power of two. Outside the
-    destination's range, three of any four have one, in both signs. Subnormal binades count; those
-    of integers are their lengths.
+    destination's range, three of any four have one, in both signs. Binades of integers are their
+    lengths.
 
     If there are very many binades, this holds near the range only. Elsewhere every 13th binade is
-    tested with alternating signs, so every residue modulo a power of two occurs. The step grows to
-    15, 17, ... if a case would exceed 900 vectors.
+    tested with alternating signs, so every residue modulo a power of two occurs. The step grows if
+    a case would exceed MOST vectors.
     """
     every = np.array(_roomy(source), np.uint64)
     beyond = _beyond_range(source, target, len(every))
@@ -161,10 +161,9 @@ def _gaps(there: Mask, outside: Mask) -> Iterator[tuple[int, int]]:
 def only_dropped(source: Numeric, target: Format) -> Codes:
     """Return ties with one bit added or subtracted, for each dropped bit.
 
-    They lie in one normal and one subnormal binade of the destination. Each bit decides between two
-    results: without it, the tie rounds to even. The normal binade also has values with one bit
-    added, for directed modes. Integers have one spacing, and ties next to 1 only. Signs alternate,
-    opposite in the two binades.
+    They lie in one normal and one subnormal binade of the destination. Without that bit, the tie
+    rounds to even. The normal binade also has values with one bit added, for directed modes. Signs
+    alternate.
     """
     found = [np.empty(0, source.storage)]
     for turn, low in enumerate(_places(source, target)):
@@ -175,7 +174,7 @@ def only_dropped(source: Numeric, target: Format) -> Codes:
 
 
 def _places(source: Numeric, target: Format) -> Iterator[int]:
-    """Yield a boundary magnitude, a multiple of four, in a normal and in a subnormal binade.
+    """Yield a boundary, a multiple of four, in a normal and in a subnormal binade.
 
     Integers are spaced like subnormals.
     """
@@ -252,10 +251,7 @@ _PROBES = (
 def numeric_inputs(
     source: Numeric, target: Format, tier: Tier, seed: int
 ) -> tuple[Codes, Coverage]:
-    """Return the input codes of a tier, sorted by value, and their coverage.
-
-    `seed` selects the random part. Deterministic.
-    """
+    """Return a tier's input codes, sorted by value, and their coverage. Deterministic."""
     kept = _few_inputs if tier == "edge" else _many_inputs
     return kept(source, target, tier, seed)
 
@@ -266,9 +262,7 @@ def few_inputs(source: Numeric) -> Codes:
 
 
 def carried_inputs(source: Numeric, seed: int) -> tuple[Codes, Coverage]:
-    """Return the edge inputs of an operator that keeps bits.
-
-    All codes of a narrow source, otherwise special values and enough random codes to tell all bits
+    """Return the edge inputs of an operator that keeps bits: all codes, or enough to tell bits
     apart.
     """
     if source.bits <= _SMALL:
@@ -355,8 +349,8 @@ def _sample(source: Numeric, rng: np.random.Generator) -> Codes:
 def _powers_within(source: Numeric, target: Float | Int, asked: Codes) -> Codes:
     """Return every power of two that both types have, in both signs.
 
-    Integer destinations add 1/2 and 1/4. If a case has too little room, those far from 1 get one
-    sign, alternating. If both types have very many, only those near 1 are taken.
+    Integer destinations add 1/2 and 1/4. Without room, those far from 1 get one sign, alternating.
+    If there are very many, only those near 1 are taken.
     """
     low, high = -2, target.bits - 1 - target.signed
     if isinstance(target, Float):
@@ -397,9 +391,8 @@ def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> C
 def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
     """Return rotating probes in every reachable binade, within the budget.
 
-    Signs alternate. Landmark binades get every probe, those around max in both signs. In a binade
-    with one value, a value just past its midpoint is added, the only place where an intermediate
-    type may fail. So are the middles of the first two gaps.
+    Signs alternate. Landmark binades get every probe, those around max in both signs. A binade with
+    one value gets one just past its midpoint, the only place where an intermediate type may fail.
     """
     finer, past, last = boundaries_of(target)
     every = binades_of(finer, last)
@@ -454,10 +447,7 @@ def _all_of_integer(source: Float, target: Int) -> Codes:
 
 
 def _edge_of_integer(source: Float, target: Int) -> Codes:
-    """Return integers and half-integers at zero and at the ends of the range, and powers of two.
-
-    The powers start where the source has no fractions.
-    """
+    """Return integers and half-integers at zero and at the ends of the range, and powers of two."""
     half = Fraction(1, 2)
     ends = [target.max + k * half for k in range(-2, 3)]
     ends += [-target.min + k * half for k in range(-2, 3)]
@@ -469,10 +459,9 @@ def _edge_of_integer(source: Float, target: Int) -> Codes:
 
 
 def _lengths(source: Numeric, target: Int) -> Codes:
-    """Return integers of every length that the source holds.
+    """Return integers of every length: the first two, the odd one next to the middle, and the last.
 
-    For each length: the first two, the odd one next to the middle, and the last. Floats add a
-    fraction, alternately one half and the longest. Signs alternate.
+    Floats add a fraction, alternately one half and the longest. Signs alternate.
     """
     precise = source.mantissa + 1 if isinstance(source, Float) else source.bits - source.signed
     length = np.repeat(np.arange(precise, dtype=np.uint64), 4)

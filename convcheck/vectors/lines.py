@@ -33,7 +33,7 @@ def lines(vectors: VectorSet) -> Iterator[str]:
 def read_answers(data: bytes, file: str, fmt: Format) -> tuple[Bits, NDArray[np.bool_]]:
     """Return the answers as codes or texts, and a mask of refusals, shape (n,).
 
-    Raises UsageError with file and line for an invalid answer.
+    Raises UsageError with file and line.
     """
     said = _decoded(data, file)
     words = [_word(line, fmt, Place(file, number)) for number, line in enumerate(said, 1)]
@@ -45,7 +45,6 @@ def read_answers(data: bytes, file: str, fmt: Format) -> tuple[Bits, NDArray[np.
 
 
 def _decoded(data: bytes, file: str) -> Sequence[str]:
-    """Split at line feeds only, because a text may contain any other separator."""
     found: list[str] = []
     for number, line in enumerate(data.removesuffix(b"\n").split(b"\n") if data else [], 1):
         try:

@@ -54,21 +54,18 @@ class VectorSet:
 
 @dataclass(frozen=True)
 class CallSet:
-    """A case's whole calls with their expectations.
-
-    The rows of expectations index `decisions`.
-    """
+    """A case's whole calls with their expectations, whose rows index `decisions`."""
 
     case: Case
     calls: tuple[Call, ...]
     expected: tuple[ExpectedCall, ...]
     decisions: tuple[Decision, ...]
     coverage: Coverage
-    #: the decision on an answer's type and shape
+    #: on an answer's type and shape
     form: Decision
-    #: a further constraint on elements, None for none
+    #: a further constraint on elements
     among: Among | None = None
-    #: axis and block size along which other inputs broadcast to the first, None for neither
+    #: axis and block size by which other inputs broadcast to the first
     along: tuple[int, int] | None = None
 
     def __len__(self) -> int:

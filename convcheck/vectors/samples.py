@@ -1,19 +1,15 @@
 """Sample sources that are too wide for all codes: an endless sequence with random access.
 
-Sample i depends only on (source, target, seed, i), so pieces can be made in any order and anywhere.
-Four kinds of samples alternate:
+Sample i depends only on (source, target, seed, i). Four kinds of samples alternate:
 
 - a random value in a binade of the source, cycling through all binades and zero;
 - a random boundary of the destination, 0 to 2 source ulps to either side;
 - a random bit pattern, which includes NaNs, infinities and out-of-range values;
 - a random boundary plus up to 2^k ulps, with k at eight scales up to half the distance to the
-  next boundary, because a narrow destination has few boundaries and their nearest neighbours
-  would repeat.
+  next boundary, because a narrow destination has few boundaries.
 
 Boundaries cycle through the destination's binades that the source reaches, and the end of its range
 is repeated. For booleans and texts only the first and third kind alternate.
-
-The sequence is part of the corpus: increment SEQUENCE when it changes.
 """
 
 from __future__ import annotations
@@ -52,7 +48,7 @@ class _Place(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """The recipe of a sample: for a random word r, its code is ``(r & mask) + start``."""
+    """The recipe of a sample: its code is ``(r & mask) + start`` for a random word r."""
 
     mask: int
     start: int
@@ -61,7 +57,7 @@ class _Row(NamedTuple):
 def samples(source: Numeric, target: Format, seed: int, first: int, count: int) -> Codes:
     """Return `count` samples from `first` on: source codes, shape (count,).
 
-    Needs a few MB in addition. Raises ValueError for a negative `first` or `count`.
+    Raises ValueError for a negative `first` or `count`.
     """
     if first < 0 or count < 0:
         raise ValueError(f"samples have no negative numbers: first {first}, count {count}")
@@ -115,10 +111,7 @@ def _states() -> U64:
 
 @lru_cache(maxsize=8)
 def _rows(source: Numeric, target: Format) -> list[U64]:
-    """Return the masks and starts of the cyclic sequence of rows, at least a block long.
-
-    The kinds alternate: all first rows, then all second ones, and so on.
-    """
+    """Return the masks and starts of the cyclic sequence of rows, at least a block long."""
     turns = list(_turns(source, target))
     length = -(-max(map(len, turns)) // len(turns[0])) * len(turns[0])
     rows = [turn[i % len(turn)] for i in range(length) for turn in turns]
@@ -154,8 +147,7 @@ def _turns(source: Numeric, target: Format) -> Iterator[list[_Row]]:
 def _row(source: Numeric, place: _Place, scale: int) -> _Row:
     """Return the row of a place: the largest source magnitudes not above its numbers.
 
-    A scale moves them randomly by up to a fraction of half the distance to the next boundary. The
-    source must have the place's exponent.
+    A scale moves them randomly by up to a fraction of half the distance to the next boundary.
     """
     if place.lead == 0:
         return _moved(source, _Row(1 if scale else 0, 0), 0)
@@ -179,10 +171,7 @@ def _moved(source: Numeric, row: _Row, by: int) -> _Row:
 
 
 def _signed(source: Numeric, rows: list[tuple[_Row, bool]]) -> list[_Row]:
-    """Return rows of codes from rows of magnitudes, in both signs if requested.
-
-    For integers, the positive rows come first.
-    """
+    """Return rows of codes from rows of magnitudes, in both signs if requested."""
     if not source.signed:
         return [row for row, _ in rows]
     if isinstance(source, Float):
@@ -201,7 +190,6 @@ def _takes_sign(source: Numeric, target: Float | Int, place: _Place) -> bool:
 
 
 def _binade(exponent: int, precision: int) -> _Place:
-    """Return the place of [2^exponent, 2^(exponent + 1)) with `precision` mantissa bits."""
     bits = min(max(precision, 0), 63)
     return _Place(exponent, _LEADING, ((1 << bits) - 1) << (63 - bits))
 

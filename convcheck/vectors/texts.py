@@ -31,7 +31,7 @@ _TEXTS = ("", "a", "Hello World!", "1.0", "é", "日本語", "tab\there", "line\
 
 
 def text_inputs(target: Format, tier: Tier, seed: int) -> tuple[Texts, Coverage]:
-    """Return the texts of a tier for a destination, and the coverage."""
+    """Return a tier's texts for a destination, and the coverage."""
     texts = list(_TEXTS if not isinstance(target, Float | Int) else _SPELLINGS)
     if isinstance(target, Float):
         texts += _boundary_literals(target, tier, seed)
@@ -44,7 +44,7 @@ def text_inputs(target: Format, tier: Tier, seed: int) -> tuple[Texts, Coverage]
 
 
 def few_texts() -> Texts:
-    """Return texts for a case without expectations: numbers and others."""
+    """Return texts for a case without expectations."""
     return np.array(["0", "1", "-2", "3.14", "1e-5", "INF", "NaN", "Hello World!", ""], object)
 
 
@@ -76,9 +76,10 @@ def _boundary_literals(target: Float, tier: Tier, seed: int) -> list[str]:
 
 
 def _one_a_binade(finer: Float, binades: Binades, rng: np.random.Generator) -> list[str]:
-    """Return a literal between two boundaries in every binade, in every nth if there are many.
+    """Return a literal between two boundaries in every binade, or every nth, with alternating
+    signs.
 
-    Signs alternate. A binade with one value gets a second literal in its upper half.
+    A binade with one value gets a second literal in its upper half.
     """
     stride = -(-len(binades) // _BINADES)
     literals = []
@@ -103,10 +104,7 @@ def _literals_near(value: Fraction) -> list[str]:
 
 
 def _beside(finer: Float, magnitude: int, target: Float) -> list[str]:
-    """Return a literal near a midpoint on the odd side, that an intermediate type rounds onto it.
-
-    Empty if all intermediate types are less precise than the destination.
-    """
+    """Return a literal on the odd side of a midpoint, that an intermediate type rounds onto it."""
     places = [n for n in _OFF if n > target.mantissa + 2]
     if magnitude % 2 == 0 or not places:
         return []
@@ -118,8 +116,7 @@ def _beside(finer: Float, magnitude: int, target: Float) -> list[str]:
 def _beside_float32(finer: Float, target: Float) -> list[str]:
     """Return literals that double rounding via float64 to float32 puts on a boundary.
 
-    They lie just past a tie of float32 next to a boundary near 1. Empty if the destination is not
-    coarser than float32.
+    They lie just past a tie of float32 next to a boundary near 1.
     """
     if target.mantissa >= _FLOAT32:
         return []

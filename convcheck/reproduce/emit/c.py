@@ -42,7 +42,6 @@ def c(witness: Witness, urls: Urls) -> str:
 
 
 def _arrays(witness: Witness) -> Iterator[dict[str, Any]]:
-    """Yield the arrays as C: comment, type, name, elements and shape."""
     several = len(witness.inputs) > 1
     for i, strip in enumerate(witness.inputs):
         yield _array(f"input_{i}" if several else "input", strip, "")

@@ -21,7 +21,7 @@ _HINT = "use --as python or --as c"
 
 
 def settled(vectors: Vectors) -> Vectors | None:
-    """Return the vectors with one expected value in all readings, or None if there are none."""
+    """Return the vectors with one expected value in all readings, None without any."""
     if vectors.case.refusal:
         return None
     if isinstance(vectors, CallSet):
@@ -47,7 +47,7 @@ def _is_settled(expected: ExpectedCall) -> bool:
 
 
 def files(vectors: Vectors) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of the test of settled vectors as (name, content)."""
+    """Yield the test files of settled vectors as (name, content)."""
     if not isinstance(vectors, CallSet):
         vectors = call_at(vectors, np.arange(len(vectors)))
     answers = ([due.answer for due in one.readings[0].outputs] for one in vectors.expected)
@@ -89,7 +89,7 @@ def rule_of(row: Decision) -> str:
 
 
 def sentences_of(row: Decision, urls: Urls) -> Iterator[str]:
-    """Yield the quoted sentences of a row with their documents, and the row in words."""
+    """Yield a row's quoted sentences with their documents, and the row in words."""
     for one in row.sentences:
         yield cited(one.text) + (f" ({one.of})" if one.of else "")
         if one.gloss:

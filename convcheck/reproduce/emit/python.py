@@ -82,13 +82,11 @@ def _kinds(witness: Witness, world: str) -> Names:
 
 
 def _is_packed(strips: Sequence[Strip]) -> bool:
-    """Return whether elements are packed, several to a byte."""
     formats = (s.format for s in strips if not isinstance(s.format, Text | Bool | None))
     return any(fmt.bits < 8 for fmt in formats if fmt)
 
 
 def _tensor(strip: Strip, kinds: Names, *more: object) -> str:
-    """Return a tensor as a tuple: type, shape, elements, and `more`."""
     parts = [kinds[strip.type], repr(list(strip.shape)), _words(strip), *map(repr, more)]
     return f"({', '.join(parts)})"
 

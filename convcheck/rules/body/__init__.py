@@ -1,7 +1,4 @@
-"""Read the body of a spec.
-
-Every body is listed here, in `semantics.body` and in `vectors.body`.
-"""
+"""Read the body of a spec. `semantics.body` and `vectors.body` list the same bodies."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ KEYS = tuple(name for name in READERS if name != "table")
 
 
 def read_body(root: Node, context: Context) -> Body:
-    """Return the body of a spec file's root node. Raises SpecError."""
+    """Return a spec file's body. Raises SpecError."""
     found = [key for key in KEYS if root.get(key)]
     if len(found) > 1:
         raise root.need(found[1]).error(

@@ -1,37 +1,6 @@
-"""Read the formula body: length, elements and readings of a sequence.
+"""Read `formula` of a spec file: length, elements and readings of a sequence (docs/specs.md).
 
-    formula:
-      length: max(ceil((stop - start) / step), 0)
-      length-cite: …
-      element: start + i * step          # i counts from 0
-      next: last + step                  # the recurrence: element 0, then `next`
-      convert: {to-float: [nearest-even], to-integer: toward-zero, cite: …}
-      undefined:                         # the first that holds decides
-        - {name: zero-step, when: step = 0, cite: …}
-      rules:                             # the first whose `when` holds decides
-        - name: float-output
-          when: {to: float, any: float}
-          level: normative
-          cite: …                        # on elements without rounding
-          agreed: implied                # the level if readings round and agree
-          differing: …                   # on why readings differ
-          readings:
-            - length: {in: [exact, float64]}
-              element: {in: [exact, output], by: [product, recurrence]}
-      calls:
-        limit: stop                      # the argument that the sequence does not reach
-        lists:
-          - listed: [[0, 5, 1]]          # tested as they are
-            around: [[0, 3, 1]]          # also with the limit one ulp off
-          - when: {to: bfloat16}
-            listed: [[0, 261, 1]]
-          - shape: [1]                   # the arguments are tensors, not scalars
-            listed: [[0, 5, 1]]
-
-Each word of a list is a reading. Readings combine lengths, elements and conversions. `in` is the
-type that arguments are converted to and operations are rounded to (`exact`, `output` or a type).
-`of: converted` starts from arguments converted to the output's type. `is` replaces the formula and
-needs a name.
+Each word of a list is a reading. Readings combine lengths, elements and conversions.
 """
 
 from __future__ import annotations
@@ -92,7 +61,7 @@ class CallList:
     """Arguments of calls, as decimals."""
 
     when: When
-    #: rows of arguments to test as they are
+    #: tested as they are
     listed: tuple[tuple[str, ...], ...]
     around: tuple[tuple[str, ...], ...]
     #: () for scalars
@@ -101,7 +70,7 @@ class CallList:
 
 @dataclass(frozen=True)
 class AskedCalls:
-    """The calls to test; `limit` is the argument that the sequence does not reach."""
+    """The calls to test. The sequence does not reach the argument `limit`."""
 
     limit: str
     lists: tuple[CallList, ...]
@@ -113,9 +82,7 @@ class FormulaExample:
 
     inputs: tuple[DType, ...]
     output: DType
-    #: the arguments as words
     x: tuple[str, ...]
-    #: the elements as words
     gives: tuple[str, ...]
     place: Place
 
@@ -127,7 +94,7 @@ class FormulaWay:
     expression: Expression
     #: the type of the computation, 'exact' or 'output'
     arithmetic: DType | str
-    #: whether each element is computed from the previous one: a recurrence, not a product
+    #: whether it is a recurrence, not a product
     running: bool
     #: whether arguments are converted to the output's type first
     converted: bool
@@ -142,7 +109,6 @@ class FormulaWay:
         return hash((self.expression, self.arithmetic, self.running, self.converted, self.name))
 
     def __hash__(self) -> int:
-        """Return the cached hash, because many caches use these as keys."""
         return self._hash
 
     def __str__(self) -> str:
@@ -154,7 +120,7 @@ class FormulaWay:
 
 @dataclass(frozen=True)
 class Undefined:
-    """A condition under which nothing is expected."""
+    """A condition under which any answer is right."""
 
     name: str
     #: 'not scalar', 'not finite' or '-0' (of any argument), 'overflow' (of an argument into an
@@ -174,7 +140,6 @@ class Interval:
     If rounding lets a sequence reach it, the sequence that ends before it is a further reading.
     """
 
-    #: the argument that is not reached
     limit: str
     #: the argument whose sign is the direction
     step: str
@@ -197,7 +162,7 @@ class FormulaRule:
     differing: Cite
     #: whether an answer between the readings, widened by one ulp, is tolerated
     between: bool
-    #: length and elements of each reading
+    #: (length, element)
     readings: tuple[tuple[FormulaWay, FormulaWay], ...]
     place: Place
 
@@ -208,33 +173,27 @@ class Formula(Body):
 
     name = "formula"
     arguments: tuple[str, ...]
-    #: the number of elements
     length: Expression
-    #: on the number of elements
     length_cite: Cite
-    #: element `i`
+    #: of INDEX
     element: Expression
-    #: the element after `last`, or None without a recurrence
+    #: of LAST, None without a recurrence
     next: Expression | None
-    #: the rounding modes of conversions to floats, each a reading
+    #: rounding modes, each a reading
     to_float: tuple[str, ...]
-    #: the rounding mode of conversions to integers
     to_integer: str
-    #: on conversions
     convert_cite: Cite
-    #: absent if the text has no such sentence
     interval: Interval | None
     #: the first that holds decides
     undefined: tuple[Undefined, ...]
-    #: the first rule for the types decides
+    #: the first for the types decides
     rules: tuple[FormulaRule, ...]
     asked: AskedCalls
-    #: examples of the text
     examples: tuple[FormulaExample, ...]
     place: Place
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check that numeric scalars give one output and that the listed calls are numbers."""
+        """Check for numeric scalars, one output, and listed calls of numbers. Raises SpecError."""
         check_layouts(spec, node)
         if at := node.get("rules"):
             raise at.error("a formula does not use these rules", "write them under `formula`")
@@ -266,7 +225,7 @@ class _Scope:
 
 
 def read_formula(root: Node, context: Context) -> Formula:
-    """Return the formula of a spec file's root node. Raises SpecError."""
+    """Return a spec file's formula. Raises SpecError."""
     node = root.need("formula")
     node.only(
         "length", "length-cite", "element", "next", "convert", "interval", "undefined", "rules",
@@ -403,7 +362,6 @@ def _asked(node: Node, arguments: Sequence[str], context: Context) -> AskedCalls
 
 
 def _call_example(node: Node, arguments: Sequence[str], context: Context) -> FormulaExample:
-    """Return an example: `{from: [TYPES], to: TYPE, x: [ARGUMENTS], gives: [ELEMENTS]}`."""
     node.only("from", "to", "x", "gives")
     types = context.types
     inputs = [types.names(e)[0] for e in node.need("from").elements()]

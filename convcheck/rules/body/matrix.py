@@ -1,19 +1,5 @@
-"""Read `matrix` of a spec file: the common type of two inputs, a cell for each pair.
-
-    matrix:
-      names: openvino                        # type names of this runtime
-      refused-unless: {promote_unsafe: true} # allows what `!` marks
-      targets: {$u64: u64_integer_promotion_target}  # the type named by an attribute
-      tables:
-        - name: promotion
-          triangle:                          # columns ordered as rows
-            i8: [ i8 ]
-            u8: [ i16!, u8 ]
-          cells:                             # the first entry with a pair applies
-            - {of: [fixed, fixed], level: normative, cite: "...", refused: {cite: "..."}}
-
-`T` is the common type. `T!` is refused unless the attributes allow it. `T|T!` may be either. A
-`square` distinguishes the two inputs, by `ranks` in `when`.
+"""Read `matrix` of a spec file: the common type of two inputs, a cell for each pair
+(docs/specs.md).
 """
 
 from __future__ import annotations
@@ -73,7 +59,7 @@ def wrong_type(node: Node, variable: str, dtype: DType, said: str) -> SpecError:
 
 
 def check_numbers(words: Iterable[Node], types: Mapping[str, DType]) -> None:
-    """Raise SpecError for words that are not numbers. Types that lack a number skip it."""
+    """Raise SpecError for words that are not numbers."""
     wide = types["float64"].format
     assert not isinstance(wide, Text)  # noqa: S101
     for at in words:
@@ -119,11 +105,11 @@ class CellAnswer:
 class MatrixCell:
     """The common type of a pair."""
 
-    #: the type's name, or a target such as '$u64'
+    #: a type's name, or a target such as '$u64'
     gives: str
-    #: the answer if the attributes allow everything
+    #: if the attributes allow everything
     free: CellAnswer
-    #: the answer otherwise
+    #: otherwise
     guarded: CellAnswer
     #: as written in the spec file
     text: str
@@ -137,8 +123,7 @@ class MatrixTable:
     name: str
     #: attribute -> values for which the table applies
     when: tuple[tuple[str, frozenset[Value]], ...]
-    #: For a square: rows are inputs of the first rank, columns of the second. Empty for a triangle,
-    #: which has each pair once.
+    #: of a square's rows and columns, empty for a triangle
     ranks: tuple[str, ...]
     types: tuple[str, ...]
     #: (row type, column type) -> cell
@@ -153,7 +138,6 @@ class MatrixExample:
     inputs: tuple[str, ...]
     layout: str
     attributes: Attributes
-    #: the common type's name, or REFUSED
     gives: str
     place: Place
 
@@ -170,13 +154,12 @@ class Matrix(Body):
     targets: Mapping[str, str]
     #: type by its name in cells
     named: Mapping[str, DType]  # types by the spelling of the spec's runtime
-    #: the first table with a pair decides it
+    #: the first with a pair decides
     tables: tuple[MatrixTable, ...]
-    #: examples of the text
     examples: tuple[MatrixExample, ...]
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check for two inputs, two outputs, and layouts with both inputs."""
+        """Check for two inputs, two outputs, and layouts with both inputs. Raises SpecError."""
         check_layouts(spec, node)
         for key, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
             if len(tensors) != 2:
@@ -208,7 +191,7 @@ class _Names:
 
 
 def read_matrix(node: Node, context: Context) -> Matrix:
-    """Return the matrix of a spec file's root node. Raises SpecError."""
+    """Return a spec file's matrix. Raises SpecError."""
     body = node.need("matrix")
     body.only("names", "refused-unless", "targets", "tables")
     runtime = body.need("names", "whose spelling of types is used").word(RUNTIMES, "runtime")
@@ -298,7 +281,6 @@ def _block_of(node: Node, pair: tuple[str, str], blocks: list[Node], names: _Nam
 
 
 def _cell(node: Node, block: Node, names: _Names) -> MatrixCell:
-    """Read a cell, under the ruling of its block or its own: {gives: i16!, level: ..., ...}."""
     written, rules = node, block
     if isinstance(node.value, dict):
         node.only("gives", *_RULING_KEYS)

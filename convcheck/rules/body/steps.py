@@ -1,37 +1,7 @@
-"""Read the steps body: arithmetic and conversions.
+"""Read `steps` of a spec file: arithmetic and conversions (docs/specs.md).
 
-    steps:
-      lines:
-        - {let: NAME, be: EXPRESSION}
-        - {let: NAME, be: EXPRESSION, with: INPUT, without: EXPRESSION}
-        - {let: NAME, be: EXPRESSION, for: TYPES, else: EXPRESSION, exact: yes}
-        - {let: NAME, branches: [{if: CONDITION, be: EXPRESSION}], be: EXPRESSION}
-        - {let: NAME, convert: NAME, by: RULE, to: {ATTRIBUTE: {VALUE: TYPE}}}
-        - {let: NAME, convert: NAME, to: output, as: TYPE}
-      readings: [{name: …, in: {TYPE: TYPE}, once: [NAME], narrow: [NAME], round: MODE,
-                  near-ties: open, as: TYPE, cite: …}]
-      along: {axis: ATTRIBUTE, block: ATTRIBUTE}
-      undefined: [{name: …, when: CONDITION, where: {NAME: TYPES}, only: sign, cite: …}]
-      values: {of: NAME, where: {INPUT: VALUE}, cite: …}
-      back: EXPRESSION
-      back: {of: NAME, be: EXPRESSION}
-
-The last line is the output. `with` names an optional input, `for` the outputs of an expression. An
-`exact` line has no rounding. The first of `branches` whose condition holds gives the line.
-Expressions may use attributes with integer values. A conversion follows one rule, or all; its
-operand is reinterpreted with `as`.
-
-A reading says where results are rounded: by default after each operation, to the type of the first
-input. `in` is another type: by the first input's type, by an attribute's value (`by`), that of an
-input or the output (`of`), or `exact`. `once` lists lines that are rounded only at the end,
-`narrow` lines that are also rounded to the type of the first input, `operands` inputs that are
-rounded first. `round` is the mode of ``round(x)``. With `near-ties: open`, the output is undefined
-if an operand of ``round(x)`` was rounded to a wider type than the first input's and is within one
-ulp of a tie.
-
-`along` names the attributes for axis and block size by which other inputs broadcast to the first.
-`values` names a conversion: for certain inputs the output must be a value of its type. `back`
-inverts the last line, or another one, for the first input.
+The last line is the output. A reading says where results are rounded: by default after each
+operation, to the type of the first input.
 """
 
 from __future__ import annotations
@@ -95,7 +65,7 @@ class StepsLine:
     """A line: an expression, or the conversion of an earlier line."""
 
     name: str
-    #: absent for a conversion
+    #: None for a conversion
     be: Expression | None = None
     #: the optional input of the expression, or ''
     needs: str = ""
@@ -103,24 +73,22 @@ class StepsLine:
     otherwise: Expression | None = None
     #: the line or input to convert, '' for an expression
     source: str = ""
-    #: the rule of the conversion
     rule: str = ""
     #: the attribute that names the target type
     to: str = ""
-    #: values of that attribute -> types
+    #: its values -> types
     targets: tuple[tuple[str, DType], ...] = ()
     place: Place = field(kw_only=True)
-    #: the outputs of the expression, None for all
+    #: the output types of the expression, None for all
     only: TypeNames | None = field(default=None, metadata=LATER)
     #: the expression for other outputs
     elsewhere: Expression | None = field(default=None, metadata=LATER)
     #: whether it has no rounding
     exact: bool = field(default=False, metadata=LATER)
-    #: the type that the operand is rounded to (to odd), by default that of the arithmetic
+    #: the operand is rounded to it (to odd), by default to the arithmetic's type
     taken_as: DType | None = field(default=None, metadata=LATER)
-    #: hops of the result, set by a cause
+    #: set by a cause, as `conversions`
     through: tuple[Hop, ...] = field(default=(), metadata=LATER)
-    #: the types that its expression converts to, set by a cause
     conversions: tuple[DType, ...] = field(default=(), metadata=LATER)
     #: the first whose condition holds replaces the expression
     branches: tuple[Branch, ...] = field(default=(), metadata=LATER)
@@ -158,26 +126,23 @@ class StepsReading:
     #: the type of operations for all inputs
     fixed: DType | None = field(default=None, metadata=LATER)
     exact: bool = field(default=False, metadata=LATER)
-    #: the input or output with the type of operations; '' for the first input
+    #: the input or output with the type of operations, '' for the first input
     of: str = field(default="", metadata=LATER)
     #: the attribute that names the type of operations
     by: str = field(default="", metadata=LATER)
-    #: values of that attribute -> types
+    #: its values -> types
     named: tuple[tuple[str, DType], ...] = field(default=(), metadata=LATER)
-    #: the inputs that are rounded first
+    #: inputs that are rounded first
     operands: tuple[str, ...] = field(default=(), metadata=LATER)
     #: the mode of ``round(x)``
     whole: str = field(default=NEAREST, metadata=LATER)
-    #: whether a value rounded to a wider type near a tie of ``round(x)`` is undefined
+    #: whether values in a wider type within an ulp of a tie of ``round(x)`` are undefined
     open_near_ties: bool = field(default=False, metadata=LATER)
     #: source type of exact values, unless the line has one
     taken_as: DType | None = field(default=None, metadata=LATER)
 
     def type_for(self, case: Case, types: Mapping[str, DType]) -> DType | None:
-        """Return the type of operations, None for exact.
-
-        `types` are those of the inputs and the output by name.
-        """
+        """Return the type of operations, None for exact. `types`: of inputs and output, by name."""
         value = case.attribute(self.by) if self.by else None
         if value is not None and value != DEFAULT:
             return dict(self.named)[str(value)]
@@ -195,7 +160,7 @@ class OpenElements:
     input: str
     #: one of CONDITIONS
     condition: str
-    #: input or output -> types; other questions are not affected
+    #: input or output -> types
     where: tuple[tuple[str, TypeNames], ...]
     cite: Cite
     place: Place
@@ -215,7 +180,6 @@ class ValuesOf:
 
     #: the line of the conversion to their type
     line: str
-    #: input -> its value
     where: Words
     cite: Cite
     place: Place
@@ -225,15 +189,14 @@ class ValuesOf:
 class Along:
     """The attributes that define how other inputs broadcast to the first."""
 
-    #: the attribute for an axis of the first input
+    #: an attribute, for an axis of the first input
     axis: str
-    #: the axis if that is omitted
     default: int
     #: the attribute for the block size, or ''
     block: str
 
     def of(self, attributes: Attributes) -> tuple[int, int]:
-        """Return axis and block size under attribute values, 0 for no blocks."""
+        """Return axis and block size, 0 for no blocks."""
         said = {name: value for name, value in attributes if value != DEFAULT}
         return int(said.get(self.axis, self.default)), int(said.get(self.block, 0))
 
@@ -264,7 +227,7 @@ class Outside:
 class StepsExample:
     """An example: inputs and outputs as words, or their shapes only."""
 
-    #: the types of the inputs, or of the first if it implies the others
+    #: of the inputs, or of the first if it implies the others
     types: tuple[str, ...]
     layout: str
     attributes: Attributes
@@ -285,7 +248,6 @@ class Steps(Body):
     name = "steps"
     #: the last is the output
     lines: tuple[StepsLine, ...]
-    #: the roundings that the text allows
     readings: tuple[StepsReading, ...]
     #: if no operation rounds and conversions are exact
     level: Level
@@ -296,30 +258,29 @@ class Steps(Body):
     free_zero: bool
     #: whether a non-finite output is undefined
     free_rest: bool
-    #: cases that the text excludes but that are tested
+    #: cases that the text excludes, tested nevertheless
     outside: tuple[Outside, ...]
     #: sets of the other inputs, each tested with all data
     ask: tuple[Words, ...]
     #: sets that leave most undefined, each tested with little data
     ask_little: tuple[Words, ...]
-    #: examples of the text, or computed by hand
+    #: of the text, or computed by hand
     examples: tuple[StepsExample, ...]
     place: Place
-    #: elements that a text leaves undefined
     undefined: tuple[OpenElements, ...] = field(default=(), metadata=LATER)
-    #: absent if inputs broadcast
+    #: None if inputs broadcast
     along: Along | None = field(default=None, metadata=LATER)
-    #: the inverse of the last line for the first input, if it cannot be derived
+    #: the inverse of a line for the first input, if it cannot be derived
     back: Expression | None = field(default=None, metadata=LATER)
-    #: the line that `back` inverts, '' for the last
+    #: that line, '' for the last
     back_of: str = field(default="", metadata=LATER)
     #: the attributes that lines compute with
     numbers: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: the inverse operator, or '', and its other inputs -> the inputs here with the same values
+    #: the inverse operator, or '', and its other inputs -> inputs here
     undone_by: tuple[str, tuple[tuple[str, str], ...]] = ("", ())
     #: the scalar outputs after the first
     others: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: the other inputs to test at the ends of their types
+    #: inputs to test at the ends of their types
     extremes: tuple[str, ...] = field(default=(), metadata=LATER)
     #: minimum and maximum of test tensors, for a spec of one input
     ends: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)
@@ -327,7 +288,7 @@ class Steps(Body):
     values: ValuesOf | None = field(default=None, metadata=LATER)
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check that numeric lines lead to one output, in layouts that broadcast."""
+        """Check for numeric lines, one output, and layouts that broadcast. Raises SpecError."""
         check_layouts(spec, node, {line.needs for line in self.lines})
         body = node.need("steps")
         self._check_others(node)
@@ -366,7 +327,7 @@ class Steps(Body):
 
 
 def constant_lines(lines: Sequence[StepsLine]) -> frozenset[str]:
-    """Return the lines that are constant over elements: the first input is only reduced."""
+    """Return the lines that are constant over elements: they only reduce the first input."""
     found: set[str] = set()
     for line in lines:
         names = (varying_names(expression) for expression in line.expressions)
@@ -395,7 +356,6 @@ def _meets(layout: Layout, at: Node, along: Along | None) -> None:
 
 
 def _blocks(size: str, block: int) -> str:
-    """Return the number of blocks of an axis; '?' for a letter, which is not allowed."""
     return str(-(-int(size) // block)) if size.isdigit() else "?"
 
 
@@ -411,7 +371,7 @@ def _broadcasts(layout: Layout, at: Node) -> None:
 
 
 def read_steps(node: Node, context: Context) -> Steps:
-    """Return the steps of a spec file's root node. Raises SpecError."""
+    """Return a spec file's steps. Raises SpecError."""
     inputs = list(node.need("inputs").items())
     body = node.need("steps")
     body.only(
@@ -468,7 +428,6 @@ def _used(lines: Sequence[StepsLine], back: Expression | None) -> frozenset[str]
 
 
 def _back(node: Node, known: Sequence[str], lines: Sequence[str]) -> tuple[str, Expression | None]:
-    """Return the line that `back` inverts, '' for the last, and the inverse."""
     if isinstance(node.value, str):
         return "", parse_expression(node, [*known, lines[-1]])
     node.only("of", "be")
@@ -588,7 +547,7 @@ def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Cont
 
 
 def read_branch(node: Node, known: Sequence[str] | None) -> Branch:
-    """Return a branch over `names`, None for any. Raises SpecError."""
+    """Return a branch over `known` names, None for any. Raises SpecError."""
     node.only("if", "be")
     condition = parse_condition(node.need("if", "EXPRESSION <= EXPRESSION"), known)
     return Branch(condition, parse_expression(node.need("be"), known))

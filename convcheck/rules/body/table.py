@@ -16,11 +16,10 @@ class Tables(Body):
 
     name = "table"
     whole_calls = False
-    #: examples of the text
     examples: tuple[TableExample, ...]
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check that one input is converted; others may only give the output its type."""
+        """Check that one input is converted. Raises SpecError."""
         if at := node.get("layouts"):
             raise at.error("a table converts elements, in any shape", "layouts are for whole calls")
         if len(spec.outputs) > 1:
@@ -41,7 +40,7 @@ class Tables(Body):
 
 
 def read_table(root: Node, context: Context) -> Tables:
-    """Return the table body of a spec file's root node. Raises SpecError."""
+    """Return a spec file's table body. Raises SpecError."""
     return Tables(tuple(_example(entry, context) for entry in root.listed("examples")))
 
 

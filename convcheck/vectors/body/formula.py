@@ -1,8 +1,8 @@
 """Choose the calls of a formula: those listed in its spec, and random ones.
 
-A random call has seeded arguments, and an element of the formula as its limit. The sequence ends
-exactly there, and one ulp to either side changes its length by one. If the arguments have the
-output's type, long sequences cross the end of its exact integers.
+A random call's limit is an element of the formula. The sequence ends exactly there, and one ulp to
+either side changes its length by one. If the arguments have the output's type, long sequences cross
+the end of its exact integers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Shape = tuple[int, ...]
 
 
 def formula_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return the calls of a case: codes of shape (), except lists that specify a shape.
+    """Return a case's calls: codes of shape (), or of the shape that a list states.
 
     Skips arguments that the input types lack and sequences of more than LONGEST elements.
     """

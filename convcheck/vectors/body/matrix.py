@@ -1,8 +1,7 @@
 """Choose the calls of type promotions.
 
-Every case is asked for its type, with values that any type has. Conversions of values depend only
-on types and ranks, so the first case with a result type tests them: one call for each row of the
-value rules, and one without elements.
+Conversions of values depend only on types and ranks, so the first case with a result type tests
+them: one call for each row of the value rules, and one without elements.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Groups = dict[Row, Codes]
 
 
 def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return the calls of a case: one for the type, then the values if this case tests them.
+    """Return a case's calls: one for the type, then the values if this case tests them.
 
     A scalar holds one value, so each of its values needs a call.
     """

@@ -1,8 +1,8 @@
 """Choose the calls of scaling steps: steps with an inverse in the spec, or without a conversion.
 
 The spec lists values of the other inputs. For each set, the data are those that bring the last line
-to a rounding boundary of the output, and their neighbours. Only the simplest layouts test all of
-them. Other layouts test few values, with one set of the other inputs per element.
+to a rounding boundary of the output, and their neighbours. Other layouts than the simplest test few
+values, with one set of the other inputs per element.
 """
 
 from __future__ import annotations
@@ -98,21 +98,18 @@ def asking_of(spec: Spec, case: Case, tier: Tier, seed: int) -> Asking:
 
 @dataclass(frozen=True)
 class _Pool:
-    #: every reading agrees on these
+    #: every reading agrees
     agreed: Codes
-    #: the agreed ones on a boundary or closest to one
+    #: agreed, on a boundary or closest to one
     sharp: Codes
     #: the readings differ
     apart: Codes
-    #: the agreed ones at the ends of both types' ranges
+    #: agreed, at the ends of both types' ranges
     ends: Codes
 
 
 def fixed_cases(spec: Spec, case: Case) -> Iterator[Case]:
-    """Yield a case as conversions of its first input, one for each set of other inputs in the spec.
-
-    Yields nothing if the case cannot be a conversion.
-    """
+    """Yield a case as conversions of its first input, one for each set of other inputs."""
     if not can_fix(spec, case):
         return
     asking = asking_of(spec, case, "edge", 0)
@@ -147,7 +144,7 @@ def codes_under(spec: Spec, case: Case, others: Mapping[str, int]) -> Codes:
 
 
 def scaled_calls(asking: Asking, steps: Steps) -> list[Call]:
-    """Return the calls of a case, a tensor of codes for each input. Deterministic."""
+    """Return a case's calls, a tensor of codes for each input. Deterministic."""
     sets = sets_of(asking, steps.ask)
     if asking.compiled.outside:
         one = np.array([code_of(asking.data, "1")[0]], asking.data.storage)
@@ -208,9 +205,9 @@ def _extremes(asking: Asking, names: Sequence[str], sets: Sequence[Set]) -> list
 
 
 def end_codes(fmt: Numeric) -> list[int]:
-    """Return the codes at the ends of a type, and one whose bytes all differ.
+    """Return the codes at the ends of a type (for floats 0, the smallest and the largest positive).
 
-    For floats: 0, the smallest and the largest positive code.
+    Adds a code whose bytes all differ.
     """
     uneven = [_UNEVEN >> 64 - fmt.bits] if fmt.bits > _BYTE else []
     if isinstance(fmt, Float):
@@ -268,7 +265,7 @@ def _is_open(asking: Asking, one: Set) -> bool:
 
 
 def inputs_under(asking: Asking, one: Set, data: Codes) -> list[Bits]:
-    """Return the inputs of a call: the data, and one code of each other input."""
+    """Return a call's inputs: the data, and one code of each other input."""
     others = (np.array(code, asking.format_of(name).storage) for name, code in one.items())
     return [data, *others]
 
@@ -368,9 +365,8 @@ def next_to(asking: Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Code
 def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
     """Return the agreed data closest to boundaries, and some data whose readings differ.
 
-    Closeness is in ulps of the first line, where an inexact division shows. Ties with large
-    significands are added for a coarse type. From the data whose readings differ, both the closest
-    and the farthest are taken, to expose an intermediate type.
+    Closeness is in ulps of the first line, where an inexact division shows. Of the data whose
+    readings differ, the closest and the farthest are taken, to expose an intermediate type.
     """
     wanted = _inner(asking.compiled.output.format, rng)
     data, exact = brought(asking, one, wanted)
@@ -429,10 +425,7 @@ def _ulps_of_first(asking: Asking, one: Set, codes: Codes) -> NDArray[np.float64
 
 
 def _sharp_results(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return the data whose last line is a tie or closest to one, and some whose readings differ.
-
-    For steps without a conversion.
-    """
+    """Return the data whose last line is closest to a tie, and some whose readings differ."""
     compiled, fmt = asking.compiled, asking.compiled.output.format
     codes = np.unique(_candidates(asking))
     run = compiled.run(inputs_under(asking, one, codes), compiled.plainest)
@@ -456,7 +449,6 @@ def _sharp_results(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[
 
 
 def _by_turns(sides: Sequence[NDArray[np.intp]], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the first indices of each side, interleaved."""
     shuffled = [sides[i] for i in rng.permutation(len(sides))]
     return np.concatenate([side[i : i + 1] for i in range(_SHARP) for side in shuffled])
 
@@ -531,7 +523,7 @@ def _ends(fmt: Format) -> list[Fraction]:
 def _whole(asking: Asking, one: Set, data: Codes) -> Call:
     """Return a call of data under one set, for a layout with one element of each other input.
 
-    The length is not a multiple of a kernel's vector. For sub-byte outputs the largest number is
+    Its length is not a multiple of a kernel's vector. For sub-byte outputs the largest number is
     alone in the last byte, which some kernels treat separately.
     """
     if len(data) and cast(Numeric, asking.compiled.output.format).bits < _BYTE:

@@ -1,7 +1,7 @@
 """Choose the calls of steps around a conversion.
 
-The inputs of the conversion itself come from inputs.py. Inverting the lines before the conversion
-gives the data that bring it to a boundary or next to one, for each set of other inputs in the spec.
+Inverting the lines before the conversion gives the data that bring it to a boundary or next to one,
+for each set of other inputs in the spec.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _PAST = Fraction(1, 4)  # of a step, past a boundary
 
 
 def ranged_calls(asking: Asking, steps: Steps) -> list[Call]:
-    """Return the calls of a case, one tensor each. Deterministic."""
+    """Return a case's calls, one tensor each. Deterministic."""
     fmt = asking.data
     ranges = [tuple(code_of(fmt, word)[0] for word in words) for words in steps.ends]
     [(_, dims)] = asking.layout.shapes
@@ -111,7 +111,7 @@ _TIES, _NEAR = 12, 12  # values on a midpoint and next to one, under each readin
 
 
 def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return the calls of a case, a tensor of codes for each input. Deterministic.
+    """Return a case's calls, a tensor of codes for each input. Deterministic.
 
     They cover every rounding boundary of the conversion's target under the spec's sets of other
     inputs.
@@ -158,9 +158,8 @@ def _is_vector(asking: Asking) -> bool:
 
 @dataclass(frozen=True)
 class _Pool:
-    """Candidate data, shuffled, so that any part is a sample.
-
-    `sharp` starts with both zeros and hard values, followed by the data closest to a boundary.
+    """Shuffled data. `sharp` starts with both zeros and hard values, then the closest to a
+    boundary.
     """
 
     sharp: Codes
@@ -279,10 +278,7 @@ def _call(
     sizes: Sizes,
     used: Counter[int] | None = None,
 ) -> Call:
-    """Return the k-th call.
-
-    `used` counts the sharp codes that earlier calls took from each pool.
-    """
+    """Return the k-th call. `used` counts the sharp codes taken from each pool."""
     if sizes == (WHOLE,):
         pool = pools[k % len(pools)]
         sizes = (len(pool.sharp) + len(pool.rest),)

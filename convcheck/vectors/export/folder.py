@@ -1,4 +1,4 @@
-"""Write exports: the folder, and vectors as tensors of a safetensors file."""
+"""Write exports: the folder, and safetensors files."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def _call_set(found: StoredSet, spec: Spec, case: Case, types: Sequence[DType]) 
 
 
 def _outputs(line: Line) -> Iterator[tuple[int, int, list[Words]]]:
-    """Yield the index of its name, the pattern, and the outputs of each reading."""
+    """Yield each reading's index of its name, pattern, and outputs."""
     first: list[Words] = []
     for number, said in line.readings:
         if isinstance(said, str):

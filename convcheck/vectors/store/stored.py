@@ -57,7 +57,7 @@ def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
 
 
 def words_due(fmt: Format, codes: Bits, patterns: NDArray[np.uint8]) -> list[str]:
-    """Return expected values as codes or pattern names; a text starts with an equals sign."""
+    """Return expected values as codes or pattern names. A text starts with an equals sign."""
     mark = "=" if isinstance(fmt, Text) else ""
     pairs = zip(words_of_bits(fmt, codes), patterns.tolist(), strict=True)
     return [f"{mark}{word}" if p == EXACT else PATTERNS[p] for word, p in pairs]
@@ -94,7 +94,7 @@ def words_of_tensor(tensor: Tensor) -> Words:
 
 
 def with_runs(words: Sequence[str]) -> str:
-    """Join words with spaces; n equal words in a row become WORD*n."""
+    """Join words with spaces. n equal words in a row become WORD*n."""
     if len(set(words)) == len(words):
         return " ".join(words)
     runs = ((word, len(list(run))) for word, run in groupby(words))
@@ -146,11 +146,10 @@ class Line(NamedTuple):
     """A call, or some elements in a row that one rule decides."""
 
     inputs: list[Tensor]
-    #: index of the deciding rule
     rule: int
     #: (index of its name, outputs, or the pattern of the whole call)
     readings: list[tuple[int, str | list[Tensor]]]
-    #: the rule of each element of each output, if they differ
+    #: of each element of each output, if they differ
     rules: tuple[str, ...] = ()
     between: bool = False
 
@@ -168,7 +167,6 @@ class StoredSet(msgspec.Struct, frozen=True):
     coverage: Coverage
     #: (rule, row, level)
     rules: list[tuple[str, str, str]]
-    #: their names
     readings: list[str]
     vectors: list[Line]
 
@@ -189,7 +187,6 @@ class StoredSpec(msgspec.Struct, frozen=True):
 class Manifest(msgspec.Struct, frozen=True):
     """The table of contents of a vectors folder."""
 
-    #: of the random part of the inputs
     seed: int
     tier: Tier
     specs: dict[str, StoredSpec]

@@ -1,7 +1,4 @@
-"""Write vector files as canonical JSON with a line for each call or run of elements.
-
-Files are easy to read and to compare line by line. Each is written completely or not at all.
-"""
+"""Write vector files as canonical JSON, a line for each call or run of elements."""
 
 from __future__ import annotations
 
@@ -55,7 +52,7 @@ Cases = dict[str, list[str]]  # spec id -> names of cases
 
 
 def text_of_file(sets: Mapping[str, Cases], seed: int, **also: str) -> str:
-    """Return the text of a file; `sets` are the texts of sets with their cases."""
+    """Return a file's text. `sets` are the texts of sets with their cases."""
     head = {"convcheck-vectors": FORMAT, "generator": GENERATOR, "seed": seed, **also}
     found = ",\n".join(f'{{"cases": {canonical(cases)},\n{text}' for text, cases in sets.items())
     return f'{canonical(head)[:-1]},\n"sets": [\n{found}\n]}}\n'
@@ -97,7 +94,7 @@ def _shortened(line: Line) -> list[object]:
 
 
 def _calls(vectors: Vectors) -> Iterator[tuple[Call, ExpectedCall]]:
-    """Yield the calls of a set; for elements, runs of those that one rule decides."""
+    """Yield the calls of a set. Elements come in runs that one rule decides."""
     if isinstance(vectors, CallSet):
         yield from zip(vectors.calls, vectors.expected, strict=True)
         return
@@ -151,9 +148,8 @@ def _unlike(words: list[str], first: list[str]) -> list[str]:
 class Files:
     """Iterate over the files of cases as (name, content), the manifest last.
 
-    The cases come in the order of `by_file`, and the vectors of one file are made at a time.
-    `vectors` and `size` (bytes) count the sets and files so far. The manifest `kept` lists the
-    vectors of other specs that the folder retains.
+    The cases come in the order of `by_file`. `vectors` and `size` (bytes) count the sets and files
+    so far. The manifest `kept` lists the vectors of other specs in the folder.
     """
 
     def __init__(
@@ -194,7 +190,6 @@ class Files:
         yield from ((name, ()) for name in sorted(left))
 
     def _sets(self, name: str, cases: Iterable[Case]) -> dict[str, Cases]:
-        """Return the sets of a file and their cases, sorted."""
         sets: dict[str, Cases] = {}
         if name in self.kept.files:
             for one in verified(self.kept.folder / name, self.kept.files[name]).sets:
@@ -248,7 +243,7 @@ def _text_of_manifest(
 
 
 def others_in(folder: Path, selected: Iterable[Spec], tier: Tier, seed: int) -> Manifest | None:
-    """Return the manifest of the specs in a folder other than the selected, None if there is none.
+    """Return the manifest of a folder's other specs, None without any.
 
     Raises UsageError if they cannot stay because of another tier or seed.
     """
@@ -276,8 +271,7 @@ def differing(files: Files, folder: Path) -> list[str]:
 def write_folder(files: Files, folder: Path) -> int:
     """Write a folder's files, the manifest last. Return the number of changed files.
 
-    Raises UsageError if a file cannot be written or the folder has other content. Each file is
-    written completely or not at all.
+    Raises UsageError if a file cannot be written or the folder has other content.
     """
     _check_folder(folder)
     changed = 0
@@ -295,7 +289,7 @@ def write_folder(files: Files, folder: Path) -> int:
 
 
 def _changes(files: Files, folder: Path) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the files that are not in a folder with their content, and those left over there."""
+    """Yield the files that differ in a folder with their content, and those left over there."""
     left = _listed(folder) - files.left
     for name, text in files:
         left.discard(name)
