@@ -83,23 +83,20 @@ def read_attribute(name: str, node: Node, context: Context) -> Attribute:
         if value.text() == DEFAULT:
             raise value.error(f"`{DEFAULT}` is not a value: it says that {name} is left out",
                               "name the value under `default`")  # fmt: skip
+    if applies := node.get("applies"):
+        applies.only("to")
     return Attribute(
         name,
         kind,  # type: ignore[arg-type]  # `word` checked it
         carries,
         values,
         _value(kind, default) if default else None,
-        node.read("applies", lambda e: _applies(e, context), None),
+        TypeNames(context.types.names(applies.need("to"))) if applies else None,
         tuple(_asking(name, node, e, context) for e in node.listed("also")),
         node.place,
         node.says("by", "layout"),
         usual is None,
     )
-
-
-def _applies(node: Node, context: Context) -> TypeNames:
-    node.only("to")
-    return TypeNames(context.types.names(node.need("to")))
 
 
 def _asking(name: str, attribute: Node, node: Node, context: Context) -> Asking:

@@ -17,7 +17,6 @@ from convcheck.numerics.words import code_of
 from convcheck.rules.attributes import Context, read_cite
 from convcheck.rules.model import (
     DEFAULT,
-    Asking,
     Attribute,
     Attributes,
     Case,
@@ -26,7 +25,6 @@ from convcheck.rules.model import (
     Outcome,
     Spec,
     Uncovered,
-    Value,
 )
 from convcheck.rules.rule import rule_of_all
 from convcheck.rules.source import Node
@@ -46,18 +44,18 @@ def _entry(node: Node, kinds: Mapping[str, str], context: Context) -> Uncovered:
     )
     node.read("values", lambda values: values.only(*kinds), None)
     values = (
-        (name, tuple(_value(kinds[name], e) for e in values.elements()))
+        (
+            name,
+            tuple(
+                e.integer() if kinds[name] == "int" and e.value != DEFAULT else e.text()
+                for e in values.elements()
+            ),
+        )
         for name, values in node.entries("values").items()
     )
     cite = read_cite(node.need("cite", "quote the sentence that leaves it out"), context)
     rule = rule_of_all(node.need("name").text(), Outcome("undefined"), cite, node.place)
     return Uncovered(sources, targets, tuple(values), rule)
-
-
-def _value(kind: str, node: Node) -> Value:
-    if kind == "int" and node.value != DEFAULT:
-        return node.integer()
-    return node.text()
 
 
 def pairs_outside(spec: Spec, entry: Uncovered) -> Iterator[tuple[DType, DType, Attributes]]:
@@ -78,23 +76,18 @@ def is_listed(spec: Spec, source: DType, target: DType) -> bool:
 
 def uncovered_by(spec: Spec, case: Case) -> Uncovered | None:
     """Return the exclusion of a case, None for none."""
-    return next((entry for entry in spec.outside if _asks(spec, entry, case)), None)
-
-
-def _asks(spec: Spec, entry: Uncovered, case: Case) -> bool:
     source, target = case.inputs[0], case.outputs[0]
-    if source not in entry.sources or target not in entry.targets:
-        return False
-    if not entry.values:
-        return not is_listed(spec, source, target)
-    return any(
-        (name, value) in case.attributes for name, values in entry.values for value in values
-    )
+    for entry in spec.outside:
+        if source not in entry.sources or target not in entry.targets:
+            continue
+        asked = {(name, value) for name, values in entry.values for value in values}
+        if asked & {*case.attributes} or not (entry.values or is_listed(spec, source, target)):
+            return entry
+    return None
 
 
 Types = Mapping[str, DType]  # input or output -> its type
 OUTPUT = "output"  # in `combinations`: the output's type
-_KEPT = 64  # specs; more than are built in
 
 
 def cases(spec: Spec) -> Iterator[Case]:
@@ -102,7 +95,7 @@ def cases(spec: Spec) -> Iterator[Case]:
     return iter(_cases(spec))
 
 
-@lru_cache(_KEPT)
+@lru_cache(64)  # more specs than are built in
 def _cases(spec: Spec) -> tuple[Case, ...]:
     return (*(_case(spec, *one) for one in _asked(spec)), *_outside(spec))
 
@@ -116,8 +109,12 @@ def _outside(spec: Spec) -> Iterator[Case]:
 
 
 def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]]:
+    tensors = (*spec.inputs, *spec.outputs)
     for types in _bindings(spec):
-        layouts = _layouts(spec, types)
+        layouts: Sequence[Layout | None] = [None]
+        if spec.layouts:
+            variables = {variable: types[name] for name, variable in tensors if name in types}
+            layouts = [layout for layout in spec.layouts if layout.is_asked_of(variables)]
         chosen = dict(_listed(spec, types)) if layouts else {}
         for attributes, refusal in _besides(spec, types) if layouts else ():
             chosen.setdefault(attributes, refusal)  # a pair may have the value anyhow
@@ -125,14 +122,6 @@ def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]
             own = layout.attributes if layout else ()
             for attributes, refusal in chosen.items():
                 yield types, layout, (*attributes, *own), refusal
-
-
-def _layouts(spec: Spec, types: Types) -> Sequence[Layout | None]:
-    if not spec.layouts:
-        return [None]
-    tensors = (*spec.inputs, *spec.outputs)
-    variables = {variable: types[name] for name, variable in tensors if name in types}
-    return [layout for layout in spec.layouts if layout.is_asked_of(variables)]
 
 
 def make_case(
@@ -152,7 +141,14 @@ def defaults(spec: Spec, target: DType | None) -> Attributes:
 def _bindings(spec: Spec) -> Iterator[Types]:
     tensors = (*spec.inputs, *spec.outputs)
     if spec.combinations:
-        yield from _combined(spec)
+        output, of_output = spec.outputs[0]
+        inputs = [name for name, _ in spec.inputs]
+        known = {t.name: t for types in spec.types.values() for t in types}
+        for target in spec.types[of_output]:
+            rows = (tuple(target if word == OUTPUT else known[word] for word in row)
+                    for row in spec.combinations)  # fmt: skip
+            for row in dict.fromkeys(rows):
+                yield {**dict(zip(inputs, row, strict=True)), output: target}
         return
     variables = dict.fromkeys(v for _, v in tensors if v in spec.types)
     for types in product(*(spec.types[v] for v in variables)):
@@ -160,23 +156,8 @@ def _bindings(spec: Spec) -> Iterator[Types]:
         yield {name: bound[variable] for name, variable in tensors if variable in bound}
 
 
-def _combined(spec: Spec) -> Iterator[Types]:
-    output, variable = spec.outputs[0]
-    known = {t.name: t for types in spec.types.values() for t in types}
-    for target in spec.types[variable]:
-        rows = {tuple(target if w == OUTPUT else known[w] for w in row): 0
-                for row in spec.combinations}  # fmt: skip
-        for row in rows:
-            names = (name for name, _ in spec.inputs)
-            yield {**dict(zip(names, row, strict=True)), output: target}
-
-
 def _case(
-    spec: Spec,
-    types: Types,
-    layout: Layout | None,
-    attributes: Attributes,
-    refusal: bool = False,
+    spec: Spec, types: Types, layout: Layout | None, attributes: Attributes, refusal: bool = False
 ) -> Case:
     order = [a.name for a in spec.attributes]
     ordered = tuple(sorted(attributes, key=lambda item: order.index(item[0])))
@@ -226,25 +207,26 @@ def _listed(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
 def _besides(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
     kinds = {a.name: a for a in spec.attributes}
     askings = [(attribute, asking) for attribute in spec.attributes for asking in attribute.also]
+    source, target = types[spec.inputs[0][0]], types.get(spec.outputs[0][0])
     for attribute, asking in askings:
-        if not _is_asked(spec, types, asking):
+        if source.name not in asking.sources:
             continue
-        others = dict(defaults(spec, types.get(spec.outputs[0][0])))
+        if asking.targets is not None and (target is None or target.name not in asking.targets):
+            continue
+        others = dict(defaults(spec, target))
         others |= {name: kinds[name].value_of(str(word)) for name, word in asking.others}
         for value in asking.values:
             yield tuple({**others, attribute.name: value}.items()), asking.refusal
 
 
-def _is_asked(spec: Spec, types: Types, asking: Asking) -> bool:
-    source, target = types[spec.inputs[0][0]], types.get(spec.outputs[0][0])
-    if asking.targets is not None and (target is None or target.name not in asking.targets):
-        return False
-    return source.name in asking.sources
-
-
 def check_spec(spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
     """Check a spec against its file. Raises SpecError."""
-    _names(spec)
+    seen: set[str] = set()
+    for rule in (*spec.rules, *(entry.rule for entry in spec.outside)):
+        if rule.name in seen:
+            said = f"two rules are named {rule.name!r}"
+            raise SpecError(said, place=rule.place, hint="to change a parent's rule, state it once")
+        seen.add(rule.name)
     _types(spec, node)
     if spec.combinations or node.get("combinations"):
         _combinations(spec, node)
@@ -252,18 +234,6 @@ def check_spec(spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
         hint = "a body of whole calls says what is undefined in a place of its own"
         raise node.need("outside").error("only a table has `outside`", hint)
     spec.body.check(spec, node, types)
-
-
-def _names(spec: Spec) -> None:
-    seen: set[str] = set()
-    for rule in (*spec.rules, *(entry.rule for entry in spec.outside)):
-        if rule.name in seen:
-            message, hint = (
-                f"two rules are named {rule.name!r}",
-                "to change a parent's rule, state it once",
-            )
-            raise SpecError(message, place=rule.place, hint=hint)
-        seen.add(rule.name)
 
 
 def _types(spec: Spec, node: Node) -> None:

@@ -68,33 +68,27 @@ class ChainEdit:
         if self.word == OWN:  # the types stay
             return
         source, *middles, target = types
-        if self.through:
-            yield from self._held(types, self.through)
-            return
-        if self.word == WITH:
+        last = len(types) - 1
+        if hop := self.through:
+            for i, name in enumerate(types):
+                same = isinstance(hop.type, DType) and hop.type.name == name
+                if i and name in self.types and (same or i < last):
+                    yield (*types[:i], hop, *types[i + 1 :])
+        elif self.word == WITH:
             [added] = self.types
-            for i in range(len(types) - 1):
+            for i in range(last):
                 if added not in types[i : i + 2]:
                     yield (*types[: i + 1], added, *types[i + 1 :])
-            return
-        for others in self._middles(tuple(middles)):
-            yield source, *others, target
-
-    def _held(self, types: Sequence[Link], hop: Hop) -> Iterator[Links]:
-        last = len(types) - 1
-        for i, name in enumerate(types):
-            same = isinstance(hop.type, DType) and hop.type.name == name
-            if i and name in self.types and (same or i < last):
-                yield (*types[:i], hop, *types[i + 1 :])
-
-    def _middles(self, middles: Links) -> Iterator[Links]:
-        if self.word == REORDERED:
-            yield from (one for one in dict.fromkeys(permutations(middles)) if one != middles)
+        elif self.word == REORDERED:
+            for order in dict.fromkeys(permutations(middles)):
+                if order != tuple(middles):
+                    yield source, *order, target
         else:
-            left = [i for i, name in enumerate(middles) if name in self.types]
-            for count in range(len(left)):
-                for some in combinations(left, count + 1):
-                    yield tuple(name for i, name in enumerate(middles) if i not in some)
+            listed = [i for i, name in enumerate(middles) if name in self.types]
+            for count in range(1, len(listed) + 1):
+                for gone in combinations(listed, count):
+                    kept = (name for i, name in enumerate(middles) if i not in gone)
+                    yield source, *kept, target
 
 
 def read_chain_edit(node: Node, types: Types) -> ChainEdit | None:
@@ -213,7 +207,11 @@ def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
     entries = [entry for found in nodes for entry in found]
     own = [file.own for file, found in zip(files, nodes, strict=True) for _ in found]
     causes = read_all(lambda entry: _cause(entry, types), entries)
-    _check_names(entries, causes)
+    seen: set[str] = set()
+    for entry, cause in zip(entries, causes, strict=True):
+        if cause.name in seen:
+            raise entry.error(f"two causes are named {cause.name!r}", "name each otherwise")
+        seen.add(cause.name)
     finds: dict[str, list[Find]] = {cause.name: [] for cause in causes}
     for found in read_all(lambda root: _finds(root, finds), roots):
         for find in found:
@@ -299,14 +297,6 @@ def _filled(node: Node, values: Mapping[str, str]) -> Node:
     if isinstance(node.value, list):
         return replace(node, value=[_filled(each, values) for each in node.value])
     return replace(node, value={fill(k): _filled(v, values) for k, v in node.value.items()})
-
-
-def _check_names(entries: Sequence[Node], causes: Sequence[Cause]) -> None:
-    seen: set[str] = set()
-    for entry, cause in zip(entries, causes, strict=True):
-        if cause.name in seen:
-            raise entry.error(f"two causes are named {cause.name!r}", "name each otherwise")
-        seen.add(cause.name)
 
 
 def _cause(node: Node, types: Types) -> Cause:

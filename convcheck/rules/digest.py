@@ -23,13 +23,7 @@ _DECIDES = (
     "combinations",
 )  # fmt: skip
 _BODIES = ("matrix", "formula", "steps")  # null in the digest of every spec with another body
-_TELLS = {
-    "examples",
-    "samples",
-    "text",
-    "cite",
-    "undone_by",
-}  # fields that do not affect vectors
+_TELLS = {"examples", "samples", "text", "cite", "undone_by"}  # fields that do not affect vectors
 _PLAIN = (str, int, NoneType)
 Key = dict[str, "Key"] | list["Key"] | str | int | None
 

@@ -109,9 +109,7 @@ def parse_condition(source: Node, names: Collection[str] | None) -> Condition:
 
 
 def compute(
-    expression: Expression,
-    values: Mapping[str, T],
-    operations: Mapping[str, Callable[..., T]],
+    expression: Expression, values: Mapping[str, T], operations: Mapping[str, Callable[..., T]]
 ) -> T:
     """Evaluate an expression in any arithmetic: fractions, rounded numbers, arrays.
 
@@ -195,9 +193,14 @@ def _read(node: ast.AST, reader: _Reader, depth: int) -> Expression:
     if depth > _DEEPEST:
         raise reader.error("nested too deeply", f"{_DEEPEST} levels are enough for a rule")
     if isinstance(node, ast.Name):
-        return _name(node, reader)
+        if reader.names is not None and node.id not in reader.names:
+            raise reader.error(f"unknown name {node.id!r}", meant(node.id, reader.names))
+        return Expression(NAME, name=node.id)
     if isinstance(node, ast.Constant):
-        return _number(node, reader)
+        if type(node.value) is not int or node.value >= _LARGEST:
+            said = f"{ast.unparse(node)} is not a whole number below 2^64"
+            raise reader.error(said, "write 1 / 2 for a half")
+        return Expression(NUMBER, number=node.value)
     if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
         operands = (node.left, node.right)
         parts = tuple(_read(part, reader, depth + 1) for part in operands)
@@ -207,20 +210,6 @@ def _read(node: ast.AST, reader: _Reader, depth: int) -> Expression:
     if isinstance(node, ast.Call):
         return _call(node, reader, depth)
     raise reader.error(f"{ast.unparse(node)!r} is not known in an expression", f"known: {_KNOWN}")
-
-
-def _name(node: ast.Name, reader: _Reader) -> Expression:
-    if reader.names is not None and node.id not in reader.names:
-        raise reader.error(f"unknown name {node.id!r}", meant(node.id, reader.names))
-    return Expression(NAME, name=node.id)
-
-
-def _number(node: ast.Constant, reader: _Reader) -> Expression:
-    if type(node.value) is not int or node.value >= _LARGEST:
-        raise reader.error(
-            f"{ast.unparse(node)} is not a whole number below 2^64", "write 1 / 2 for a half"
-        )
-    return Expression(NUMBER, number=node.value)
 
 
 def _call(node: ast.Call, reader: _Reader, depth: int) -> Expression:

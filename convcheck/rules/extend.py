@@ -113,17 +113,12 @@ def _rules(before: Node, node: Node) -> Node:
     changes = node
     if isinstance(node.value, dict):
         node.only("remove", "change")
-        rules = _without(rules, node.get("remove"))
+        for name in node.listed("remove"):
+            rules.pop(_position(rules, name))  # raises for an unknown name
         changes = node.items().get("change", replace(node, value=[]))
     for rule in changes.elements():
         _place(rules, rule)
     return replace(before, value=list(rules))
-
-
-def _without(rules: list[Node], names: Node | None) -> list[Node]:
-    for name in names.elements() if names else ():
-        rules.pop(_position(rules, name))  # raises for an unknown name
-    return rules
 
 
 def _place(rules: list[Node], rule: Node) -> None:

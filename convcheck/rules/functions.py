@@ -15,7 +15,13 @@ from convcheck.rules.source import Node
 
 def read_functions(nodes: Mapping[str, Node], context: Context) -> dict[str, Calling]:
     """Return the functions by runtime. Raises SpecError."""
-    return {runtime: _calling(entry, context) for runtime, entry in nodes.items()}
+    found = {}
+    for runtime, node in nodes.items():
+        node.only("function", "where")
+        function = node.need("function", "the name of the runtime's function").text()
+        rows = tuple(_row(row, context) for row in node.listed("where"))
+        found[runtime] = Calling(function, rows) if node.get("where") else Calling(function)
+    return found
 
 
 def why_not(spec: Spec | None, runtime: str, case: Case, types: str = "") -> str:
@@ -35,14 +41,6 @@ def why_not(spec: Spec | None, runtime: str, case: Case, types: str = "") -> str
     does = " or ".join(filter(None, (str(c) for c in calling.rows if c.of_types(case))))
     beside = f": what it does is {does}" if does else ""
     return f"{runtime}'s {calling.function} has no {asked or 'such pair of types'}{beside}"
-
-
-def _calling(node: Node, context: Context) -> Calling:
-    node.only("function", "where")
-    function = node.need("function", "the name of the runtime's function").text()
-    if not node.get("where"):
-        return Calling(function)
-    return Calling(function, tuple(_row(row, context) for row in node.listed("where")))
 
 
 def _row(node: Node, context: Context) -> FunctionRow:

@@ -66,11 +66,9 @@ def code_width(fmt: Format) -> int:
 def read_hop(node: Node, types: Types) -> Hop:
     """Return a hop. Raises SpecError."""
     if isinstance(node.value, str):
-        return (
-            Hop(node.value)
-            if node.value in _BARE
-            else _typed(Node({"type": node}, node.place), types)
-        )
+        if node.value in _BARE:
+            return Hop(node.value)
+        return _typed(Node({"type": node}, node.place), types)
     entries = node.items()
     for word in _NUMBERED:
         if entries.keys() == {word}:
@@ -78,7 +76,14 @@ def read_hop(node: Node, types: Types) -> Hop:
     if entries.keys() == {CODE}:
         return Hop(types.types[entries[CODE].word(tuple(types.types), "type")], by_code=True)
     if entries.keys() == {TEXTS}:
-        return _other_texts(entries[TEXTS])
+        texts = entries[TEXTS]
+        for pattern in texts.items():
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                said = f"{pattern!r} is no pattern: {error}"
+                raise texts.error(said, "a regular expression") from None
+        return Hop(TEXTS, texts=tuple((k, v.text()) for k, v in texts.items().items()))
     if "type" not in entries or entries.keys() - {*_OF_A_TYPE}:
         known = ", ".join(f"`{key}`" for key in _OF_A_TYPE[1:])
         words = ", ".join((*_BARE, *_NUMBERED, CODE, TEXTS))
@@ -105,14 +110,3 @@ def _typed(node: Node, types: Types) -> Hop:
         no_specials=node.says("specials", "normal"),
         normal_only=node.says("only", "normal"),
     )
-
-
-def _other_texts(node: Node) -> Hop:
-    for pattern in node.items():
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise node.error(
-                f"{pattern!r} is no pattern: {error}", "a regular expression"
-            ) from None
-    return Hop(TEXTS, texts=tuple((k, v.text()) for k, v in node.items().items()))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from convcheck.rules.attributes import Context, read_cite
 from convcheck.rules.cases import OUTPUT
-from convcheck.rules.model import Attribute, Layout, PairList, Pairs, Shapes, TypeNames, Value
+from convcheck.rules.model import Attribute, Layout, PairList, Pairs, Shapes, TypeNames
 from convcheck.rules.source import Node, refuse
 from convcheck.rules.types import Types
 from convcheck.streams import meant, plural
@@ -34,15 +34,14 @@ def read_layouts(
         own = [(attribute, said) for k, attribute in stated.items() if (said := entry.get(k))]
         layouts.append(Layout(
             name, dims, entry.place,
-            tuple((a.name, _value(a, said)) for a, said in own if not a.carries),
+            tuple(
+                (a.name, said.integer() if a.kind == "int" else said.text())
+                for a, said in own if not a.carries
+            ),
             tuple(a.name for a, said in own if a.carries and said.word(("given",), "word")),
             tuple(_only(e, variables, types) for e in entry.listed("only")),
         ))  # fmt: skip
     return tuple(layouts)
-
-
-def _value(attribute: Attribute, node: Node) -> Value:
-    return node.integer() if attribute.kind == "int" else node.text()
 
 
 def _only(node: Node, variables: Sequence[str], types: Types) -> Only:

@@ -333,16 +333,14 @@ def read_sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
         entry.only("title", "section", "url", "says", "paraphrase")
         title, section, url = (entry.need(k).text() for k in ("title", "section", "url"))
         sources[key] = Source(key, title, section, url)
-        says[key] = _said(entry)
+        if paraphrase := entry.get("paraphrase"):
+            if entry.get("says"):
+                hint = "quote it, or tell it in your words"
+                raise paraphrase.error("both `says` and `paraphrase`", hint)
+            says[key] = PARAPHRASE + paraphrase.text()
+        else:
+            says[key] = entry.read("says", Node.text, "")
     return sources, says
-
-
-def _said(entry: Node) -> str:
-    if (paraphrase := entry.get("paraphrase")) is None:
-        return entry.read("says", Node.text, "")
-    if entry.get("says"):
-        raise paraphrase.error("both `says` and `paraphrase`", "quote it, or tell it in your words")
-    return PARAPHRASE + paraphrase.text()
 
 
 @dataclass(frozen=True)

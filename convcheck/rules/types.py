@@ -72,7 +72,12 @@ def read_types(root: Node) -> Types:
                 raise node.error(f"type {name!r} is defined twice", "keep one of them")
             names = tuple((r, node.items()[r].text()) for r in RUNTIMES if r in node.items())
             types[name] = DType(name, reader(node), names, node.place)
-    sets = _sets(root.entries("sets"), types)
+    sets: dict[str, tuple[str, ...]] = {}
+    for name, node in root.entries("sets").items():
+        if name in types:
+            raise node.error(f"{name!r} is a type already", "choose another name")
+        # a family may name earlier families, but not itself
+        sets[name] = Types(types, sets, {}).names(node)
     root.read("called", lambda called: called.only(*sets), None)
     called = {name: said.text() for name, said in root.entries("called").items()}
     return Types(types, sets, called)
@@ -114,16 +119,6 @@ def _bits(node: Node) -> int:
     if not 1 <= bits <= 64:
         raise node.need("bits").error("the type is too wide", "1 to 64 bits")
     return bits
-
-
-def _sets(nodes: Mapping[str, Node], types: Mapping[str, DType]) -> dict[str, tuple[str, ...]]:
-    sets: dict[str, tuple[str, ...]] = {}
-    for name, node in nodes.items():
-        if name in types:
-            raise node.error(f"{name!r} is a type already", "choose another name")
-        # a family may name earlier families, but not itself
-        sets[name] = Types(types, sets, {}).names(node)
-    return sets
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,7 @@ from convcheck.errors import Place
 from convcheck.numerics.format import Text
 from convcheck.numerics.modes import MODES
 from convcheck.rules.attributes import Context, read_cite, read_level
-from convcheck.rules.body.matrix import (
-    check_layouts,
-    check_numbers,
-    check_one_output,
-    wrong_type,
-)
+from convcheck.rules.body.matrix import check_layouts, check_numbers, check_one_output, wrong_type
 from convcheck.rules.expression import Expression, conversions_in, parse_expression
 from convcheck.rules.model import Body, Cite, DType, Level, Spec, TypeNames
 from convcheck.rules.source import Node
@@ -34,7 +29,6 @@ OVERFLOW, ZERO = "overflow", "zero"
 PRODUCT, RECURRENCE = "product", "recurrence"
 _ZERO = re.compile(r"(\w+) = 0")
 _PLACING = ("before", "after")  # for files that extend another
-_WAY_KEYS = ("in", "by", "of", "is", "name", "cite")
 
 
 @dataclass(frozen=True)
@@ -108,7 +102,7 @@ class FormulaWay:
     def _hash(self) -> int:
         return hash((self.expression, self.arithmetic, self.running, self.converted, self.name))
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # many caches use these as keys
         return self._hash
 
     def __str__(self) -> str:
@@ -242,6 +236,8 @@ def read_formula(root: Node, context: Context) -> Formula:
     convert = node.need("convert", "how a value becomes one of another type")
     convert.only("to-float", "to-integer", "cite")
     modes = [e.word(tuple(MODES), "rounding mode") for e in convert.need("to-float").elements()]
+    calls = node.need("calls", "arguments worth asking")
+    calls.only("limit", "lists")
     return Formula(
         arguments,
         scope.length,
@@ -254,7 +250,10 @@ def read_formula(root: Node, context: Context) -> Formula:
         node.read("interval", lambda e: _interval(e, scope), None),
         tuple(_undefined(e, scope) for e in node.listed("undefined")),
         tuple(_rule(e, scope) for e in node.need("rules").elements()),
-        _asked(node.need("calls", "arguments worth asking"), arguments, context),
+        AskedCalls(
+            calls.need("limit").word(arguments, "input"),
+            tuple(_list(e, len(arguments), context) for e in calls.need("lists").elements()),
+        ),
         tuple(_call_example(e, arguments, context) for e in root.listed("examples")),
         node.place,
     )
@@ -312,7 +311,7 @@ def _pairs(node: Node, scope: _Scope) -> Iterator[tuple[FormulaWay, FormulaWay]]
 def _ways(
     node: Node, of: Literal["length", "element"], cite: Cite, scope: _Scope
 ) -> list[FormulaWay]:
-    node.only(*_WAY_KEYS)
+    node.only("in", "by", "of", "is", "name", "cite")
     types = scope.context.types.types
     cite = node.read("cite", lambda e: read_cite(e, scope.context), cite)
     start = node.read("of", lambda e: e.word(("given", "converted"), "word"), "given")
@@ -352,13 +351,6 @@ def _expression(node: Node, of: str, form: str, scope: _Scope) -> Expression:
 def _read_when(node: Node, context: Context) -> When:
     node.only("to", "all", "any")
     return When(**{k: TypeNames(context.types.names(v)) for k, v in node.items().items()})
-
-
-def _asked(node: Node, arguments: Sequence[str], context: Context) -> AskedCalls:
-    node.only("limit", "lists")
-    limit = node.need("limit").word(tuple(arguments), "input")
-    lists = node.need("lists").elements()
-    return AskedCalls(limit, tuple(_list(e, len(arguments), context) for e in lists))
 
 
 def _call_example(node: Node, arguments: Sequence[str], context: Context) -> FormulaExample:

@@ -13,7 +13,7 @@ from convcheck.errors import Place, SpecError
 from convcheck.numerics.format import Text
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.attributes import Context, read_cite, read_level
-from convcheck.rules.model import Attributes, Body, Cite, DType, Layout, Level, Spec, Value
+from convcheck.rules.model import Attributes, Body, Cite, DType, Level, Spec, Value
 from convcheck.rules.source import Node
 from convcheck.rules.types import RUNTIMES
 from convcheck.streams import meant, plural
@@ -35,13 +35,9 @@ def check_layouts(spec: Spec, node: Node, optional: Collection[str] = ()) -> Non
         if missing:
             said = f"the layout leaves out {', '.join(missing)}"
             raise at.error(said, f"{missing[0]}: [] for a scalar")
-        _sizes(layout, at)
-
-
-def _sizes(layout: Layout, at: Node) -> None:
-    for name, dims in layout.shapes:
-        if prod(int(d) for d in dims if d.isdigit()) > LARGEST:
-            raise at.need(name).error("a tensor with too many elements", f"{LARGEST} at most")
+        for name, dims in layout.shapes:
+            if prod(int(d) for d in dims if d.isdigit()) > LARGEST:
+                raise at.need(name).error("a tensor with too many elements", f"{LARGEST} at most")
 
 
 def check_one_output(spec: Spec, node: Node) -> None:
@@ -164,8 +160,7 @@ class Matrix(Body):
         for key, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
             if len(tensors) != 2:
                 raise node.need(key).error(
-                    f"{plural(len(tensors), key[:-1])} instead of 2",
-                    "each is converted",
+                    f"{plural(len(tensors), key[:-1])} instead of 2", "each is converted"
                 )
 
 
@@ -206,18 +201,16 @@ def read_matrix(node: Node, context: Context) -> Matrix:
     tables = tuple(_table(t, names) for t in body.need("tables").elements())
     layouts = tuple(node.entries("layouts"))
     examples = tuple(_example(e, layouts, names) for e in node.listed("examples"))
-    unless = body.read("refused-unless", lambda e: _unless(e, context), ())
+    body.read("refused-unless", lambda e: e.only(*attributes), None)
+    unless = tuple(
+        (name, value.word(context.attributes[name], f"value of {name}"))
+        for name, value in body.entries("refused-unless").items()
+    )
     values = {v for name in names.targets.values() for v in context.attributes[name]}
     cells = {cell.gives for table in tables for cell in table.cells.values()}
     used = cells.union(*(table.types for table in tables))
     own = {word: t for word, t in named.items() if t.name in used or word in values}
     return Matrix(unless, names.targets, own, tables, examples)
-
-
-def _unless(node: Node, context: Context) -> tuple[tuple[str, str], ...]:
-    node.only(*context.attributes)
-    entries = node.items().items()
-    return tuple((k, v.word(context.attributes[k], f"value of {k}")) for k, v in entries)
 
 
 def _table(node: Node, names: _Names) -> MatrixTable:
@@ -233,7 +226,11 @@ def _table(node: Node, names: _Names) -> MatrixTable:
     used = set()
     for index, row in enumerate(rows.values()):
         width = len(types) if ranks else index + 1
-        for column, cell in zip(types, _row(row, width), strict=False):
+        listed = row.elements()
+        if len(listed) != width:
+            said = f"a row of {plural(len(listed), 'cell')} instead of {width}"
+            raise row.error(said, "columns are as the rows")
+        for column, cell in zip(types, listed, strict=False):
             pair = (types[index], column)
             block = _block_of(cell, pair, blocks, names)
             used.add(block.place)
@@ -257,15 +254,6 @@ def _when(
             allowed = (e.word(context.attributes[key], f"value of {key}") for e in value.elements())
             conditions.append((key, frozenset[Value](allowed)))
     return tuple(conditions), ranks
-
-
-def _row(node: Node, width: int) -> list[Node]:
-    cells = node.elements()
-    if len(cells) != width:
-        raise node.error(
-            f"a row of {plural(len(cells), 'cell')} instead of {width}", "columns are as the rows"
-        )
-    return cells
 
 
 def _block_of(node: Node, pair: tuple[str, str], blocks: list[Node], names: _Names) -> Node:

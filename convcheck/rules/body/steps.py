@@ -13,11 +13,7 @@ from convcheck.errors import Place
 from convcheck.numerics.format import Float, Int
 from convcheck.numerics.modes import MODES
 from convcheck.rules.attributes import Context, read_cite, read_level
-from convcheck.rules.body.matrix import (
-    check_layouts,
-    check_numbers,
-    wrong_type,
-)
+from convcheck.rules.body.matrix import check_layouts, check_numbers, wrong_type
 from convcheck.rules.expression import (
     Condition,
     Expression,
@@ -291,7 +287,12 @@ class Steps(Body):
         """Check for numeric lines, one output, and layouts that broadcast. Raises SpecError."""
         check_layouts(spec, node, {line.needs for line in self.lines})
         body = node.need("steps")
-        self._check_others(node)
+        same = constant_lines(self.lines)
+        for name in self.others:
+            if name not in same:
+                said = f"{name} is no line that is the same for all elements"
+                hint = "a line of largest(x) and smallest(x)"
+                raise node.need("outputs").need(name).error(said, hint)
         for key in ("lines", "readings", "ask" if spec.inputs[1:] else "ends"):
             if not body.listed(key):
                 raise body.need(key).error(f"no {key}", "one at least")
@@ -317,14 +318,6 @@ class Steps(Body):
         check_numbers((word for row in rows for word in row.items().values()), types)
         check_numbers((word for row in body.listed("ends") for word in row.elements()), types)
 
-    def _check_others(self, node: Node) -> None:
-        same = constant_lines(self.lines)
-        for name in self.others:
-            if name not in same:
-                at = node.need("outputs").need(name)
-                said = f"{name} is no line that is the same for all elements"
-                raise at.error(said, "a line of largest(x) and smallest(x)")
-
 
 def constant_lines(lines: Sequence[StepsLine]) -> frozenset[str]:
     """Return the lines that are constant over elements: they only reduce the first input."""
@@ -338,35 +331,27 @@ def constant_lines(lines: Sequence[StepsLine]) -> frozenset[str]:
 
 
 def _meets(layout: Layout, at: Node, along: Along | None) -> None:
-    if along is None:
-        _broadcasts(layout, at)
-        return
     (first, shape), *others = layout.shapes
+    if along is None:
+        for name, dims in others:
+            ends = zip(reversed(dims), reversed(shape), strict=False)
+            if len(dims) > len(shape) or any(d not in ("1", wanted) for d, wanted in ends):
+                said = f"{name} does not broadcast to the shape of {first}"
+                hint = "its last dimensions, or 1; else list it under `outside`"
+                raise at.need(name).error(said, hint)
+        return
     axis, block = along.of(layout.attributes)
     for name, dims in others:
         wanted: tuple[str, ...] = ()
         if block and len(dims) == len(shape):
-            wanted = (*shape[:axis], _blocks(shape[axis], block), *shape[axis % len(shape) + 1 :])
+            size = shape[axis]  # a letter is not allowed here
+            blocks = str(-(-int(size) // block)) if size.isdigit() else "?"
+            wanted = (*shape[:axis], blocks, *shape[axis % len(shape) + 1 :])
         elif len(dims) == 1 and -len(shape) <= axis < len(shape):
             wanted = (shape[axis],)
         if dims != wanted:
             raise at.need(name).error(
                 f"{name} does not meet {first} along axis {axis}", f"[{', '.join(wanted)}]"
-            )
-
-
-def _blocks(size: str, block: int) -> str:
-    return str(-(-int(size) // block)) if size.isdigit() else "?"
-
-
-def _broadcasts(layout: Layout, at: Node) -> None:
-    (first, shape), *others = layout.shapes
-    for name, dims in others:
-        ends = zip(reversed(dims), reversed(shape), strict=False)
-        if len(dims) > len(shape) or any(d not in ("1", wanted) for d, wanted in ends):
-            said = f"{name} does not broadcast to the shape of {first}"
-            raise at.need(name).error(
-                said, "its last dimensions, or 1; else list it under `outside`"
             )
 
 
@@ -379,13 +364,19 @@ def read_steps(node: Node, context: Context) -> Steps:
         "ask-a-little", "along", "undefined", "back", "ends", "undone-by", "extremes", "values",
     )  # fmt: skip
     level, agreed = body.need("level"), body.get("agreed")
-    numbers = _numbers(inputs, context)
+    numbers = [
+        name
+        for name, values in context.attributes.items()
+        if name not in inputs and values and all(value.isdecimal() for value in values)
+    ]
     lines = _lines(body.need("lines"), inputs, numbers, context)
     names = [line.name for line in lines]
     ends = [*inputs, *node.need("outputs").items()]
     others = tuple(node.need("outputs").items())[1:]
     invertible = [*inputs[1:], *others, *numbers]
     back_of, back = body.read("back", lambda e: _back(e, invertible, names), ("", None))
+    expressions = [*(one for line in lines for one in line.expressions), *([back] if back else [])]
+    used = frozenset().union(*map(names_in, expressions))
     return Steps(
         lines=lines,
         readings=tuple(_reading(e, names, ends, context) for e in body.need("readings").elements()),
@@ -405,26 +396,13 @@ def read_steps(node: Node, context: Context) -> Steps:
         along=body.read("along", lambda e: _along(e, node), None),
         back=back,
         back_of=back_of,
-        numbers=tuple(name for name in numbers if name in _used(lines, back)),
+        numbers=tuple(name for name in numbers if name in used),
         undone_by=body.read("undone-by", lambda e: _undone_by(e, inputs[1:]), ("", ())),
         others=others,
         ends=tuple(map(_end, body.listed("ends"))),
         extremes=tuple(e.word(tuple(inputs[1:]), "input") for e in body.listed("extremes")),
         values=body.read("values", lambda e: _values(e, lines, inputs[1:], context), None),
     )
-
-
-def _numbers(inputs: Sequence[str], context: Context) -> list[str]:
-    return [
-        name
-        for name, values in context.attributes.items()
-        if name not in inputs and values and all(value.isdecimal() for value in values)
-    ]
-
-
-def _used(lines: Sequence[StepsLine], back: Expression | None) -> frozenset[str]:
-    expressions = [*(one for line in lines for one in line.expressions), *([back] if back else [])]
-    return frozenset().union(*map(names_in, expressions))
 
 
 def _back(node: Node, known: Sequence[str], lines: Sequence[str]) -> tuple[str, Expression | None]:
