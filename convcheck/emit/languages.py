@@ -102,16 +102,12 @@ def _facts(fmt: Numeric) -> dict[str, int | bool]:
 
 
 def _about(suite: Suite, row: Decision) -> list[str]:
-    """Return the lines that describe a broken row: YAML in a literal block."""
     sentences = (f"    {one}" for one in sentences_of(row, urls_of([suite.spec])))
     return ["  rule: |", f"    {rule_of(row)}", "  sentence: |", *sentences]
 
 
 def _name(row: Decision) -> str:
     return row.name.replace("#", "number ")  # TAP directives begin with #
-
-
-# C -------------------------------------------------------------------------------------------
 
 
 def _of_c(suite: Suite) -> dict[str, Any]:
@@ -140,9 +136,6 @@ def _of_c(suite: Suite) -> dict[str, Any]:
         "patterns": {key: f"CONVCHECK_{name}" for key, name in _PATTERNS.items()},
         "string": c_string,
     }
-
-
-# Rust ----------------------------------------------------------------------------------------
 
 
 def _of_rust(suite: Suite) -> dict[str, Any]:
@@ -240,18 +233,13 @@ def _no_lines(case: Case) -> str:
     return "the question is a whole call, not one input per line" if case.whole_calls else ""
 
 
-def _no_onnx(case: Case) -> str:
-    declined = cannot_ask(case)
-    return declined.message if declined else ""
-
-
 FORMS = {
     "text": _form_of_files("txt", _text, _no_lines),
     "json": Form(_vectors_folder, _json),
     "safetensors": _form_of_files("safetensors", _safetensors, folder.why_not),
     "onnx": Form(
         lambda _, suites: (file for suite in suites for file in onnx.files(suite.vectors)),
-        why_not=_no_onnx,
+        why_not=lambda case: declined.message if (declined := cannot_ask(case)) else "",
         suite_of=settled_suite,
     ),
     "c": _form_of_language(c_files),

@@ -45,10 +45,7 @@ class Series:
 def plateaus_of(
     program: Program, source: Numeric, target: Numeric
 ) -> tuple[Codes, Expected] | None:
-    """Return the first source codes of all plateaus, some to be joined, with expected results.
-
-    None if the source is too wide, or the results are only known code by code.
-    """
+    """Return the first codes of all plateaus with expected results, None if they are not known."""
     if source.bits <= NARROW:
         codes = np.arange(1 << source.bits, dtype=np.uint64)
         return codes, run_conversion(program, source, target, codes.astype(source.storage))
@@ -95,7 +92,6 @@ def _series(firsts: Codes, rows: Ints, reading: Reading, end: int, bits: int) ->
 
 
 def _ends(facts: Ints, period: int, steps: Codes) -> Ints:
-    """Return the index after the last plateau of the series that begins at each plateau."""
     ends = np.full(len(facts), len(facts))
     at = np.arange(len(steps))
     if len(steps):
@@ -142,9 +138,8 @@ class Suite:
 
     @property
     def readings(self) -> Iterator[tuple[Iterator[tuple[int, ...]], tuple[Series, ...]]]:
-        """The vectors under each reading, as input, row, pattern and code, and the series.
-
-        A code is 0 if the pattern is not EXACT.
+        """The vectors under each reading (input, row, pattern and code, 0 if not EXACT), and the
+        series.
         """
         assert isinstance(self.vectors, VectorSet)  # noqa: S101 of numbers
         [inputs], expected = self.vectors.inputs, self.vectors.expected
@@ -188,10 +183,7 @@ def settled_suite(corpus: Corpus, case: Case) -> Suite | None:
 
 
 def with_series(corpus: Corpus, case: Case) -> Suite | None:
-    """Return a suite for a language, with only the rows that decide a vector or a plateau.
-
-    None if everything is undefined.
-    """
+    """Return a language's suite with only the deciding rows, None if everything is undefined."""
     suite = suite_of(corpus, case)
     vectors = suite.vectors
     assert isinstance(vectors, VectorSet)  # noqa: S101 of numbers

@@ -1,8 +1,7 @@
 """Shrink a failing group to the smallest call that shows it, by testing the backend again.
 
-An element is tried alone, as [1] and as a scalar, then in growing tensors of copies or neighbours,
-in the shapes of a run's placements. A whole call is cut to the element that differs, or halved as
-long as it shows the finding.
+An element is tried alone, then in growing tensors. A whole call is cut to the element that differs,
+or halved as long as it shows the finding.
 """
 
 from __future__ import annotations
@@ -76,11 +75,7 @@ class AskedCase:
 
 
 def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> AskedCase:
-    """Test a case, also with other attribute values.
-
-    Raises UsageError if it does not fail or cannot be tested, UnavailableError or
-    KeyboardInterrupt.
-    """
+    """Test a case, also with other attribute values. Raises UsageError and UnavailableError."""
     backend, kept = _asked(address, Single(vectors, spec), timeout)
     found = AskedCase(address, spec, vectors, backend, kept, timeout)
     if kept.verdict == "error":
@@ -115,9 +110,6 @@ def smallest(found: AskedCase, group: Group) -> Witness:
     return witness
 
 
-# Testing again -------------------------------------------------------------------------------
-
-
 def _asked(address: str, corpus: Single, timeout: float) -> tuple[BackendInfo, CaseResult]:
     done = execute(address, corpus.cases, corpus, timeout=timeout, judge=_keep, thorough=True)
     result = corpus.result(done)
@@ -134,10 +126,7 @@ def _keep(vectors: Vectors, answers: Answers) -> CaseResult:
 def _showing(
     found: AskedCase, tries: Sequence[CallSet], group: Group, before: Case | None = None
 ) -> Iterator[tuple[int, Witness]]:
-    """Make calls in order in one worker, and yield those that show a group.
-
-    With `before`, the same calls of that case are made first.
-    """
+    """Make calls in one worker, first of `before`, and yield those that show a group."""
     if not tries:
         return
     first, every = tries[0], tuple(one.calls[0] for one in tries)
@@ -152,23 +141,19 @@ def _showing(
     asked = _asked(found.address, Single(free, before=before), found.timeout)[1]
     answers = cast(Answers, asked.answers)
     for number, one in enumerate(tries):
-        if witness := of_call(found.backend, one, _answer_at(answers, number), group):
+        got, state = answers.got[number : number + 1], answers.state[number : number + 1]
+        faults = (fault.message for fault in answers.faults if fault.index == number)
+        said = answers.messages.get(number) or next(faults, "")
+        if answers.declined is not None:
+            got, state = np.array([None]), np.array([REFUSED], np.uint8)
+            said = answers.declined.message
+        answer = Answers(got, state, {0: said} if said else {})
+        if witness := of_call(found.backend, one, answer, group):
             yield number, witness
-
-
-def _answer_at(answers: Answers, i: int) -> Answers:
-    if answers.declined is not None:
-        refused = np.array([REFUSED], np.uint8)
-        return Answers(np.array([None]), refused, {0: answers.declined.message})
-    said = answers.messages.get(i) or next((f.message for f in answers.faults if f.index == i), "")
-    return Answers(answers.got[i : i + 1], answers.state[i : i + 1], {0: said} if said else {})
 
 
 def _alone(found: AskedCase, one: CallSet | None, group: Group) -> Witness | None:
     return next((witness for _, witness in _showing(found, [one] if one else [], group)), None)
-
-
-# Elements ------------------------------------------------------------------------------------
 
 
 def _of_elements(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | None:
@@ -195,24 +180,16 @@ def _of_elements(found: AskedCase, vectors: VectorSet, group: Group) -> Witness 
     return None
 
 
-def _needed(found: AskedCase, vectors: VectorSet, group: Group) -> list[int]:
-    """Return the element of a group's example, and elements that rule out other readings.
-
-    One reading has to hold for the whole case, so an element may be wrong only together with
-    others.
-    """
+def _needed(asked: AskedCase, vectors: VectorSet, group: Group) -> list[int]:
+    """Return a group's element, and elements that rule out other readings for the whole case."""
     example = group.examples[0] if group.examples else None
     if not isinstance(example, Example):
         return [0] if len(vectors) else []
     x = int(np.flatnonzero(np.asarray(vectors.inputs[0] == example.inputs[0], bool))[0])
-    answers = cast(Answers, found.kept.answers)
+    answers = cast(Answers, asked.kept.answers)
     if answers.state[x] != ANSWERED or group.placement:
         return [x]
-    return [x, *_against(vectors, answers, x)]
-
-
-def _against(vectors: VectorSet, answers: Answers, x: int) -> Iterator[int]:
-    expected, case = vectors.expected, vectors.case
+    found, expected, case = [x], vectors.expected, vectors.case
     decision = expected.decisions[expected.rows[x]]
     rule = [(d.rule, d.readings) == (decision.rule, decision.readings) for d in expected.decisions]
     here = np.array(rule, bool)[expected.rows] & (answers.state == ANSWERED)
@@ -225,13 +202,13 @@ def _against(vectors: VectorSet, answers: Answers, x: int) -> Iterator[int]:
     while others:
         against = np.flatnonzero(here & ~others[0])
         if not len(against):
-            return
-        yield int(against[0])
+            break
+        found.append(int(against[0]))
         others = [one for one in others if one[against[0]]]
+    return found
 
 
 def _tries(vectors: VectorSet, elements: Index, group: Group) -> Iterator[Index]:
-    """Yield tensors of copies and of neighbours of the element, the smallest first."""
     placement = group.placement
     if placement == "empty" or not len(elements):
         yield np.zeros(0, np.intp)
@@ -269,9 +246,6 @@ def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | N
     return None
 
 
-# Whole calls ---------------------------------------------------------------------------------
-
-
 def _of_calls(found: AskedCase, calls: CallSet, group: Group) -> Witness | None:
     def expecting(call: Call) -> CallSet | None:
         return expecting_call(found.spec, calls.case, call)
@@ -292,7 +266,6 @@ def _of_calls(found: AskedCase, calls: CallSet, group: Group) -> Witness | None:
 
 
 def _members(calls: CallSet, answers: Answers, group: Group) -> list[int]:
-    """Return the calls of a group, the smallest first."""
     found = []
     for i in np.flatnonzero(answers.state != NOT_ASKED).tolist():
         judged, got = judged_call(calls, answers, i), answers.got[i]
@@ -331,7 +304,6 @@ def _halved(call: Call, tried: Callable[[Call], Witness | None]) -> Witness | No
 
 
 def _halves(call: Call) -> Iterator[Call]:
-    """Yield calls with half of one axis, counted from the right, in each tensor that has it."""
     for axis in range(1, max(tensor.ndim for tensor in call) + 1):
         size = max(t.shape[-axis] for t in call if t.ndim >= axis)
         for half in (range(size // 2), range(size // 2, size)) if size > 1 else ():

@@ -236,17 +236,12 @@ def _ends(dues: list[ExpectedOutput], at: int) -> tuple[Strip, Strip]:
     return _part(_type(dtype), low, at, shown), _part(_type(dtype), high, at, shown)
 
 
-# From a report -------------------------------------------------------------------------------
-
-
 def reported(
     spec: Spec, backend: BackendInfo, case: Case, group: Group, calls: Sequence[Call]
 ) -> Witness:
-    """Return the witness of a group's first example, without a backend.
+    """Return the witness of a group's first example, without a backend. Raises UsageError.
 
-    `calls` are the known calls of the case in a run's order. A call is cut to the element that
-    differs if the rules expect the same of it alone. Raises UsageError if the report has too little
-    of it.
+    `calls` are the known calls of the case in a run's order.
     """
     if not group.examples:
         raise _ask_again(f"the report has no example of {group.kind or group.verdict}")
@@ -293,7 +288,6 @@ def _is_part(strip: Strip, tensor: Bits) -> bool:
 
 
 def _known_calls(example: CallExample, entire: Call | None) -> Iterator[tuple[Call, CallExample]]:
-    """Yield the calls that may show an example, with the example of each, the smallest first."""
     if all(len(strip.words) == prod(strip.shape) for strip in example.inputs):
         yield tuple(map(_tensor, example.inputs)), example
         return

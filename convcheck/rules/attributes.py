@@ -43,11 +43,7 @@ def read_level(node: Node) -> Level:
 
 
 def read_cite(node: Node, context: Context) -> Cite:
-    """Return a citation. Raises SpecError.
-
-    A sentence alone is of the operator's text. Another source: {of: source, says: sentence}, or
-    {of: source} for its only sentence.
-    """
+    """Return a citation, by default of the operator's own text. Raises SpecError."""
     if isinstance(node.value, str):
         text, source = node.value, "text"
     else:

@@ -1,8 +1,4 @@
-"""Read causes as edits of whole calls: of a formula, steps or a matrix (docs/specs.md).
-
-Absent parts are as in the spec. In integer types sums wrap, division truncates, and a division by
-zero ends the process. A negative length is a refusal.
-"""
+"""Read causes as edits of whole calls: of a formula, steps or a matrix (docs/specs.md)."""
 
 from __future__ import annotations
 

@@ -237,9 +237,7 @@ def _hops_of(rules: Sequence[Rule]) -> list[Hop]:
 
 
 def _is_idle(hop: Hop, source: DType, target: DType, *, last: bool) -> bool:
-    """Return whether a hop has no effect: it is the identity, the conversion itself, or
-    meaningless.
-    """
+    """Return whether a hop is the identity, the conversion itself, or meaningless."""
     if isinstance(hop.type, str):
         return False
     fmt = hop.type.format

@@ -1,7 +1,6 @@
 """Hash the parts of a spec that determine its vectors.
 
-Only types that cases use or compute in count, so a new dtype changes few hashes. Citations, notes,
-examples and places do not count.
+Only types that cases use or compute in count, so a new dtype changes few hashes.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ def digest_of_spec(spec: Spec) -> str:
 
 @cache
 def _names(kind: Any) -> tuple[tuple[str, object], ...]:
-    """Return the fields' names, each with the value that the digest omits."""
     return tuple(
         (field.name, field.default if field.metadata == LATER else MISSING)
         for field in fields(kind)
@@ -90,7 +88,6 @@ def _types(tree: object) -> set[DType]:
 
 
 def _key(tree: object, known: frozenset[str]) -> Key:
-    """Return a tree as JSON, with conditions reduced to the known types."""
     if isinstance(tree, dict):
         return {name: _key(one, known) for name, one in tree.items()}
     if isinstance(tree, list):

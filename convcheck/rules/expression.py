@@ -84,11 +84,7 @@ class _Reader:
 def parse_expression(
     source: Node | str, names: Collection[str] | None, types: Collection[str] = ()
 ) -> Expression:
-    """Read an expression over `names`, None for any. A call of one of `types` converts to it.
-
-    Raises SpecError for unknown names, other syntax, integers from 2^64 on, and text that is too
-    long or too deeply nested.
-    """
+    """Read an expression over `names`, None for any. Calls of `types` convert. Raises SpecError."""
     reader = _Reader(names, types, None if isinstance(source, str) else source.place)
     return _read(_tree(source, reader), reader, 0)
 
@@ -111,11 +107,7 @@ def parse_condition(source: Node, names: Collection[str] | None) -> Condition:
 def compute(
     expression: Expression, values: Mapping[str, T], operations: Mapping[str, Callable[..., T]]
 ) -> T:
-    """Evaluate an expression in any arithmetic: fractions, rounded numbers, arrays.
-
-    'number' of `operations` converts an int, and 'convert' takes (type name, T). Only used
-    operations are needed.
-    """
+    """Evaluate an expression. 'number' of `operations` takes an int, 'convert' (type name, T)."""
     if expression.operation == NAME:
         return values[expression.name]
     if expression.operation == NUMBER:

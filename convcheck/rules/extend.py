@@ -1,10 +1,4 @@
-"""Merge `extends`: a version file states only its changes.
-
-Mappings, steps and formulas merge by key. Layouts and attributes are added, changed and removed by
-name. Lists of types change with `add` and `remove`. A rule (or entry of `outside`) with a parent's
-name changes the keys that it states. A new one is appended, or inserted with `before:` or `after:`.
-Examples are not inherited.
-"""
+"""Merge `extends`: a version file states only its changes (docs/specs.md)."""
 
 from __future__ import annotations
 
@@ -47,7 +41,6 @@ def _joined(before: Node, node: Node) -> Node:
 
 
 def _formula(before: Node, node: Node) -> Node:
-    """Merge rules and conditions by name, append lists of calls, replace other keys."""
     entries = {**before.items(), **node.items()}
     for key in _PLACED:
         if (mine := before.get(key)) and (own := node.get(key)):

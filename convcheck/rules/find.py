@@ -27,11 +27,7 @@ def find_spec(catalog: Catalog, name: str) -> Spec:
 def find_case(
     catalog: Catalog, name: str, source: str | None, target: str | None, where: Sequence[str]
 ) -> Case:
-    """Return a case. Raises UsageError for unknown names.
-
-    `name` is its id, or a spec's id with the other arguments. Missing attributes have their
-    defaults.
-    """
+    """Return the case of an id, or of a spec's id and the other arguments. Raises UsageError."""
     head, slash, rest = name.partition("/")
     spec = find_spec(catalog, head)
     if not slash and spec.body.whole_calls:
@@ -64,7 +60,6 @@ def find_case(
 
 
 def _listed(spec: Spec, name: str) -> Case:
-    """Return the case with all words of an id and the most defaults."""
     parts = name.split("/")
     known = list(cases(spec))
     inputs = tuple(f"{name}=" for name, _ in spec.inputs[1:])
@@ -90,10 +85,18 @@ def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequenc
     if listed is None and not is_listed(spec, *types):
         hint = f"`convcheck show cases {spec.id}`"
         raise UsageError(f"{spec.id} has no case from {types[0]} to {types[1]}", hint=hint)
-    if listed is None:
-        for name, value in said.items():
-            _check(spec, name, value, types[1])
-    return listed or case
+    if listed is not None:
+        return listed
+    known = {attribute.name: attribute for attribute in spec.attributes}
+    for name, value in said.items():
+        attribute = known[name]
+        if not attribute.applies_to(types[1]):
+            hint = f"it applies to {', '.join(sorted(attribute.applies or ()))}"
+            raise UsageError(f"{name} does not apply to {types[1]}", hint=hint)
+        others = any(OTHER in allowed for r in spec.rules for k, allowed in r.when if k == name)
+        if value not in (*attribute.values, *_left_out(attribute)) and not others:
+            raise _outside(attribute, str(value))
+    return case
 
 
 @lru_cache(4)
@@ -133,16 +136,6 @@ def _said(spec: Spec, where: Sequence[str]) -> dict[str, Value]:
         except ValueError:
             raise _outside(attributes[name], value) from None
     return said
-
-
-def _check(spec: Spec, name: str, value: Value, target: DType) -> None:
-    attribute = next(a for a in spec.attributes if a.name == name)
-    if not attribute.applies_to(target):
-        hint = f"it applies to {', '.join(sorted(attribute.applies or ()))}"
-        raise UsageError(f"{name} does not apply to {target}", hint=hint)
-    others = any(OTHER in allowed for r in spec.rules for k, allowed in r.when if k == name)
-    if value not in (*attribute.values, *_left_out(attribute)) and not others:
-        raise _outside(attribute, str(value))
 
 
 def _left_out(attribute: Attribute) -> tuple[Value, ...]:

@@ -1,8 +1,4 @@
-"""Read `calls` of a spec file: a library's function for an operator, and its cases.
-
-A row of `where` matches a case of its types (all by default) whose attributes all have a value in
-the row. A case without attributes needs a row without any.
-"""
+"""Read `calls` of a spec file: a library's function for an operator, and its cases."""
 
 from __future__ import annotations
 
@@ -25,10 +21,7 @@ def read_functions(nodes: Mapping[str, Node], context: Context) -> dict[str, Cal
 
 
 def why_not(spec: Spec | None, runtime: str, case: Case, types: str = "") -> str:
-    """Return why a runtime's function cannot run a case, '' if it can.
-
-    `types` is the runtime whose type names it uses, by default its own.
-    """
+    """Return why a runtime's function, with type names of `types`, cannot run a case, or ''."""
     calling = spec.calls.get(runtime) if spec else None
     if calling is None:
         return f"{runtime} has no function for {case.spec}"

@@ -75,11 +75,7 @@ def read_combinations(
 
 
 def read_pairs(node: Node, context: Context) -> Pairs:
-    """Return the supported pairs. Raises SpecError.
-
-    Format: `{when: {ATTRIBUTE: VALUES}, cite: SENTENCE, listed: {SOURCE: [DESTINATION, ...]}}`, or
-    a list of these, with `only: yes` in each to skip other pairs.
-    """
+    """Return the supported pairs. Raises SpecError."""
     lists = node.elements()
     only = all(one.read("only", Node.flag, False) for one in lists)
     return Pairs(tuple(_pair_list(one, context) for one in lists), only)
@@ -106,10 +102,7 @@ def _pair_list(node: Node, context: Context) -> PairList:
 
 
 def read_shapes(shape: Node, context: Context) -> Shapes | None:
-    """Return the supported shapes. Raises SpecError.
-
-    Format: `supported: {ranks: [1, 2], empty: no, cite: SENTENCE}`.
-    """
+    """Return the supported shapes. Raises SpecError."""
     shape.only("cite", "supported")
     node = shape.get("supported")
     if node is None:

@@ -134,7 +134,6 @@ class _Specs(Mapping[str, Spec]):
         return dict, (dict(self),)  # files may differ elsewhere
 
     def _merged(self, file: _File) -> _Merged:
-        """Return a file merged with its ancestors. Raises the same SpecError for all its heirs."""
         chain: list[_File] = []
         at: _File | None = file
         try:
@@ -152,7 +151,6 @@ class _Specs(Mapping[str, Spec]):
         return self._resolved[file.path]
 
     def _parent(self, chain: Sequence[_File]) -> _File | None:
-        """Return the parent of a chain's last file, preferring its folder and its operator."""
         file = chain[-1]
         if (extends := file.node.get("extends")) is None:
             return None
@@ -172,11 +170,7 @@ class _Specs(Mapping[str, Spec]):
 
 
 def load(folders: Sequence[Path] = ()) -> Catalog:
-    """Return the built-in specs and those of more folders, searched recursively for *.yaml.
-
-    A folder may have a dtypes.yaml with additional types and families. Raises SpecError for every
-    invalid file of these folders, else for every invalid rule.
-    """
+    """Return the built-in specs and those of more folders. Raises SpecError."""
     built_in = data_dir("specs")
     files = [file for root in (built_in, *folders) for file in _files(root)]
     added = [file for file in files if file.root != built_in]

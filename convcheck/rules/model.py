@@ -253,10 +253,7 @@ class PairList:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs of source and destination that a text supports.
-
-    Unless `only`, other pairs are tested with default attributes, and a refusal is accepted.
-    """
+    """The pairs of source and destination that a text supports. Others may be refused."""
 
     lists: tuple[PairList, ...]
     #: whether other pairs are skipped

@@ -66,10 +66,7 @@ def rule_of_all(name: str, outcome: Outcome, cite: Cite, place: Place) -> Rule:
 def read_condition(
     node: Node, context: Context
 ) -> tuple[tuple[tuple[str, frozenset[Value]], ...], bool]:
-    """Return a condition's keys with allowed words, and whether it converts a type to itself.
-
-    Raises SpecError.
-    """
+    """Return allowed words by key, and whether it is `to: same`. Raises SpecError."""
     node.only("from", "to", PAIR, *context.attributes)
     conditions: list[tuple[str, frozenset[Value]]] = []
     same = False

@@ -145,11 +145,7 @@ def read_all(read: Callable[[T], R], things: Iterable[T]) -> tuple[R, ...]:
 
 
 def read_yaml(path: Path, name: str, head: Collection[str] = ()) -> Node:
-    """Return the root node of a YAML file. With `head`, reading stops once the root has these keys.
-
-    Raises SpecError for an unreadable file, a syntax error, a duplicate key, a tag, an anchor or an
-    alias.
-    """
+    """Return a YAML file's root, with `head` read up to these keys. Raises SpecError."""
     return parse_yaml(yaml_text(path, name), name, head)
 
 
@@ -165,7 +161,7 @@ def yaml_text(path: Path, name: str) -> str:
 
 
 def parse_yaml(text: str, name: str, head: Collection[str] = ()) -> Node:
-    """Return the root node of YAML text. Raises SpecError as `read_yaml` does."""
+    """Return the root node of YAML text. Raises SpecError."""
     faults: list[SpecError] = []
     try:
         root = _Reader(yaml.parse(text, Loader=_LOADER), name, faults).root(head)

@@ -45,7 +45,7 @@ class Types:
         raise node.error(f"unknown type {word!r}", meant(word, known))
 
     def folded(self, names: Iterable[str], known: Collection[str] | None = None) -> list[str]:
-        """Return type names, with whole families replaced by their name, largest first.
+        """Return type names with whole families by their name, largest first.
 
         With `known` types, a family counts if most of it is known and all known members are
         present.

@@ -37,9 +37,9 @@ SWEPT = 32  # bits of the widest source that can be exhaustive
 
 @dataclass(frozen=True)
 class Span:
-    """The codes of a source from `first` on. With a `seed`, samples from that number on.
+    """The codes of a source from `first` on, without the chunks that begin at `apart`.
 
-    Chunks that begin at `apart` are skipped: each is a separate span.
+    With a `seed`, samples from that number on.
     """
 
     first: int
@@ -187,10 +187,7 @@ class Corpus:
         return [one for one in self.manifests if (one.tier, one.seed) == asked]
 
     def check(self, cases: Sequence[Case]) -> tuple[str, ...]:
-        """Check the files of some cases. Return notes for the report.
-
-        Raises VectorError for a file that is truncated, edited or of a newer format.
-        """
+        """Check the files of some cases. Return notes for the report. Raises VectorError."""
         if self.words is not None:
             return ()
         stored = {case.spec: self._stored_in(case.spec) for case in cases}
@@ -224,32 +221,24 @@ def open_corpus(catalog: Catalog, tier: Tier, seed: int, folder: Path) -> Corpus
 
 
 def read_words(path: Path, fmt: Format) -> tuple[str, ...]:
-    """Read a user's inputs, one per line: hexadecimal codes, or texts for a string source.
-
-    `#` starts a comment line. Raises UsageError with file and line.
-    """
+    """Read a user's inputs, one per line: hexadecimal codes, or texts. Raises UsageError."""
     try:
         lines = read_text(path, MOST_OF_LIST).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot read {path}: {said}", hint="--inputs FILE") from error
-    words = []
+    words, hint = [], "one bit pattern a line: 0x3f800000"
     for number, line in enumerate(lines, 1):
         if isinstance(fmt, Text):
             words.append(line)
-        elif line.strip() and not line.lstrip().startswith("#"):
-            words.append(_checked(line.strip(), fmt, Place(str(path), number)))
+        elif (word := line.strip()) and not word.startswith("#"):
+            place = Place(str(path), number)
+            if not re.fullmatch(r"(0x)?[0-9a-fA-F]+", word):
+                raise UsageError(f"not a bit pattern: {word!r}", place=place, hint=hint)
+            code = int(word, 16)
+            if code >= 1 << fmt.bits:
+                raise UsageError(f"{word} has more than {plural(fmt.bits, 'bit')}", place=place)
+            words.append(f"{code:x}")
     if not words:
-        raise UsageError(f"{path} has no inputs", hint="one bit pattern a line: 0x3f800000")
+        raise UsageError(f"{path} has no inputs", hint=hint)
     return tuple(dict.fromkeys(words))
-
-
-def _checked(word: str, fmt: Format, place: Place) -> str:
-    assert not isinstance(fmt, Text)  # noqa: S101
-    if not re.fullmatch(r"(0x)?[0-9a-fA-F]+", word):
-        hint = "one bit pattern a line: 0x3f800000"
-        raise UsageError(f"not a bit pattern: {word!r}", place=place, hint=hint)
-    code = int(word, 16)
-    if code >= 1 << fmt.bits:
-        raise UsageError(f"{word} has more than {plural(fmt.bits, 'bit')}", place=place)
-    return f"{code:x}"

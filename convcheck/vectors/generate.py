@@ -65,14 +65,11 @@ def _inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Bits, Covera
     if case.fixed:
         return fixed_inputs(spec, case, tier, seed)
     source = case.inputs[0].format
-    if tier == "edge" and not isinstance(source, Text) and _keeps_bits(spec):
-        return carried_inputs(source, seed)
+    if tier == "edge" and not isinstance(source, Text):
+        cells = (cell for rule in spec.rules for row in rule.rows for cell in row.cells)
+        if all(outcome.word == "same" for cell in cells for outcome in cell.outcomes):
+            return carried_inputs(source, seed)
     return inputs_of(case, tier, seed)
-
-
-def _keeps_bits(spec: Spec) -> bool:
-    cells = (cell for rule in spec.rules for row in rule.rows for cell in row.cells)
-    return all(outcome.word == "same" for cell in cells for outcome in cell.outcomes)
 
 
 def inputs_of(case: Case, tier: Tier, seed: int = 0) -> tuple[Bits, Coverage]:

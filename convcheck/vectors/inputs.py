@@ -1,8 +1,4 @@
-"""Choose numeric inputs from the formats of source and destination.
-
-Selections are boundaries of the destination: the largest source value not above each, and its
-neighbours.
-"""
+"""Choose numeric inputs: source values at the destination's boundaries, and next to them."""
 
 from __future__ import annotations
 
@@ -69,13 +65,14 @@ def left_out(source: Numeric, target: Format, asked: Codes, rng: np.random.Gener
 
     Afterwards, one of any two adjacent binades has a value that is not a power of two. Outside the
     destination's range, three of any four have one, in both signs. Binades of integers are their
-    lengths.
-
-    If there are very many binades, this holds near the range only. Elsewhere every 13th binade is
-    tested with alternating signs, so every residue modulo a power of two occurs. The step grows if
-    a case would exceed MOST vectors.
+    lengths. If there are very many binades, every 13th is tested far from the range, so every
+    residue modulo a power of two occurs.
     """
-    every = np.array(_roomy(source), np.uint64)
+    if isinstance(source, Float):
+        binades = [one for one in binades_of(source, source.max_magnitude) if one[1] > 1]
+    else:
+        binades = [(1 << k, 1 << k) for k in range(1, source.bits - source.signed)]
+    every = np.array(binades, np.uint64)
     beyond = _beyond_range(source, target, len(every))
     there = [_there(source, asked, every, sign) for sign in (False, True)[: 1 + source.signed]]
     room = MOST - len(each_once(asked))
@@ -101,10 +98,7 @@ def _missing(beyond: I64, there: Sequence[Mask], step: int) -> list[Mask]:
 
 
 def _beyond_range(source: Numeric, target: Format, count: int) -> I64:
-    """Return the distance of each binade from the destination's range, 0 or less inside.
-
-    A destination without a range counts as the single value 1.
-    """
+    """Return each binade's distance from the destination's range, 0 or less inside."""
     low, high = 0, 0
     if isinstance(target, Float):
         low, high = target.lowest_exponent, target.highest_exponent
@@ -115,14 +109,13 @@ def _beyond_range(source: Numeric, target: Format, count: int) -> I64:
     return np.maximum(low - exponents, exponents - high)
 
 
-def _roomy(source: Numeric) -> Binades:
-    if not isinstance(source, Float):
-        return [(1 << k, 1 << k) for k in range(1, source.bits - source.signed)]
-    return [binade for binade in binades_of(source, source.max_magnitude) if binade[1] > 1]
-
-
 def _there(source: Numeric, codes: Codes, binades: U64, negative: bool) -> Mask:
-    magnitude, minus = _parts(source, codes)
+    wide = codes.astype(np.uint64)
+    if isinstance(source, Float):
+        magnitude, minus = wide & np.uint64(source.magnitude_mask), is_negative(source, codes)
+    else:
+        minus = wide > np.uint64(int(source.max))
+        magnitude = np.where(minus, (np.uint64(0) - wide) & np.uint64(source.mask), wide)
     here = magnitude[minus == negative]
     at = np.searchsorted(binades[:, 0], here, side="right") - 1
     found = np.zeros(len(binades), bool)
@@ -131,19 +124,9 @@ def _there(source: Numeric, codes: Codes, binades: U64, negative: bool) -> Mask:
     return found
 
 
-def _parts(source: Numeric, codes: Codes) -> tuple[U64, Mask]:
-    wide = codes.astype(np.uint64)
-    if isinstance(source, Float):
-        return wide & np.uint64(source.magnitude_mask), is_negative(source, codes)
-    minus = wide > np.uint64(int(source.max))
-    return np.where(minus, (np.uint64(0) - wide) & np.uint64(source.mask), wide), minus
-
-
 def _gaps(there: Mask, outside: Mask) -> Iterator[tuple[int, int]]:
-    """Yield the index and sign of each binade to fill.
-
-    Inside the range every second empty binade is filled, outside three of four, with the sign
-    missing longest.
+    """Yield the index and sign of each binade to fill: every second empty one, outside three of
+    four.
     """
     last_empty, missing = -_WINDOW, np.zeros(there.shape[1], np.int64)
     for place, here in enumerate(there):
@@ -161,9 +144,8 @@ def _gaps(there: Mask, outside: Mask) -> Iterator[tuple[int, int]]:
 def only_dropped(source: Numeric, target: Format) -> Codes:
     """Return ties with one bit added or subtracted, for each dropped bit.
 
-    They lie in one normal and one subnormal binade of the destination. Without that bit, the tie
-    rounds to even. The normal binade also has values with one bit added, for directed modes. Signs
-    alternate.
+    Without that bit, the tie rounds to even. The normal binade also has values with one bit added,
+    for directed modes.
     """
     found = [np.empty(0, source.storage)]
     for turn, low in enumerate(_places(source, target)):
@@ -174,30 +156,30 @@ def only_dropped(source: Numeric, target: Format) -> Codes:
 
 
 def _places(source: Numeric, target: Format) -> Iterator[int]:
-    """Yield a boundary, a multiple of four, in a normal and in a subnormal binade.
-
-    Integers are spaced like subnormals.
-    """
+    """Yield a boundary, a multiple of four, in a normal and in a subnormal binade."""
     if isinstance(target, Int):
         yield from (4, 0)
     elif isinstance(target, Float):
         finer, past, _ = boundaries_of(target)
         normal = [b for b in binades_of(finer, past) if b[1] == 1 << finer.mantissa]
-        start, size = _chosen(source, within_reach(source, finer, normal), finer)
+        binades = within_reach(source, finer, normal)
+        if isinstance(source, Float):
+            start, size = binades[len(binades) // 2]
+        else:
+            start, size = [one for one in binades if finer.value(one[0]) <= source.max][-1]
         yield (start + size // 3 - 1) // 4 * 4
         if finer.zero:
             yield 4 if size >= 8 else 0
 
 
-def _chosen(source: Numeric, binades: Binades, finer: Float) -> tuple[int, int]:
-    if isinstance(source, Float):
-        return binades[len(binades) // 2]
-    return [binade for binade in binades if finer.value(binade[0]) <= source.max][-1]
-
-
 def _with_one_bit(source: Numeric, target: Format, magnitude: int, above: bool, turn: int) -> Codes:
-    exact, half = _boundary(target, magnitude)
-    least = _last_bit(source, exact)
+    exact, half = Fraction(magnitude, 2), Fraction(1, 2)
+    if isinstance(target, Float):
+        finer, even = boundaries_of(target)[0], magnitude - magnitude % 2
+        exact, half = finer.value(magnitude), finer.value(even + 1) - finer.value(even)
+    least = 0  # exponent of the source's last bit
+    if isinstance(source, Float):
+        least = max(_exponent(exact) - source.mantissa, source.lowest_exponent)
     room = _exponent(half) - least
     if room <= 0:
         return np.empty(0, source.storage)
@@ -209,20 +191,6 @@ def _with_one_bit(source: Numeric, target: Format, magnitude: int, above: bool, 
     negative = (np.arange(room) + magnitude // 2 + turn) % 2 == 1
     signed = not isinstance(target, Text) and target.signed
     return at(source, numbers, np.zeros(room, np.int64), negative & signed)
-
-
-def _boundary(target: Format, magnitude: int) -> tuple[Fraction, Fraction]:
-    if not isinstance(target, Float):
-        return Fraction(magnitude, 2), Fraction(1, 2)
-    finer = boundaries_of(target)[0]
-    even = magnitude - magnitude % 2
-    return finer.value(magnitude), finer.value(even + 1) - finer.value(even)
-
-
-def _last_bit(source: Numeric, exact: Fraction) -> int:
-    if not isinstance(source, Float):
-        return 0
-    return max(_exponent(exact) - source.mantissa, source.lowest_exponent)
 
 
 def _exponent(exact: Fraction) -> int:
@@ -252,8 +220,8 @@ def numeric_inputs(
     source: Numeric, target: Format, tier: Tier, seed: int
 ) -> tuple[Codes, Coverage]:
     """Return a tier's input codes, sorted by value, and their coverage. Deterministic."""
-    kept = _few_inputs if tier == "edge" else _many_inputs
-    return kept(source, target, tier, seed)
+    cached = _few_inputs if tier == "edge" else _many_inputs
+    return cached(source, target, tier, seed)
 
 
 def few_inputs(source: Numeric) -> Codes:
@@ -262,9 +230,7 @@ def few_inputs(source: Numeric) -> Codes:
 
 
 def carried_inputs(source: Numeric, seed: int) -> tuple[Codes, Coverage]:
-    """Return the edge inputs of an operator that keeps bits: all codes, or enough to tell bits
-    apart.
-    """
+    """Return the edge inputs of an operator that keeps bits, enough to tell all bits apart."""
     if source.bits <= _SMALL:
         return numeric_inputs(source, source, "edge", seed)
     rng = np.random.Generator(np.random.PCG64([seed]))
@@ -294,9 +260,7 @@ def chosen_inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tup
         chosen.append(_powers_within(source, target, np.concatenate(chosen)))
     chosen.append(left_out(source, target, np.concatenate(chosen), rng))
     codes = in_order(source, each_once(np.concatenate(chosen)))
-    if edge:
-        return codes, "edge"
-    return codes, beyond_edge(target)
+    return codes, "edge" if edge else beyond_edge(target)
 
 
 # Versions of an operator share inputs. An edge set takes some kilobytes.
@@ -312,9 +276,6 @@ def beyond_edge(target: Format) -> Coverage:
 def in_order(fmt: Numeric, codes: Codes) -> Codes:
     """Sort codes by value; NaNs go to the ends."""
     return codes[np.argsort(order_key(fmt, codes), kind="stable")]
-
-
-# Structure of the source --------------------------------------------------------------------------
 
 
 def _alternating(n: int) -> NDArray[np.bool_]:
@@ -347,11 +308,7 @@ def _sample(source: Numeric, rng: np.random.Generator) -> Codes:
 
 
 def _powers_within(source: Numeric, target: Float | Int, asked: Codes) -> Codes:
-    """Return every power of two that both types have, in both signs.
-
-    Integer destinations add 1/2 and 1/4. Without room, those far from 1 get one sign, alternating.
-    If there are very many, only those near 1 are taken.
-    """
+    """Return every power of two that both types have, in both signs where there is room."""
     low, high = -2, target.bits - 1 - target.signed
     if isinstance(target, Float):
         low, high = target.lowest_exponent, target.highest_exponent
@@ -371,9 +328,6 @@ def _powers_within(source: Numeric, target: Float | Int, asked: Codes) -> Codes:
     return np.concatenate([one, other])
 
 
-# Boundaries of a float destination ----------------------------------------------------------------
-
-
 def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
     finer, past, last = boundaries_of(target)
     if target.bits <= _WHOLE:
@@ -391,8 +345,8 @@ def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> C
 def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
     """Return rotating probes in every reachable binade, within the budget.
 
-    Signs alternate. Landmark binades get every probe, those around max in both signs. A binade with
-    one value gets one just past its midpoint, the only place where an intermediate type may fail.
+    Landmark binades get every probe. A binade with one value gets one just past its midpoint, the
+    only place where an intermediate type may fail.
     """
     finer, past, last = boundaries_of(target)
     every = binades_of(finer, last)
@@ -416,14 +370,11 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
     numbers = decode_magnitudes(finer, np.array(magnitudes, np.uint64))
     negative = np.array(signs, bool) & target.signed
     probed = at(source, numbers, np.array(offsets, np.int64), negative)
-    return np.concatenate([probed, _first_middles(source, target, finer)])
-
-
-def _first_middles(source: Numeric, target: Float, finer: Float) -> Codes:
-    """Return two values in the middle of the smallest gaps between boundaries."""
+    # the middles of the smallest gaps between boundaries
     finest = replace(finer, mantissa=finer.mantissa + 1)
-    numbers = decode_magnitudes(finest, np.array([1, 3], np.uint64))
-    return at(source, numbers, np.zeros(2, np.int64), _alternating(2) & target.signed)
+    middles = decode_magnitudes(finest, np.array([1, 3], np.uint64))
+    signs_of_middles = _alternating(2) & target.signed
+    return np.concatenate([probed, at(source, middles, np.zeros(2, np.int64), signs_of_middles)])
 
 
 def _notable(binades: Binades, finer: Float) -> set[int]:
@@ -432,9 +383,6 @@ def _notable(binades: Binades, finer: Float) -> set[int]:
     count = len(binades)
     found = {0, 1, 2, normal, count - 3, count - 2, count - 1}
     return found | {one} if 0 <= one < count else found
-
-
-# Boundaries of an integer destination -------------------------------------------------------------
 
 
 def _all_of_integer(source: Float, target: Int) -> Codes:
@@ -447,7 +395,6 @@ def _all_of_integer(source: Float, target: Int) -> Codes:
 
 
 def _edge_of_integer(source: Float, target: Int) -> Codes:
-    """Return integers and half-integers at zero and at the ends of the range, and powers of two."""
     half = Fraction(1, 2)
     ends = [target.max + k * half for k in range(-2, 3)]
     ends += [-target.min + k * half for k in range(-2, 3)]
@@ -459,10 +406,7 @@ def _edge_of_integer(source: Float, target: Int) -> Codes:
 
 
 def _lengths(source: Numeric, target: Int) -> Codes:
-    """Return integers of every length: the first two, the odd one next to the middle, and the last.
-
-    Floats add a fraction, alternately one half and the longest. Signs alternate.
-    """
+    """Return integers of every length: the first two, one next to the middle, and the last."""
     precise = source.mantissa + 1 if isinstance(source, Float) else source.bits - source.signed
     length = np.repeat(np.arange(precise, dtype=np.uint64), 4)
     integers = np.array(

@@ -1,7 +1,4 @@
-"""Write inputs as lines and read answers back.
-
-A code is hexadecimal of fixed width, a text a JSON string. An answer may be `refused`.
-"""
+"""Write inputs as lines and read answers back: codes in hexadecimal, texts as JSON strings."""
 
 from __future__ import annotations
 
@@ -31,10 +28,7 @@ def lines(vectors: VectorSet) -> Iterator[str]:
 
 
 def read_answers(data: bytes, file: str, fmt: Format) -> tuple[Bits, NDArray[np.bool_]]:
-    """Return the answers as codes or texts, and a mask of refusals, shape (n,).
-
-    Raises UsageError with file and line.
-    """
+    """Return answers and a mask of refusals, shape (n,). Raises UsageError with file and line."""
     said = _decoded(data, file)
     words = [_word(line, fmt, Place(file, number)) for number, line in enumerate(said, 1)]
     refused = np.array([word is None for word in words], bool)
@@ -62,21 +56,16 @@ def _word(line: str, fmt: Format, place: Place) -> int | str | None:
     word = line.strip()
     if word == REFUSED:
         return None
-    return _text(word, place) if isinstance(fmt, Text) else _code(word, fmt.bits, place)
-
-
-def _text(word: str, place: Place) -> str:
-    try:
-        text = json.loads(word)
-    except ValueError:
-        text = None
-    if not isinstance(text, str):
-        hint = f'one JSON string a line, such as "1.5", or {REFUSED}'
-        raise UsageError(f"not a JSON string: {word[:60]!r}", place=place, hint=hint)
-    return text
-
-
-def _code(word: str, bits: int, place: Place) -> int:
+    if isinstance(fmt, Text):
+        try:
+            text = json.loads(word)
+        except ValueError:
+            text = None
+        if not isinstance(text, str):
+            hint = f'one JSON string a line, such as "1.5", or {REFUSED}'
+            raise UsageError(f"not a JSON string: {word[:60]!r}", place=place, hint=hint)
+        return text
+    bits = fmt.bits
     digits = -(-bits // 4)
     form = f"{plural(bits, 'bit')} as {plural(digits, 'hex digit')}"
     hint = f"one answer a line: {form}, such as {0:0{digits}x}"

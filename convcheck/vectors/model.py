@@ -23,8 +23,8 @@ COVERAGES: tuple[Coverage, ...] = get_args(Coverage)
 class VectorSet:
     """A case's inputs, sorted by value, with their expectations.
 
-    `inputs` has one array of codes or texts for each input, shape (n,). `form` is the decision on
-    an answer's type and shape.
+    `inputs` has an array of codes or texts for each input, shape (n,). `form` decides on an
+    answer's type and shape.
     """
 
     case: Case

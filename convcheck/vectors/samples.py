@@ -1,15 +1,13 @@
 """Sample sources that are too wide for all codes: an endless sequence with random access.
 
-Sample i depends only on (source, target, seed, i). Four kinds of samples alternate:
+Sample i depends only on (source, target, seed, i). Four kinds alternate:
 
 - a random value in a binade of the source, cycling through all binades and zero;
 - a random boundary of the destination, 0 to 2 source ulps to either side;
 - a random bit pattern, which includes NaNs, infinities and out-of-range values;
-- a random boundary plus up to 2^k ulps, with k at eight scales up to half the distance to the
-  next boundary, because a narrow destination has few boundaries.
+- a random boundary plus up to 2^k ulps, at eight scales up to half the distance to the next.
 
-Boundaries cycle through the destination's binades that the source reaches, and the end of its range
-is repeated. For booleans and texts only the first and third kind alternate.
+For booleans and texts only the first and third kind alternate.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +32,7 @@ _BLOCK = 1 << 15  # samples in a batch, so that arrays stay in the CPU cache
 _LEADING = 1 << 63
 _WORD = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
+_STATES = np.arange(_BLOCK, dtype=np.uint64) * np.uint64(_GOLDEN)
 _BEYOND = 2  # binades past the end of a destination that count as its own
 _NEAR = (0, 1, -1, 0, 2, -2)  # ulps from a boundary; a third are the boundary itself
 _SCALES = 8
@@ -55,9 +54,8 @@ class _Row(NamedTuple):
 
 
 def samples(source: Numeric, target: Format, seed: int, first: int, count: int) -> Codes:
-    """Return `count` samples from `first` on: source codes, shape (count,).
-
-    Raises ValueError for a negative `first` or `count`.
+    """Return `count` samples from `first` on: codes, shape (count,). Raises ValueError for
+    negatives.
     """
     if first < 0 or count < 0:
         raise ValueError(f"samples have no negative numbers: first {first}, count {count}")
@@ -87,12 +85,9 @@ def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first:
         at += len(here)
 
 
-# Random words from a key and an index -------------------------------------------------------------
-
-
 def _put_words(z: U64, key: int, index: int) -> None:
     """Fill z with outputs of splitmix64 (Steele, Lea and Flood, 2014) from `index` on."""
-    np.add(_states()[: len(z)], np.uint64((key + _GOLDEN * (index + 1)) & _WORD), out=z)
+    np.add(_STATES[: len(z)], np.uint64((key + _GOLDEN * (index + 1)) & _WORD), out=z)
     high = z >> np.uint64(30)
     for shift, factor in ((27, 0xBF58476D1CE4E5B9), (31, 0x94D049BB133111EB)):
         z ^= high
@@ -101,17 +96,8 @@ def _put_words(z: U64, key: int, index: int) -> None:
     z ^= high
 
 
-@cache
-def _states() -> U64:
-    return np.arange(_BLOCK, dtype=np.uint64) * np.uint64(_GOLDEN)
-
-
-# Rows of the four kinds ---------------------------------------------------------------------------
-
-
 @lru_cache(maxsize=8)
 def _rows(source: Numeric, target: Format) -> list[U64]:
-    """Return the masks and starts of the cyclic sequence of rows, at least a block long."""
     turns = list(_turns(source, target))
     length = -(-max(map(len, turns)) // len(turns[0])) * len(turns[0])
     rows = [turn[i % len(turn)] for i in range(length) for turn in turns]
@@ -145,10 +131,7 @@ def _turns(source: Numeric, target: Format) -> Iterator[list[_Row]]:
 
 
 def _row(source: Numeric, place: _Place, scale: int) -> _Row:
-    """Return the row of a place: the largest source magnitudes not above its numbers.
-
-    A scale moves them randomly by up to a fraction of half the distance to the next boundary.
-    """
+    """Return the largest source magnitudes not above a place's numbers, spread by a scale."""
     if place.lead == 0:
         return _moved(source, _Row(1 if scale else 0, 0), 0)
     shift, base = 63 - place.exponent, 0
@@ -171,7 +154,6 @@ def _moved(source: Numeric, row: _Row, by: int) -> _Row:
 
 
 def _signed(source: Numeric, rows: list[tuple[_Row, bool]]) -> list[_Row]:
-    """Return rows of codes from rows of magnitudes, in both signs if requested."""
     if not source.signed:
         return [row for row, _ in rows]
     if isinstance(source, Float):
@@ -181,10 +163,6 @@ def _signed(source: Numeric, rows: list[tuple[_Row, bool]]) -> list[_Row]:
 
 
 def _takes_sign(source: Numeric, target: Float | Int, place: _Place) -> bool:
-    """Return whether to test negative numbers.
-
-    An unsigned destination has boundaries below zero only next to it, or from wrapping.
-    """
     near_zero = isinstance(target, Int) and place.exponent <= 0
     return target.signed or not isinstance(source, Float) or near_zero
 

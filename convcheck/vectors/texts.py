@@ -76,11 +76,7 @@ def _boundary_literals(target: Float, tier: Tier, seed: int) -> list[str]:
 
 
 def _one_a_binade(finer: Float, binades: Binades, rng: np.random.Generator) -> list[str]:
-    """Return a literal between two boundaries in every binade, or every nth, with alternating
-    signs.
-
-    A binade with one value gets a second literal in its upper half.
-    """
+    """Return a literal between two boundaries in every nth binade, two in those with one value."""
     stride = -(-len(binades) // _BINADES)
     literals = []
     for index, (start, size) in enumerate(binades[::stride]):
@@ -104,7 +100,7 @@ def _literals_near(value: Fraction) -> list[str]:
 
 
 def _beside(finer: Float, magnitude: int, target: Float) -> list[str]:
-    """Return a literal on the odd side of a midpoint, that an intermediate type rounds onto it."""
+    """Return a literal next to a midpoint that an intermediate type rounds onto it."""
     places = [n for n in _OFF if n > target.mantissa + 2]
     if magnitude % 2 == 0 or not places:
         return []
@@ -114,10 +110,7 @@ def _beside(finer: Float, magnitude: int, target: Float) -> list[str]:
 
 
 def _beside_float32(finer: Float, target: Float) -> list[str]:
-    """Return literals that double rounding via float64 to float32 puts on a boundary.
-
-    They lie just past a tie of float32 next to a boundary near 1.
-    """
+    """Return literals just past a tie of float32, where rounding via float64 hits a boundary."""
     if target.mantissa >= _FLOAT32:
         return []
     literals = []

@@ -55,10 +55,7 @@ def files(vectors: Vectors) -> Iterator[tuple[str, bytes]]:
 
 
 def files_of_witness(witness: Witness) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a witness's test.
-
-    Raises UsageError if ONNX lacks the case or an element has several right values.
-    """
+    """Yield the files of a witness's test. Raises UsageError if it has no such test."""
     if declined := cannot_ask(witness.case):
         raise UsageError(f"no ONNX test: {declined.message}", hint=_HINT)
     if witness.before is not None:

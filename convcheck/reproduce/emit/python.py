@@ -41,9 +41,8 @@ def check_backend(address: str) -> None:
 
 
 def python(witness: Witness, urls: Urls) -> str:
-    """Return a script that exits 1 while the answer is wrong and 0 once it is right.
-
-    Raises UsageError if a script cannot express it.
+    """Return a script that exits 1 while the answer is wrong, 0 once it is right. Raises
+    UsageError.
     """
     check_backend(witness.backend.name)
     name, _, variant = witness.backend.name.partition(":")
@@ -54,7 +53,9 @@ def python(witness: Witness, urls: Urls) -> str:
     if any(isinstance(s.format, Text) and any(map(pattern, s.words)) for s in strips):
         raise UsageError("a script cannot judge a text with several valid spellings", hint=_HINT)
     kinds = _kinds(witness, _ONNX if name == "ort" else name)
-    packed = _is_packed([*witness.inputs, *strips, *(witness.got or ())])
+    tensors = [*witness.inputs, *strips, *(witness.got or ())]
+    formats = [s.format for s in tensors if s.format and not isinstance(s.format, Text | Bool)]
+    packed = any(fmt.bits < 8 for fmt in formats)  # several elements to a byte
     content = {
         "about": [*about(witness, urls), "Exits 1 while it is wrong, 0 once it is right."],
         "provider": repr(variant or "CPUExecutionProvider"),
@@ -71,7 +72,6 @@ def python(witness: Witness, urls: Urls) -> str:
 
 
 def _kinds(witness: Witness, world: str) -> Names:
-    """Return the runtime's names of the types, quoted. Raises UsageError if it lacks one."""
     dues = (due for reading in witness.one.expected[0].readings for due in reading.outputs)
     types = (*witness.case.inputs, *witness.case.outputs, *(due.dtype for due in dues))
     names = {dtype.name: dtype.name_in(world) for dtype in types}
@@ -79,11 +79,6 @@ def _kinds(witness: Witness, world: str) -> Names:
         if not own.isidentifier():
             raise UsageError(f"{world} has no name for the type {name}", hint="--as c")
     return {name: repr(own) for name, own in names.items()}
-
-
-def _is_packed(strips: Sequence[Strip]) -> bool:
-    formats = (s.format for s in strips if not isinstance(s.format, Text | Bool | None))
-    return any(fmt.bits < 8 for fmt in formats if fmt)
 
 
 def _tensor(strip: Strip, kinds: Names, *more: object) -> str:
@@ -104,14 +99,10 @@ def _word(fmt: Format | None, word: Word) -> str:
 
 
 def _broken(expression: str, texts: bool) -> str:
-    """Wrap a long literal, unless it contains texts."""
     if texts or len(expression) < _WIDTH:
         return expression
     lines = textwrap.wrap(expression, _WIDTH, subsequent_indent="    ", break_long_words=False)
     return "\n".join(lines)
-
-
-# Inputs --------------------------------------------------------------------------------------
 
 
 def _question(witness: Witness, kinds: Names, texts: bool, name: str) -> dict[str, Any]:
@@ -143,9 +134,6 @@ def _values(strips: Sequence[Strip]) -> str:
     numeric = [s for s in strips if s.format and not isinstance(s.format, Text)]
     numbers = [str(value(s.format, word)) for s in numeric for word in s.words if s.format]
     return f"  # {', '.join(numbers)}" if numbers else ""
-
-
-# Expected results ----------------------------------------------------------------------------
 
 
 def _judgement(
@@ -196,24 +184,18 @@ def _between(witness: Witness, kinds: Names) -> str:
 
 
 def _patterns(strips: Sequence[Strip], fmt: Float | None) -> Iterator[tuple[str, str]]:
-    """Yield each expected pattern with its Python test of `code`."""
     for word in sorted({w for s in strips for w in s.words if isinstance(w, str)}):
         if word == ANYTHING:
             yield repr("anything"), "True"
         elif fmt is not None and pattern(word):
-            yield repr(pattern(word)), _test(word, fmt)
-
-
-def _test(word: str, fmt: Float) -> str:
-    magnitude, sign = hex(fmt.magnitude_mask), hex(fmt.sign_bit)
-    if word == "<zero>":
-        return f"code & {magnitude} == 0"
-    above = f"code & {magnitude} > {fmt.last_number:#x}"
-    nan = f"code == {sign}" if fmt.nan == "sign-only" else above
-    return f"{nan} and code & {sign} != 0" if word == "<-nan>" else nan
-
-
-# The runtime ---------------------------------------------------------------------------------
+            magnitude, sign = hex(fmt.magnitude_mask), hex(fmt.sign_bit)
+            above = f"code & {magnitude} > {fmt.last_number:#x}"
+            test = f"code == {sign}" if fmt.nan == "sign-only" else above
+            if word == "<zero>":
+                test = f"code & {magnitude} == 0"
+            elif word == "<-nan>":
+                test += f" and code & {sign} != 0"
+            yield repr(pattern(word)), test
 
 
 def _of_runtime(witness: Witness, name: str, variant: str) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""Read `formula` of a spec file: length, elements and readings of a sequence (docs/specs.md).
-
-Each word of a list is a reading. Readings combine lengths, elements and conversions.
-"""
+"""Read `formula` of a spec file: length, elements and readings of a sequence (docs/specs.md)."""
 
 from __future__ import annotations
 
@@ -129,9 +126,8 @@ class Undefined:
 
 @dataclass(frozen=True)
 class Interval:
-    """The sentence that no element reaches the limit.
-
-    If rounding lets a sequence reach it, the sequence that ends before it is a further reading.
+    """The sentence that no element reaches the limit. With rounding, it adds a reading that ends
+    before.
     """
 
     limit: str
@@ -187,7 +183,7 @@ class Formula(Body):
     place: Place
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check for numeric scalars, one output, and listed calls of numbers. Raises SpecError."""
+        """Check for numeric scalars, one output, and calls of numbers. Raises SpecError."""
         check_layouts(spec, node)
         if at := node.get("rules"):
             raise at.error("a formula does not use these rules", "write them under `formula`")

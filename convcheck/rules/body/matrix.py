@@ -1,6 +1,4 @@
-"""Read `matrix` of a spec file: the common type of two inputs, a cell for each pair
-(docs/specs.md).
-"""
+"""Read `matrix` of a spec file: the common types of two inputs (docs/specs.md)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Read `steps` of a spec file: arithmetic and conversions (docs/specs.md).
-
-The last line is the output. A reading says where results are rounded: by default after each
-operation, to the type of the first input.
-"""
+"""Read `steps` of a spec file: arithmetic and conversions (docs/specs.md)."""
 
 from __future__ import annotations
 
@@ -550,7 +546,6 @@ def _conversion(node: Node, name: str, known: Sequence[str], context: Context) -
 
 
 def _named(node: Node, context: Context) -> tuple[str, tuple[tuple[str, DType], ...]]:
-    """Return an attribute, and the types that its values name."""
     if len(node.items()) != 1:
         raise node.error("one attribute names the type", _TO)
     [(attribute, types)] = node.items().items()

@@ -1,8 +1,7 @@
 """Choose the calls of a formula: those listed in its spec, and random ones.
 
-A random call's limit is an element of the formula. The sequence ends exactly there, and one ulp to
-either side changes its length by one. If the arguments have the output's type, long sequences cross
-the end of its exact integers.
+A random call's limit is an element of the formula. One ulp to either side changes its length by
+one.
 """
 
 from __future__ import annotations
@@ -36,10 +35,7 @@ Shape = tuple[int, ...]
 
 
 def formula_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return a case's calls: codes of shape (), or of the shape that a list states.
-
-    Skips arguments that the input types lack and sequences of more than LONGEST elements.
-    """
+    """Return a case's calls of up to LONGEST elements: codes of shape (), or of a list's shape."""
     formula = spec.body_as(Formula)
     formats = tuple(cast(Numeric, dtype.format) for dtype in case.inputs)
     found = dict.fromkeys(
@@ -50,12 +46,11 @@ def formula_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[C
         ]
     )
     compiled = compile_formula(spec, case)
-    calls = (_call(formats, *call) for call in found)
+    calls = (
+        tuple(np.full(shape, code, fmt.storage) for fmt, code in zip(formats, codes, strict=True))
+        for codes, shape in found
+    )
     return [call for call in calls if compiled.size(call) <= LONGEST], "edge"
-
-
-def _call(formats: Sequence[Numeric], codes: Codes, shape: Shape) -> Call:
-    return tuple(np.full(shape, c, fmt.storage) for fmt, c in zip(formats, codes, strict=True))
 
 
 def _listed(
@@ -81,21 +76,16 @@ def _readable(formats: Sequence[Numeric], rows: Iterable[Sequence[str]]) -> Iter
 
 def _around(fmt: Numeric, codes: Codes, at: int) -> Iterator[Codes]:
     yield codes
-    for beside in _beside(fmt, codes[at]):
-        yield (*codes[:at], beside, *codes[at + 1 :])
-
-
-def _beside(fmt: Numeric, code: int) -> Iterator[int]:
-    value = value_of(fmt, code)
     if not isinstance(fmt, Float):
-        yield from (int(v) & fmt.mask for v in (value - 1, value + 1) if fmt.min <= v <= fmt.max)
-        return
-    magnitude = code & fmt.magnitude_mask
-    sign = code & fmt.sign_bit
-    if magnitude == 0:
-        yield from (fmt.sign_bit | 1, 1)
-        return
-    yield from (sign | m for m in (magnitude - 1, magnitude + 1) if 0 < m <= fmt.max_magnitude)
+        value = value_of(fmt, codes[at])
+        beside = [int(v) & fmt.mask for v in (value - 1, value + 1) if fmt.min <= v <= fmt.max]
+    elif magnitude := codes[at] & fmt.magnitude_mask:
+        sign, near = codes[at] & fmt.sign_bit, (magnitude - 1, magnitude + 1)
+        beside = [sign | m for m in near if 0 < m <= fmt.max_magnitude]
+    else:
+        beside = [fmt.sign_bit | 1, 1]
+    for code in beside:
+        yield (*codes[:at], code, *codes[at + 1 :])
 
 
 def _made(
@@ -133,10 +123,7 @@ def _across(gap: int) -> Iterator[tuple[int, Decimal, int]]:
 
 
 def _first_gap(fmt: Numeric) -> int:
-    """Return where a float type starts to lack odd numbers, 0 for never.
-
-    For an integer type, take the widest float type that does not hold it.
-    """
+    """Return where a type, or the widest float that lacks it, skips odd numbers, 0 for never."""
     if isinstance(fmt, Float):
         return 2 << fmt.mantissa
     return next((2**p for p in _PRECISIONS if 2 ** (p + 1) <= fmt.max), 0)

@@ -1,7 +1,7 @@
 """Choose the calls of type promotions.
 
-Conversions of values depend only on types and ranks, so the first case with a result type tests
-them: one call for each row of the value rules, and one without elements.
+Conversions of values depend only on types and ranks, so only the first case with a result type
+tests them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from convcheck.numerics.format import Bool, Float, Int, Numeric, Text, text_of_format
 from convcheck.numerics.number import Codes, from_fractions
 from convcheck.numerics.order import at, signed, special_codes
-from convcheck.rules.model import Attributes, Case, Layout, Spec
+from convcheck.rules.model import Attributes, Case, Spec
 from convcheck.semantics.body.matrix import Conversion, FoundCell, conversion, find, plain_codes
 from convcheck.semantics.expected import Call
 from convcheck.vectors.inputs import numeric_inputs
@@ -35,11 +35,9 @@ Groups = dict[Row, Codes]
 
 
 def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return a case's calls: one for the type, then the values if this case tests them.
-
-    A scalar holds one value, so each of its values needs a call.
-    """
-    shapes = _layout(spec, case)
+    """Return a case's calls: one for the type, then the values if this case tests them."""
+    layout = next(one for one in spec.layouts if case.layout in ("", one.name))
+    shapes = [dims for _, dims in layout.shapes]
     plain = [plain_codes(t.format) for t in case.inputs]
     # as few elements as the shapes allow, but a tensor of one is still a tensor
     calls = [_call(shapes, [c[-_least(s) :] for c, s in zip(plain, shapes, strict=True)], -1)]
@@ -53,7 +51,11 @@ def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Ca
         sides = zip(groups, conversions, shapes, strict=True)
         turns = [min(len(g[row]), _turns(c, tier)) for g, c, s in sides if row in g and not s]
         calls += [_call(shapes, codes, turn) for turn in range(max([1, *turns]))]
-    return [*calls, *_empty(shapes, plain)], "edge"
+    free = [any(not d.isdigit() for d in dims) for dims in shapes]
+    if any(free):
+        codes = [c[:0] if is_free else c for c, is_free in zip(plain, free, strict=True)]
+        calls.append(_call(shapes, codes, 0))
+    return calls, "edge"
 
 
 def _turns(each: Conversion, tier: Tier) -> int:
@@ -69,11 +71,6 @@ def _rounds(each: Conversion) -> bool:
     return source.mantissa > target.mantissa or source.value(1) < target.value(1)
 
 
-def _layout(spec: Spec, case: Case) -> list[tuple[str, ...]]:
-    named: list[Layout] = [x for x in spec.layouts if case.layout in ("", x.name)]
-    return [dims for _, dims in named[0].shapes]
-
-
 def _call(shapes: Sequence[tuple[str, ...]], codes: Sequence[Codes], turn: int) -> Call:
     return tuple(
         _tensor(dims, c) if dims else np.array(c[turn % len(c)])
@@ -82,18 +79,11 @@ def _call(shapes: Sequence[tuple[str, ...]], codes: Sequence[Codes], turn: int) 
 
 
 def _tensor(dims: tuple[str, ...], codes: Codes) -> Codes:
-    """Fill a shape with codes. Its first letter grows as needed, other letters are 1."""
     letters = [d for d in dims if not d.isdigit()]
     lengths = dict.fromkeys(letters, 1)
     if letters:
         lengths[letters[0]] = -(-len(codes) // _least(dims))
     return np.resize(codes, [int(d) if d.isdigit() else lengths[d] for d in dims])
-
-
-def _empty(shapes: Sequence[tuple[str, ...]], plain: Sequence[Codes]) -> list[Call]:
-    free = [any(not d.isdigit() for d in dims) for dims in shapes]
-    codes = [c[:0] if none else c for c, none in zip(plain, free, strict=True)]
-    return [_call(shapes, codes, 0)] if any(free) else []
 
 
 def _least(dims: tuple[str, ...]) -> int:
@@ -117,9 +107,6 @@ def _combinations(spec: Spec) -> tuple[Attributes, ...]:
     names = [attribute.name for attribute in spec.attributes]
     values = product(*(attribute.values for attribute in spec.attributes))
     return tuple(tuple(zip(names, each, strict=True)) for each in values)
-
-
-# Values --------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1024)
@@ -161,7 +148,7 @@ def _candidates(each: Conversion, tier: Tier, seed: int) -> Codes:
 
 
 def _ends(source: Numeric, target: Numeric) -> Codes:
-    """Return codes at the ends of an integer target's range, if the source exceeds it.
+    """Return codes at the ends of an integer target's range.
 
     For a signed source the upper end is one less: the inputs must convert to different values.
     """
@@ -172,7 +159,7 @@ def _ends(source: Numeric, target: Numeric) -> Codes:
 
 
 def _ties(source: Numeric, target: Numeric) -> Codes:
-    """Return codes at and next to ties of a float target: low, high and smallest, in both signs.
+    """Return codes at and next to ties of a float target.
 
     One step past a high tie is lost if a wide source goes through an intermediate type.
     """

@@ -1,8 +1,7 @@
 """Choose the calls of scaling steps: steps with an inverse in the spec, or without a conversion.
 
-The spec lists values of the other inputs. For each set, the data are those that bring the last line
-to a rounding boundary of the output, and their neighbours. Other layouts than the simplest test few
-values, with one set of the other inputs per element.
+For each set of other inputs in the spec, the data bring the last line to a rounding boundary of the
+output, and next to it. Only the simplest layouts test all of them.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ _LANES = 8  # elements of a kernel's vector
 _BYTE = 8  # bits
 _UNEVEN = 0x8123456789ABCDEF
 _FEW = 8  # values if another input is at the end of its type
-_FAR = (31,)  # exponents near the limits of a machine's integers
+_FAR = 31  # the exponent of the limit of a machine's integers
 
 
 @dataclass(frozen=True)
@@ -132,10 +131,7 @@ def fixed_inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Codes, 
 
 
 def codes_under(spec: Spec, case: Case, others: Mapping[str, int]) -> Codes:
-    """Return the codes to test in a first input for fixed codes of the others, sorted.
-
-    Empty if everything is undefined then.
-    """
+    """Return the sorted codes of a first input for fixed others, none if all is undefined."""
     asking = asking_of(spec, case.call, "edge", 0)
     if _is_open(asking, others):
         return np.zeros(0, asking.data.storage)
@@ -205,10 +201,7 @@ def _extremes(asking: Asking, names: Sequence[str], sets: Sequence[Set]) -> list
 
 
 def end_codes(fmt: Numeric) -> list[int]:
-    """Return the codes at the ends of a type (for floats 0, the smallest and the largest positive).
-
-    Adds a code whose bytes all differ.
-    """
+    """Return the codes at the ends of a type, and one whose bytes all differ."""
     uneven = [_UNEVEN >> 64 - fmt.bits] if fmt.bits > _BYTE else []
     if isinstance(fmt, Float):
         return [0, 1, fmt.max_magnitude, *(code & ~fmt.sign_bit for code in uneven)]
@@ -232,9 +225,8 @@ def letters_of(layout: Layout) -> list[str]:
 
 
 def sets_of(asking: Asking, asked: Sequence[Words], *, defined: bool = True) -> list[Set]:
-    """Return the distinct sets of codes of the other inputs that their types hold.
-
-    With `defined`, skip sets that leave everything undefined.
+    """Return the distinct sets of other inputs, with `defined` without those that leave all
+    undefined.
     """
     return [_codes_of(asking, words) for words in _words(asking, asked, defined=defined)]
 
@@ -270,9 +262,6 @@ def inputs_under(asking: Asking, one: Set, data: Codes) -> list[Bits]:
     return [data, *others]
 
 
-# Data under one set -------------------------------------------------------------------------------
-
-
 @lru_cache(maxsize=1 << 11)  # layouts and versions share them
 def _pool(asking: Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     one = dict(others)
@@ -285,7 +274,9 @@ def _pool(asking: Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
         codes = np.unique(_at_steps(asking, one, rng))
         sharp, chosen = rng.permutation(codes), codes[:0]
     else:
-        codes = _at_boundaries(asking, one, rng)
+        wanted = [*_boundaries(asking.compiled.output.format, rng, _SOME[asking.tier])]
+        wanted += [2**_FAR * (1 + Fraction(d, 1 << 20)) for d in (-1, 3)]
+        codes = np.concatenate(next_to(asking, brought(asking, one, wanted)[0]))
         sharp, chosen = _sharp(asking, one, rng)
         ends = np.append(ends, brought(asking, one, _ends(asking.compiled.output.format))[0])
     codes = np.unique(np.concatenate([codes, sharp, ends]))
@@ -312,17 +303,9 @@ def _apart(asking: Asking, one: Set, codes: Codes) -> tuple[Mask, Mask]:
 
 
 def _codes(fmt: Numeric, rng: np.random.Generator, count: int) -> Codes:
-    some = min(count, 1 << fmt.bits)
-    chosen = rng.choice(1 << fmt.bits, some, replace=False)
+    chosen = rng.choice(1 << fmt.bits, min(count, 1 << fmt.bits), replace=False)
     ends = special_codes(fmt) if fmt.bits > 2 else np.arange(4)
     return np.concatenate([ends.astype(np.uint64), chosen.astype(np.uint64)]).astype(fmt.storage)
-
-
-def _at_boundaries(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
-    wanted = [*_boundaries(asking.compiled.output.format, rng, _SOME[asking.tier])]
-    wanted += [Fraction(2) ** k * (1 + Fraction(d, 1 << 20)) for k in _FAR for d in (-1, 3)]
-    data, _ = brought(asking, one, wanted)
-    return np.concatenate([*next_to(asking, data), special_codes(asking.data).astype(data.dtype)])
 
 
 def _at_steps(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
@@ -365,8 +348,7 @@ def next_to(asking: Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Code
 def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
     """Return the agreed data closest to boundaries, and some data whose readings differ.
 
-    Closeness is in ulps of the first line, where an inexact division shows. Of the data whose
-    readings differ, the closest and the farthest are taken, to expose an intermediate type.
+    Closeness is in ulps of the first line, where an inexact division shows.
     """
     wanted = _inner(asking.compiled.output.format, rng)
     data, exact = brought(asking, one, wanted)
@@ -388,7 +370,9 @@ def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, C
     agreed = order[~apart[order]]
     differing = _of_other_numbers(asking.data, codes, order[apart[order]])
     onto = ulps[agreed] <= _HALF
-    odd = _is_odd_below(asking, wanted)[places]
+    output = cast(Numeric, asking.compiled.output.format)
+    below = round_to(from_fractions(wanted), output, MODES["toward-zero"]).magnitude
+    odd = (below % 2 == 1)[places]
     parts = [
         part[odd[part] == is_odd] for part in (agreed[~onto], agreed[onto]) for is_odd in (0, 1)
     ]
@@ -400,7 +384,6 @@ def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, C
 
 
 def _of_other_numbers(fmt: Numeric, codes: Codes, index: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the indices of codes that differ in more than sign and exponent."""
     if not isinstance(fmt, Float):
         return index
     significands = codes[index] & codes.dtype.type((1 << fmt.mantissa) - 1)
@@ -408,14 +391,7 @@ def _of_other_numbers(fmt: Numeric, codes: Codes, index: NDArray[np.intp]) -> ND
     return index.take(np.sort(firsts))
 
 
-def _is_odd_below(asking: Asking, boundaries: list[Fraction]) -> Mask:
-    fmt = cast(Numeric, asking.compiled.output.format)
-    below = round_to(from_fractions(boundaries), fmt, MODES["toward-zero"]).magnitude
-    return np.asarray(below % 2 == 1)
-
-
 def _ulps_of_first(asking: Asking, one: Set, codes: Codes) -> NDArray[np.float64]:
-    """Return the first line's result in ulps of the coarsest type that a reading computes in."""
     compiled = asking.compiled
     types = [compiled.arithmetic(reading) for reading in compiled.steps.readings]
     bits = min((t.format.mantissa for t in types if t and isinstance(t.format, Float)), default=63)
@@ -473,7 +449,6 @@ def _as_floats(x: Numbers) -> NDArray[np.float64]:
 
 
 def _midpoints(fmt: Format, chosen: Iterable[int]) -> list[Fraction]:
-    """Return boundaries of an output: magnitudes in both signs, or the halves above integers."""
     if isinstance(fmt, Float):
         values = [boundaries_of(fmt)[0].value(one) for one in chosen]
         return [*values, *(-value for value in values)]
@@ -504,10 +479,6 @@ def _boundaries(fmt: Format, rng: np.random.Generator, some: int) -> list[Fracti
 
 
 def _ends(fmt: Format) -> list[Fraction]:
-    """Return boundaries at the ends of a type's range.
-
-    For floats, add values whose significand a subnormal shift loses.
-    """
     if isinstance(fmt, Float):
         finer, past, _ = boundaries_of(fmt)
         lost = [finer.value(1) / 2**k for k in _SHIFTED]
@@ -517,14 +488,11 @@ def _ends(fmt: Format) -> list[Fraction]:
     return _midpoints(fmt, (low - 1, low, high - 1, high))
 
 
-# Tensors -------------------------------------------------------------------------------------
-
-
 def _whole(asking: Asking, one: Set, data: Codes) -> Call:
-    """Return a call of data under one set, for a layout with one element of each other input.
+    """Return a call whose length is not a multiple of a kernel's vector.
 
-    Its length is not a multiple of a kernel's vector. For sub-byte outputs the largest number is
-    alone in the last byte, which some kernels treat separately.
+    For sub-byte outputs the largest number is alone in the last byte, which some kernels treat
+    separately.
     """
     if len(data) and cast(Numeric, asking.compiled.output.format).bits < _BYTE:
         data = np.append(data, np.repeat(_largest(asking, data), 1 + len(data) % 2))
@@ -541,7 +509,12 @@ def _call(
     count = prod(shapes[second])
     turns, tensors = others_of(asking, sets, shapes, k * (count if count < len(sets) else 1))
     which = asking.compiled.met(turns[0], shapes[first])
-    return (_filled(asking, which, pools, k), *tensors)
+    codes = np.zeros(which.shape, asking.data.storage)
+    turn = k if which.size > 1 else k // len(pools)
+    for index in np.unique(which):
+        here = which == index
+        codes[here] = _some(pools[index], int(here.sum()), turn)
+    return (codes, *tensors)
 
 
 def shapes_of(layout: Layout, sizes: Sequence[int]) -> dict[str, tuple[int, ...]]:
@@ -561,15 +534,6 @@ def others_of(
         tensors.append(np.array(codes, asking.format_of(name).storage).reshape(shapes[name]))
         turns.append(turn)
     return turns, tensors
-
-
-def _filled(asking: Asking, which: NDArray[np.intp], pools: Sequence[_Pool], k: int) -> Codes:
-    codes = np.zeros(which.shape, asking.data.storage)
-    turn = k if which.size > 1 else k // len(pools)
-    for index in np.unique(which):
-        here = which == index
-        codes[here] = _some(pools[index], int(here.sum()), turn)
-    return codes
 
 
 def _some(pool: _Pool, count: int, turn: int) -> Codes:

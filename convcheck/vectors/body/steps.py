@@ -1,7 +1,6 @@
 """Choose the calls of steps around a conversion.
 
-Inverting the lines before the conversion gives the data that bring it to a boundary or next to one,
-for each set of other inputs in the spec.
+Inverting the lines before the conversion gives the data that bring it to a boundary or next to one.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode, decode_magnitudes
-from convcheck.numerics.format import Float, Int, Numeric
+from convcheck.numerics.format import Float, Int
 from convcheck.numerics.modes import nearest_even
 from convcheck.numerics.number import FAR, FINITE, Codes, Numbers, from_fractions, take
 from convcheck.numerics.order import at, positions
@@ -111,11 +110,7 @@ _TIES, _NEAR = 12, 12  # values on a midpoint and next to one, under each readin
 
 
 def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return a case's calls, a tensor of codes for each input. Deterministic.
-
-    They cover every rounding boundary of the conversion's target under the spec's sets of other
-    inputs.
-    """
+    """Return a case's calls, a tensor of codes for each input. Deterministic."""
     asking, steps = asking_of(spec, case, tier, seed), spec.body_as(Steps)
     choose = _chosen
     if steps.ends:
@@ -153,14 +148,9 @@ def _is_vector(asking: Asking) -> bool:
     return one and len(letters_of(asking.layout)) == 1
 
 
-# Data under one set -------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _Pool:
-    """Shuffled data. `sharp` starts with both zeros and hard values, then the closest to a
-    boundary.
-    """
+    """Shuffled data. `sharp` has zeros, hard values, and the closest to boundaries."""
 
     sharp: Codes
     rest: Codes
@@ -191,7 +181,10 @@ def _sharp(
     boundaries = decode_magnitudes(finer, np.arange(past, dtype=np.uint64))
     zero = np.zeros(past, np.int64)
     wanted = [at(fmt, boundaries, zero, np.full(past, sign)) for sign in (False, True)]
-    data = _undone(asking, one, np.concatenate([*wanted, _tiny(fmt, target)]))
+    # a 64-bit shift brings these to the target's subnormals
+    small = Fraction(3, 2) * Fraction(2) ** (_least_normal(target) - _ROUND)
+    tiny = rounded_codes(from_fractions([small, -small]), fmt)
+    data = _undone(asking, one, np.concatenate([*wanted, tiny]))
     codes = np.unique(np.concatenate(next_to(asking, data, (1, 2))))
     compiled = asking.compiled
     runs = (
@@ -209,12 +202,6 @@ def _sharp(
     return np.concatenate([zeros, telling, rng.permutation(closest)])
 
 
-def _tiny(fmt: Float, target: Float) -> Codes:
-    """Return numbers of both signs that a 64-bit shift brings to the target's subnormals."""
-    exact = Fraction(3, 2) * Fraction(2) ** (_least_normal(target) - _ROUND)
-    return rounded_codes(from_fractions([exact, -exact]), fmt)
-
-
 def _least_normal(fmt: Float) -> int:
     return fmt.lowest_exponent + fmt.mantissa
 
@@ -222,8 +209,8 @@ def _least_normal(fmt: Float) -> int:
 def _kinds(x: Numbers, target: Float, finer: Float) -> tuple[Mask, ...]:
     """Return a mask for each hard kind.
 
-    They are: far below the subnormals, a subnormal tie rounded down, just above one, negative just
-    below one, and just below the overflow midpoint.
+    Far below the subnormals, a subnormal tie rounded down, just above one, negative just below one,
+    and just below the overflow midpoint.
     """
     count = _least_normal(target) - x.exponent
     far = (x.kind == FINITE) & (x.significand != 0)
@@ -249,9 +236,8 @@ def _closest(x: Numbers, target: Float, finer: Float, rng: np.random.Generator) 
 def _from_midpoint(
     x: Numbers, target: Float, finer: Float
 ) -> tuple[NDArray[np.uint64], Mask, Numbers]:
-    """Return the nearest finer magnitude, whether it is a midpoint, and the distance from it.
-
-    Signs are ignored.
+    """Return the nearest finer magnitude, whether it is a midpoint, and the distance, without
+    signs.
     """
     magnitude = round_to(x, finer, nearest_even).magnitude
     inside = (x.kind == FINITE) & (magnitude < np.uint64(2 * target.max_magnitude + 2))
@@ -265,9 +251,6 @@ def _is_defined(asking: Asking, one: Mapping[str, int], codes: Codes) -> Mask:
     compiled = asking.compiled
     patterns = compiled.finished(compiled.run(inputs_under(asking, one, codes))).patterns
     return np.asarray(patterns != UNDEFINED)
-
-
-# Tensors -------------------------------------------------------------------------------------
 
 
 def _call(
@@ -288,22 +271,17 @@ def _call(
     which = np.zeros(shape, np.intp)
     if not asking.compiled.outside and turns:
         which = np.broadcast_to(turns[0], shape)
-    return (_filled(asking.data, which, pools, k, Counter() if used is None else used), *tensors)
-
-
-def _filled(
-    fmt: Numeric, which: Places, pools: Sequence[_Pool], k: int, used: Counter[int]
-) -> Codes:
-    codes = np.zeros(which.shape, fmt.storage)
+    taken = Counter[int]() if used is None else used
+    codes = np.zeros(which.shape, asking.data.storage)
     for index in np.unique(which):
         here = which == index
         pool, count = pools[index], int(here.sum())
         half = (count + 1 - k // len(pools) % 2) // 2  # a single element alternates
         sharp = min(len(pool.sharp), max(count - len(pool.rest), half))
-        chosen = _window(pool.sharp, used[index], sharp), _window(pool.rest, k * 37, count - sharp)
-        codes[here] = in_order(fmt, np.concatenate(chosen))
-        used[index] += sharp
-    return codes
+        chosen = _window(pool.sharp, taken[index], sharp), _window(pool.rest, k * 37, count - sharp)
+        codes[here] = in_order(asking.data, np.concatenate(chosen))
+        taken[index] += sharp
+    return (codes, *tensors)
 
 
 def _window(codes: Codes, start: int, count: int) -> Codes:

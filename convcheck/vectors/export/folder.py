@@ -22,10 +22,7 @@ MARK = "convcheck-export.json"
 
 
 def check(folder: Path, form: str) -> frozenset[str]:
-    """Return the files that an earlier export left in a folder.
-
-    Raises UsageError if the folder has other files, or is not a folder.
-    """
+    """Return the files that an earlier export left in a folder. Raises UsageError."""
     if not folder.exists():
         return frozenset()
     if not folder.is_dir():
@@ -53,41 +50,30 @@ def _listed(folder: Path, form: str) -> frozenset[str]:
 
 
 def write_export(files: Iterable[tuple[str, bytes]], folder: Path, form: str) -> None:
-    """Write files, given as (name with slashes, content), and remove those of an earlier export.
-
-    Raises UsageError as `check` does, and for a file in the way.
-    """
+    """Write files (name, content), and remove those of an earlier export. Raises UsageError."""
     before, given = check(folder, form), set[str]()
     _mark(folder, form, before)
     try:
         for name, content in files:
-            if name not in before:
-                _check_own(folder / name, content)
+            path = folder / name
+            if name not in before and path.exists() and path.read_bytes() != content:
+                raise UsageError(f"{path} is there already", hint="move it, or give another folder")
             given.add(name)
-            write_whole(folder / name, content, folders=True)
-        _remove(folder, before - given)
+            write_whole(path, content, folders=True)
+        for name in before - given:
+            path = folder / name
+            path.unlink(missing_ok=True)
+            for parent in (p for p in path.parents if p.is_relative_to(folder) and p != folder):
+                if parent.is_dir() and not any(parent.iterdir()):
+                    parent.rmdir()
         before = frozenset()
     finally:
         _mark(folder, form, before | given)
 
 
-def _check_own(path: Path, content: bytes) -> None:
-    if path.exists() and path.read_bytes() != content:
-        raise UsageError(f"{path} is there already", hint="move it, or give another folder")
-
-
 def _mark(folder: Path, form: str, names: Iterable[str]) -> None:
     head = {"convcheck-export": 1, "form": form, "files": sorted(names)}
     write_whole(folder / MARK, (json.dumps(head, indent=1) + "\n").encode(), folders=True)
-
-
-def _remove(folder: Path, names: Iterable[str]) -> None:
-    for name in names:
-        path = folder / name
-        path.unlink(missing_ok=True)
-        for parent in (p for p in path.parents if p.is_relative_to(folder) and p != folder):
-            if parent.is_dir() and not any(parent.iterdir()):
-                parent.rmdir()
 
 
 FORMAT = "convcheck-vectors/1"

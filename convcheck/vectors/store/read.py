@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from math import prod
@@ -98,15 +99,11 @@ def verified(path: Path, sha: str) -> StoredFile:
 def verify_files(manifest: Manifest, cases: Sequence[Case]) -> None:
     """Verify the files of cases. Raises VectorError for the first failure."""
     for name in {manifest.file_of(case) for case in cases}:
-        if _sha256_of(manifest.folder / name) != manifest.files[name]:
-            verified(manifest.folder / name, manifest.files[name])  # says what is wrong
-
-
-def _sha256_of(path: Path) -> str:
-    try:
-        return hashlib.sha256(read_file(path, MOST_OF_REPORT)).hexdigest()
-    except OSError:
-        return ""
+        path, digest = manifest.folder / name, ""
+        with suppress(OSError):
+            digest = hashlib.sha256(read_file(path, MOST_OF_REPORT)).hexdigest()
+        if digest != manifest.files[name]:
+            verified(path, manifest.files[name])  # says what is wrong
 
 
 def _vector_set(found: StoredSet, spec: Spec, case: Case) -> VectorSet:
@@ -164,7 +161,6 @@ def _call_set(found: StoredSet, spec: Spec, case: Case, types: Sequence[DType]) 
 
 
 def _outputs(line: Line) -> Iterator[tuple[int, int, list[Words]]]:
-    """Yield each reading's index of its name, pattern, and outputs."""
     first: list[Words] = []
     for number, said in line.readings:
         if isinstance(said, str):
@@ -173,16 +169,14 @@ def _outputs(line: Line) -> Iterator[tuple[int, int, list[Words]]]:
             continue
         outputs = [words_of_tensor(tensor) for tensor in said]
         if first:
-            outputs = [_completed(*pair) for pair in zip(outputs, first, strict=True)]
+            outputs = [
+                (shape, [b if a == SAME else a for a, b in zip(words, known, strict=True)])
+                if SAME in words
+                else (shape, words)
+                for (shape, words), (_, known) in zip(outputs, first, strict=True)
+            ]
         first = first or outputs
         yield number, EXACT, outputs
-
-
-def _completed(output: Words, first: Words) -> Words:
-    shape, words = output
-    if SAME not in words:
-        return output
-    return shape, [b if a == SAME else a for a, b in zip(words, first[1], strict=True)]
 
 
 def _due(types: Sequence[DType], outputs: Sequence[Words]) -> tuple[ExpectedOutput, ...]:

@@ -1,7 +1,7 @@
 """The content of a vectors folder: a manifest, and a file for each operator and source type.
 
-Versions of an operator, and operators that extend it, share a folder. A file has sets of vectors,
-each for all cases that have the same types, rules and vectors.
+Versions of an operator, and operators that extend it, share a folder. A file has sets of vectors
+for all cases that have the same types, rules and vectors.
 """
 
 from __future__ import annotations

@@ -82,19 +82,17 @@ def _text(one: StoredSet) -> str:
         "readings": one.readings,
     }
     rules = ",\n".join(map(canonical, one.rules))
-    lines = ",\n".join(msgspec.json.encode(_shortened(line)).decode() for line in one.vectors)
-    return f'{canonical(head)[1:-1]},\n"rules": [\n{rules}\n],\n"vectors": [\n{lines}\n]}}'
-
-
-def _shortened(line: Line) -> list[object]:
-    fields = list(line)
-    while not fields[-1]:
-        fields.pop()
-    return fields
+    lines = []
+    for line in one.vectors:
+        fields = list(line)
+        while not fields[-1]:  # defaults at the end are left out
+            fields.pop()
+        lines.append(msgspec.json.encode(fields).decode())
+    vectors = ",\n".join(lines)
+    return f'{canonical(head)[1:-1]},\n"rules": [\n{rules}\n],\n"vectors": [\n{vectors}\n]}}'
 
 
 def _calls(vectors: Vectors) -> Iterator[tuple[Call, ExpectedCall]]:
-    """Yield the calls of a set. Elements come in runs that one rule decides."""
     if isinstance(vectors, CallSet):
         yield from zip(vectors.calls, vectors.expected, strict=True)
         return
@@ -129,7 +127,14 @@ def _line(
         said: str | list[Tensor] = PATTERNS[reading.pattern]
         if reading.pattern == EXACT:
             words = [words_due(o.dtype.format, o.codes, o.patterns) for o in reading.outputs]
-            marked = [_unlike(*pair) for pair in zip(words, first, strict=True)] if first else words
+            marked = words
+            if first:
+                marked = [
+                    [SAME if a == b else a for a, b in zip(some, known, strict=True)]
+                    if len(some) == len(known)
+                    else some
+                    for some, known in zip(words, first, strict=True)
+                ]
             said = [
                 tensor_of_words(output.dtype.format, output.shape, some)
                 for output, some in zip(reading.outputs, marked, strict=True)
@@ -139,17 +144,12 @@ def _line(
     return Line(inputs, numbered[due.row], readings, rules, due.between)
 
 
-def _unlike(words: list[str], first: list[str]) -> list[str]:
-    if len(first) != len(words):
-        return words
-    return [SAME if a == b else a for a, b in zip(words, first, strict=True)]
-
-
 class Files:
-    """Iterate over the files of cases as (name, content), the manifest last.
+    """Iterate over the files of cases (in the order of `by_file`) as (name, content), the manifest
+    last.
 
-    The cases come in the order of `by_file`. `vectors` and `size` (bytes) count the sets and files
-    so far. The manifest `kept` lists the vectors of other specs in the folder.
+    `vectors` and `size` (bytes) count the sets and files so far. `kept` lists the vectors of other
+    specs in the folder.
     """
 
     def __init__(
@@ -203,17 +203,17 @@ class Files:
         for text, names in sets.items():
             joined = {s: with_choices(n) if s in self.specs else n for s, n in names.items()}
             sets[text] = {s: joined[s] for s in sorted(joined, key=_operator_and_version)}
-        return dict(sorted(sets.items(), key=lambda item: _first(item[1])))
+
+        def first(item: tuple[str, Cases]) -> tuple[object, ...]:
+            spec, names = next(iter(item[1].items()))
+            return _operator_and_version(spec), names[0]
+
+        return dict(sorted(sets.items(), key=first))
 
 
 def by_file(cases: Iterable[Case], specs: Mapping[str, Spec]) -> list[Case]:
     """Return cases in the order of their files."""
     return sorted(cases, key=lambda case: file_in(folder_of(specs[case.spec]), case))
-
-
-def _first(cases: Cases) -> tuple[object, ...]:
-    spec, names = next(iter(cases.items()))
-    return _operator_and_version(spec), names[0]
 
 
 def _operator_and_version(spec: str) -> tuple[str, tuple[int, ...]]:
@@ -243,9 +243,8 @@ def _text_of_manifest(
 
 
 def others_in(folder: Path, selected: Iterable[Spec], tier: Tier, seed: int) -> Manifest | None:
-    """Return the manifest of a folder's other specs, None without any.
-
-    Raises UsageError if they cannot stay because of another tier or seed.
+    """Return the manifest of a folder's other specs, if any. Raises UsageError for another tier or
+    seed.
     """
     if not (folder / MANIFEST).exists():
         return None
@@ -269,11 +268,12 @@ def differing(files: Files, folder: Path) -> list[str]:
 
 
 def write_folder(files: Files, folder: Path) -> int:
-    """Write a folder's files, the manifest last. Return the number of changed files.
-
-    Raises UsageError if a file cannot be written or the folder has other content.
-    """
-    _check_folder(folder)
+    """Write a folder's files, and return the number of changes. Raises UsageError."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder", hint="--out DIR")
+    if folder.is_dir() and any(folder.iterdir()) and _manifest_of(folder) is None:
+        said = f"{folder} is not empty, and holds no vectors"
+        raise UsageError(said, hint="give a new or an empty folder")
     changed = 0
     for name, content in _changes(files, folder):
         path = folder / name
@@ -289,7 +289,7 @@ def write_folder(files: Files, folder: Path) -> int:
 
 
 def _changes(files: Files, folder: Path) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the files that differ in a folder with their content, and those left over there."""
+    """Yield a folder's differing files with their content, and those left over there."""
     left = _listed(folder) - files.left
     for name, text in files:
         left.discard(name)
@@ -298,14 +298,6 @@ def _changes(files: Files, folder: Path) -> Iterator[tuple[str, bytes | None]]:
         if not (same_size and path.read_bytes() == content):
             yield name, content
     yield from ((name, None) for name in sorted(left))
-
-
-def _check_folder(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder", hint="--out DIR")
-    if folder.is_dir() and any(folder.iterdir()) and _manifest_of(folder) is None:
-        said = f"{folder} is not empty, and holds no vectors"
-        raise UsageError(said, hint="give a new or an empty folder")
 
 
 def _manifest_of(folder: Path) -> Any:
