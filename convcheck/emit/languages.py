@@ -202,10 +202,6 @@ def _json(suite: Suite) -> bytes:
     return text_of_file(sets, suite.seed, spec_sha256=digest).encode()
 
 
-def _safetensors(suite: Suite) -> bytes:
-    return folder.content(suite.spec, suite.vectors, suite.tier, suite.seed)
-
-
 def _vectors_folder(corpus: Corpus, suites: Iterable[Suite]) -> Files:
     made: dict[Case, Vectors] = {}
 
@@ -236,7 +232,11 @@ def _no_lines(case: Case) -> str:
 FORMS = {
     "text": _form_of_files("txt", _text, _no_lines),
     "json": Form(_vectors_folder, _json),
-    "safetensors": _form_of_files("safetensors", _safetensors, folder.why_not),
+    "safetensors": _form_of_files(
+        "safetensors",
+        lambda one: folder.content(one.spec, one.vectors, one.tier, one.seed),
+        folder.why_not,
+    ),
     "onnx": Form(
         lambda _, suites: (file for suite in suites for file in onnx.files(suite.vectors)),
         why_not=lambda case: declined.message if (declined := cannot_ask(case)) else "",

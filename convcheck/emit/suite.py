@@ -35,10 +35,8 @@ class Series:
     """
 
     first: int
-    #: of plateaus
-    count: int
-    #: the rise of codes per period, modulo the width
-    step: int
+    count: int  # of plateaus
+    step: int  # the rise of codes per period, modulo the width
     turns: list[list[int]]
 
 
@@ -112,8 +110,7 @@ class Suite:
     seed: int
     #: in suites for a language, the expected results of all inputs under each reading
     series: tuple[tuple[Series, ...], ...] = ()
-    #: vectors that the form lacks
-    left_out: int = 0
+    left_out: int = 0  # vectors that the form lacks
 
     @property
     def case(self) -> Case:

@@ -65,8 +65,7 @@ class AskedCase:
     vectors: Vectors
     backend: BackendInfo
     kept: CaseResult
-    #: seconds for a call
-    timeout: float
+    timeout: float  # seconds for a call
 
     @property
     def groups(self) -> list[Group]:

@@ -71,20 +71,14 @@ class Witness:
     backend: BackendInfo
     group: Group
     one: CallSet
-    #: None if the answer is missing or unknown
-    got: tuple[Strip, ...] | None
+    got: tuple[Strip, ...] | None  # None if the answer is missing or unknown
     message: str = ""
-    #: the output and the element that differ
-    where: tuple[int, int] = (0, 0)
-    #: whether it shows on the first call of a fresh backend
-    first: bool = True
-    #: whether the answer is new, not from a report
-    asked: bool = True
+    where: tuple[int, int] = (0, 0)  # the output and the element that differ
+    first: bool = True  # whether it shows on the first call of a fresh backend
+    asked: bool = True  # whether the answer is new, not from a report
     calls: int = 1
-    #: the cause and its number of cases, '' if causes were not tried
-    cause: str = ""
-    #: the case with other attribute values that has to run first
-    before: Case | None = None
+    cause: str = ""  # the cause and its number of cases, '' if causes were not tried
+    before: Case | None = None  # the case with other attribute values that has to run first
 
     @property
     def case(self) -> Case:

@@ -28,12 +28,9 @@ class Context:
 
     types: Types
     sources: Mapping[str, Source]
-    #: source -> its sentence, for sources with a single one
-    says: Mapping[str, str]
-    #: foreign sentence -> translation
-    glosses: Mapping[str, str]
-    #: attribute -> its values as written
-    attributes: Mapping[str, tuple[str, ...]]
+    says: Mapping[str, str]  # source -> its sentence, for sources with a single one
+    glosses: Mapping[str, str]  # foreign sentence -> translation
+    attributes: Mapping[str, tuple[str, ...]]  # attribute -> its values as written
 
 
 def read_level(node: Node) -> Level:

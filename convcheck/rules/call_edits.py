@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,12 +24,10 @@ FIRST, WIDER, ONE_WIDER, ONE_NARROWER, OTHER_SIGN = TYPES_AS = (
     "first", "wider", "one-wider", "one-narrower", "other-sign",
 )  # fmt: skip
 REFUSED_UNSAFE, ACCEPTED = "refused!", "accepted"
-UNPAIRED = "unpaired"
 MEETINGS = (  # see convcheck.semantics.body.meetings
     "first", "next", "in-memory", "axis-1", "axis-before", "interleaved", "whole-blocks",
     "even-blocks", "no-blocks",
 )  # fmt: skip
-WITH_ZEROS = "with-zeros"
 
 
 Changes = Mapping[str, Any]  # field of what a spec says -> its other value
@@ -41,12 +39,9 @@ class FormulaEdit:
 
     body: ClassVar[str] = "formula"
 
-    #: types of an argument -> its hop
-    arguments: tuple[tuple[frozenset[str], Hop], ...]
-    #: with expressions over ARGUMENTS
-    length: Changes
-    #: with expressions over INDEX and LAST besides
-    element: Changes
+    arguments: tuple[tuple[frozenset[str], Hop], ...]  # types of an argument -> its hop
+    length: Changes  # with expressions over ARGUMENTS
+    element: Changes  # with expressions over INDEX and LAST besides
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +50,14 @@ class StepsEdit:
 
     body: ClassVar[str] = "steps"
 
-    #: line -> its changes
-    lines: Mapping[str, Changes]
-    #: of each reading
-    reading: Changes
-    #: the mode of rounding to the first input's type, '' for the spec's
-    rounds: str
+    lines: Mapping[str, Changes]  # line -> its changes
+    reading: Changes  # of each reading
+    rounds: str  # the mode of rounding to the first input's type, '' for the spec's
     #: inputs whose types have to be equal. Other questions are refused
     equal: tuple[str, ...]
     #: whether only elements change that share no byte with one of the same scale
     unpaired: bool
-    #: input -> its hops
-    inputs: Mapping[str, tuple[Hop, ...]]
+    inputs: Mapping[str, tuple[Hop, ...]]  # input -> its hops
     #: one of MEETINGS, and the input that it is for, '' for all
     meets: tuple[str, str] | None
 
@@ -75,12 +66,9 @@ class StepsEdit:
 class CellEdit:
     """Another answer for pairs of types."""
 
-    #: the types of both inputs
-    of: tuple[frozenset[str], frozenset[str]]
-    #: the kind of rank of both inputs, () for any, in either order
-    ranks: tuple[str, ...]
-    #: a type, one of TYPES_AS, REFUSED_UNSAFE, or ACCEPTED
-    gives: str
+    of: tuple[frozenset[str], frozenset[str]]  # the types of both inputs
+    ranks: tuple[str, ...]  # the kind of rank of both inputs, () for any, in either order
+    gives: str  # a type, one of TYPES_AS, REFUSED_UNSAFE, or ACCEPTED
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +77,7 @@ class MatrixEdit:
 
     body: ClassVar[str] = "matrix"
 
-    #: the first with a pair decides
-    cells: tuple[CellEdit, ...]
+    cells: tuple[CellEdit, ...]  # the first with a pair decides
     #: whether an output with a subnormal number has +0 in its place and for zeros
     flushes: bool
 
@@ -105,7 +92,10 @@ def read_call_edit(node: Node, types: Types) -> CallEdit | None:
         raise node.need(found[1]).error(f"there is already a {found[0]} here", "a cause each")
     if not found:
         return None
-    return _READERS[found[0]](node.need(found[0]), types)
+    edit = node.need(found[0])
+    if found[0] == "formula":
+        return _formula(edit, types)
+    return _steps(edit, types) if found[0] == "steps" else _matrix(edit, types)
 
 
 def _formula(node: Node, types: Types) -> FormulaEdit:
@@ -157,7 +147,7 @@ def _steps(node: Node, types: Types) -> StepsEdit:
         reading,
         node.read("rounds", lambda mode: mode.word(tuple(MODES), "rounding mode"), ""),
         node.words("refuses"),
-        node.says("only", UNPAIRED),
+        node.says("only", "unpaired"),
         {name: _hops(hops.elements(), types) for name, hops in node.entries("inputs").items()},
         node.read("meets", _meeting, None),
     )
@@ -202,7 +192,7 @@ def _matrix(node: Node, types: Types) -> MatrixEdit:
     node.only("cells", "flushes")
     edit = MatrixEdit(
         tuple(_cell(entry, types) for entry in node.listed("cells")),
-        node.says("flushes", WITH_ZEROS),
+        node.says("flushes", "with-zeros"),
     )
     if not (edit.cells or edit.flushes):
         raise node.error("nothing differs from the rules", "cells: […], or flushes: with-zeros")
@@ -219,11 +209,3 @@ def _cell(node: Node, types: Types) -> CellEdit:
         tuple(rank.word(RANKS, "kind of rank") for rank in ranks),
         node.need("gives").word((*TYPES_AS, REFUSED_UNSAFE, ACCEPTED, *types.types), "answer"),
     )
-
-
-#: Body -> how its edits are read.
-_READERS: Mapping[str, Callable[[Node, Types], CallEdit]] = {
-    "formula": _formula,
-    "steps": _steps,
-    "matrix": _matrix,
-}

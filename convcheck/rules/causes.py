@@ -29,8 +29,7 @@ class CauseFile:
 
     name: str
     text: str
-    #: whether it is the user's
-    own: bool = False
+    own: bool = False  # whether it is the user's
 
 
 def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
@@ -57,10 +56,8 @@ Links = tuple[Link, ...]
 class ChainEdit:
     """An edit of a chain's types."""
 
-    #: WITHOUT, WITH, OF, REORDERED or OWN
-    word: str
-    #: the types to remove, to insert, or to hold in another way
-    types: tuple[str, ...] = ()
+    word: str  # WITHOUT, WITH, OF, REORDERED or OWN
+    types: tuple[str, ...] = ()  # the types to remove, to insert, or to hold in another way
     through: Hop | None = None
 
     def edited(self, types: Sequence[Link]) -> Iterator[Links]:
@@ -123,8 +120,7 @@ When = tuple[tuple[str, frozenset[Value]], ...]
 class Find(NamedTuple):
     """An observation of one cause, or of two that act together."""
 
-    #: a runtime's release, or a report
-    where: str
+    where: str  # a runtime's release, or a report
     names: tuple[str, ...]
 
 
@@ -133,31 +129,19 @@ class Cause:
     """A wrong conversion: a set of edits of a spec."""
 
     name: str
-    #: a predicate: 'rounds twice, through float32'
-    says: str
-    #: the types it applies to
-    when: When
-    #: its table and its hops, before all other rules
-    rules: tuple[Rule, ...]
-    #: replaces every rounding mode, '' for none
-    rounds: str
-    #: attribute -> the value that replaces the given one
-    under: tuple[tuple[str, str], ...]
+    says: str  # a predicate: 'rounds twice, through float32'
+    when: When  # the types it applies to
+    rules: tuple[Rule, ...]  # its table and its hops, before all other rules
+    rounds: str  # replaces every rounding mode, '' for none
+    under: tuple[tuple[str, str], ...]  # attribute -> the value that replaces the given one
     place: Place
-    #: edits of whole calls, None for values
-    call: CallEdit | None = None
-    #: edits of chains, None for values
-    chain: ChainEdit | None = None
-    #: the earlier version whose rules apply, or ''
-    version: str = ""
-    #: the operator of its whole calls, '' for all
-    of: str = ""
-    #: releases and reports
-    found_in: tuple[str, ...] = ()
-    #: whether it was observed alone, or is the user's
-    common: bool = False
-    #: the later causes that it was observed with
-    found_with: tuple[str, ...] = ()
+    call: CallEdit | None = None  # edits of whole calls, None for values
+    chain: ChainEdit | None = None  # edits of chains, None for values
+    version: str = ""  # the earlier version whose rules apply, or ''
+    of: str = ""  # the operator of its whole calls, '' for all
+    found_in: tuple[str, ...] = ()  # releases and reports
+    common: bool = False  # whether it was observed alone, or is the user's
+    found_with: tuple[str, ...] = ()  # the later causes that it was observed with
 
     @property
     def of_operator(self) -> bool:
@@ -204,8 +188,8 @@ def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
     nodes = read_all(
         lambda root: [one for entry in root.listed("causes") for one in _instances(entry)], roots
     )
-    entries = [entry for found in nodes for entry in found]
-    own = [file.own for file, found in zip(files, nodes, strict=True) for _ in found]
+    entries = [entry for some in nodes for entry in some]
+    own = [file.own for file, some in zip(files, nodes, strict=True) for _ in some]
     causes = read_all(lambda entry: _cause(entry, types), entries)
     seen: set[str] = set()
     for entry, cause in zip(entries, causes, strict=True):
@@ -213,22 +197,21 @@ def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
             raise entry.error(f"two causes are named {cause.name!r}", "name each otherwise")
         seen.add(cause.name)
     finds: dict[str, list[Find]] = {cause.name: [] for cause in causes}
-    for found in read_all(lambda root: _finds(root, finds), roots):
-        for find in found:
+    for observed in read_all(lambda root: _finds(root, finds), roots):
+        for find in observed:
             for name in find.names:
                 finds[name].append(find)
-    return tuple(
-        _with_finds(cause, finds[cause.name], own=mine)
-        for cause, mine in zip(causes, own, strict=True)
-    )
-
-
-def _with_finds(cause: Cause, finds: Sequence[Find], *, own: bool) -> Cause:
-    found_in = dict.fromkeys(find.where for find in finds)
-    common = own or any(find.names == (cause.name,) for find in finds)
-    before = (find.names for find in finds if find.names[0] == cause.name)
-    after = dict.fromkeys(name for names in before for name in names[1:])
-    return replace(cause, found_in=tuple(found_in), common=common, found_with=tuple(after))
+    found = []
+    for cause, is_own in zip(causes, own, strict=True):
+        mine = finds[cause.name]
+        with_others = (find.names for find in mine if find.names[0] == cause.name)
+        found.append(replace(
+            cause,
+            found_in=tuple(dict.fromkeys(find.where for find in mine)),
+            common=is_own or any(find.names == (cause.name,) for find in mine),
+            found_with=tuple(dict.fromkeys(name for names in with_others for name in names[1:])),
+        ))  # fmt: skip
+    return tuple(found)
 
 
 def _hops_of(rules: Sequence[Rule]) -> list[Hop]:

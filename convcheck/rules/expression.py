@@ -63,8 +63,7 @@ class Condition:
     """A comparison of two expressions, false for NaN."""
 
     left: Expression
-    #: one of RELATIONS
-    relation: str
+    relation: str  # one of RELATIONS
     right: Expression
 
     def __str__(self) -> str:

@@ -32,23 +32,16 @@ _OF_A_TYPE = ("type", "round", "beyond", "subnormals", "specials", "only")
 class Hop:
     """A stage of a number on its way to the destination."""
 
-    #: a type, or a word
-    type: DType | str
+    type: DType | str  # a type, or a word
     round: str = NEAREST
     #: the result of a number that the type cannot hold, one of BEYOND
     beyond: str = BEYOND[0]
-    #: one of SUBNORMALS, '' for subnormals as they are
-    subnormals: str = ""
-    #: whether infinities and NaNs are numbers past the largest
-    no_specials: bool = False
-    #: whether numbers outside the type's normal range stay
-    normal_only: bool = False
-    #: whether the code is read as the type's
-    by_code: bool = False
-    #: of a word
-    number: int = 0
-    #: pattern -> its replacement
-    texts: tuple[tuple[str, str], ...] = ()
+    subnormals: str = ""  # one of SUBNORMALS, '' for subnormals as they are
+    no_specials: bool = False  # whether infinities and NaNs are numbers past the largest
+    normal_only: bool = False  # whether numbers outside the type's normal range stay
+    by_code: bool = False  # whether the code is read as the type's
+    number: int = 0  # of a word
+    texts: tuple[tuple[str, str], ...] = ()  # pattern -> its replacement
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,10 +56,8 @@ class Catalog:
     """The types, and the specs by id, ordered by operator and version."""
 
     types: Types
-    #: parsed on access
-    specs: Mapping[str, Spec]
-    #: the ids of specs that are not built in
-    own: tuple[str, ...] = ()
+    specs: Mapping[str, Spec]  # parsed on access
+    own: tuple[str, ...] = ()  # the ids of specs that are not built in
     folders: tuple[Path, ...] = ()
 
     def only(self, ids: Iterable[str]) -> Catalog:
@@ -88,10 +86,8 @@ class _File:
 class _Merged:
     file: _File
     node: Node
-    #: the parent's id, or ''
-    parent: str = ""
-    #: the number of ancestors
-    extended: int = 0
+    parent: str = ""  # the parent's id, or ''
+    extended: int = 0  # the number of ancestors
 
 
 def _merged(file: _File, above: _Merged | None) -> _Merged:
@@ -341,15 +337,12 @@ def read_sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
 class Promise:
     """A promise of a runtime about its graphs in some settings."""
 
-    #: backend option -> values
-    when: tuple[tuple[str, tuple[str, ...]], ...]
+    when: tuple[tuple[str, tuple[str, ...]], ...]  # backend option -> values
     #: whether casts may be removed. Otherwise graphs equal their nodes run one by one
     leaves_out: bool
-    #: the type that may hold intermediate floats, or ''
-    floats_as: str
+    floats_as: str  # the type that may hold intermediate floats, or ''
     text: str
-    #: title and section, with the date of access
-    document: str
+    document: str  # title and section, with the date of access
     place: Place
 
     @property

@@ -36,8 +36,7 @@ class DType:
 
     name: str
     format: Format
-    #: runtime -> name
-    names: tuple[tuple[str, str], ...]
+    names: tuple[tuple[str, str], ...]  # runtime -> name
     place: Place
 
     def name_in(self, runtime: str) -> str:
@@ -55,12 +54,10 @@ class DType:
 class Cite:
     """A citation; `source` is a key of the spec's sources."""
 
-    #: a quotation, or a paraphrase that starts with PARAPHRASE
-    text: str
+    text: str  # a quotation, or a paraphrase that starts with PARAPHRASE
     source: str
     place: Place
-    #: our translation of a foreign sentence, else ''
-    gloss: str = ""
+    gloss: str = ""  # our translation of a foreign sentence, else ''
 
 
 @dataclass(frozen=True)
@@ -69,10 +66,8 @@ class Outcome:
 
     word: str
     argument: str = ""
-    #: overrides the rule's rounding mode, '' for none
-    round: str = ""
-    #: '' for the only reading
-    reading: str = ""
+    round: str = ""  # overrides the rule's rounding mode, '' for none
+    reading: str = ""  # '' for the only reading
     cite: Cite | None = None
 
 
@@ -84,16 +79,14 @@ class Cell:
     level: Level
     cite: Cite
     place: Place
-    #: as written in the spec file
-    text: str
+    text: str  # as written in the spec file
 
 
 @dataclass(frozen=True)
 class Row:
     """A case word and a cell for each column."""
 
-    #: a case word, or `else`
-    label: str
+    label: str  # a case word, or `else`
     cells: tuple[Cell, ...]
     place: Place
 
@@ -115,15 +108,13 @@ class Rule:
     name: str
     #: 'from', 'to' or an attribute -> allowed words
     when: tuple[tuple[str, frozenset[Value]], ...]
-    #: whether it only converts a type to itself
-    same_type: bool
+    same_type: bool  # whether it only converts a type to itself
     rounding: Rounding
     #: key of `when` -> an entry for each column
     columns: tuple[tuple[str, tuple[Value, ...]], ...]
     rows: tuple[Row, ...]
     level: Level
-    #: of cells without one
-    cite: Cite
+    cite: Cite  # of cells without one
     place: Place
 
     @cached_property
@@ -139,10 +130,8 @@ class Asking:
 
     values: tuple[Value, ...]
     sources: TypeNames
-    #: None for all types
-    targets: TypeNames | None
-    #: values of other attributes, if not the defaults
-    others: Attributes
+    targets: TypeNames | None  # None for all types
+    others: Attributes  # values of other attributes, if not the defaults
     refusal: bool
     cite: Cite
 
@@ -156,15 +145,11 @@ class Attribute:
     #: the type variable whose type it holds, as ONNX Cast's `to`. Then a case's id omits it
     carries: str
     values: tuple[Value, ...]
-    #: None for a required attribute
-    default: Value | None
-    #: the destinations it applies to, None for all
-    applies: TypeNames | None
-    #: values to test outside its list
-    also: tuple[Asking, ...]
+    default: Value | None  # None for a required attribute
+    applies: TypeNames | None  # the destinations it applies to, None for all
+    also: tuple[Asking, ...]  # values to test outside its list
     place: Place
-    #: whether layouts set its value
-    by_layout: bool = field(default=False, metadata=LATER)
+    by_layout: bool = field(default=False, metadata=LATER)  # whether layouts set its value
     #: whether the text states the default, so that it can be omitted
     stated: bool = field(default=True, metadata=LATER)
 
@@ -181,8 +166,7 @@ class Attribute:
 class Spelling:
     """A spelling of texts: a regular expression and samples."""
 
-    #: matches the whole text
-    matches: str
+    matches: str  # matches the whole text
     samples: tuple[str, ...]
     place: Place
 
@@ -191,8 +175,7 @@ class Spelling:
 class Source:
     """A document that citations quote."""
 
-    #: its name in citations
-    key: str
+    key: str  # its name in citations
     title: str
     section: str
     url: str
@@ -215,8 +198,7 @@ class Layout:
     """The dimensions of a call's inputs: numbers or letters ('n')."""
 
     name: str
-    #: input -> dimensions
-    shapes: tuple[tuple[str, tuple[str, ...]], ...]
+    shapes: tuple[tuple[str, tuple[str, ...]], ...]  # input -> dimensions
     place: Place
     attributes: Attributes = field(default=(), metadata=LATER)
     #: given attributes that carry the output's type
@@ -242,8 +224,7 @@ class PairList:
     """A list of supported pairs, for some attribute values."""
 
     when: tuple[tuple[str, frozenset[str]], ...]
-    #: source -> destinations
-    listed: Mapping[str, TypeNames]
+    listed: Mapping[str, TypeNames]  # source -> destinations
     cite: Cite
 
     def is_for(self, attributes: Mapping[str, str]) -> bool:
@@ -256,8 +237,7 @@ class Pairs:
     """The pairs of source and destination that a text supports. Others may be refused."""
 
     lists: tuple[PairList, ...]
-    #: whether other pairs are skipped
-    only: bool
+    only: bool  # whether other pairs are skipped
 
     def word(self, source: str, target: str, attributes: Attributes) -> str:
         """Return a pair's word in a condition: 'listed' or 'unlisted'."""
@@ -291,8 +271,7 @@ class Shapes:
     """The shapes that a text supports. Others are undefined."""
 
     ranks: frozenset[int]
-    #: whether a tensor may be empty
-    empty: bool
+    empty: bool  # whether a tensor may be empty
     cite: Cite
 
 
@@ -301,31 +280,22 @@ class Case:
     """One configured question. Its id is stable."""
 
     spec: str
-    #: such as onnx.Cast
-    op: str
-    #: the first number of the version, 0 for none
-    version: int
+    op: str  # such as onnx.Cast
+    version: int  # the first number of the version, 0 for none
     inputs: tuple[DType, ...]
-    #: empty if the output type is the answer
-    outputs: tuple[DType, ...]
-    #: those in the id, in order
-    attributes: Attributes
+    outputs: tuple[DType, ...]  # empty if the output type is the answer
+    attributes: Attributes  # those in the id, in order
     #: attributes that carry the output's type -> 'int' or 'string'
     carried: tuple[tuple[str, str], ...] = ()
-    #: whether a refusal is accepted
-    refusal: bool = False
-    #: of a whole call, '' for the only one
-    layout: str = ""
-    #: of a whole call's inputs, empty for elements
-    ranks: tuple[int, ...] = ()
+    refusal: bool = False  # whether a refusal is accepted
+    layout: str = ""  # of a whole call, '' for the only one
+    ranks: tuple[int, ...] = ()  # of a whole call's inputs, empty for elements
     #: whether the inputs' types imply the output's, which the id then omits
     bound: bool = False
-    #: None for all
-    shapes: Shapes | None = None
+    shapes: Shapes | None = None  # None for all
     #: whether the text excludes it, so that an answer may have any form
     outside: bool = False
-    #: the casts of a chain's graph, in order
-    hops: tuple[Case, ...] = ()
+    hops: tuple[Case, ...] = ()  # the casts of a chain's graph, in order
     #: how that graph is built, and backend options: input=constant, middle=hidden
     setting: tuple[tuple[str, str], ...] = ()
     #: other inputs as written, for a call as a conversion of its first input
@@ -402,10 +372,8 @@ class Case:
 class FunctionRow:
     """A row of `where`: types and attribute values."""
 
-    #: None for all types
-    sources: frozenset[str] | None = None
-    #: None for all types
-    targets: frozenset[str] | None = None
+    sources: frozenset[str] | None = None  # None for all types
+    targets: frozenset[str] | None = None  # None for all types
     #: attribute -> values as written, None for any
     attributes: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
 
@@ -451,12 +419,9 @@ def version_key(version: str) -> tuple[int, ...]:
 class Body(ABC):
     """The part of a spec that decides answers."""
 
-    #: 'table', or its key in a spec file
-    name: ClassVar[str]
-    #: whether a question is a whole call
-    whole_calls: ClassVar[bool] = True
-    #: whether the output types are the answer
-    gives_types: ClassVar[bool] = False
+    name: ClassVar[str]  # 'table', or its key in a spec file
+    whole_calls: ClassVar[bool] = True  # whether a question is a whole call
+    gives_types: ClassVar[bool] = False  # whether the output types are the answer
     examples: tuple[Any, ...]
 
     @abstractmethod
@@ -471,42 +436,29 @@ OneBody = TypeVar("OneBody", bound=Body)
 class Spec:
     """One version of one operator, with `extends` resolved."""
 
-    #: onnx.Cast-21, the operator alone without versions
-    id: str
+    id: str  # onnx.Cast-21, the operator alone without versions
     op: str
-    #: the first number of the version, 0 for none
-    version: int
-    #: the cited documents. 'text' is the operator's own
-    sources: Mapping[str, Source]
-    #: foreign sentence -> place of its translation
-    glosses: Mapping[str, Place]
-    #: on the output's type and shape
-    output_cite: Cite
-    #: type variable -> types, in the text's order
-    types: Mapping[str, tuple[DType, ...]]
-    #: input -> type variable
-    inputs: tuple[tuple[str, str], ...]
-    #: output -> type variable
-    outputs: tuple[tuple[str, str], ...]
+    version: int  # the first number of the version, 0 for none
+    sources: Mapping[str, Source]  # the cited documents. 'text' is the operator's own
+    glosses: Mapping[str, Place]  # foreign sentence -> place of its translation
+    output_cite: Cite  # on the output's type and shape
+    types: Mapping[str, tuple[DType, ...]]  # type variable -> types, in the text's order
+    inputs: tuple[tuple[str, str], ...]  # input -> type variable
+    outputs: tuple[tuple[str, str], ...]  # output -> type variable
     attributes: tuple[Attribute, ...]
     literals: Mapping[str, Spelling]
     rules: tuple[Rule, ...]
     body: Body
     notes: tuple[str, ...]
     place: Place
-    #: inputs that only contribute their type
-    likes: tuple[str, ...] = ()
+    likes: tuple[str, ...] = ()  # inputs that only contribute their type
     layouts: tuple[Layout, ...] = ()
     #: input types tested with each output type
     combinations: tuple[tuple[str, ...], ...] = ()
-    #: runtime -> function
-    calls: Mapping[str, Calling] = field(default_factory=dict)
-    #: None for all
-    pairs: Pairs | None = None
-    #: None for all
-    shapes: Shapes | None = None
-    #: cases that the text excludes, tested nevertheless
-    outside: tuple[Uncovered, ...] = ()
+    calls: Mapping[str, Calling] = field(default_factory=dict)  # runtime -> function
+    pairs: Pairs | None = None  # None for all
+    shapes: Shapes | None = None  # None for all
+    outside: tuple[Uncovered, ...] = ()  # cases that the text excludes, tested nevertheless
     parent: Spec | None = field(default=None, repr=False)
 
     @property

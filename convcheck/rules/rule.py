@@ -25,10 +25,6 @@ from convcheck.rules.model import (
 from convcheck.rules.source import Node, read_all
 from convcheck.streams import plural
 
-_RULE_KEYS = (
-    "name", "level", "cite", "when", "round", "columns", "table", "before", "after",
-)  # fmt: skip
-_CELL_KEYS = ("gives", "readings", "level", "cite", "round")
 ELSE = "else"
 OTHER = "other"  # in `when`: an attribute value outside its list
 PAIR = "pair"  # in `when`: whether source and destination are in the listed `pairs`
@@ -36,7 +32,7 @@ PAIR = "pair"  # in `when`: whether source and destination are in the listed `pa
 
 def read_rule(node: Node, context: Context) -> Rule:
     """Return a rule. Raises SpecError."""
-    node.only(*_RULE_KEYS)
+    node.only("name", "level", "cite", "when", "round", "columns", "table", "before", "after")
     level = read_level(node.need("level", "normative, implied, disputed or undefined"))
     cite = read_cite(node.need("cite", "every rule quotes the sentence it rests on"), context)
     return read_rule_of(node, context, level, cite)
@@ -137,14 +133,13 @@ def _cell(node: Node, default: tuple[Level, Cite], context: Context) -> Cell:
     if isinstance(node.value, str):
         word, _, argument = node.value.partition(" ")
         return Cell((Outcome(word, argument),), *default, node.place, node.value)
-    node.only(*_CELL_KEYS)
+    node.only("gives", "readings", "level", "cite", "round")
     level, cite = _defaults(node, default, context)
     outcomes = tuple(_reading(e, context) for e in node.listed("readings"))
     if not node.get("readings"):
         outcomes = (_outcome(node, context, ""),)
-    else:
-        if len(outcomes) < 2 or level not in ("disputed", "undefined"):
-            raise node.error("readings need a disputed cell, and two or more", "level: disputed")
+    elif len(outcomes) < 2 or level not in ("disputed", "undefined"):
+        raise node.error("readings need a disputed cell, and two or more", "level: disputed")
     text = " | ".join(f"{o.word} {o.argument}".strip() for o in outcomes)
     return Cell(outcomes, level, cite, node.place, text)
 

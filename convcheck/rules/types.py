@@ -25,10 +25,8 @@ class Types:
     """Types by name, and families as ordered type names."""
 
     types: Mapping[str, DType]
-    #: family -> types, in order
-    sets: Mapping[str, tuple[str, ...]]
-    #: family -> its name in reports
-    called: Mapping[str, str]
+    sets: Mapping[str, tuple[str, ...]]  # family -> types, in order
+    called: Mapping[str, str]  # family -> its name in reports
 
     def names(self, node: Node, pseudo: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return the types of a word or list, with families expanded. Raises SpecError."""

@@ -115,8 +115,7 @@ class Corpus:
     catalog: Catalog
     tier: Tier
     seed: int
-    #: of the user's specs first
-    manifests: tuple[Manifest, ...]
+    manifests: tuple[Manifest, ...]  # of the user's specs first
     words: tuple[str, ...] | None = None
     sweeps: bool = False
     samples: int = 0

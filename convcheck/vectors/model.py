@@ -61,10 +61,8 @@ class CallSet:
     expected: tuple[ExpectedCall, ...]
     decisions: tuple[Decision, ...]
     coverage: Coverage
-    #: on an answer's type and shape
-    form: Decision
-    #: a further constraint on elements
-    among: Among | None = None
+    form: Decision  # on an answer's type and shape
+    among: Among | None = None  # a further constraint on elements
     #: axis and block size by which other inputs broadcast to the first
     along: tuple[int, int] | None = None
 

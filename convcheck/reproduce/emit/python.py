@@ -226,8 +226,11 @@ def _of_node(witness: Witness) -> dict[str, Any]:
 
 def _of_model(witness: Witness, name: str, packed: bool) -> dict[str, Any]:
     case = witness.case
-    numeric = [t for t in (*case.inputs, *case.outputs) if not isinstance(t.format, Text)]
-    words = {t.name_in(_ONNX): _bits_of(t.format, packed) for t in numeric}
+    words: dict[str, int | str] = {}  # bits of an element, or numpy's type if none are packed
+    for dtype in (*case.inputs, *case.outputs):
+        if not isinstance(fmt := dtype.format, Text):
+            bits = 8 if isinstance(fmt, Bool) else fmt.bits
+            words[dtype.name_in(_ONNX)] = bits if packed else f"u{fmt.storage.itemsize}"
     # OpenVINO's importer needs the number of dimensions
     ranks = [len(strip.shape) for strip in witness.inputs] if name == "openvino" else []
     level, entries = optimisation_of(dict(case.setting))
@@ -258,9 +261,3 @@ def _parts(case: Case) -> list[tuple[str, str]]:
         said = f"{name!r}, TensorProto.{dtype.name_in(_ONNX)}, [], {memory!r}, raw=True"
         found.append((said, str(value(fmt, int(bits)))))
     return found
-
-
-def _bits_of(fmt: Format, packed: bool) -> int | str:
-    """Return an element's width in bits if any are packed, otherwise numpy's type name."""
-    assert not isinstance(fmt, Text)  # noqa: S101 texts have no words
-    return (8 if isinstance(fmt, Bool) else fmt.bits) if packed else f"u{fmt.storage.itemsize}"

@@ -32,8 +32,7 @@ _PLACING = ("before", "after")  # for files that extend another
 class When:
     """A condition on types. An absent part allows all."""
 
-    #: on the output
-    to: TypeNames | None = None
+    to: TypeNames | None = None  # on the output
     all: TypeNames | None = None
     any: TypeNames | None = None
 
@@ -52,11 +51,9 @@ class CallList:
     """Arguments of calls, as decimals."""
 
     when: When
-    #: tested as they are
-    listed: tuple[tuple[str, ...], ...]
+    listed: tuple[tuple[str, ...], ...]  # tested as they are
     around: tuple[tuple[str, ...], ...]
-    #: () for scalars
-    shape: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()  # () for scalars
 
 
 @dataclass(frozen=True)
@@ -83,16 +80,11 @@ class FormulaWay:
     """A way to compute the length or the elements."""
 
     expression: Expression
-    #: the type of the computation, 'exact' or 'output'
-    arithmetic: DType | str
-    #: whether it is a recurrence, not a product
-    running: bool
-    #: whether arguments are converted to the output's type first
-    converted: bool
-    #: the types that the expression converts to
-    conversions: tuple[DType, ...]
-    #: '' if the other fields describe it
-    name: str
+    arithmetic: DType | str  # the type of the computation, 'exact' or 'output'
+    running: bool  # whether it is a recurrence, not a product
+    converted: bool  # whether arguments are converted to the output's type first
+    conversions: tuple[DType, ...]  # the types that the expression converts to
+    name: str  # '' if the other fields describe it
     cite: Cite
 
     @cached_property
@@ -117,8 +109,7 @@ class Undefined:
     #: 'not scalar', 'not finite' or '-0' (of any argument), 'overflow' (of an argument into an
     #: integer output, or in any reading), or 'zero' (`argument` in the output's type)
     when: str
-    #: the argument that is zero, else ''
-    argument: str
+    argument: str  # the argument that is zero, else ''
     level: Level
     cite: Cite
     place: Place
@@ -131,8 +122,7 @@ class Interval:
     """
 
     limit: str
-    #: the argument whose sign is the direction
-    step: str
+    step: str  # the argument whose sign is the direction
     cite: Cite
 
 
@@ -142,18 +132,13 @@ class FormulaRule:
 
     name: str
     when: When
-    #: if no element is rounded
-    level: Level
-    #: if elements are rounded and all readings agree
-    agreed: Level
-    #: on the elements
-    cite: Cite
-    #: on the difference of readings
-    differing: Cite
+    level: Level  # if no element is rounded
+    agreed: Level  # if elements are rounded and all readings agree
+    cite: Cite  # on the elements
+    differing: Cite  # on the difference of readings
     #: whether an answer between the readings, widened by one ulp, is tolerated
     between: bool
-    #: (length, element)
-    readings: tuple[tuple[FormulaWay, FormulaWay], ...]
+    readings: tuple[tuple[FormulaWay, FormulaWay], ...]  # (length, element)
     place: Place
 
 
@@ -165,19 +150,14 @@ class Formula(Body):
     arguments: tuple[str, ...]
     length: Expression
     length_cite: Cite
-    #: of INDEX
-    element: Expression
-    #: of LAST, None without a recurrence
-    next: Expression | None
-    #: rounding modes, each a reading
-    to_float: tuple[str, ...]
+    element: Expression  # of INDEX
+    next: Expression | None  # of LAST, None without a recurrence
+    to_float: tuple[str, ...]  # rounding modes, each a reading
     to_integer: str
     convert_cite: Cite
     interval: Interval | None
-    #: the first that holds decides
-    undefined: tuple[Undefined, ...]
-    #: the first for the types decides
-    rules: tuple[FormulaRule, ...]
+    undefined: tuple[Undefined, ...]  # the first that holds decides
+    rules: tuple[FormulaRule, ...]  # the first for the types decides
     asked: AskedCalls
     examples: tuple[FormulaExample, ...]
     place: Place

@@ -91,22 +91,17 @@ class CellAnswer:
     """The answer of a cell: one reading, or two disputed ones."""
 
     ruling: Ruling
-    #: 'accept' and 'refuse' if disputed
-    readings: tuple[CellReading, ...]
+    readings: tuple[CellReading, ...]  # 'accept' and 'refuse' if disputed
 
 
 @dataclass(frozen=True)
 class MatrixCell:
     """The common type of a pair."""
 
-    #: a type's name, or a target such as '$u64'
-    gives: str
-    #: if the attributes allow everything
-    free: CellAnswer
-    #: otherwise
-    guarded: CellAnswer
-    #: as written in the spec file
-    text: str
+    gives: str  # a type's name, or a target such as '$u64'
+    free: CellAnswer  # if the attributes allow everything
+    guarded: CellAnswer  # otherwise
+    text: str  # as written in the spec file
     place: Place
 
 
@@ -117,11 +112,9 @@ class MatrixTable:
     name: str
     #: attribute -> values for which the table applies
     when: tuple[tuple[str, frozenset[Value]], ...]
-    #: of a square's rows and columns, empty for a triangle
-    ranks: tuple[str, ...]
+    ranks: tuple[str, ...]  # of a square's rows and columns, empty for a triangle
     types: tuple[str, ...]
-    #: (row type, column type) -> cell
-    cells: Mapping[tuple[str, str], MatrixCell]
+    cells: Mapping[tuple[str, str], MatrixCell]  # (row type, column type) -> cell
     place: Place
 
 
@@ -144,12 +137,10 @@ class Matrix(Body):
     gives_types = True
     #: attribute values that allow what `!` marks
     refused_unless: tuple[tuple[str, str], ...]
-    #: '$u64' -> the attribute that names the type
-    targets: Mapping[str, str]
+    targets: Mapping[str, str]  # '$u64' -> the attribute that names the type
     #: type by its name in cells
     named: Mapping[str, DType]  # types by the spelling of the spec's runtime
-    #: the first with a pair decides
-    tables: tuple[MatrixTable, ...]
+    tables: tuple[MatrixTable, ...]  # the first with a pair decides
     examples: tuple[MatrixExample, ...]
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:

@@ -57,26 +57,19 @@ class StepsLine:
     """A line: an expression, or the conversion of an earlier line."""
 
     name: str
-    #: None for a conversion
-    be: Expression | None = None
-    #: the optional input of the expression, or ''
-    needs: str = ""
-    #: the expression without that input
-    otherwise: Expression | None = None
-    #: the line or input to convert, '' for an expression
-    source: str = ""
+    be: Expression | None = None  # None for a conversion
+    needs: str = ""  # the optional input of the expression, or ''
+    otherwise: Expression | None = None  # the expression without that input
+    source: str = ""  # the line or input to convert, '' for an expression
     rule: str = ""
-    #: the attribute that names the target type
-    to: str = ""
-    #: its values -> types
-    targets: tuple[tuple[str, DType], ...] = ()
+    to: str = ""  # the attribute that names the target type
+    targets: tuple[tuple[str, DType], ...] = ()  # its values -> types
     place: Place = field(kw_only=True)
     #: the output types of the expression, None for all
     only: TypeNames | None = field(default=None, metadata=LATER)
     #: the expression for other outputs
     elsewhere: Expression | None = field(default=None, metadata=LATER)
-    #: whether it has no rounding
-    exact: bool = field(default=False, metadata=LATER)
+    exact: bool = field(default=False, metadata=LATER)  # whether it has no rounding
     #: the operand is rounded to it (to odd), by default to the arithmetic's type
     taken_as: DType | None = field(default=None, metadata=LATER)
     #: set by a cause, as `conversions`
@@ -107,12 +100,9 @@ class StepsReading:
     """A reading: where results are rounded."""
 
     name: str
-    #: type of the first input -> type of operations
-    within: tuple[tuple[str, DType], ...]
-    #: lines that are rounded once at the end
-    once: frozenset[str]
-    #: lines that are rounded to the type of the first input
-    narrow: frozenset[str]
+    within: tuple[tuple[str, DType], ...]  # type of the first input -> type of operations
+    once: frozenset[str]  # lines that are rounded once at the end
+    narrow: frozenset[str]  # lines that are rounded to the type of the first input
     cite: Cite
     place: Place
     #: the type of operations for all inputs
@@ -126,8 +116,7 @@ class StepsReading:
     named: tuple[tuple[str, DType], ...] = field(default=(), metadata=LATER)
     #: inputs that are rounded first
     operands: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: the mode of ``round(x)``
-    whole: str = field(default=NEAREST, metadata=LATER)
+    whole: str = field(default=NEAREST, metadata=LATER)  # the mode of ``round(x)``
     #: whether values in a wider type within an ulp of a tie of ``round(x)`` are undefined
     open_near_ties: bool = field(default=False, metadata=LATER)
     #: source type of exact values, unless the line has one
@@ -150,10 +139,8 @@ class OpenElements:
 
     name: str
     input: str
-    #: one of CONDITIONS
-    condition: str
-    #: input or output -> types
-    where: tuple[tuple[str, TypeNames], ...]
+    condition: str  # one of CONDITIONS
+    where: tuple[tuple[str, TypeNames], ...]  # input or output -> types
     cite: Cite
     place: Place
     #: whether only the sign of a zero output is free
@@ -170,8 +157,7 @@ class OpenElements:
 class ValuesOf:
     """The values that the output may have for certain inputs."""
 
-    #: the line of the conversion to their type
-    line: str
+    line: str  # the line of the conversion to their type
     where: Words
     cite: Cite
     place: Place
@@ -181,11 +167,9 @@ class ValuesOf:
 class Along:
     """The attributes that define how other inputs broadcast to the first."""
 
-    #: an attribute, for an axis of the first input
-    axis: str
+    axis: str  # an attribute, for an axis of the first input
     default: int
-    #: the attribute for the block size, or ''
-    block: str
+    block: str  # the attribute for the block size, or ''
 
     def of(self, attributes: Attributes) -> tuple[int, int]:
         """Return axis and block size, 0 for no blocks."""
@@ -200,8 +184,7 @@ class Outside:
     name: str
     layouts: frozenset[str]
     types: TypeNames
-    #: attribute -> values as written
-    values: tuple[tuple[str, frozenset[str]], ...]
+    values: tuple[tuple[str, frozenset[str]], ...]  # attribute -> values as written
     cite: Cite
     place: Place
 
@@ -219,18 +202,15 @@ class Outside:
 class StepsExample:
     """An example: inputs and outputs as words, or their shapes only."""
 
-    #: of the inputs, or of the first if it implies the others
-    types: tuple[str, ...]
+    types: tuple[str, ...]  # of the inputs, or of the first if it implies the others
     layout: str
     attributes: Attributes
     shapes: tuple[tuple[str, Sizes], ...]
     #: input -> its elements as words, in C order
     values: tuple[tuple[str, tuple[str, ...]], ...]
-    #: the output's elements as words, or its dimensions
-    gives: tuple[str, ...]
+    gives: tuple[str, ...]  # the output's elements as words, or its dimensions
     place: Place
-    #: the output's type, '' if the inputs imply it
-    to: str = ""
+    to: str = ""  # the output's type, '' if the inputs imply it
 
 
 @dataclass(frozen=True)
@@ -238,34 +218,24 @@ class Steps(Body):
     """A steps body."""
 
     name = "steps"
-    #: the last is the output
-    lines: tuple[StepsLine, ...]
+    lines: tuple[StepsLine, ...]  # the last is the output
     readings: tuple[StepsReading, ...]
-    #: if no operation rounds and conversions are exact
-    level: Level
-    #: if something is rounded and all readings agree
-    agreed: Level
+    level: Level  # if no operation rounds and conversions are exact
+    agreed: Level  # if something is rounded and all readings agree
     cite: Cite
-    #: whether a zero output may have either sign
-    free_zero: bool
-    #: whether a non-finite output is undefined
-    free_rest: bool
-    #: cases that the text excludes, tested nevertheless
-    outside: tuple[Outside, ...]
-    #: sets of the other inputs, each tested with all data
-    ask: tuple[Words, ...]
+    free_zero: bool  # whether a zero output may have either sign
+    free_rest: bool  # whether a non-finite output is undefined
+    outside: tuple[Outside, ...]  # cases that the text excludes, tested nevertheless
+    ask: tuple[Words, ...]  # sets of the other inputs, each tested with all data
     #: sets that leave most undefined, each tested with little data
     ask_little: tuple[Words, ...]
-    #: of the text, or computed by hand
-    examples: tuple[StepsExample, ...]
+    examples: tuple[StepsExample, ...]  # of the text, or computed by hand
     place: Place
     undefined: tuple[OpenElements, ...] = field(default=(), metadata=LATER)
-    #: None if inputs broadcast
-    along: Along | None = field(default=None, metadata=LATER)
+    along: Along | None = field(default=None, metadata=LATER)  # None if inputs broadcast
     #: the inverse of a line for the first input, if it cannot be derived
     back: Expression | None = field(default=None, metadata=LATER)
-    #: that line, '' for the last
-    back_of: str = field(default="", metadata=LATER)
+    back_of: str = field(default="", metadata=LATER)  # that line, '' for the last
     #: the attributes that lines compute with
     numbers: tuple[str, ...] = field(default=(), metadata=LATER)
     #: the inverse operator, or '', and its other inputs -> inputs here

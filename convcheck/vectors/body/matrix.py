@@ -46,20 +46,21 @@ def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Ca
         return calls, "edge"
     conversions = [conversion(spec, t, found.target) for t in case.inputs]
     groups = [_groups(each, tier, seed) for each in conversions]
+    more = 1 if tier == "edge" else _MORE
     for row in dict.fromkeys([*groups[0], *groups[1]]):
         codes = [g.get(row, p) for g, p in zip(groups, plain, strict=True)]
         sides = zip(groups, conversions, shapes, strict=True)
-        turns = [min(len(g[row]), _turns(c, tier)) for g, c, s in sides if row in g and not s]
-        calls += [_call(shapes, codes, turn) for turn in range(max([1, *turns]))]
+        turns = 1  # a scalar holds one value
+        for group, each, shape in sides:
+            if row in group and not shape:
+                most = (_OF_ROUNDED if _rounds(each) else _OF_SCALAR) * more
+                turns = max(turns, min(len(group[row]), most))
+        calls += [_call(shapes, codes, turn) for turn in range(turns)]
     free = [any(not d.isdigit() for d in dims) for dims in shapes]
     if any(free):
         codes = [c[:0] if is_free else c for c, is_free in zip(plain, free, strict=True)]
         calls.append(_call(shapes, codes, 0))
     return calls, "edge"
-
-
-def _turns(each: Conversion, tier: Tier) -> int:
-    return (_OF_ROUNDED if _rounds(each) else _OF_SCALAR) * (1 if tier == "edge" else _MORE)
 
 
 def _rounds(each: Conversion) -> bool:

@@ -97,14 +97,10 @@ def asking_of(spec: Spec, case: Case, tier: Tier, seed: int) -> Asking:
 
 @dataclass(frozen=True)
 class _Pool:
-    #: every reading agrees
-    agreed: Codes
-    #: agreed, on a boundary or closest to one
-    sharp: Codes
-    #: the readings differ
-    apart: Codes
-    #: agreed, at the ends of both types' ranges
-    ends: Codes
+    agreed: Codes  # every reading agrees
+    sharp: Codes  # agreed, on a boundary or closest to one
+    apart: Codes  # the readings differ
+    ends: Codes  # agreed, at the ends of both types' ranges
 
 
 def fixed_cases(spec: Spec, case: Case) -> Iterator[Case]:
@@ -268,7 +264,9 @@ def _pool(asking: Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     rng = np.random.Generator(np.random.PCG64([asking.seed, zlib.crc32(repr(one).encode())]))
     ends = special_codes(asking.data).astype(asking.data.storage)
     if asking.compiled.steps.back is None:
-        codes = _codes(asking.data, rng, _CODES[asking.tier])
+        every = 1 << asking.data.bits
+        random = rng.choice(every, min(_CODES[asking.tier], every), replace=False)
+        codes: Codes = random.astype(asking.data.storage)
         sharp, chosen = _sharp_results(asking, one, rng)
     elif asking.compiled.steps.back_of:
         codes = np.unique(_at_steps(asking, one, rng))
@@ -300,12 +298,6 @@ def _apart(asking: Asking, one: Set, codes: Codes) -> tuple[Mask, Mask]:
     for other in others:
         apart |= (other.codes != first.codes) | (other.patterns != first.patterns)
     return apart, first.patterns == UNDEFINED
-
-
-def _codes(fmt: Numeric, rng: np.random.Generator, count: int) -> Codes:
-    chosen = rng.choice(1 << fmt.bits, min(count, 1 << fmt.bits), replace=False)
-    ends = special_codes(fmt) if fmt.bits > 2 else np.arange(4)
-    return np.concatenate([ends.astype(np.uint64), chosen.astype(np.uint64)]).astype(fmt.storage)
 
 
 def _at_steps(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
@@ -368,7 +360,10 @@ def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, C
     order = np.argsort(ulps, kind="stable")
     order = order[share[order] != 0]
     agreed = order[~apart[order]]
-    differing = _of_other_numbers(asking.data, codes, order[apart[order]])
+    differing = order[apart[order]]
+    if isinstance(asking.data, Float):  # codes that differ in more than sign and exponent
+        significands = codes[differing] & codes.dtype.type((1 << asking.data.mantissa) - 1)
+        differing = differing[np.sort(np.unique(significands, return_index=True)[1])]
     onto = ulps[agreed] <= _HALF
     output = cast(Numeric, asking.compiled.output.format)
     below = round_to(from_fractions(wanted), output, MODES["toward-zero"]).magnitude
@@ -381,14 +376,6 @@ def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, C
     closest = differing[np.argsort(np.abs(share[differing]), kind="stable")]
     ends = [closest[:_ENDS], differing[:_ENDS], differing[-_ENDS:]]
     return codes[_by_turns(sides, rng)], codes[np.concatenate(ends)]
-
-
-def _of_other_numbers(fmt: Numeric, codes: Codes, index: NDArray[np.intp]) -> NDArray[np.intp]:
-    if not isinstance(fmt, Float):
-        return index
-    significands = codes[index] & codes.dtype.type((1 << fmt.mantissa) - 1)
-    firsts: NDArray[np.intp] = np.unique(significands, return_index=True)[1]
-    return index.take(np.sort(firsts))
 
 
 def _ulps_of_first(asking: Asking, one: Set, codes: Codes) -> NDArray[np.float64]:

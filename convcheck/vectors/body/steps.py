@@ -56,20 +56,18 @@ _PAST = Fraction(1, 4)  # of a step, past a boundary
 def ranged_calls(asking: Asking, steps: Steps) -> list[Call]:
     """Return a case's calls, one tensor each. Deterministic."""
     fmt = asking.data
-    ranges = [tuple(code_of(fmt, word)[0] for word in words) for words in steps.ends]
     [(_, dims)] = asking.layout.shapes
     sizes = tuple(int(d) if d.isdigit() else size for d, size in zip(dims, _SIZES, strict=False))
-    made = [_tensor(asking, np.array(ends, fmt.storage), k) for k, ends in enumerate(ranges)]
+    made = []
+    for k, words in enumerate(steps.ends):
+        ends = np.array([code_of(fmt, word)[0] for word in words], fmt.storage)
+        rng = np.random.Generator(np.random.PCG64([asking.seed, k, zlib.crc32(ends.tobytes())]))
+        inner = rng.permutation(_between(asking, ends, rng))[: _ELEMENTS[asking.tier] - len(ends)]
+        made.append(rng.permutation(np.concatenate([ends, inner])))
     if len(dims) == 1:
         short = [one[: _LENGTHS[k % len(_LENGTHS)]] for k, one in enumerate(made)]
         return [(one,) for one in (*made, *short, made[0][:0])]
     return [(np.resize(one, prod(sizes)).reshape(sizes),) for one in made]
-
-
-def _tensor(asking: Asking, ends: Codes, k: int) -> Codes:
-    rng = np.random.Generator(np.random.PCG64([asking.seed, k, zlib.crc32(ends.tobytes())]))
-    codes = rng.permutation(_between(asking, ends, rng))[: _ELEMENTS[asking.tier] - len(ends)]
-    return cast(Codes, rng.permutation(np.concatenate([ends, codes])))
 
 
 def _between(asking: Asking, ends: Codes, rng: np.random.Generator) -> Codes:

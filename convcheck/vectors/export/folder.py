@@ -16,7 +16,7 @@ from convcheck.numerics.format import Text
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import PATTERNS
-from convcheck.vectors.model import GENERATOR, CallSet, Vectors, VectorSet
+from convcheck.vectors.model import GENERATOR, CallSet, Vectors
 
 MARK = "convcheck-export.json"
 
@@ -90,13 +90,22 @@ def content(spec: Spec, vectors: Vectors, tier: str, seed: int) -> bytes:
     """Return the file of one case without texts."""
     from safetensors.numpy import save
 
-    tensors = _of_calls(vectors) if isinstance(vectors, CallSet) else _of_elements(vectors)
     case, decisions = vectors.case, vectors.decisions
+    outputs: list[Any] = [t.name for t in case.outputs]
+    if isinstance(vectors, CallSet):
+        tensors = _of_calls(vectors)
+        if not outputs:
+            outputs = [[d.dtype.name for d in e.readings[0].outputs] for e in vectors.expected]
+    else:
+        [codes], due = vectors.inputs, vectors.expected.readings[0]
+        rows = vectors.rows.astype(np.uint16)
+        columns = {"input": codes, "expected": due.codes, "pattern": due.patterns, "row": rows}
+        tensors = {name: np.ascontiguousarray(column) for name, column in columns.items()}
     metadata = {
         "format": FORMAT,
         "case": case.id,
         "inputs": json.dumps([t.name for t in case.sources]),
-        "outputs": json.dumps(_output_types(vectors)),
+        "outputs": json.dumps(outputs),
         "attributes": json.dumps(dict(case.attributes)),
         "coverage": vectors.coverage,
         "tier": tier,
@@ -109,13 +118,6 @@ def content(spec: Spec, vectors: Vectors, tier: str, seed: int) -> bytes:
         "readings": json.dumps([list(filter(None, d.readings)) for d in decisions]),
     }
     return bytes(save(tensors, metadata))
-
-
-def _of_elements(vectors: VectorSet) -> Tensors:
-    [codes], due = vectors.inputs, vectors.expected.readings[0]
-    rows = vectors.rows.astype(np.uint16)
-    tensors = {"input": codes, "expected": due.codes, "pattern": due.patterns, "row": rows}
-    return {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
 
 
 def _of_calls(vectors: CallSet) -> Tensors:
@@ -131,9 +133,3 @@ def _of_calls(vectors: CallSet) -> Tensors:
             tensors[f"{n}/expected/{i}"] = np.array(due.codes).reshape(due.shape)
             tensors[f"{n}/pattern/{i}"] = np.array(due.patterns, np.uint8).reshape(due.shape)
     return tensors
-
-
-def _output_types(vectors: Vectors) -> list[Any]:
-    if vectors.case.outputs or isinstance(vectors, VectorSet):
-        return [t.name for t in vectors.case.outputs]
-    return [[d.dtype.name for d in e.readings[0].outputs] for e in vectors.expected]

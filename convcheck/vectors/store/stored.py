@@ -139,7 +139,6 @@ def canonical(value: object) -> str:
 
 MANIFEST_FORMAT, FORMAT = 4, 3
 MANIFEST = "MANIFEST.json"
-_REGENERATE = "run `convcheck generate`, or get the file again from its source"
 
 
 class Line(NamedTuple):
@@ -149,8 +148,7 @@ class Line(NamedTuple):
     rule: int
     #: (index of its name, outputs, or the pattern of the whole call)
     readings: list[tuple[int, str | list[Tensor]]]
-    #: of each element of each output, if they differ
-    rules: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()  # of each element of each output, if they differ
     between: bool = False
 
 
@@ -160,13 +158,11 @@ class StoredSet(msgspec.Struct, frozen=True):
     In readings after the first, `same` stands for the element of the first.
     """
 
-    #: spec id -> names of cases, several with choices in braces
-    cases: dict[str, list[str]]
+    cases: dict[str, list[str]]  # spec id -> names of cases, several with choices in braces
     inputs: list[str]
     outputs: list[str]
     coverage: Coverage
-    #: (rule, row, level)
-    rules: list[tuple[str, str, str]]
+    rules: list[tuple[str, str, str]]  # (rule, row, level)
     readings: list[str]
     vectors: list[Line]
 
@@ -190,8 +186,7 @@ class Manifest(msgspec.Struct, frozen=True):
     seed: int
     tier: Tier
     specs: dict[str, StoredSpec]
-    #: name -> its SHA-256
-    files: dict[str, str]
+    files: dict[str, str]  # name -> its SHA-256
     folder: Path = Path()
 
     def only(self, ids: Iterable[str]) -> Manifest:
@@ -228,12 +223,11 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 Content = TypeVar("Content", Manifest, StoredFile)
-_VERSIONS = {Manifest: ("manifest", MANIFEST_FORMAT), StoredFile: ("vectors", FORMAT)}
 
 
 def read_stored(path: Path, kind: type[Content]) -> tuple[Content, str]:
     """Return a file's content and its SHA-256. Raises VectorError."""
-    key, known = _VERSIONS[kind]
+    key, known = ("manifest", MANIFEST_FORMAT) if kind is Manifest else ("vectors", FORMAT)
     try:
         text = read_file(path, MOST_OF_REPORT)
         found = re.match(rb'\{"convcheck-%s": (\d+)' % key.encode(), text)
@@ -254,4 +248,5 @@ def read_stored(path: Path, kind: type[Content]) -> tuple[Content, str]:
 
 def damaged_file(path: Path, what: str) -> VectorError:
     """Return the error for a damaged file."""
-    return VectorError(f"vector file: {what}", place=Place(str(path), 0), hint=_REGENERATE)
+    hint = "run `convcheck generate`, or get the file again from its source"
+    return VectorError(f"vector file: {what}", place=Place(str(path), 0), hint=hint)
