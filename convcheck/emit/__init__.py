@@ -1,1 +1,1 @@
-"""Write suites for a kernel's repository: vectors and rules as C, Rust, CUDA or HIP sources."""
+"""Write suites of vectors and rules as C, Rust, CUDA or HIP."""

@@ -61,7 +61,7 @@ def device_files(suites: Sequence[Suite]) -> Files:
 
 
 def rust_files(suites: Sequence[Suite]) -> Files:
-    """Yield the files of suites in Rust: a crate with a module per case."""
+    """Yield the files of a Rust crate with a module per case."""
     yield "Cargo.toml", _CARGO.encode()
     modules = "".join(f"pub mod {suite.name.lower()};\n" for suite in suites)
     library = (TEMPLATES / LIBRARY).read_bytes()

@@ -21,8 +21,8 @@ from convcheck.semantics.runs import changes_of, joined, lookup
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import Tier, Vectors, VectorSet
 
-NARROW, WIDEST = 16, 32  # bits of sources that are evaluated whole, and at most have series
-_MOST = 6  # period of plateaus: a value and both its sides, for odd and even codes
+NARROW, WIDEST = 16, 32  # bits of sources evaluated whole, and with series
+_MOST = 6  # period of plateaus: value and both sides, of odd and even codes
 Ints = NDArray[np.integer[Any]]
 
 
@@ -43,7 +43,7 @@ class Series:
 def plateaus_of(
     program: Program, source: Numeric, target: Numeric
 ) -> tuple[Codes, Expected] | None:
-    """Return the first codes of all plateaus with expected results, None if they are not known."""
+    """Return the first codes of all plateaus with expected results, if known."""
     if source.bits <= NARROW:
         codes = np.arange(1 << source.bits, dtype=np.uint64)
         return codes, run_conversion(program, source, target, codes.astype(source.storage))
@@ -58,7 +58,7 @@ def plateaus_of(
 def series_of(
     firsts: Codes, expected: Expected, source: Numeric, target: Numeric
 ) -> tuple[tuple[Series, ...], ...]:
-    """Return the expected results of all source codes under each reading, in order."""
+    """Return the expected results of all codes under each reading."""
     bits = target.storage.itemsize * 8 if target.bits == 1 else target.bits
     return tuple(
         tuple(_series(firsts, expected.rows, reading, 1 << source.bits, bits))
@@ -67,7 +67,6 @@ def series_of(
 
 
 def _series(firsts: Codes, rows: Ints, reading: Reading, end: int, bits: int) -> Iterator[Series]:
-    """Join equal neighbours, then those that alternate."""
     codes = np.where(reading.patterns == EXACT, reading.codes, 0).astype(np.uint64)
     facts: list[Ints] = [rows, reading.patterns, codes]
     change = np.ones(len(firsts), bool)
@@ -102,7 +101,7 @@ def _ends(facts: Ints, period: int, steps: Codes) -> Ints:
 
 @dataclass(frozen=True)
 class Suite:
-    """The inputs and expected results of a case, in no form yet."""
+    """The inputs and expected results of a case."""
 
     spec: Spec
     vectors: Vectors
@@ -124,7 +123,7 @@ class Suite:
 
     @property
     def rules(self) -> list[tuple[str, tuple[str, ...]]]:
-        """The rules with their readings' names. Rows of one rule share a reading."""
+        """The rules with their readings' names."""
         return list(dict.fromkeys((row.rule, row.readings) for row in self.vectors.decisions))
 
     @property
@@ -135,9 +134,7 @@ class Suite:
 
     @property
     def readings(self) -> Iterator[tuple[Iterator[tuple[int, ...]], tuple[Series, ...]]]:
-        """The vectors under each reading (input, row, pattern and code, 0 if not EXACT), and the
-        series.
-        """
+        """The vectors (input, row, pattern and code, 0 if not EXACT) and series of each reading."""
         assert isinstance(self.vectors, VectorSet)  # noqa: S101 of numbers
         [inputs], expected = self.vectors.inputs, self.vectors.expected
         for i, due in enumerate(expected.readings):
@@ -172,7 +169,7 @@ def suite_of(corpus: Corpus, case: Case) -> Suite:
 
 
 def settled_suite(corpus: Corpus, case: Case) -> Suite | None:
-    """Return the vectors with one expected value, None without any."""
+    """Return the suite of vectors with one expected value, if any."""
     suite = suite_of(corpus, case)
     if (vectors := settled(suite.vectors)) is None:
         return None

@@ -1,1 +1,1 @@
-"""Find the smallest call that shows a finding, and write scripts that show it without convcheck."""
+"""Find the smallest call that shows a finding, and write it."""

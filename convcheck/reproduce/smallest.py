@@ -233,7 +233,6 @@ def _allowed(vectors: VectorSet, shape: tuple[int, ...]) -> bool:
 
 
 def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | None:
-    """Test elements with text answers, which cannot be calls."""
     index = np.array(_needed(found, vectors, group), np.intp)
     kept = _asked(found.address, Single(vectors.take(index)), found.timeout)[1]
     answers, name = cast(Answers, kept.answers), vectors.case.outputs[0].name

@@ -93,7 +93,7 @@ class Witness:
 
     @cached_property
     def due(self) -> tuple[Due, ...]:
-        """The expected results, any of them right. Equal readings are one without a name."""
+        """The expected results, any of them right. Equal readings are one."""
         readings = self.one.expected[0].readings
         found: dict[object, Due] = {}
         for reading in readings:
@@ -144,7 +144,7 @@ def call_at(vectors: VectorSet, index: NDArray[np.intp]) -> CallSet:
 
 
 def of_call(backend: BackendInfo, one: CallSet, answers: Answers, group: Group) -> Witness | None:
-    """Return the witness of a single call, None if its answer does not show the group."""
+    """Return a call's witness, None if its answer does not show the group."""
     shown, where = group, (0, 0)
     [call], [got] = one.calls, answers.got
     if got is None and answers.state[0] not in (REFUSED, CRASHED):
@@ -168,7 +168,7 @@ def witness_of(
     group: Group,
     where: tuple[int, int] = (0, 0),
 ) -> Witness:
-    """Return the witness of a single call. `where` is the (output, element) that differs."""
+    """Return a call's witness. `where`: (output, element) that differs."""
     [got] = answers.got
     strips = None if got is None else _returned(one, got, where)
     return Witness(backend, group, one, strips, answers.messages.get(0, ""), where)
@@ -246,9 +246,13 @@ def reported(
     first = entire is None or [t.shape for t in entire] == [t.shape for t in calls[0]]
     for call, shown in _known_calls(example, entire):
         one = expecting_call(spec, case, call)
-        if one is None or (shown is not example and not _is_due(one.expected[0], shown)):
+        if one is None:
             continue
-        if isinstance(shown.expected, str) or not _is_right(one.expected[0], shown.got):
+        [expected], is_pattern = one.expected, isinstance(shown.expected, str)
+        due = [strips_due(r, 0) for r in expected.readings if r.pattern == EXACT]
+        if shown is not example and not is_pattern and shown.expected not in due:
+            continue
+        if is_pattern or not _is_right(expected, shown.got):
             output, at = shown.difference or (0, 0)
             where = output, max(at, 0)
             return Witness(backend, group, one, shown.got, shown.message, where, first, asked=False)
@@ -293,7 +297,6 @@ def _known_calls(example: CallExample, entire: Call | None) -> Iterator[tuple[Ca
 
 
 def _cut(example: CallExample) -> CallExample | None:
-    """Return the element that differs as an example, None if the report lacks it."""
     _, at = example.difference or (0, 0)
 
     def one(strip: Strip, word: Word) -> Strip:
@@ -319,18 +322,13 @@ def _cut(example: CallExample) -> CallExample | None:
 
 
 def expecting_call(spec: Spec, case: Case, call: Call) -> CallSet | None:
-    """Return a call with its expected results, None if the rules do not decide it."""
+    """Return a call with expected results, None if the rules do not decide it."""
     from convcheck.vectors.generate import expecting
 
     try:
         return expecting(spec, case, [call], "sampled")
     except ConvcheckError:
         return None
-
-
-def _is_due(expected: ExpectedCall, shown: CallExample) -> bool:
-    due = (strips_due(r, 0) for r in expected.readings if r.pattern == EXACT)
-    return isinstance(shown.expected, str) or shown.expected in due
 
 
 def _is_right(expected: ExpectedCall, got: tuple[Strip, ...] | None) -> bool:

@@ -117,7 +117,7 @@ def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]
             layouts = [layout for layout in spec.layouts if layout.is_asked_of(variables)]
         chosen = dict(_listed(spec, types)) if layouts else {}
         for attributes, refusal in _besides(spec, types) if layouts else ():
-            chosen.setdefault(attributes, refusal)  # a pair may have the value anyhow
+            chosen.setdefault(attributes, refusal)
         for layout in layouts:
             own = layout.attributes if layout else ()
             for attributes, refusal in chosen.items():
@@ -133,7 +133,7 @@ def make_case(
 
 
 def defaults(spec: Spec, target: DType | None) -> Attributes:
-    """Return the default attributes for a destination. None: the output type is the answer."""
+    """Return a destination's default attributes. None: it is the answer."""
     applying = _applying(spec, (target,) if target else ())
     return tuple((a.name, a.default) for a in applying if a.default is not None)
 
@@ -269,13 +269,13 @@ def _combinations(spec: Spec, node: Node) -> None:
 
 
 def fixes_all(layout: Layout) -> bool:
-    """Return whether a layout has a vector and a scalar for each other input."""
+    """Return whether a layout has a vector and otherwise scalars."""
     (_, first), *others = layout.shapes
     return bool(others) and len(first) == 1 and not any(dims for _, dims in others)
 
 
 def fixed_tensors(case: Case) -> list[Bits]:
-    """Return a case's fixed inputs as tensors of rank 0, none if its graph contains them."""
+    """Return a case's fixed inputs as tensors of rank 0, unless its graph contains them."""
     both = () if not case.fixed or case.is_pair else zip(case.inputs[1:], case.fixed, strict=True)
     return [
         np.array(code_of(cast(Numeric, dtype.format), word)[0], dtype.format.storage)

@@ -33,7 +33,7 @@ class CauseFile:
 
 
 def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
-    """Return the built-in causes' files, then those of a catalog's folders. Raises SpecError."""
+    """Return built-in causes' files, then those of a catalog. Raises SpecError."""
     roots = [data_dir("specs"), *catalog.folders]
     paths = [(root, path) for root in roots for path in sorted((root / CAUSES).glob("*.yaml"))]
     names = [f"{root.name}/{path.relative_to(root).as_posix()}" for root, path in paths]

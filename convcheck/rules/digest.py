@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, lru_cache
 from types import NoneType
@@ -21,7 +21,7 @@ _DECIDES = (
     "types", "inputs", "outputs", "likes", "attributes", "literals", "rules", "pairs", "layouts",
     "combinations",
 )  # fmt: skip
-_BODIES = ("matrix", "formula", "steps")  # null in the digest of every spec with another body
+_BODIES = ("matrix", "formula", "steps")  # null in other specs' digests
 _TELLS = {"examples", "samples", "text", "cite", "undone_by"}  # fields that do not affect vectors
 _PLAIN = (str, int, NoneType)
 Key = dict[str, "Key"] | list["Key"] | str | int | None
@@ -31,7 +31,7 @@ Key = dict[str, "Key"] | list["Key"] | str | int | None
 def digest_of_spec(spec: Spec) -> str:
     """Return the SHA-256 of a spec, in hexadecimal."""
     parts = {name: getattr(spec, name) for name in _DECIDES} | dict.fromkeys(_BODIES)
-    if spec.outside:  # absent by default, so that the digests of other specs do not change
+    if spec.outside:  # keeps other specs' digests
         parts["outside"] = spec.outside
     if spec.body.whole_calls:  # a table consists of its rules
         parts[spec.body.name] = spec.body
@@ -51,22 +51,14 @@ def _names(kind: Any) -> tuple[tuple[str, object], ...]:
 
 
 def _tree(value: Any) -> object:
-    made = _made(value.__class__)
-    return value if made is None else made(value)
-
-
-@cache  # a spec has thousands of values of few classes
-def _made(kind: Any) -> Callable[[Any], object] | None:
-    if issubclass(kind, str | DType | TypeNames):
-        return None
-    if issubclass(kind, Mapping):
-        return lambda value: {str(k): _tree(v) for k, v in value.items()}
-    if is_dataclass(kind):
-        return _of_fields
-    return (lambda value: [_tree(one) for one in value]) if issubclass(kind, tuple) else None
-
-
-def _of_fields(value: Any) -> object:
+    if isinstance(value, str | DType | TypeNames):
+        return value
+    if isinstance(value, tuple):
+        return [_tree(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(k): _tree(v) for k, v in value.items()}
+    if not is_dataclass(value):
+        return value
     return {
         name: _tree(part)
         for name, absent in _names(value.__class__)

@@ -89,7 +89,7 @@ def parse_expression(
 
 
 def parse_condition(source: Node, names: Collection[str] | None) -> Condition:
-    """Read two expressions over `names`, None for any, around a relation. Raises SpecError."""
+    """Read a condition over `names`, None for any. Raises SpecError."""
     reader = _Reader(names, (), source.place)
     tree = _tree(source, reader)
     if (
@@ -117,11 +117,13 @@ def compute(
     return operations[expression.operation](*parts)
 
 
-def names_in(expression: Expression) -> frozenset[str]:
-    """Return the names in an expression."""
+def names_in(expression: Expression, *, varying: bool = False) -> frozenset[str]:
+    """Return the names in an expression, with `varying` those outside reductions."""
     if expression.operation == NAME:
         return frozenset({expression.name})
-    return frozenset().union(*(names_in(part) for part in expression.parts))
+    if varying and expression.operation in ("largest", "smallest"):
+        return frozenset()
+    return frozenset().union(*(names_in(part, varying=varying) for part in expression.parts))
 
 
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
@@ -129,15 +131,6 @@ def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
     parts = tuple(renamed(part, names) for part in expression.parts)
     own = names[expression.name] if expression.operation == NAME else expression.name
     return replace(expression, parts=parts, name=own)
-
-
-def varying_names(expression: Expression) -> frozenset[str]:
-    """Return the names outside reductions."""
-    if expression.operation in ("largest", "smallest"):
-        return frozenset()
-    if expression.operation == NAME:
-        return frozenset({expression.name})
-    return frozenset().union(*(varying_names(part) for part in expression.parts))
 
 
 def operations_in(expression: Expression) -> frozenset[str]:

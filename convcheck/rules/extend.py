@@ -22,7 +22,7 @@ def extend(parent: Node, child: Node) -> Node:
 
 
 def standalone(root: Node) -> Node:
-    """Return the root. Raises SpecError for edit verbs in a file that extends nothing."""
+    """Return a root that extends nothing. Raises SpecError for edit verbs."""
     formula = root.entries("formula")
     placed = (formula[key].elements() for key in _PLACED if key in formula)
     for rule in [*root.listed("rules"), *chain.from_iterable(placed)]:

@@ -27,7 +27,7 @@ def find_spec(catalog: Catalog, name: str) -> Spec:
 def find_case(
     catalog: Catalog, name: str, source: str | None, target: str | None, where: Sequence[str]
 ) -> Case:
-    """Return the case of an id, or of a spec's id and the other arguments. Raises UsageError."""
+    """Return a case of an id, or of a spec's id and the rest. Raises UsageError."""
     head, slash, rest = name.partition("/")
     spec = find_spec(catalog, head)
     if not slash and spec.body.whole_calls:
@@ -170,7 +170,7 @@ def compact_names(ids: Iterable[str]) -> list[str]:
 
 
 def ids_of(name: str, place: Place) -> list[str]:
-    """Return the ids of a name. Raises UsageError if there are too many."""
+    """Return the ids of a name. Raises UsageError for too many."""
     parts = _LIST.split(name)
     lists = [part.split(",") if at % 2 else [part] for at, part in enumerate(parts)]
     if (count := prod(map(len, lists))) > _MOST:

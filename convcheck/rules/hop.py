@@ -46,13 +46,13 @@ class Hop:
 
 @dataclass(frozen=True, kw_only=True)
 class Through(Outcome):
-    """The outcome of the rules below for x as held by a hop. Only causes have it."""
+    """The outcome of the rules below, after a cause's hop."""
 
     hop: Hop
 
 
 def code_width(fmt: Format) -> int:
-    """Return the bits of a code, 0 for formats whose codes are no numbers."""
+    """Return the bits of a numeric code, else 0."""
     return 0 if isinstance(fmt, Text | Bool | Opaque) else fmt.bits
 
 

@@ -39,14 +39,14 @@ SPECS_VARIABLE = "CONVCHECK_SPECS"
 
 
 def data_dir(name: str) -> Path:
-    """Return the path of `specs`, `vectors` or `examples`, in the package or next to it."""
+    """Return the path of `specs`, `vectors` or `examples`."""
     package = Path(convcheck.__file__).resolve().parent
     installed = package / "data" / name
     return installed if installed.is_dir() else package.parent / name
 
 
 def user_folders() -> list[Path]:
-    """Return the folders in CONVCHECK_SPECS, which the command line sets, so workers see them."""
+    """Return the folders in CONVCHECK_SPECS, which workers see as well."""
     named = os.environ.get(SPECS_VARIABLE, "")
     return [Path(folder) for folder in named.split(os.pathsep) if folder]
 

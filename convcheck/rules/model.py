@@ -40,7 +40,7 @@ class DType:
     place: Place
 
     def name_in(self, runtime: str) -> str:
-        """Return the type's name in a runtime ('onnx', 'openvino', 'pypto'), '' for none."""
+        """Return the type's name in a runtime such as 'onnx', or ''."""
         return dict(self.names).get(runtime, "")
 
     def __str__(self) -> str:
@@ -234,7 +234,7 @@ class PairList:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs of source and destination that a text supports. Others may be refused."""
+    """The supported pairs of source and destination. Others may be refused."""
 
     lists: tuple[PairList, ...]
     only: bool  # whether other pairs are skipped
@@ -257,7 +257,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Uncovered:
-    """Pairs of types or attribute values that a text excludes: tested, and undefined."""
+    """Pairs of types or attribute values that a text excludes."""
 
     sources: tuple[DType, ...]
     targets: tuple[DType, ...]
@@ -330,7 +330,7 @@ class Case:
 
     @property
     def node_inputs(self) -> tuple[DType, ...]:
-        """The input types of the first node, including the constants of a pair."""
+        """The input types of the first node, with a pair's constants."""
         return self.hops[0].inputs if self.is_pair else self.inputs
 
     @property
@@ -340,12 +340,12 @@ class Case:
 
     @property
     def whole_calls(self) -> bool:
-        """Whether the question is a whole call, not one element."""
+        """Whether the question is a whole call."""
         return bool(self.ranks) and not self.fixed
 
     @cached_property
     def call(self) -> Case:
-        """The case as sent to a backend, with its fixed inputs as values."""
+        """The case as sent to a backend, with fixed inputs as values."""
         return replace(self, fixed=()) if self.fixed and not self.is_pair else self
 
     @cached_property
@@ -359,7 +359,7 @@ class Case:
         return replace(self, setting=()).id if self.setting else self.id
 
     def attribute(self, name: str) -> Value | None:
-        """Return an attribute's value: `default` if omitted, None if the case lacks it."""
+        """Return an attribute's value: DEFAULT if omitted, None if absent."""
         return dict(self.attributes).get(name)
 
     @property
@@ -406,7 +406,7 @@ def _among(types: tuple[DType, ...], allowed: frozenset[str] | None) -> bool:
 
 
 def op_and_version(spec: str) -> tuple[str, str]:
-    """Return a spec id's operator and version: onnx.Cast and 21, '' for no version."""
+    """Return a spec id's parts: onnx.Cast and 21, or ''."""
     match = _VERSIONED.fullmatch(spec)
     return (match[1], match[2]) if match else (spec, "")
 

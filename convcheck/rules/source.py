@@ -26,7 +26,7 @@ _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 @dataclass(frozen=True)
 class Node:
-    """A YAML value: a string, a list or a mapping of nodes, with its place."""
+    """A YAML value with its place."""
 
     value: str | list[Node] | dict[str, Node]
     place: Place
@@ -79,7 +79,7 @@ class Node:
             ) from None
 
     def flag(self) -> bool:
-        """Return whether a scalar is `yes`. Raises SpecError unless it is yes or no."""
+        """Return whether a scalar is `yes`. Raises SpecError."""
         if self.text() not in ("yes", "no"):
             raise self.error(f"expected yes or no, found {self.text()!r}", "write yes or no")
         return self.text() == "yes"
@@ -192,8 +192,6 @@ def _too_deep(place: Place) -> SpecError:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Builds nodes from YAML events. `faults` collects errors that reading goes on after."""
-
     events: Iterator[yaml.Event]
     name: str
     faults: list[SpecError]

@@ -29,7 +29,7 @@ class Types:
     called: Mapping[str, str]  # family -> its name in reports
 
     def names(self, node: Node, pseudo: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return the types of a word or list, with families expanded. Raises SpecError."""
+        """Return types, with families expanded. Raises SpecError."""
         found = read_all(lambda element: self._members(element, pseudo), node.elements())
         return tuple(dict.fromkeys(name for members in found for name in members))
 
@@ -121,7 +121,7 @@ def _bits(node: Node) -> int:
 
 @dataclass(frozen=True)
 class Change:
-    """A change: its subject, the old and the new text ('' for none)."""
+    """A change: subject, old and new text, or ''."""
 
     about: str
     before: str = ""
@@ -129,7 +129,7 @@ class Change:
 
 
 def diff(old: Spec, new: Spec, types: Types) -> list[Change]:
-    """Return the changes from one spec to another, in the order of a spec file."""
+    """Return the changes between specs, in a spec file's order."""
     return [*_types(old, new), *_attributes(old, new, types), *_rules(old, new, types)]
 
 

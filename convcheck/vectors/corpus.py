@@ -30,17 +30,14 @@ from convcheck.vectors.store.stored import MANIFEST, Manifest, bits_of_words, re
 
 CHUNK = 1 << 16  # elements of a call at most
 WHOLE_SPAN = 1 << 24  # codes of a 32-bit source
-SAMPLED_SPAN = 1 << 20  # samples, which are judged one by one
-_IN_MEMORY = 16  # up to this number of bits, all codes of a source fit one array
-SWEPT = 32  # bits of the widest source that can be exhaustive
+SAMPLED_SPAN = 1 << 20  # samples
+_IN_MEMORY = 16  # bits of a source whose codes fit one array
+SWEPT = 32  # bits of the widest exhaustive source
 
 
 @dataclass(frozen=True)
 class Span:
-    """The codes of a source from `first` on, without the chunks that begin at `apart`.
-
-    With a `seed`, samples from that number on.
-    """
+    """A source's codes (samples, with a `seed`) from `first` on, without chunks at `apart`."""
 
     first: int
     count: int
@@ -107,9 +104,8 @@ def sample_spans(number: int, seed: int) -> tuple[Span, ...]:
 class Corpus:
     """The vectors of a tier.
 
-    `words` are a user's own inputs as written, None for the tier's. With `sweeps`, the exhaustive
-    tier tests sources of up to 32 bits in spans of codes, plus the edge tier's vectors in all
-    placements. `samples` is the number of samples of wider sources.
+    `words` are a user's own inputs as written. With `sweeps`, the exhaustive tier tests sources of
+    up to 32 bits in spans of codes. `samples` is the number of samples of wider sources.
     """
 
     catalog: Catalog
@@ -186,7 +182,7 @@ class Corpus:
         return [one for one in self.manifests if (one.tier, one.seed) == asked]
 
     def check(self, cases: Sequence[Case]) -> tuple[str, ...]:
-        """Check the files of some cases. Return notes for the report. Raises VectorError."""
+        """Check the files of cases, and return notes. Raises VectorError."""
         if self.words is not None:
             return ()
         stored = {case.spec: self._stored_in(case.spec) for case in cases}
@@ -213,14 +209,14 @@ class Corpus:
 
 
 def open_corpus(catalog: Catalog, tier: Tier, seed: int, folder: Path) -> Corpus:
-    """Return a tier's corpus with the manifests of a user's specs, then of `folder`."""
+    """Return a tier's corpus, with a user's manifests before those in `folder`."""
     folders = (*(root / "vectors" for root in catalog.folders), folder)
     found = tuple(read_manifest(one) for one in folders if (one / MANIFEST).exists())
     return Corpus(catalog, tier, seed, found)
 
 
 def read_words(path: Path, fmt: Format) -> tuple[str, ...]:
-    """Read a user's inputs, one per line: hexadecimal codes, or texts. Raises UsageError."""
+    """Read a user's inputs: hexadecimal codes, or texts. Raises UsageError."""
     try:
         lines = read_text(path, MOST_OF_LIST).splitlines()
     except (OSError, UnicodeDecodeError) as error:

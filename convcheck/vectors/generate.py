@@ -56,7 +56,7 @@ def expecting(spec: Spec, case: Case, calls: Iterable[Call], coverage: Coverage)
 
 
 def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
-    """Return a case's vectors. A source that is too wide gets the boundary tier at most."""
+    """Return a case's vectors, of the boundary tier at most for a wide source."""
     bits, coverage = _inputs(spec, case, tier, seed)
     return VectorSet(case, (bits,), evaluate(spec, case, bits), coverage, form_decision(spec))
 

@@ -19,18 +19,18 @@ from convcheck.numerics.order import around, at, each_once, order_key, signed, s
 from convcheck.vectors.model import Coverage, Tier
 
 Binades = list[tuple[int, int]]  # (first magnitude, number of magnitudes)
-BEYOND = 2  # binades past max that the grid covers, at the destination's precision
+BEYOND = 2  # binades of the grid past max
 
 
 def boundaries_of(target: Float) -> tuple[Float, int, int]:
-    """Return the format of the boundaries, its magnitude past max, and the last of the grid."""
+    """Return the boundaries' format, its magnitude past max, and the last of the grid."""
     finer = replace(target, mantissa=target.mantissa + 1, nan="none", infinity=False)
     past = (target.max_magnitude + 1) << 1
     return finer, past, min(past + (BEYOND << finer.mantissa), 2**64 - 1)
 
 
 def binades_of(finer: Float, last: int) -> Binades:
-    """Return (first magnitude, number of magnitudes) of each binade, with the subnormal ones."""
+    """Return (first magnitude, number of magnitudes) of each binade."""
     size = 1 << finer.mantissa
     normal = [(start, size) for start in range(size if finer.zero else 0, last, size)]
     subnormal = [(1 << k, 1 << k) for k in range(finer.mantissa)] if finer.zero else []
@@ -49,10 +49,10 @@ def within_reach(source: Numeric, finer: Float, binades: Binades) -> Binades:
     return binades[first : max(bisect_right(binades, most, key=beginning), first + 1)]
 
 
-_MANY = 512  # binades; more than any source of up to 32 bits has
-_WINDOW = 4  # adjacent binades outside the range, at most one of them without a value
+_MANY = 512  # binades, more than a 32-bit source has
+_WINDOW = 4  # adjacent binades outside the range, one without a value at most
 _NEAR_ENDS = 64  # binades; a count modulo 64 shows within them
-_STEP = 13  # odd, and its small multiples are not near a power of two
+_STEP = 13  # odd, with small multiples far from powers of two
 MOST = 900  # vectors of a case
 
 U64 = NDArray[np.uint64]
@@ -125,9 +125,7 @@ def _there(source: Numeric, codes: Codes, binades: U64, negative: bool) -> Mask:
 
 
 def _gaps(there: Mask, outside: Mask) -> Iterator[tuple[int, int]]:
-    """Yield the index and sign of each binade to fill: every second empty one, outside three of
-    four.
-    """
+    """Yield binade and sign to fill: every second empty one, outside three of four."""
     last_empty, missing = -_WINDOW, np.zeros(there.shape[1], np.int64)
     for place, here in enumerate(there):
         missing = np.where(here | ~outside[place], 0, missing + 1)
@@ -144,8 +142,7 @@ def _gaps(there: Mask, outside: Mask) -> Iterator[tuple[int, int]]:
 def only_dropped(source: Numeric, target: Format) -> Codes:
     """Return ties with one bit added or subtracted, for each dropped bit.
 
-    Without that bit, the tie rounds to even. The normal binade also has values with one bit added,
-    for directed modes.
+    The normal binade also has values with one bit added, for directed modes.
     """
     found = [np.empty(0, source.storage)]
     for turn, low in enumerate(_places(source, target)):
@@ -198,18 +195,17 @@ def _exponent(exact: Fraction) -> int:
 
 
 _BUDGET = 240  # edge inputs from the destination's binades, about
-_STRIDDEN = 48  # binades that are probed if each gets a single probe
+_STRIDDEN = 48  # binades with a single probe each
 _VERY_MANY, _NEAR = 512, 64  # binades, and those of them next to 1
 _OUTSIDE = 150  # inputs outside the destination's range, at most
-_HALVES = 2  # boundaries of a binade with one value: the value and a midpoint
-_LEAST_BETWEEN = Fraction(1, 2**24)  # below it, the last bit of an intermediate type cannot decide
-_SMALL = 8  # up to this number of bits, a source is always exhaustive
+_HALVES = 2  # boundaries of a binade with one value
+_LEAST_BETWEEN = Fraction(1, 2**24)  # an intermediate type decides from here on
+_SMALL = 8  # bits of a source that is always exhaustive
 _CARRIED = 24  # random codes of a source whose bits are kept
-_WHOLE = 16  # up to this number of bits, it is exhaustive from the boundary tier on
+_WHOLE = 16  # bits of one that is exhaustive from the boundary tier on
 
 # Probes in a binade of the finer format: (offset of the boundary, source ulps from it). Odd offsets
-# are midpoints, after an even and an odd value, and the one that carries (-1). Directed rounding
-# shows next to a value (0).
+# are midpoints. Directed rounding shows next to a value (0).
 _PROBES = (
     (1, 0), (3, 0), (1, 1), (3, -1), (-1, 0), (1, -1),
     (3, 1), (0, 1), (2, 0), (-1, -1), (0, -1), (0, 0),
@@ -230,7 +226,7 @@ def few_inputs(source: Numeric) -> Codes:
 
 
 def carried_inputs(source: Numeric, seed: int) -> tuple[Codes, Coverage]:
-    """Return the edge inputs of an operator that keeps bits, enough to tell all bits apart."""
+    """Return edge inputs that tell all bits apart, if they are kept."""
     if source.bits <= _SMALL:
         return numeric_inputs(source, source, "edge", seed)
     rng = np.random.Generator(np.random.PCG64([seed]))
@@ -308,7 +304,6 @@ def _sample(source: Numeric, rng: np.random.Generator) -> Codes:
 
 
 def _powers_within(source: Numeric, target: Float | Int, asked: Codes) -> Codes:
-    """Return every power of two that both types have, in both signs where there is room."""
     low, high = -2, target.bits - 1 - target.signed
     if isinstance(target, Float):
         low, high = target.lowest_exponent, target.highest_exponent
@@ -406,7 +401,7 @@ def _edge_of_integer(source: Float, target: Int) -> Codes:
 
 
 def _lengths(source: Numeric, target: Int) -> Codes:
-    """Return integers of every length: the first two, one next to the middle, and the last."""
+    """Return integers of every length: first two, one next to the middle, last."""
     precise = source.mantissa + 1 if isinstance(source, Float) else source.bits - source.signed
     length = np.repeat(np.arange(precise, dtype=np.uint64), 4)
     integers = np.array(

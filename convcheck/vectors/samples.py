@@ -28,13 +28,13 @@ from convcheck.vectors.inputs import boundaries_of
 
 SEQUENCE = 2  # increment when the samples change
 U64 = NDArray[np.uint64]
-_BLOCK = 1 << 15  # samples in a batch, so that arrays stay in the CPU cache
+_BLOCK = 1 << 15  # samples in a batch, which fits the CPU cache
 _LEADING = 1 << 63
 _WORD = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 _STATES = np.arange(_BLOCK, dtype=np.uint64) * np.uint64(_GOLDEN)
-_BEYOND = 2  # binades past the end of a destination that count as its own
-_NEAR = (0, 1, -1, 0, 2, -2)  # ulps from a boundary; a third are the boundary itself
+_BEYOND = 2  # binades past a destination that count as its own
+_NEAR = (0, 1, -1, 0, 2, -2)  # ulps from a boundary
 _SCALES = 8
 
 
@@ -78,7 +78,7 @@ def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first:
         _put_words(words, key, first + at)
         words &= masks[begin:end]
         words += starts[begin:end]
-        if source.bits < 8 * words.itemsize:  # a negative sum is the code of a negative number
+        if source.bits < 8 * words.itemsize:  # a negative sum is a code as well
             words &= np.uint64((1 << source.bits) - 1)
         if words is not here:
             here[:] = words
@@ -119,7 +119,9 @@ def _turns(source: Numeric, target: Format) -> Iterator[list[_Row]]:
     else:
         wanted = _of_integer(target) if isinstance(source, Float) else _of_wrapping(target)
     places = [p for p in wanted if (p.exponent in exponents if p.lead else zero)] or own
-    signs = [_takes_sign(source, target, place) for place in places]
+    # an unsigned destination has boundaries below zero only next to it, or from wrapping
+    always = target.signed or not isinstance(source, Float)
+    signs = [always or (isinstance(target, Int) and place.exponent <= 0) for place in places]
     rows = [_row(source, place, 0) for place in places]
     near = [(_moved(source, row, ulps), s)
             for ulps in _NEAR for row, s in zip(rows, signs, strict=True)]  # fmt: skip
@@ -131,7 +133,6 @@ def _turns(source: Numeric, target: Format) -> Iterator[list[_Row]]:
 
 
 def _row(source: Numeric, place: _Place, scale: int) -> _Row:
-    """Return the largest source magnitudes not above a place's numbers, spread by a scale."""
     if place.lead == 0:
         return _moved(source, _Row(1 if scale else 0, 0), 0)
     shift, base = 63 - place.exponent, 0
@@ -160,11 +161,6 @@ def _signed(source: Numeric, rows: list[tuple[_Row, bool]]) -> list[_Row]:
         return [_Row(r.mask | source.sign_bit * signed, r.start) for r, signed in rows]
     below = [_Row(r.mask, -(r.start + r.mask) & _WORD) for r, signed in rows if signed]
     return [row for row, _ in rows] + below
-
-
-def _takes_sign(source: Numeric, target: Float | Int, place: _Place) -> bool:
-    near_zero = isinstance(target, Int) and place.exponent <= 0
-    return target.signed or not isinstance(source, Float) or near_zero
 
 
 def _binade(exponent: int, precision: int) -> _Place:

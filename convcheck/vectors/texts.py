@@ -12,8 +12,8 @@ from convcheck.numerics.number import Texts
 from convcheck.vectors.inputs import Binades, binades_of, boundaries_of
 from convcheck.vectors.model import Coverage, Tier
 
-_DIGITS = 20  # significant digits; specs call longer literals undefined
-_HALVES = 2  # boundaries of a binade with one value: the value and a midpoint
+_DIGITS = 20  # specs call longer literals undefined
+_HALVES = 2  # boundaries of a binade with one value
 # A midpoint with a relative error of 2^-n is a midpoint again in bfloat16, float16 and float32, in
 # this order, but not in a more precise one of them.
 _OFF = (10, 14, 30)
@@ -76,7 +76,7 @@ def _boundary_literals(target: Float, tier: Tier, seed: int) -> list[str]:
 
 
 def _one_a_binade(finer: Float, binades: Binades, rng: np.random.Generator) -> list[str]:
-    """Return a literal between two boundaries in every nth binade, two in those with one value."""
+    """Return a literal between boundaries in every nth binade, two if it has one value."""
     stride = -(-len(binades) // _BINADES)
     literals = []
     for index, (start, size) in enumerate(binades[::stride]):

@@ -1,1 +1,1 @@
-"""Write a witness as a script or source file without convcheck."""
+"""Write witnesses as scripts, sources and ONNX tests."""

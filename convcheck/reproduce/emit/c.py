@@ -14,7 +14,7 @@ from convcheck.reproduce.witness import Witness
 
 
 def filled(module: str, name: str, content: Mapping[str, object]) -> str:
-    """Return a template, in the folder `templates` beside a module, filled with code."""
+    """Return a filled template of the folder `templates` beside a module."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -76,7 +76,6 @@ def _outputs(name: str, outputs: tuple[Strip, ...] | str, more: str) -> Iterator
 
 
 def _array(name: str, strip: Strip, more: str) -> dict[str, Any]:
-    """Describe an array. C has no empty arrays, so these are only comments."""
     part = f", from element {strip.first} on" if strip.first else ""
     values = ""
     if strip.format and 0 < len(strip.words) <= _FEW:

@@ -21,7 +21,7 @@ _HINT = "use --as python or --as c"
 
 
 def settled(vectors: Vectors) -> Vectors | None:
-    """Return the vectors with one expected value in all readings, None without any."""
+    """Return the vectors with one expected value, if any."""
     if vectors.case.refusal:
         return None
     if isinstance(vectors, CallSet):
@@ -86,7 +86,7 @@ def rule_of(row: Decision) -> str:
 
 
 def sentences_of(row: Decision, urls: Urls) -> Iterator[str]:
-    """Yield a row's quoted sentences with their documents, and the row in words."""
+    """Yield a row's quoted sentences and documents, and the row in words."""
     for one in row.sentences:
         yield cited(one.text) + (f" ({one.of})" if one.of else "")
         if one.gloss:

@@ -253,7 +253,6 @@ def _quoted(text: str) -> str:
 
 
 def _parts(case: Case) -> list[tuple[str, str]]:
-    """Return the arguments of helper.make_tensor for each constant input, and its value."""
     found = []
     for name, dtype, bits in (one for some in node_constants(case) for one in some):
         fmt = cast(Numeric, dtype.format)

@@ -117,9 +117,7 @@ class Undefined:
 
 @dataclass(frozen=True)
 class Interval:
-    """The sentence that no element reaches the limit. With rounding, it adds a reading that ends
-    before.
-    """
+    """The sentence that no element reaches the limit. Rounding adds a reading that ends before."""
 
     limit: str
     step: str  # the argument whose sign is the direction

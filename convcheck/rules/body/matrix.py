@@ -20,7 +20,7 @@ LARGEST = 1 << 16  # elements of a tensor, by the numbers in its layout
 
 
 def check_layouts(spec: Spec, node: Node, optional: Collection[str] = ()) -> None:
-    """Raise SpecError for a layout that is too large or lacks a required input."""
+    """Raise SpecError for a layout that is too large or lacks an input."""
     if spec.likes:
         raise node.need("type-only").error("every input of a whole call counts", "leave it out")
     if not spec.layouts:
@@ -120,7 +120,7 @@ class MatrixTable:
 
 @dataclass(frozen=True)
 class MatrixExample:
-    """An example of the text: the type that inputs in a layout ('' for any) give, or REFUSED."""
+    """An example of the text. Layout '' is any."""
 
     inputs: tuple[str, ...]
     layout: str
@@ -144,7 +144,7 @@ class Matrix(Body):
     examples: tuple[MatrixExample, ...]
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check for two inputs, two outputs, and layouts with both inputs. Raises SpecError."""
+        """Check for two inputs and outputs in all layouts. Raises SpecError."""
         check_layouts(spec, node)
         for key, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
             if len(tensors) != 2:

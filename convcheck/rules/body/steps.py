@@ -16,7 +16,6 @@ from convcheck.rules.expression import (
     names_in,
     parse_condition,
     parse_expression,
-    varying_names,
 )
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import (
@@ -117,7 +116,7 @@ class StepsReading:
     #: inputs that are rounded first
     operands: tuple[str, ...] = field(default=(), metadata=LATER)
     whole: str = field(default=NEAREST, metadata=LATER)  # the mode of ``round(x)``
-    #: whether values in a wider type within an ulp of a tie of ``round(x)`` are undefined
+    #: whether wider values within an ulp of a tie of ``round(x)`` are undefined
     open_near_ties: bool = field(default=False, metadata=LATER)
     #: source type of exact values, unless the line has one
     taken_as: DType | None = field(default=None, metadata=LATER)
@@ -179,7 +178,7 @@ class Along:
 
 @dataclass(frozen=True)
 class Outside:
-    """Layouts, types of the first input and attribute values that a text excludes."""
+    """Layouts, first input types and attribute values that a text excludes."""
 
     name: str
     layouts: frozenset[str]
@@ -286,10 +285,10 @@ class Steps(Body):
 
 
 def constant_lines(lines: Sequence[StepsLine]) -> frozenset[str]:
-    """Return the lines that are constant over elements: they only reduce the first input."""
+    """Return the lines that only reduce the first input."""
     found: set[str] = set()
     for line in lines:
-        names = (varying_names(expression) for expression in line.expressions)
+        names = (names_in(expression, varying=True) for expression in line.expressions)
         needed = frozenset().union(*names) if line.be else {line.source}
         if needed <= found and line.only is None and not line.needs:
             found.add(line.name)

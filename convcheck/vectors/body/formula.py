@@ -29,13 +29,13 @@ LONGEST = 300  # elements of a sequence
 _MADE: dict[Tier, int] = {"edge": 6, "boundary": 100, "exhaustive": 100}
 _STEPS = (1, 2, 3, 5, 7, 11)  # steps of a random call
 _LEAST_GAP = 256  # below it groups do not fit
-_PRECISIONS = (53, 24, 11)  # mantissas of the float types that integers may wrongly go through
+_PRECISIONS = (53, 24, 11)  # of float types that integers may wrongly go through
 Codes = tuple[int, ...]
 Shape = tuple[int, ...]
 
 
 def formula_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return a case's calls of up to LONGEST elements: codes of shape (), or of a list's shape."""
+    """Return a case's calls of up to LONGEST elements."""
     formula = spec.body_as(Formula)
     formats = tuple(cast(Numeric, dtype.format) for dtype in case.inputs)
     found = dict.fromkeys(
@@ -113,8 +113,7 @@ def _long(formula: Formula, case: Case, formats: Sequence[Numeric]) -> Iterator[
 def _across(gap: int) -> Iterator[tuple[int, Decimal, int]]:
     """Yield start, step and length of sequences across `gap`, the first gap between integers.
 
-    Groups of 16 and 64 elements start at numbers that the type lacks. The last sequence shrinks to
-    a small number, so its error is many ulps there.
+    The last one shrinks to a small number, so its error is many ulps there.
     """
     yield from ((gap + k, Decimal(1), n) for k, n in ((-15, 33), (-7, 34), (-63, 130)))
     yield from ((s * (gap + k), Decimal(-3), 40) for s, k in ((1, 73), (-1, -47)))

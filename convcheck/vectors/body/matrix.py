@@ -26,8 +26,8 @@ from convcheck.vectors.model import Coverage, Tier
 
 _RANDOM = 1
 _AT_EDGE = 10  # values per row, for a tensor
-_OF_SCALAR, _OF_ROUNDED = 3, 6  # calls per row for a scalar, and for one that may round
-_OPEN = 2  # values per row that leaves the result undefined
+_OF_SCALAR, _OF_ROUNDED = 3, 6  # calls per row of a scalar, and if it rounds
+_OPEN = 2  # values per undefined row
 _MORE = 32  # factor in other tiers
 
 Row = tuple[str, str]
@@ -35,7 +35,7 @@ Groups = dict[Row, Codes]
 
 
 def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return a case's calls: one for the type, then the values if this case tests them."""
+    """Return a case's calls: one for the type, then values if this case tests them."""
     layout = next(one for one in spec.layouts if case.layout in ("", one.name))
     shapes = [dims for _, dims in layout.shapes]
     plain = [plain_codes(t.format) for t in case.inputs]

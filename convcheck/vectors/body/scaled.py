@@ -47,25 +47,25 @@ Set = Mapping[str, int]  # input after the first -> its code
 _SOME: Mapping[Tier, int] = {"edge": 3, "boundary": 1 << 12, "exhaustive": 1 << 12}
 _CODES: Mapping[Tier, int] = {"edge": 12, "boundary": 1 << 12, "exhaustive": 1 << 12}
 _SHARP = 2  # closest values on each side of a boundary, above even and odd values each
-_HALF = 0.5  # ulp; a value closer to a boundary is rounded onto it
-_ENDS = 3  # inputs with different readings that are kept: closest to a boundary, and farthest
+_HALF = 0.5  # ulp; a closer value is rounded onto its boundary
+_ENDS = 3  # kept inputs with different readings: closest to a boundary, and farthest
 _COARSE = 6  # the least mantissa bits of the type of a division
 _LOOKED_AT = 1 << 9  # boundaries that are searched
-_OPEN, _APART = 1, 8  # undefined values of a set; random values with different readings
-_ALL = 16  # up to this number of bits, every code of the first input is searched
-_FINE = 20  # extra bits of a result, to measure its distance from a tie
-_SHORT = 5  # bits of short integers, searched with every power of two: their products are ties
+_OPEN, _APART = 1, 8  # values of a set: undefined; with different readings
+_ALL = 16  # bits of a first input whose codes are all searched
+_FINE = 20  # extra bits that measure the distance from a tie
+_SHORT = 5  # bits of integers that are searched times every power of two, for ties
 _TIMES = 4  # calls per set if each input has one value
-_LITTLE = 3  # values for sets that leave most undefined
-_TURNS = 5  # calls of a layout with several values of an input
-_OF_ENDS = 3  # such calls with values at the ends of ranges
-_SHIFTED = (30, 33)  # exponents at which a 32-bit shift of a significand loses it or wraps
-_SIZES = (3, 2, 5, 2)  # sizes of the letters of such a layout
-_WITH_1 = (1, 3, 1, 2)  # the same, with dimensions of 1
-_LANES = 8  # elements of a kernel's vector
-_BYTE = 8  # bits
+_LITTLE = 3  # values of sets that are mostly undefined
+_TURNS = 5  # calls if an input has several values
+_OF_ENDS = 3  # such calls at the ends of ranges
+_SHIFTED = (30, 33)  # exponents at which a 32-bit shift fails
+_SIZES = (3, 2, 5, 2)  # of letters
+_WITH_1 = (1, 3, 1, 2)
+_LANES = 8  # of a kernel's vector
+_BYTE = 8
 _UNEVEN = 0x8123456789ABCDEF
-_FEW = 8  # values if another input is at the end of its type
+_FEW = 8  # values if another input is extreme
 _FAR = 31  # the exponent of the limit of a machine's integers
 
 
@@ -104,7 +104,7 @@ class _Pool:
 
 
 def fixed_cases(spec: Spec, case: Case) -> Iterator[Case]:
-    """Yield a case as conversions of its first input, one for each set of other inputs."""
+    """Yield a case as conversions of its first input, under each set of others."""
     if not can_fix(spec, case):
         return
     asking = asking_of(spec, case, "edge", 0)
@@ -115,7 +115,7 @@ def fixed_cases(spec: Spec, case: Case) -> Iterator[Case]:
 
 
 def fixed_inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Codes, Coverage]:
-    """Return the codes to test in a conversion of a first input, sorted by value."""
+    """Return the codes of a first input with fixed others, sorted by value."""
     asking = asking_of(spec, case.call, tier, seed)
     if tier == "exhaustive":
         every = np.arange(1 << asking.data.bits).astype(asking.data.storage)
@@ -163,7 +163,7 @@ def scaled_calls(asking: Asking, steps: Steps) -> list[Call]:
             ends = list(map(_only, rolled))
             calls += [_call(asking, sets, ends, k, _SIZES) for k in range(_OF_ENDS)]
         if letters and steps.back is not None:
-            # some kernels process elements in groups, and an overflow shows only in one of them
+            # in a kernel that works in groups, an overflow shows in one of them only
             largest = [_only(_largest(asking, pool.agreed)) for pool in pools]
             calls.append(_call(asking, sets, largest, 0, _SIZES))
         return calls
@@ -221,9 +221,7 @@ def letters_of(layout: Layout) -> list[str]:
 
 
 def sets_of(asking: Asking, asked: Sequence[Words], *, defined: bool = True) -> list[Set]:
-    """Return the distinct sets of other inputs, with `defined` without those that leave all
-    undefined.
-    """
+    """Return distinct sets of other inputs, `defined` ones by default."""
     return [_codes_of(asking, words) for words in _words(asking, asked, defined=defined)]
 
 
@@ -338,7 +336,7 @@ def next_to(asking: Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Code
 
 
 def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return the agreed data closest to boundaries, and some data whose readings differ.
+    """Return agreed data closest to boundaries, and some with different readings.
 
     Closeness is in ulps of the first line, where an inexact division shows.
     """
@@ -388,7 +386,7 @@ def _ulps_of_first(asking: Asking, one: Set, codes: Codes) -> NDArray[np.float64
 
 
 def _sharp_results(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return the data whose last line is closest to a tie, and some whose readings differ."""
+    """Return the data whose last line is closest to a tie, and some with different readings."""
     compiled, fmt = asking.compiled, asking.compiled.output.format
     codes = np.unique(_candidates(asking))
     run = compiled.run(inputs_under(asking, one, codes), compiled.plainest)
@@ -478,8 +476,7 @@ def _ends(fmt: Format) -> list[Fraction]:
 def _whole(asking: Asking, one: Set, data: Codes) -> Call:
     """Return a call whose length is not a multiple of a kernel's vector.
 
-    For sub-byte outputs the largest number is alone in the last byte, which some kernels treat
-    separately.
+    For sub-byte outputs the largest number is alone in the last byte.
     """
     if len(data) and cast(Numeric, asking.compiled.output.format).bits < _BYTE:
         data = np.append(data, np.repeat(_largest(asking, data), 1 + len(data) % 2))
@@ -513,7 +510,7 @@ def shapes_of(layout: Layout, sizes: Sequence[int]) -> dict[str, tuple[int, ...]
 def others_of(
     asking: Asking, sets: Sequence[Set], shapes: Mapping[str, tuple[int, ...]], begin: int
 ) -> tuple[list[NDArray[np.intp]], list[Bits]]:
-    """Return the set index of each element of each other input, and the codes."""
+    """Return the set index and the code of each element of each other input."""
     turns, tensors = [], []
     for name in asking.compiled.names[1:]:
         turn = ((np.arange(prod(shapes[name])) + begin) % len(sets)).reshape(shapes[name])

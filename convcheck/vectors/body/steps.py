@@ -90,7 +90,7 @@ def _between(asking: Asking, ends: Codes, rng: np.random.Generator) -> Codes:
 Sizes = tuple[int, ...]  # sizes of a layout's letters, in order
 Places = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-WHOLE = -1  # as many elements as there are values
+WHOLE = -1  # an element for each value
 # Odd sizes test the tails of kernels. Equal sizes test confused axes.
 _EDGE: Mapping[int, tuple[Sizes, ...]] = {
     0: ((),) * 76,
@@ -100,11 +100,11 @@ _EDGE: Mapping[int, tuple[Sizes, ...]] = {
     4: ((1, 7, 3, 7), (2, 4, 4, 4), (2, 1, 9, 1)),
 }
 _BOUNDARY = {**_EDGE, 3: ((1, 14, 4681), (6, 6, 6)), 4: ((1, 7, 96, 97), (2, 4, 4, 4))}
-_FEW = 9  # values if another input is at the end of its type
-_LITTLE = 5  # values for sets that leave most undefined
+_FEW = 9  # values if another input is extreme
+_LITTLE = 5  # values of sets that are mostly undefined
 _OPEN = 12  # undefined values of a set
-_ROUND = 64  # a shift count modulo 32 or 64 shows at this count or slightly more
-_TIES, _NEAR = 12, 12  # values on a midpoint and next to one, under each reading
+_ROUND = 64  # a shift count modulo 32 or 64 shows from here on
+_TIES, _NEAR = 12, 12  # values on and next to midpoints, of each reading
 
 
 def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
@@ -234,9 +234,7 @@ def _closest(x: Numbers, target: Float, finer: Float, rng: np.random.Generator) 
 def _from_midpoint(
     x: Numbers, target: Float, finer: Float
 ) -> tuple[NDArray[np.uint64], Mask, Numbers]:
-    """Return the nearest finer magnitude, whether it is a midpoint, and the distance, without
-    signs.
-    """
+    """Return the nearest finer magnitude, whether it is a midpoint, and the unsigned distance."""
     magnitude = round_to(x, finer, nearest_even).magnitude
     inside = (x.kind == FINITE) & (magnitude < np.uint64(2 * target.max_magnitude + 2))
     midpoint = inside & (magnitude % np.uint64(2) == 1)

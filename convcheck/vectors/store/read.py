@@ -50,7 +50,7 @@ _FILES = 4  # kept; cases that share one are adjacent
 
 
 def read_vectors(manifest: Manifest, spec: Spec, case: Case, types: Mapping[str, DType]) -> Vectors:
-    """Read the vectors of a case. Raises VectorError for a damaged file."""
+    """Read the vectors of a case. Raises VectorError."""
     found = _set_of(manifest, case)
     try:
         if case.whole_calls:
@@ -62,7 +62,7 @@ def read_vectors(manifest: Manifest, spec: Spec, case: Case, types: Mapping[str,
 
 
 def count_stored(manifest: Manifest, case: Case) -> int:
-    """Return the number of a case's vectors. Raises VectorError for a damaged file."""
+    """Return the number of a case's vectors. Raises VectorError."""
     lines = _set_of(manifest, case).vectors
     if case.whole_calls:
         return len(lines)

@@ -44,7 +44,7 @@ def words_of_bits(fmt: Format, bits: Bits) -> list[str]:
 
 
 def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
-    """Return the codes of hexadecimal words, or texts. Raises ValueError for too many bits."""
+    """Return the codes of hexadecimal words, or texts. Raises ValueError."""
     if isinstance(fmt, Text):
         texts = list(words)
         array = np.empty(len(texts), object)
@@ -57,14 +57,14 @@ def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
 
 
 def words_due(fmt: Format, codes: Bits, patterns: NDArray[np.uint8]) -> list[str]:
-    """Return expected values as codes or pattern names. A text starts with an equals sign."""
+    """Return expected values as codes, pattern names, or texts after `=`."""
     mark = "=" if isinstance(fmt, Text) else ""
     pairs = zip(words_of_bits(fmt, codes), patterns.tolist(), strict=True)
     return [f"{mark}{word}" if p == EXACT else PATTERNS[p] for word, p in pairs]
 
 
 def due_of_words(fmt: Format, words: Sequence[str]) -> tuple[Bits, NDArray[np.uint8]]:
-    """Return the codes and patterns of expected words. Raises ValueError for invalid words."""
+    """Return codes and patterns of expected words. Raises ValueError."""
     if isinstance(fmt, Text):
         found = [EXACT if word.startswith("=") else PATTERNS.index(word) for word in words]
     else:
@@ -83,7 +83,7 @@ def tensor_of_words(fmt: Format, shape: tuple[int, ...], words: list[str]) -> Te
 
 
 def words_of_tensor(tensor: Tensor) -> Words:
-    """Return shape and words of a tensor. Raises ValueError for an invalid shape or count."""
+    """Return a tensor's shape and words. Raises ValueError."""
     if isinstance(tensor, list):
         return (len(tensor),), tensor
     shape, found, text = tensor.rpartition("]")
@@ -102,7 +102,7 @@ def with_runs(words: Sequence[str]) -> str:
 
 
 def without_runs(text: str) -> list[str]:
-    """Split the words that `with_runs` joined. Raises ValueError for an invalid count."""
+    """Split the words that `with_runs` joined. Raises ValueError."""
     runs = text.split()
     if "*" not in text:
         return runs
@@ -111,7 +111,7 @@ def without_runs(text: str) -> list[str]:
 
 
 def with_choices(names: Iterable[str]) -> list[str]:
-    """Join names of cases that differ in one part after the types: types/layout/mode={1|2}."""
+    """Join names that differ in one part: types/layout/mode={1|2}."""
     rows = {tuple(name.split("/")) for name in names}
     for place in range(max(map(len, rows)) - 1, 0, -1):
         alike: dict[tuple[tuple[str, ...], str, tuple[str, ...]], list[str]] = {}
@@ -197,7 +197,7 @@ class Manifest(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, specs=specs, files=files)
 
     def file_of(self, case: Case) -> str:
-        """Return the file that has a case. Raises VectorError if it is not listed."""
+        """Return a case's file. Raises VectorError."""
         name = file_in(self.specs[case.spec].folder, case)
         if name not in self.files:
             raise damaged_file(self.folder / MANIFEST, f"it has no vectors of {case.id}")
@@ -205,14 +205,14 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def folder_of(spec: Spec) -> str:
-    """Return a spec's folder, that of the operator that it extends: onnx/Cast."""
+    """Return a spec's folder, of the operator that it extends: onnx/Cast."""
     while spec.parent:
         spec = spec.parent
     return spec.op.replace(".", "/", 1)
 
 
 def file_in(folder: str, case: Case) -> str:
-    """Return the file of a case, that of its first input's type: onnx/Cast/float32.json."""
+    """Return a case's file: onnx/Cast/float32.json."""
     return f"{folder}/{case.inputs[0].name}.json"
 
 

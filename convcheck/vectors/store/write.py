@@ -52,7 +52,7 @@ Cases = dict[str, list[str]]  # spec id -> names of cases
 
 
 def text_of_file(sets: Mapping[str, Cases], seed: int, **also: str) -> str:
-    """Return a file's text. `sets` are the texts of sets with their cases."""
+    """Return the text of a file of sets."""
     head = {"convcheck-vectors": FORMAT, "generator": GENERATOR, "seed": seed, **also}
     found = ",\n".join(f'{{"cases": {canonical(cases)},\n{text}' for text, cases in sets.items())
     return f'{canonical(head)[:-1]},\n"sets": [\n{found}\n]}}\n'
@@ -243,9 +243,7 @@ def _text_of_manifest(
 
 
 def others_in(folder: Path, selected: Iterable[Spec], tier: Tier, seed: int) -> Manifest | None:
-    """Return the manifest of a folder's other specs, if any. Raises UsageError for another tier or
-    seed.
-    """
+    """Return the manifest of a folder's other specs, if any. Raises UsageError."""
     if not (folder / MANIFEST).exists():
         return None
     manifest = read_manifest(folder)
@@ -259,7 +257,7 @@ def others_in(folder: Path, selected: Iterable[Spec], tier: Tier, seed: int) -> 
 
 
 def differing(files: Files, folder: Path) -> list[str]:
-    """Return the files of a folder that differ, are missing or are left over."""
+    """Return a folder's files that differ, are missing or are left over."""
     found = []
     for name, content in _changes(files, folder):
         missing = "" if (folder / name).is_file() else " (missing)"
@@ -289,7 +287,6 @@ def write_folder(files: Files, folder: Path) -> int:
 
 
 def _changes(files: Files, folder: Path) -> Iterator[tuple[str, bytes | None]]:
-    """Yield a folder's differing files with their content, and those left over there."""
     left = _listed(folder) - files.left
     for name, text in files:
         left.discard(name)
