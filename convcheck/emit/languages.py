@@ -229,6 +229,11 @@ def _no_lines(case: Case) -> str:
     return "the question is a whole call, not one input per line" if case.whole_calls else ""
 
 
+def _no_onnx(case: Case) -> str:
+    declined = cannot_ask(case)
+    return declined.message if declined else ""
+
+
 FORMS = {
     "text": _form_of_files("txt", _text, _no_lines),
     "json": Form(_vectors_folder, _json),
@@ -239,7 +244,7 @@ FORMS = {
     ),
     "onnx": Form(
         lambda _, suites: (file for suite in suites for file in onnx.files(suite.vectors)),
-        why_not=lambda case: declined.message if (declined := cannot_ask(case)) else "",
+        why_not=_no_onnx,
         suite_of=settled_suite,
     ),
     "c": _form_of_language(c_files),

@@ -104,7 +104,16 @@ class _Specs(Mapping[str, Spec]):
     def __init__(self, types: Types, files: Sequence[_File]) -> None:
         self._types = types
         self._files = files
-        self._by_id = _by_id(files)
+        found: dict[str, _File] = {}
+        for file in files:
+            other = found.setdefault(name := _id(file.head), file)
+            if other is not file:
+                message = f"{name} is already defined in {other.shown}"
+                raise file.head.error(message, "give it another op or version")
+        in_order = sorted(
+            found.items(), key=lambda e: (_op(e[1].head), version_key(_version(e[1].head)))
+        )
+        self._by_id = dict(in_order)
         self._resolved: dict[Path, _Merged] = {}
         self._refused: dict[Path, SpecError] = {}
         self._built: dict[str, Spec] = {}
@@ -178,38 +187,21 @@ def load(folders: Sequence[Path] = ()) -> Catalog:
     return Catalog(types, specs, own, tuple(folders))
 
 
-def _by_id(files: Sequence[_File]) -> dict[str, _File]:
-    found: dict[str, _File] = {}
-    for file in files:
-        other = found.setdefault(name := _id(file.head), file)
-        if other is not file:
-            message = f"{name} is already defined in {other.shown}"
-            raise file.head.error(message, "give it another op or version")
-    return dict(
-        sorted(found.items(), key=lambda e: (_op(e[1].head), version_key(_version(e[1].head))))
-    )
-
-
 def _all_types(roots: Sequence[Path]) -> Types:
-    merged: Node | None = None
-    for root in roots:
-        path = root / DTYPES
-        if path.exists():
-            node = read_yaml(path, _shown(path, root))
-            merged = node if merged is None else _merge_types(merged, node)
-    if merged is None:
+    paths = [(root / DTYPES, root) for root in roots if (root / DTYPES).exists()]
+    if not paths:
         raise SpecError(f"no {DTYPES} in {roots[0]}", hint="the installation is incomplete")
+    merged, *added = (read_yaml(path, _shown(path, root)) for path, root in paths)
+    for node in added:
+        entries = dict(merged.items())
+        for section, more in node.items().items():
+            known = entries[section].items() if section in entries else {}
+            for name in known.keys() & more.items().keys():
+                hint = "choose another name"
+                raise more.items()[name].error(f"{name!r} is already defined", hint)
+            entries[section] = replace(more, value={**known, **more.items()})
+        merged = replace(merged, value=entries)
     return read_types(merged)
-
-
-def _merge_types(before: Node, node: Node) -> Node:
-    entries = dict(before.items())
-    for section, more in node.items().items():
-        known = entries[section].items() if section in entries else {}
-        for name in known.keys() & more.items().keys():
-            raise more.items()[name].error(f"{name!r} is already defined", "choose another name")
-        entries[section] = replace(more, value={**known, **more.items()})
-    return replace(before, value=entries)
 
 
 def _shown(path: Path, root: Path) -> str:

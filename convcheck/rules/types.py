@@ -130,25 +130,19 @@ class Change:
 
 def diff(old: Spec, new: Spec, types: Types) -> list[Change]:
     """Return the changes between specs, in a spec file's order."""
-    return [*_types(old, new), *_attributes(old, new, types), *_rules(old, new, types)]
-
-
-def _types(old: Spec, new: Spec) -> Iterator[Change]:
+    found = []
     for variable in dict.fromkeys([*old.types, *new.types]):
-        before = [t.name for t in old.types.get(variable, ())]
-        after = [t.name for t in new.types.get(variable, ())]
-        gone = [name for name in before if name not in after]
-        come = [name for name in after if name not in before]
+        before, after = ([t.name for t in spec.types.get(variable, ())] for spec in (old, new))
+        gone = ", ".join(name for name in before if name not in after)
+        come = ", ".join(name for name in after if name not in before)
         if gone or come:
-            yield Change(f"type {variable}", ", ".join(gone), ", ".join(come))
-
-
-def _attributes(old: Spec, new: Spec, types: Types) -> Iterator[Change]:
-    before = {a.name: attribute_text(a, types) for a in old.attributes}
-    after = {a.name: attribute_text(a, types) for a in new.attributes}
-    for name in dict.fromkeys([*before, *after]):
-        if before.get(name) != after.get(name):
-            yield Change(f"attribute {name}", before.get(name, ""), after.get(name, ""))
+            found.append(Change(f"type {variable}", gone, come))
+    texts = [{a.name: attribute_text(a, types) for a in spec.attributes} for spec in (old, new)]
+    for name in dict.fromkeys([*texts[0], *texts[1]]):
+        was, now = (known.get(name, "") for known in texts)
+        if was != now:
+            found.append(Change(f"attribute {name}", was, now))
+    return [*found, *_rules(old, new, types)]
 
 
 def attribute_text(attribute: Attribute, types: Types) -> str:

@@ -112,11 +112,14 @@ def _question(witness: Witness, kinds: Names, texts: bool, name: str) -> dict[st
     if len(literal) > _WIDTH and len(tensors) > 1:
         literal = "[\n" + "".join(f"    {one},\n" for one in tensors) + "]"
     literal = _broken(literal, texts or "\n" in literal)
+    few = witness.inputs if sum(len(s.words) for s in witness.inputs) <= _FEW else ()
+    known = [(s.format, s.words) for s in few if s.format and not isinstance(s.format, Text)]
+    numbers = [str(value(fmt, word)) for fmt, words in known for word in words]
     numeric = [t for t in case.inputs if not isinstance(t.format, Text)]
     unpacks = not case.outputs or any(not isinstance(t.format, Text) for t in case.outputs)
     return {
         "inputs": literal,
-        "values": "" if "\n" in literal else _values(witness.inputs),
+        "values": f"  # {', '.join(numbers)}" if numbers and "\n" not in literal else "",
         "packs": bool(numeric),
         "unpacks": unpacks,
         "text_inputs": len(numeric) < len(case.inputs),
@@ -126,14 +129,6 @@ def _question(witness: Witness, kinds: Names, texts: bool, name: str) -> dict[st
         "onnx": case.op.partition(".")[0] == _ONNX,
         "memory": name == "ort" and (unpacks or bool(numeric)),
     }
-
-
-def _values(strips: Sequence[Strip]) -> str:
-    if sum(len(strip.words) for strip in strips) > _FEW:
-        return ""
-    numeric = [s for s in strips if s.format and not isinstance(s.format, Text)]
-    numbers = [str(value(s.format, word)) for s in numeric for word in s.words if s.format]
-    return f"  # {', '.join(numbers)}" if numbers else ""
 
 
 def _judgement(

@@ -17,7 +17,7 @@ from convcheck.rules.expression import (
     parse_condition,
     parse_expression,
 )
-from convcheck.rules.hop import Hop
+from convcheck.rules.hop import NEAREST, Hop
 from convcheck.rules.model import (
     DEFAULT,
     LATER,
@@ -35,7 +35,6 @@ from convcheck.rules.model import (
 from convcheck.rules.source import Node
 from convcheck.streams import plural
 
-NEAREST = "nearest-even"
 CONDITIONS = ("<= 0", "not finite", "= -0", "is nan", "not 0")
 OUTPUT, EXACTLY = "output", "exact"
 _TO = "output, or {ATTRIBUTE: {VALUE: TYPE}}"

@@ -178,7 +178,17 @@ class Files:
                 self.size += len(text.encode())
                 yield name, text
         specs = {**self.kept.specs, **self.specs}
-        text = _text_of_manifest(self.kept.tier, self.kept.seed, specs, files)
+        names = sorted(specs, key=_operator_and_version)
+        parts = {
+            "specs": {name: msgspec.to_builtins(specs[name]) for name in names},
+            "files": dict(sorted(files.items())),
+        }
+        head = {"convcheck-manifest": MANIFEST_FORMAT, "generator": GENERATOR}
+        said = [canonical(head | {"seed": self.kept.seed, "tier": self.kept.tier})[:-1]]
+        for key, entries in parts.items():
+            lines = ",\n".join(f"{canonical(k)}: {canonical(v)}" for k, v in entries.items())
+            said.append(f'"{key}": {{\n{lines}\n}}')
+        text = ",\n".join(said) + "}\n"
         self.size += len(text.encode())
         yield MANIFEST, text
 
@@ -219,27 +229,6 @@ def by_file(cases: Iterable[Case], specs: Mapping[str, Spec]) -> list[Case]:
 def _operator_and_version(spec: str) -> tuple[str, tuple[int, ...]]:
     op, version = op_and_version(spec)
     return op, version_key(version)
-
-
-def _text_of_manifest(
-    tier: Tier, seed: int, specs: Mapping[str, StoredSpec], files: Mapping[str, str]
-) -> str:
-    head = {
-        "convcheck-manifest": MANIFEST_FORMAT,
-        "generator": GENERATOR,
-        "seed": seed,
-        "tier": tier,
-    }
-    names = sorted(specs, key=_operator_and_version)
-    said = [canonical(head)[:-1]]
-    parts = {
-        "specs": {name: msgspec.to_builtins(specs[name]) for name in names},
-        "files": dict(sorted(files.items())),
-    }
-    for key, entries in parts.items():
-        lines = ",\n".join(f"{canonical(k)}: {canonical(v)}" for k, v in entries.items())
-        said.append(f'"{key}": {{\n{lines}\n}}')
-    return ",\n".join(said) + "}\n"
 
 
 def others_in(folder: Path, selected: Iterable[Spec], tier: Tier, seed: int) -> Manifest | None:
