@@ -74,7 +74,7 @@ class AskedCase:
 
 
 def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> AskedCase:
-    """Test a case, also with other attribute values. Raises UsageError and UnavailableError."""
+    """Test a case. Raises UsageError, UnavailableError or KeyboardInterrupt."""
     backend, kept = _asked(address, Single(vectors, spec), timeout)
     found = AskedCase(address, spec, vectors, backend, kept, timeout)
     if kept.verdict == "error":
@@ -129,13 +129,8 @@ def _showing(
     if not tries:
         return
     first, every = tries[0], tuple(one.calls[0] for one in tries)
-    free = replace(
-        first,
-        calls=every,
-        expected=(_FREE,) * len(every),
-        decisions=(first.form,),
-        among=None,
-        along=None,
+    free = CallSet(
+        first.case, every, (_FREE,) * len(every), (first.form,), first.coverage, first.form
     )
     asked = _asked(found.address, Single(free, before=before), found.timeout)[1]
     answers = cast(Answers, asked.answers)

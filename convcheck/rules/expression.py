@@ -161,10 +161,8 @@ def _syntax(expression: Expression) -> ast.expr:
 def _tree(source: Node | str, reader: _Reader) -> ast.expr:
     text = source if isinstance(source, str) else source.text()
     if len(text) > _LONGEST:
-        raise reader.error(
-            f"an expression of {plural(len(text), 'character')}",
-            f"{_LONGEST} are enough for a rule",
-        )
+        said = f"an expression of {plural(len(text), 'character')}"
+        raise reader.error(said, f"{_LONGEST} are enough for a rule")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # `1if` and the like are refused below
@@ -202,10 +200,8 @@ def _call(node: ast.Call, reader: _Reader, depth: int) -> Expression:
     if wanted is None:
         raise reader.error(f"unknown function {name!r}", meant(name, [*FUNCTIONS, *reader.types]))
     if node.keywords or len(node.args) != wanted:
-        raise reader.error(
-            f"{name} takes {plural(wanted, 'argument')}",
-            f"write {name}({'x, y'[: wanted * 3 - 2]})",
-        )
+        said = f"{name} takes {plural(wanted, 'argument')}"
+        raise reader.error(said, f"write {name}({'x, y'[: wanted * 3 - 2]})")
     parts = tuple(_read(part, reader, depth + 1) for part in node.args)
     if name in reader.types:
         return Expression(CONVERT, parts, name=name)

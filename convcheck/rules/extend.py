@@ -63,20 +63,18 @@ def _types(before: Node, node: Node) -> Node:
             if variable not in entries:
                 said = f"the parent has no type variable {variable!r}"
                 raise types.error(said, meant(variable, entries))
-            entries[variable] = _changed(entries[variable], types, verb)
+            listed = entries[variable].elements()
+            if verb == "add":
+                listed = [*listed, *types.elements()]
+            else:
+                known, gone = [e.text() for e in listed], [e.text() for e in types.elements()]
+                for element in types.elements():
+                    if element.text() not in known:
+                        said = f"the parent does not list {element.text()}"
+                        raise element.error(said, meant(element.text(), known))
+                listed = [e for e in listed if e.text() not in gone]
+            entries[variable] = replace(entries[variable], value=listed)
     return replace(before, value=entries)
-
-
-def _changed(before: Node, node: Node, verb: str) -> Node:
-    if verb == "add":
-        return replace(before, value=[*before.elements(), *node.elements()])
-    gone = {element.text() for element in node.elements()}
-    listed = [element.text() for element in before.elements()]
-    for element in node.elements():
-        if element.text() not in listed:
-            said = f"the parent does not list {element.text()}"
-            raise element.error(said, meant(element.text(), listed))
-    return replace(before, value=[e for e in before.elements() if e.text() not in gone])
 
 
 def _layouts(before: Node, node: Node) -> Node:

@@ -111,9 +111,8 @@ def _type(catalog: Catalog, spec: Spec, name: str, tensors: tuple[tuple[str, str
         return known[name]
     if name in catalog.types.sets:
         members = ", ".join(t for t in catalog.types.sets[name] if t in known)
-        raise UsageError(
-            f"{name} is a family of types, not one type", hint=f"choose one of {members}"
-        )
+        said = f"{name} is a family of types, not one type"
+        raise UsageError(said, hint=f"choose one of {members}")
     if name in catalog.types.types:
         hint = f"its {tensors[0][0]} may be {', '.join(known)}"
         raise UsageError(f"{spec.id} has no {name} as its {tensors[0][0]}", hint=hint)

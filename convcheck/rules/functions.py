@@ -21,7 +21,7 @@ def read_functions(nodes: Mapping[str, Node], context: Context) -> dict[str, Cal
 
 
 def why_not(spec: Spec | None, runtime: str, case: Case, types: str = "") -> str:
-    """Return why a runtime's function, with type names of `types`, cannot run a case, or ''."""
+    """Return why a runtime, with the type names of `types`, cannot run a case, or ''."""
     calling = spec.calls.get(runtime) if spec else None
     if calling is None:
         return f"{runtime} has no function for {case.spec}"

@@ -66,10 +66,8 @@ def read_combinations(
     for row in nodes:
         words = tuple(e.word((*types.types, OUTPUT), "type") for e in row.elements())
         if len(words) != inputs:
-            raise row.error(
-                f"{plural(len(words), 'type')}, the operator has {plural(inputs, 'input')}",
-                "one each",
-            )
+            said = f"{plural(len(words), 'type')}, the operator has {plural(inputs, 'input')}"
+            raise row.error(said, "one each")
         rows.append(words)
     return tuple(rows)
 

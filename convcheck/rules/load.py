@@ -168,9 +168,8 @@ class _Specs(Mapping[str, Spec]):
         parent = min(named, key=lambda f: (f.root != file.root, _op(f.head) != op))
         if parent in chain:
             circle = " -> ".join(f.path.stem for f in (*chain, parent))
-            raise extends.error(
-                f"`extends` forms a circle: {circle}", "one file has to extend nothing"
-            )
+            said = f"`extends` forms a circle: {circle}"
+            raise extends.error(said, "one file has to extend nothing")
         return parent
 
 

@@ -74,9 +74,8 @@ class Node:
         try:
             return int(self.text())
         except ValueError:
-            raise self.error(
-                f"expected a whole number, found {self.text()!r}", "write digits"
-            ) from None
+            said = f"expected a whole number, found {self.text()!r}"
+            raise self.error(said, "write digits") from None
 
     def flag(self) -> bool:
         """Return whether a scalar is `yes`. Raises SpecError."""
@@ -155,9 +154,8 @@ def yaml_text(path: Path, name: str) -> str:
         return read_text(path, MOST_OF_SPEC)
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or error
-        raise SpecError(
-            f"cannot be read: {said}", place=Place(name, 0), hint="a UTF-8 text file"
-        ) from error
+        message = f"cannot be read: {said}"
+        raise SpecError(message, place=Place(name, 0), hint="a UTF-8 text file") from error
 
 
 def parse_yaml(text: str, name: str, head: Collection[str] = ()) -> Node:

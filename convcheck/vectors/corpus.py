@@ -105,7 +105,7 @@ class Corpus:
     """The vectors of a tier.
 
     `words` are a user's own inputs as written. With `sweeps`, the exhaustive tier tests sources of
-    up to 32 bits in spans of codes. `samples` is the number of samples of wider sources.
+    up to 32 bits in spans of codes. `samples` counts samples of wider sources.
     """
 
     catalog: Catalog

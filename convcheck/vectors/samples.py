@@ -54,9 +54,7 @@ class _Row(NamedTuple):
 
 
 def samples(source: Numeric, target: Format, seed: int, first: int, count: int) -> Codes:
-    """Return `count` samples from `first` on: codes, shape (count,). Raises ValueError for
-    negatives.
-    """
+    """Return samples from `first` on: codes, shape (count,). Raises ValueError for negatives."""
     if first < 0 or count < 0:
         raise ValueError(f"samples have no negative numbers: first {first}, count {count}")
     codes = np.empty(count, source.storage)

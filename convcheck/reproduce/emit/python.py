@@ -41,9 +41,7 @@ def check_backend(address: str) -> None:
 
 
 def python(witness: Witness, urls: Urls) -> str:
-    """Return a script that exits 1 while the answer is wrong, 0 once it is right. Raises
-    UsageError.
-    """
+    """Return a script that exits 1 while the answer is wrong, else 0. Raises UsageError."""
     check_backend(witness.backend.name)
     name, _, variant = witness.backend.name.partition(":")
     strips = [s for due in witness.due for s in due.outputs if isinstance(s, Strip)]

@@ -24,8 +24,7 @@ def read_body(root: Node, context: Context) -> Body:
     """Return a spec file's body. Raises SpecError."""
     found = [key for key in KEYS if root.get(key)]
     if len(found) > 1:
-        raise root.need(found[1]).error(
-            f"there is already a {found[0]} here", "a spec has one body"
-        )
+        said = f"there is already a {found[0]} here"
+        raise root.need(found[1]).error(said, "a spec has one body")
     read: Callable[[Node, Context], Body] = resolve_name(READERS[found[0] if found else "table"])
     return read(root, context)

@@ -333,9 +333,8 @@ def _call_example(node: Node, arguments: Sequence[str], context: Context) -> For
     inputs = [types.names(e)[0] for e in node.need("from").elements()]
     x, gives = (tuple(e.text() for e in node.need(k).elements()) for k in ("x", "gives"))
     if not len(inputs) == len(x) == len(arguments):
-        raise node.error(
-            "the example has too few or too many arguments", "a type and an x for each"
-        )
+        said = "the example has too few or too many arguments"
+        raise node.error(said, "a type and an x for each")
     output = types.types[types.names(node.need("to"))[0]]
     return FormulaExample(tuple(types.types[n] for n in inputs), output, x, gives, node.place)
 

@@ -41,9 +41,8 @@ def check_layouts(spec: Spec, node: Node, optional: Collection[str] = ()) -> Non
 def check_one_output(spec: Spec, node: Node) -> None:
     """Raise SpecError unless a spec has exactly one output."""
     if len(spec.outputs) != 1:
-        raise node.need("outputs").error(
-            f"{plural(len(spec.outputs), 'output')} instead of 1", "NAME: TYPES"
-        )
+        said = f"{plural(len(spec.outputs), 'output')} instead of 1"
+        raise node.need("outputs").error(said, "NAME: TYPES")
 
 
 def wrong_type(node: Node, variable: str, dtype: DType, said: str) -> SpecError:
@@ -148,9 +147,8 @@ class Matrix(Body):
         check_layouts(spec, node)
         for key, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
             if len(tensors) != 2:
-                raise node.need(key).error(
-                    f"{plural(len(tensors), key[:-1])} instead of 2", "each is converted"
-                )
+                said = f"{plural(len(tensors), key[:-1])} instead of 2"
+                raise node.need(key).error(said, "each is converted")
 
 
 @dataclass(frozen=True)

@@ -314,9 +314,8 @@ def _meets(layout: Layout, at: Node, along: Along | None) -> None:
         elif len(dims) == 1 and -len(shape) <= axis < len(shape):
             wanted = (shape[axis],)
         if dims != wanted:
-            raise at.need(name).error(
-                f"{name} does not meet {first} along axis {axis}", f"[{', '.join(wanted)}]"
-            )
+            said = f"{name} does not meet {first} along axis {axis}"
+            raise at.need(name).error(said, f"[{', '.join(wanted)}]")
 
 
 def read_steps(node: Node, context: Context) -> Steps:
@@ -386,9 +385,8 @@ def _undefined(
         where.only(*ends)
     name, _, condition = when.text().partition(" ")
     if name not in inputs or condition not in CONDITIONS:
-        raise when.error(
-            f"unknown condition {when.text()!r}", f"INPUT, then one of {', '.join(CONDITIONS)}"
-        )
+        said = f"unknown condition {when.text()!r}"
+        raise when.error(said, f"INPUT, then one of {', '.join(CONDITIONS)}")
     types = {k: TypeNames(context.types.names(known)) for k, known in node.entries("where").items()}
     return OpenElements(
         node.need("name").text(),

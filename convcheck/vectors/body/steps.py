@@ -185,11 +185,8 @@ def _sharp(
     data = _undone(asking, one, np.concatenate([*wanted, tiny]))
     codes = np.unique(np.concatenate(next_to(asking, data, (1, 2))))
     compiled = asking.compiled
-    runs = (
-        compiled.run(inputs_under(asking, one, codes), r)
-        for r in compiled.steps.readings
-        if not r.exact
-    )
+    readings = [reading for reading in compiled.steps.readings if not reading.exact]
+    runs = [compiled.run(inputs_under(asking, one, codes), reading) for reading in readings]
     reached = [run.values[compiled.conversion.source].numbers for run in runs]
     chosen = [codes[_closest(x, target, finer, rng)] for x in reached]
     zeros = np.array([0, fmt.sign_bit], fmt.storage)  # the first call has both
@@ -292,9 +289,8 @@ def _only(asking: Asking, one: Mapping[str, int], codes: Codes) -> list[Call]:
 def _exact(asking: Asking, sets: Sequence[Mapping[str, int]]) -> Iterator[Call]:
     fmt = cast(Float, target_of(asking.compiled.conversion, asking.compiled.case).format)
     every = decode(fmt, np.arange(1 << fmt.bits).astype(fmt.storage))
-    values = rounded_codes(
-        take(every, np.flatnonzero(every.kind == FINITE)), cast(Float, asking.data)
-    )
+    finite = take(every, np.flatnonzero(every.kind == FINITE))
+    values = rounded_codes(finite, cast(Float, asking.data))
     for one in sets:
         data = _undone(asking, one, values)
         kept = data[asking.compiled.exact(inputs_under(asking, one, data))]

@@ -145,11 +145,10 @@ def _line(
 
 
 class Files:
-    """Iterate over the files of cases (in the order of `by_file`) as (name, content), the manifest
-    last.
+    """Iterate over the files of cases as (name, content), the manifest last.
 
-    `vectors` and `size` (bytes) count the sets and files so far. `kept` lists the vectors of other
-    specs in the folder.
+    The cases come in the order of `by_file`. `vectors` and `size` (bytes) count the sets and files
+    so far. `kept` lists the vectors of other specs in the folder.
     """
 
     def __init__(
