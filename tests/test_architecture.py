@@ -88,7 +88,7 @@ BUDGET = {
     "chains": 1_477,
     "cli": 3_925,
     "documents": 1_815,
-    "emit": 480,
+    "emit": 457,
     "gate": 1_228,
     "history": 651,
     "judge": 3_258,
@@ -97,12 +97,12 @@ BUDGET = {
     "plan": 1_653,
     "pool": 1_779,
     "report": 6_488,
-    "reproduce": 1_257,
-    "rules": 5_428,
+    "reproduce": 1_168,
+    "rules": 4_787,
     "semantics": 6_545,
     "site": 924,
     "survey": 584,
-    "vectors": 3_733,
+    "vectors": 3_379,
 }
 
 

@@ -56,12 +56,6 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ALL)
-def test_convcheck_is_installed_from_where_it_is(page: Path) -> None:
-    """It is not published: a path, or git+https://…, and no package index."""
-    assert not re.search(r"pip3? install (-\S+ )*['\"]?convcheck", page.read_text("utf-8"))
-
-
-@pytest.mark.parametrize("page", ALL)
 def test_paths_that_are_named_are_there(page: Path) -> None:
     rooms = "convcheck|tests|specs|docs|vectors|\\.ci|\\.github"
     for path in re.findall(rf"`((?:{rooms})/[\w./-]*)`", prose(page)):
