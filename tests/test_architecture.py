@@ -88,7 +88,7 @@ BUDGET = {
     "chains": 1_477,
     "cli": 3_925,
     "documents": 1_815,
-    "emit": 457,
+    "emit": 754,
     "gate": 1_228,
     "history": 651,
     "judge": 3_258,

@@ -32,7 +32,7 @@ from convcheck.cli.outputs import out_option
 
 _SUITES = ("c", "cuda", "hip", "rust")
 _STOP = "Stop at the first failing case, or after N."
-_EXPORTED = ("text", "json", "safetensors", "onnx", *_SUITES)
+_EXPORTED = ("text", "json", "safetensors", "onnx", "pack", *_SUITES)
 
 _TEST = (
     declare(

@@ -82,7 +82,7 @@ def _write_folder(form: str, corpus: Corpus, cases: Sequence[Case], path: Path) 
                 counts.update(case=1, vector=len(suite.vectors), unsettled=suite.left_out)
                 yield suite
 
-    folder.write_export(FORMS[form].files(corpus, suites()), path, form)
+    folder.write_export(FORMS[form].files(corpus, suites(), path), path, form)
     left[_NOTHING] += len(kept) - counts["case"]
     said = f"in {path}: {plural(counts['case'], 'case')}, {plural(counts['vector'], 'vector')}"
     if unsettled := counts["unsettled"]:

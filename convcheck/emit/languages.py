@@ -10,6 +10,7 @@ from typing import Any
 
 from convcheck import __version__
 from convcheck.backends.onnx.model import cannot_ask
+from convcheck.emit import pack
 from convcheck.emit.suite import Suite, settled_suite, suite_of, why_left_out, with_series
 from convcheck.errors import UsageError
 from convcheck.judge.words import clean
@@ -173,7 +174,8 @@ def rust_string(text: str) -> str:
 class Form:
     """A form of suites."""
 
-    files: Callable[[Corpus, Iterable[Suite]], Files]
+    #: of the corpus, the suites, and the folder to write
+    files: Callable[[Corpus, Iterable[Suite], Path], Files]
     #: the file of one suite, in forms with a file per case
     content: Callable[[Suite], bytes] | None = None
     #: why a case has no such form, '' if it has one
@@ -185,7 +187,7 @@ class Form:
 def _form_of_files(
     ending: str, content: Callable[[Suite], bytes], why_not: Callable[[Case], str]
 ) -> Form:
-    def files(corpus: Corpus, suites: Iterable[Suite]) -> Files:
+    def files(corpus: Corpus, suites: Iterable[Suite], path: Path) -> Files:
         return ((f"{suite.case.id}.{ending}", content(suite)) for suite in suites)
 
     return Form(files, content, why_not)
@@ -202,7 +204,7 @@ def _json(suite: Suite) -> bytes:
     return text_of_file(sets, suite.seed, spec_sha256=digest).encode()
 
 
-def _vectors_folder(corpus: Corpus, suites: Iterable[Suite]) -> Files:
+def _vectors_folder(corpus: Corpus, suites: Iterable[Suite], path: Path) -> Files:
     made: dict[Case, Vectors] = {}
 
     def cases() -> Iterator[Case]:
@@ -216,7 +218,7 @@ def _vectors_folder(corpus: Corpus, suites: Iterable[Suite]) -> Files:
 
 
 def _form_of_language(sources: Callable[[Sequence[Suite]], Files]) -> Form:
-    def files(corpus: Corpus, suites: Iterable[Suite]) -> Files:
+    def files(corpus: Corpus, suites: Iterable[Suite], path: Path) -> Files:
         if found := list(suites):
             return sources(found)
         said = "none of the cases has a suite: nothing is defined"
@@ -243,10 +245,11 @@ FORMS = {
         folder.why_not,
     ),
     "onnx": Form(
-        lambda _, suites: (file for suite in suites for file in onnx.files(suite.vectors)),
+        lambda _, suites, path: (file for suite in suites for file in onnx.files(suite.vectors)),
         why_not=_no_onnx,
         suite_of=settled_suite,
     ),
+    "pack": Form(pack.files),
     "c": _form_of_language(c_files),
     "cuda": _form_of_language(device_files),
     "hip": _form_of_language(device_files),
