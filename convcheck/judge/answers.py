@@ -1,4 +1,4 @@
-"""The answers of a backend to a case's inputs, and the faults on the way."""
+"""The answers of a backend to a case's inputs."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ MANY_CALLS = plural(MANY, "call")
 OTHERS = "after other attributes"  # the same inputs in a process that has seen other attributes
 LARGEST = max(LARGE_CALLS.values())  # elements in a call, except under --consistency
 
-ANOTHER = "another case"  # asked only to find out whether the backend answers it
+ANOTHER = "another case"  # asked only to see whether it is answered
 
-TELLING = "telling causes apart"  # asked only to tell the causes of a failure apart
+TELLING = "telling causes apart"  # asked only to discriminate between causes
 
 # The ways of sending elements to a backend. '' stands for the answers that count.
 FIRST = (
@@ -53,9 +53,8 @@ class Fault:
     """A malformed answer, or a failed call that no single element explains.
 
     `kind` is 'wrong shape', 'wrong type', 'wrong number of outputs', 'not a code of the type',
-    'refused' (in this placement only), 'error' (the same, but the adapter raised) or 'crashed' (the
-    crash needs several inputs, or this shape, or is not reproducible). `index` is the first element
-    of the call or the one to blame; 0 for an empty call.
+    'refused', 'error' (the adapter raised) or 'crashed'. `index` is the element to blame, else the
+    first of the call.
     """
 
     kind: str
@@ -66,22 +65,20 @@ class Fault:
 
 
 class Elsewhere(Record, frozen=True):
-    """Elements that got another answer in a later placement."""
+    """Other answers in a later placement."""
 
     placement: str
     index: Array
-    #: The answers there, as codes or texts.
     got: Array
 
 
 class Answers(Record, frozen=True):
     """The answers to n elements or whole calls.
 
-    `got` has a code or text for each element (output 0), or the outputs of each call, unchecked. It
-    is meaningful only if `state` is ANSWERED. `messages` has the runtime's message for a refusal
-    and the exit of the process for a crash. An element with malformed answers only is NOT_ASKED and
-    has a fault. Elements `with_others` were refused in a batch, and the culprit is unknown.
-    `left_out` counts calls that were skipped because their answers exceed `max_elements()`.
+    `got` has a code or text for each element (output 0), or the unchecked outputs of each call. It
+    counts only if `state` is ANSWERED. `messages` are the runtime's for refusals, and the exits of
+    crashed processes. Malformed answers are NOT_ASKED and have a fault. `with_others`: refused in a
+    batch, culprit unknown. `left_out` counts calls whose answers exceed `max_elements()`.
     """
 
     got: Array
@@ -98,8 +95,7 @@ class Answers(Record, frozen=True):
 class Avoid:
     """Calls that killed the backend before, without a single element to blame.
 
-    A call never holds all elements of a set in `together`: it is split in two. `placements` are
-    skipped. `faults` are reported for the case.
+    A call never holds all elements of a set in `together`.
     """
 
     together: tuple[tuple[int, ...], ...] = ()

@@ -1,7 +1,6 @@
-"""Compare the answers to whole calls with expectations and tally them.
+"""Judge and tally the answers to whole calls.
 
-A reading holds for a whole call: an answer passes if it matches every reading, is tolerated if it
-matches one, and fails if it matches none.
+An answer passes if it matches every reading, is tolerated if it matches one, else it fails.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from convcheck.judge.digest import added, digest_of_bytes, spell_digest
 from convcheck.judge.elements import tally_of
 from convcheck.judge.examples import call_example, fault_groups
 from convcheck.judge.matching import (
-    Difference,
     Returned,
     beyond,
     closest,
@@ -32,7 +30,6 @@ from convcheck.judge.refusals import all_refused, is_due, is_refusal
 from convcheck.judge.result import (
     BY_CALL,
     RIGHT,
-    CallExample,
     CaseResult,
     Group,
     Key,
@@ -62,67 +59,50 @@ class JudgedCall:
     kind: str
     reading: CallReading
     row: int
-    #: The reading that the backend follows.
     named: str = ""
     #: Output and element of the first difference that this decision decides.
     where: tuple[int, int] | None = None
     wrong: int = 0
 
 
-def tally_of_calls(
-    calls: CallSet, answers: Answers, inconsistent: tuple[Group, ...], whole: Whole
-) -> Tally:
-    """Tally the answers to all calls of a case."""
-    asked = np.flatnonzero(answers.state != NOT_ASKED).tolist()
-    judged = {i: judged_call(calls, answers, i) for i in asked}
-    rows = (row for i in asked for row in {judged[i].row, *calls.expected[i].all_rows})
-    entries = _entries(calls, answers, judged, whole.show_all)
-    faults = (*fault_groups(calls, answers.faults), *inconsistent)
-    decisions = named(calls.decisions, entries)
-    counted = tuple(entries.items())
-    return Tally(dict(Counter(rows)), counted, faults=faults, decisions=decisions, whole=whole)
-
-
 def _entries(
     calls: CallSet, answers: Answers, judged: Mapping[int, JudgedCall], show_all: bool
 ) -> dict[Key, TallyEntry]:
-    found: dict[Key, list[int]] = {}
-    first: dict[Key, JudgedCall] = {}
+    members: dict[Key, list[int]] = {}
     for i, one in judged.items():
         key = Key(one.row, BY_CALL, one.sort, one.kind, named=one.named)
-        first.setdefault(key, one)
-        found.setdefault(key, []).append(i)
-    return {
-        key: _entry(calls, answers, key, first[key], members, show_all)
-        for key, members in found.items()
-    }
-
-
-def _entry(
-    calls: CallSet,
-    answers: Answers,
-    key: Key,
-    one: JudgedCall,
-    members: list[int],
-    show_all: bool,
-) -> TallyEntry:
-    if key.sort == RIGHT and not key.named and not show_all:
-        return TallyEntry(len(members))
-    digest = spell_digest(added(_hash(calls, answers, i) for i in members))
-    i = members[0]
-    return TallyEntry(
-        len(members), digest, first=PlacedExample(i, 0.0, _shown(calls, answers, i, one))
-    )
+        members.setdefault(key, []).append(i)
+    entries = {key: TallyEntry(len(found)) for key, found in members.items()}
+    for key, found in members.items():
+        if key.sort == RIGHT and not key.named and not show_all:
+            continue
+        first, reading = found[0], judged[found[0]].reading
+        if answers.state[first] in (REFUSED, CRASHED, LOST):
+            message = answers.messages.get(first, "")
+            shown = call_example(calls, first, reading, message=message)
+        else:
+            where, wrong = judged[first].where, judged[first].wrong
+            shown = call_example(calls, first, reading, answers.got[first], where, wrong)
+        digest = spell_digest(added(_hash(calls, answers, i) for i in found))
+        entries[key] = TallyEntry(len(found), digest, first=PlacedExample(first, 0.0, shown))
+    return entries
 
 
 def judged_call(calls: CallSet, answers: Answers, i: int) -> JudgedCall:
-    """Judge the answer to call `i`, which must have been asked."""
+    """Judge the answer to call `i`."""
     expected, state = calls.expected[i], answers.state[i]
     if state == CRASHED:
         said = answers.messages.get(i, "")
         return JudgedCall("crashed", said, expected.readings[0], expected.row)
     if state == REFUSED:
-        return _of_refusal(calls, i)
+        first = expected.readings[0]
+        due = [r for r in expected.readings if r.pattern == pattern.REFUSED]
+        if _free(expected) or calls.case.refusal:
+            return JudgedCall("undefined", "refused", first, expected.row)
+        if not due:
+            return JudgedCall("refused", "refused", first, expected.row)
+        everywhere = len(due) == len(expected.readings)
+        return JudgedCall(RIGHT, "", first, expected.row, "" if everywhere else due[0].name)
     if state == LOST:
         sort, kind = ("undefined", "raised") if _free(expected) else ("error", answers.messages[i])
         return JudgedCall(sort, kind, expected.readings[0], expected.row)
@@ -138,18 +118,6 @@ def judged_call(calls: CallSet, answers: Answers, i: int) -> JudgedCall:
     return one
 
 
-def _of_refusal(calls: CallSet, i: int) -> JudgedCall:
-    expected = calls.expected[i]
-    first = expected.readings[0]
-    due = [r for r in expected.readings if r.pattern == pattern.REFUSED]
-    if _free(expected) or calls.case.refusal:
-        return JudgedCall("undefined", "refused", first, expected.row)
-    if not due:
-        return JudgedCall("refused", "refused", first, expected.row)
-    everywhere = len(due) == len(expected.readings)
-    return JudgedCall(RIGHT, "", first, expected.row, "" if everywhere else due[0].name)
-
-
 def _of_answer(decisions: Sequence[Decision], expected: ExpectedCall, got: Returned) -> JudgedCall:
     reading, off = closest(expected, got)
     if off is None:
@@ -161,24 +129,17 @@ def _of_answer(decisions: Sequence[Decision], expected: ExpectedCall, got: Retur
         if first is None:
             return JudgedCall(RIGHT, "", reading, expected.row, BETWEEN, off.where, off.wrong)
         off = replace(off, where=first, elements=outside)
-    row, where = _convicting(decisions, expected, off)
-    return JudgedCall("fail", kind, reading, row, "", where, off.wrong)
-
-
-def _convicting(
-    decisions: Sequence[Decision], expected: ExpectedCall, off: Difference
-) -> tuple[int, tuple[int, int] | None]:
-    found = (
+    by_level = (
         (LEVELS.index(decisions[row].level), (output, at), row)
         for output, (rows, bad) in enumerate(zip(expected.rows, off.elements, strict=False))
         for at, row in zip(bad.tolist(), rows[bad].tolist(), strict=True)
     )
-    _, where, row = min(found, default=(0, off.where, expected.row))
-    return row, where
+    _, where, row = min(by_level, default=(0, off.where, expected.row))
+    return JudgedCall("fail", kind, reading, row, "", where, off.wrong)
 
 
 def is_wrong_answer(expected: ExpectedCall, got: Returned) -> bool:
-    """Return whether an answer is wrong, without finding the kind of error."""
+    """Return whether an answer is wrong."""
     right = any(difference(reading, got) is None for reading in expected.readings)
     return not (right or _free(expected) or is_between(expected, got))
 
@@ -195,12 +156,6 @@ def _leaves_open(reading: CallReading) -> bool:
     return bool(free) and all(free)
 
 
-def _shown(calls: CallSet, answers: Answers, i: int, one: JudgedCall) -> CallExample:
-    if answers.state[i] in (REFUSED, CRASHED, LOST):
-        return call_example(calls, i, one.reading, None, message=answers.messages.get(i, ""))
-    return call_example(calls, i, one.reading, answers.got[i], one.where, one.wrong)
-
-
 def _hash(calls: CallSet, answers: Answers, i: int) -> int:
     got = answers.got[i]
     tensors = [*calls.calls[i], *(got.arrays if isinstance(got, Outputs) else ())]
@@ -212,10 +167,7 @@ def _hash(calls: CallSet, answers: Answers, i: int) -> int:
 
 
 def judge(vectors: Vectors, answers: Answers, *, show_all: bool = False) -> CaseResult:
-    """Judge the answers to all vectors of a case.
-
-    With `show_all`, right answers get examples too.
-    """
+    """Judge the answers to all vectors of a case. `show_all`: right answers get examples."""
     return finish_whole(vectors.case, tally_of_case(vectors, answers, show_all=show_all))
 
 
@@ -226,10 +178,9 @@ def tally_of_case(
     *,
     show_all: bool = False,
 ) -> Tally:
-    """Tally the answers to all vectors of a case.
+    """Tally the answers to all vectors of a case. `show_all`: right answers get examples.
 
-    `inconsistent` are groups of answers that changed between placements. With `show_all`, right
-    answers get examples too.
+    `inconsistent` are groups of answers that changed between placements.
     """
     declined, whole = answers.declined, Whole(vectors.coverage, show_all=show_all)
     if declined is not None and not is_refusal(vectors, declined):
@@ -240,7 +191,14 @@ def tally_of_case(
         if left := answers.left_out:
             verdict = "unsupported" if left == len(vectors) else None
             whole = replace(whole, message=not_asked(left), left_out=left, verdict=verdict)
-        return tally_of_calls(vectors, answers, inconsistent, whole)
+        asked = np.flatnonzero(answers.state != NOT_ASKED).tolist()
+        judged = {i: judged_call(vectors, answers, i) for i in asked}
+        rows = (row for i in asked for row in {judged[i].row, *vectors.expected[i].all_rows})
+        entries = _entries(vectors, answers, judged, whole.show_all)
+        faults = (*fault_groups(vectors, answers.faults), *inconsistent)
+        decisions = named(vectors.decisions, entries)
+        counted = tuple(entries.items())
+        return Tally(dict(Counter(rows)), counted, faults=faults, decisions=decisions, whole=whole)
     if declined is not None:
         verdict = "pass" if is_due(vectors) else None
         whole = replace(whole, message=declined.message, verdict=verdict)

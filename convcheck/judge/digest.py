@@ -1,19 +1,15 @@
-"""Compute the digest of a set of (input, answer) pairs.
-
-The digest is a sum of hashes, so it does not depend on the order of the pairs or their distribution
-over spans, chunks or shards.
+"""Compute an order-independent digest of (input, answer) pairs: a sum of hashes.
 
 A hash has two lanes of 64 bits. Codes come in blocks of 4,096. Block b has a weight m(b), the
-finaliser of splitmix64. Index i in a block has, in each lane, a weight u(i) and a weight t(i, k)
-for each 32-bit word a_k of the answer. The lane of a pair is
+finaliser of splitmix64. Index i in a block has, in each lane, weights u(i), and t(i, k) for each
+32-bit word a_k of the answer. The lane of a pair is
 
-  m(b) * (u(i) + t(i, 0) * a_0 + t(i, 1) * a_1)   mod 2^64.
+m(b) * (u(i) + t(i, 0) * a_0 + t(i, 1) * a_1)   mod 2^64.
 
-It is linear in the words of the answer, so a run of codes with one answer is summed by block from
-running sums of weights.
+It is linear in the answer, so a run of codes with one answer is summed by block.
 
-A collision needs a relation among pseudo-random weights. Answers that differ only in a sign bit
-still differ in 33 bits of each lane. The weights are public, so collisions can be constructed.
+Answers that differ only in a sign bit still differ in 33 bits of each lane. The weights are public,
+so collisions can be constructed.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ _LANE = (1 << 64) - 1
 _LANES = 2
 _BITS = 12
 _BLOCK = 1 << _BITS
-_PIECE = 1 << 12  # pairs in a batch, so that arrays stay in the CPU cache
+_PIECE = 1 << 12  # pairs in a batch that fits the CPU cache
 _WORD = 4  # bytes
 _WORD_MASK = 0xFFFFFFFF
 _TOGETHER = 1 << 12  # blocks whose weights are computed together
@@ -42,10 +38,7 @@ _Lanes = NDArray[np.uint64]
 
 
 def digest_of_pairs(inputs: Bits, got: Bits) -> int:
-    """Return the digest of inputs, shape (n,), and their answers.
-
-    Arrays of another item size have another digest, even with the same codes.
-    """
+    """Return the digest of inputs and answers, shape (n,). It depends on their item size."""
     if inputs.dtype.hasobject or got.dtype.hasobject:
         texts = zip(cast(Texts, inputs), cast(Texts, got), strict=True)
         return added(digest_of_words(tuple(map(str, pair))) for pair in texts)
@@ -55,7 +48,10 @@ def digest_of_pairs(inputs: Bits, got: Bits) -> int:
 
 
 def _of_piece(inputs: Codes, got: Codes) -> int:
-    codes, words = inputs.astype(np.uint64, copy=False), _words_of(got)
+    codes, answers = inputs.astype(np.uint64, copy=False), got.astype(np.uint64)
+    words = [answers]
+    if got.dtype.itemsize > _WORD:
+        words = [answers & np.uint64(_WORD_MASK), answers >> np.uint64(32)]
     place = (codes & np.uint64(_BLOCK - 1)).view(np.intp)
     block, weights = _block_weight(codes >> np.uint64(_BITS)), _weights(got.dtype.itemsize)
     lanes = []
@@ -70,10 +66,7 @@ def _of_piece(inputs: Codes, got: Codes) -> int:
 
 
 def digest_of_constant(first: int, count: int, answer: int, itemsize: int) -> int:
-    """Return the digest of `count` codes from `first` on that share one answer.
-
-    Takes a few microseconds plus some nanoseconds per block.
-    """
+    """Return the digest of `count` codes from `first` on that share one answer."""
     end, total = first + count, np.zeros(_LANES, np.uint64)
     sums = _weights(itemsize).sums(answer)
     begin, stop = -(-first >> _BITS), end >> _BITS  # whole blocks
@@ -100,24 +93,19 @@ def digest_of_bytes(*parts: bytes) -> int:
 
 
 def added(digests: Iterable[int]) -> int:
-    """Return the digest of a union of disjoint sets: the sum of digests, lane by lane."""
+    """Return the digest of a union of disjoint sets."""
     both = list(digests)
     lanes = (sum(d >> 64 for d in both), sum(d & _LANE for d in both))
     return ((lanes[0] & _LANE) << 64) | (lanes[1] & _LANE)
 
 
 def spell_digest(digest: int) -> str:
-    """Return a digest in 32 hexadecimal digits."""
+    """Spell a digest in 32 hexadecimal digits."""
     return f"{digest:032x}"
-
-
-# Weights -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Weights:
-    """Weights by index in a block, for one item size. Lanes are rows."""
-
     #: u(i), shape (lanes, block)
     place: _Lanes
     #: t(i, k) of each word k, shifted by 2^8, 2^16 or 2^24 if answers share a word
@@ -127,7 +115,6 @@ class _Weights:
     word_sums: tuple[_Lanes, ...]
 
     def sums(self, answer: int) -> _Lanes:
-        """Return the running sums of hashes for one answer, without m(b)."""
         found = self.place_sums
         for k, sums in enumerate(self.word_sums):
             found = found + sums * np.uint64((answer >> (32 * k)) & _WORD_MASK)
@@ -136,7 +123,6 @@ class _Weights:
 
 @cache
 def _weights(itemsize: int) -> _Weights:
-    """Return the weights for an item size of 1, 2, 4 or 8 bytes."""
     place = _random(1, _BLOCK)
     packed = _random(2, 2 * _BLOCK)[:, : _BLOCK * itemsize // _WORD]
     if itemsize > _WORD:
@@ -160,14 +146,14 @@ def _running(weights: _Lanes) -> _Lanes:
 
 
 def _block_weight(blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Replace block numbers by m(b), which is odd so that no bit of a sum is lost."""
+    """Return m(b), odd so that no bit of a sum is lost."""
     weights = _mix(blocks)
     weights |= np.uint64(1)
     return weights
 
 
 def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Replace each state by the output of splitmix64 (Steele, Lea and Flood, 2014)."""
+    """Apply splitmix64 in place (Steele, Lea and Flood, 2014)."""
     z += np.uint64(0x9E3779B97F4A7C15)
     high = z >> np.uint64(30)
     for shift, factor in ((27, 0xBF58476D1CE4E5B9), (31, 0x94D049BB133111EB)):
@@ -178,15 +164,7 @@ def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return z
 
 
-def _words_of(got: Codes) -> list[NDArray[np.uint64]]:
-    answers = got.astype(np.uint64)
-    if got.dtype.itemsize <= _WORD:
-        return [answers]
-    return [answers & np.uint64(_WORD_MASK), answers >> np.uint64(32)]
-
-
 def _part(first: int, end: int, sums: _Lanes) -> _Lanes:
-    """Return the digest of a run inside one block, given running sums."""
     block = _block_weight(np.array([first >> _BITS], np.uint64))
     low = first & (_BLOCK - 1)
     return (sums[:, low + end - first] - sums[:, low]) * block

@@ -1,8 +1,4 @@
-"""Compare the answers to elements with expectations and tally them.
-
-A reading of a disputed rule holds for a whole case. So a tally counts under each reading, and the
-reading that explains most is chosen once the whole case is tallied.
-"""
+"""Judge and tally the answers to elements, under each reading of a disputed rule."""
 
 from __future__ import annotations
 
@@ -56,28 +52,20 @@ def tally_of(
 ) -> Tally:
     """Tally the answers to a case's vectors in every placement.
 
-    If `main` is MAIN, the shared answers count under it, because a sweep asks and counts the same
-    codes. If it is '', they count like others. `whole` describes the case if these are all its
-    answers.
+    `main` is MAIN if a sweep asks and counts the same codes again, else ''.
     """
     tally = tally_of_elements(vectors, answers, None, whole=whole)
-    entries = dict(_placed(tally, main))
+    entries = {replace(key, placement=main): entry for key, entry in tally.entries}
     for other in answers.elsewhere:
         got = Answers(other.got, np.full(len(other.got), ANSWERED, np.uint8), {})
         there = tally_of_elements(vectors.take(other.index), got, None, whole=whole)
-        entries |= _placed(there, other.placement)
+        entries |= {replace(key, placement=other.placement): one for key, one in there.entries}
     asked = {} if main == MAIN else tally.asked
     faults = (*fault_groups(vectors, answers.faults), *inconsistent)
     decisions = named(vectors.decisions, entries)
     count = sum(asked.values())
     tally = Tally(asked, tuple(entries.items()), (), faults, 0, count, decisions, whole)
     return tally if whole else merge([tally])
-
-
-def _placed(tally: Tally, placement: str) -> Mapping[Key, TallyEntry]:
-    if not placement:  # not renamed
-        return dict(tally.entries)
-    return {replace(key, placement=placement): entry for key, entry in tally.entries}
 
 
 def tally_of_elements(
@@ -87,30 +75,24 @@ def tally_of_elements(
     *,
     whole: Whole | None = None,
 ) -> Tally:
-    """Tally some or all elements of the covered positions.
+    """Tally elements of the covered positions. Ignores faults.
 
-    `covered` are ranges of positions, or None for scattered codes, which get no ranges unless they
-    are the `whole` case. Then a range joins elements that were asked one after the other. Faults
-    are ignored.
+    `covered` are ranges of positions, or None for scattered codes. These get ranges only if they
+    are the `whole` case: a range joins elements that were asked one after the other.
     """
     text = isinstance(vectors.case.inputs[0].format, Text)  # the position of a text is its index
     if covered is not None or whole or text or answers.messages or answers.with_others:
         return _Tallying(vectors, answers, covered, whole).tally()
-    counts, index = _plainly_right(vectors, answers)
+    rows, first = vectors.expected.rows, vectors.expected.readings[0]
+    agreed = np.array([len(decision.readings) == 1 for decision in vectors.decisions])
+    right = np.asarray(answers.got == first.codes) & (first.patterns == EXACT)
+    right &= (answers.state == ANSWERED) & agreed.take(rows)
+    counts, index = _counts(np.where(right, rows, np.int16(-1))), np.flatnonzero(~right)
     others = replace(answers, got=answers.got[index], state=answers.state[index])
     entries = {Key(row, 0, RIGHT): TallyEntry(count) for row, count in counts.items()}
     decisions = named(vectors.decisions, entries)
     plain = Tally(counts, tuple(entries.items()), decisions=decisions)
     return merge([plain, _Tallying(vectors.take(index), others, None, None).tally()])
-
-
-def _plainly_right(vectors: VectorSet, answers: Answers) -> tuple[dict[int, int], Index]:
-    """Count by row the answers equal to the only expected code. Return the indices of the rest."""
-    rows, first = vectors.expected.rows, vectors.expected.readings[0]
-    agreed = np.array([len(decision.readings) == 1 for decision in vectors.decisions])
-    right = np.asarray(answers.got == first.codes) & (first.patterns == EXACT)
-    right &= (answers.state == ANSWERED) & agreed.take(rows)
-    return _counts(np.where(right, rows, np.int16(-1))), np.flatnonzero(~right)
 
 
 class _Tallying:
@@ -124,7 +106,11 @@ class _Tallying:
         self.case, self.whole = vectors.case, whole is not None
         self.show_all = whole is not None and whole.show_all
         self.target = self.case.outputs[0].format
-        at = _positions(vectors)
+        source = self.case.inputs[0].format
+        if isinstance(source, Text):  # a text has no order
+            at = np.arange(len(vectors), dtype=np.uint64)
+        else:
+            at = positions(source, np.asarray(vectors.inputs[0]))
         # ranges need an order; the lowest scattered element is found faster without sorting
         ordered = self.whole or covered is not None
         order = np.argsort(at, kind="stable") if ordered else slice(None)
@@ -138,14 +124,12 @@ class _Tallying:
         self.with_others = with_others[order]
         self.scattered, self.covered = covered is None, covered or ()
         self.edges = frozenset(position for pair in self.covered for position in pair)
-        self.wrong = [~self._right(reading) for reading in self.expected.readings]
-
-    def _right(self, reading: Reading) -> Mask:
-        source = self.case.inputs[0].format
-        right = matching(reading, self.got, self.target, source, self.inputs[0])
-        right &= self.state == ANSWERED
-        right |= (self.state == REFUSED) & may_refuse(self.case, reading)
-        return right
+        self.wrong: list[Mask] = []
+        for reading in self.expected.readings:
+            right = matching(reading, self.got, self.target, source, self.inputs[0])
+            right &= self.state == ANSWERED
+            right |= (self.state == REFUSED) & may_refuse(self.case, reading)
+            self.wrong.append(~right)
 
     def tally(self) -> Tally:
         rows = np.where(self.state == NOT_ASKED, np.int16(-1), self.expected.rows)
@@ -209,19 +193,16 @@ class _Tallying:
             lowest = int(farthest[np.argmin(at[farthest])])
             extreme = self._sample(index, lowest, errors, reading)
         sums = spell_digest(digest_of_pairs(self.inputs[0].take(index), got))
-        return TallyEntry(len(index), sums, self._ranges(index), first, extreme)
-
-    def _ranges(self, index: Index) -> Ranges:
+        ranges = Ranges()
         if self.whole and not isinstance(self.case.inputs[0].format, Text):
-            return self._neighbours(index)
-        return Ranges() if self.scattered else ranges_of(self.at[index], self.edges)
-
-    def _neighbours(self, index: Index) -> Ranges:
-        rank = np.cumsum(self.state != NOT_ASKED)[index]
-        cuts = np.flatnonzero(np.diff(rank) != 1)
-        firsts, lasts = index[np.r_[0, cuts + 1]], index[np.r_[cuts, len(index) - 1]]
-        runs = zip(self.at[firsts].tolist(), self.at[lasts].tolist(), strict=True)
-        return Ranges(outermost(list(runs)), len(firsts))
+            rank = np.cumsum(self.state != NOT_ASKED)[index]
+            cuts = np.flatnonzero(np.diff(rank) != 1)
+            firsts, lasts = index[np.r_[0, cuts + 1]], index[np.r_[cuts, len(index) - 1]]
+            runs = zip(self.at[firsts].tolist(), self.at[lasts].tolist(), strict=True)
+            ranges = Ranges(outermost(list(runs)), len(firsts))
+        elif not self.scattered:
+            ranges = ranges_of(at, self.edges)
+        return TallyEntry(len(index), sums, ranges, first, extreme)
 
     def _sample(
         self, index: Index, i: int, errors: NDArray[np.float64], reading: Reading
@@ -238,11 +219,3 @@ def _counts(rows: NDArray[np.int16]) -> dict[int, int]:
         return {int(rows[0]): len(rows)} if rows[0] >= 0 else {}
     counts = np.bincount(rows + 1)[1:].tolist()
     return {row: count for row, count in enumerate(counts) if count}
-
-
-def _positions(vectors: VectorSet) -> NDArray[np.uint64]:
-    """Return the position of each input in the order of values. For texts, the index."""
-    source = vectors.case.inputs[0].format
-    if isinstance(source, Text):
-        return np.arange(len(vectors), dtype=np.uint64)
-    return positions(source, np.asarray(vectors.inputs[0]))

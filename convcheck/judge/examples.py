@@ -25,11 +25,11 @@ from convcheck.numerics.format import Format
 from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.semantics.body.meetings import met
-from convcheck.semantics.expected import EXACT, PATTERNS, Call, CallReading, Reading
+from convcheck.semantics.expected import EXACT, PATTERNS, CallReading, Reading
 from convcheck.vectors.model import CallSet, Vectors
 
 ELEMENTS_BEFORE = 3  # elements shown before the first difference
-_SHOWN = 16  # elements shown of a tensor
+_SHOWN = 16
 _FORM = frozenset(
     ("wrong shape", "wrong type", "wrong number of outputs", "not a code of the type")
 )
@@ -38,7 +38,7 @@ _FORM = frozenset(
 def example_of(
     inputs: Sequence[Bits], reading: Reading, i: int, got: Word | None, message: str = ""
 ) -> Example:
-    """Return an example of element `i` under a reading."""
+    """Return an example of element `i`."""
     words = tuple(entry_word(tensor[i]) for tensor in inputs)
     return Example(words, due_word(reading, i), got, message)
 
@@ -56,7 +56,7 @@ def fault_groups(vectors: Vectors, faults: Sequence[Fault]) -> tuple[Group, ...]
 
 
 def fault_group(vectors: Vectors, fault: Fault) -> Group:
-    """Return the group of a malformed answer, or of a crashed or refused call."""
+    """Return the group of a fault."""
     of_form, i = fault.kind in _FORM, fault.index
     verdict = fault.kind if fault.kind in ("crashed", "refused", "error") else "fail"
     decision, said = vectors.form, repr((fault.message,))
@@ -92,29 +92,30 @@ def call_example(
     first = max(0, at - ELEMENTS_BEFORE)
     inputs, arguments = shown_inputs(calls, i, [due.shape for due in reading.outputs], where)
     exact = reading.pattern == EXACT
-    return CallExample(
-        inputs,
-        strips_due(reading, first) if exact else f"<{PATTERNS[reading.pattern]}>",
-        None if got is None else returned_strips(calls, i, got, first),
-        reading.name,
-        where,
-        wrong,
-        message,
-        arguments,
-    )
+    expected = strips_due(reading, first) if exact else f"<{PATTERNS[reading.pattern]}>"
+    returned = None if got is None else returned_strips(calls, i, got, first)
+    name = reading.name
+    return CallExample(inputs, expected, returned, name, where, wrong, message, arguments)
 
 
 def shown_inputs(
     calls: CallSet, i: int, shapes: Sequence[tuple[int, ...]], where: tuple[int, int] | None
 ) -> tuple[tuple[Strip, ...], tuple[Word, ...]]:
-    """Return excerpts of the inputs of call `i` and the input codes behind one output element.
+    """Return excerpts of a call's inputs, and the codes behind an output element.
 
-    `shapes` are those of the outputs. `where` is (output, element), by default the first element.
-    The codes are () if the inputs do not broadcast.
+    `shapes` are those of the outputs. `where` is (output, element). There are no codes if the
+    inputs do not broadcast.
     """
     call, (output, element) = calls.calls[i], where or (0, 0)
     element = max(element, 0)
-    places = _places_of(call, shapes, output, element, calls.along)
+    places = [0] * len(call)
+    if any(tensor.shape for tensor in call):
+        try:
+            counted = [np.arange(tensor.size).reshape(tensor.shape) for tensor in call]
+            spread = (met(one, shapes[output], calls.along).reshape(-1) for one in counted)
+            places = [int(one[element]) for one in spread]
+        except (ValueError, IndexError):
+            places = []
     # inputs shaped like an output are excerpted at the element, short ones in full
     about = [
         element if bits.shape in shapes else at if bits.size > _SHOWN else 0
@@ -128,29 +129,11 @@ def shown_inputs(
     return tuple(strips), tuple(words)
 
 
-def _places_of(
-    call: Call,
-    shapes: Sequence[tuple[int, ...]],
-    output: int,
-    element: int,
-    along: tuple[int, int] | None,
-) -> list[int]:
-    """Return the index in each input that broadcasts to an output element, [] if none does."""
-    if all(tensor.shape == () for tensor in call):
-        return [0] * len(call)
-    try:
-        places = [np.arange(tensor.size).reshape(tensor.shape) for tensor in call]
-        return [int(met(one, shapes[output], along).reshape(-1)[element]) for one in places]
-    except (ValueError, IndexError):
-        return []
-
-
 def strips_due(reading: CallReading, first: int) -> tuple[Strip, ...]:
-    """Return excerpts of the expected outputs from element `first` on."""
+    """Return excerpts of the expected outputs."""
     return tuple(
         replace(
-            strip(due.dtype.name, due.dtype.format, due.codes, first, due.patterns),
-            shape=due.shape,
+            strip(due.dtype.name, due.dtype.format, due.codes, first, due.patterns), shape=due.shape
         )
         for due in reading.outputs
     )
@@ -159,7 +142,7 @@ def strips_due(reading: CallReading, first: int) -> tuple[Strip, ...]:
 def strip(
     name: str, fmt: Format | None, bits: Bits, first: int, patterns: Bits | None = None
 ) -> Strip:
-    """Return an excerpt of a tensor of codes from element `first` on."""
+    """Return an excerpt of a tensor from element `first` on."""
     part = slice(first, first + _SHOWN)
     words = [entry_word(code) for code in bits.reshape(-1)[part]]
     if patterns is not None:
@@ -169,13 +152,19 @@ def strip(
 
 
 def returned_strips(calls: CallSet, i: int, got: Returned, first: int) -> tuple[Strip, ...]:
-    """Return excerpts of the outputs of call `i` from element `first` on."""
-    formats = {t.name: t.format for t in (*calls.case.inputs, *calls.case.outputs)}
-    for reading in calls.expected[i].readings:
-        formats |= {due.dtype.name: due.dtype.format for due in reading.outputs}
+    """Return excerpts of the outputs of call `i`."""
+    formats = formats_of(calls, i)
     names = list(map(str, got.types))
     if isinstance(got, Oversized):
         types = [TypeName(name, formats.get(name)) for name in names]
         return tuple(Strip(t, shape, 0, ()) for t, shape in zip(types, got.shapes, strict=False))
     arrays = zip(names, got.arrays, strict=False)
     return tuple(strip(name, formats.get(name), array, first) for name, array in arrays)
+
+
+def formats_of(calls: CallSet, i: int) -> dict[str, Format]:
+    """Return the formats of the types that call `i` and its case have, by name."""
+    formats = {t.name: t.format for t in (*calls.case.inputs, *calls.case.outputs)}
+    for reading in calls.expected[i].readings:
+        formats |= {due.dtype.name: due.dtype.format for due in reading.outputs}
+    return formats

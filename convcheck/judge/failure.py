@@ -1,4 +1,4 @@
-"""Failure keys: two failures with equal keys are the same. Each use compares some of the fields."""
+"""Failure keys: failures with equal keys are the same."""
 
 from __future__ import annotations
 
@@ -22,23 +22,19 @@ _ANYWHERE = ("verdict", "level", "placement", "operator")  # fields that count r
 
 @dataclass(frozen=True)
 class FailureKey:
-    """The identity of a failure. A field that does not count is blank."""
+    """The identity of a failure. Blank fields do not count."""
 
     verdict: Verdict | None = None
-    #: the broken rule, blank for a case that fails as a whole
     rule: str = ""
     row: str = ""
     #: the level of the row: a rules.model.Level, in words
     level: str = ""
     #: the kind of error, or the message of a case that fails as a whole
     kind: str = ""
-    #: blank for every placement
     placement: str = ""
-    #: the reading that the backend follows
     reading: str = ""
     #: the runtime's message for a refusal, on one line
     words: str = ""
-    #: the operator without its version: onnx.Cast
     operator: str = ""
     #: whether the failure affects most values that the row decides
     most: bool = False
@@ -58,10 +54,7 @@ class FailureKey:
 
 
 def failure_key(verdict: Verdict, group: Group | None, message: str = "") -> FailureKey:
-    """Return the full key of a failing group.
-
-    A case that fails as a whole has no group but a message.
-    """
+    """Return the full key of a failing group, or of a case that fails as a whole."""
     if group is None:
         return FailureKey(verdict, kind=message)
     by, words = group.decision, ""
@@ -75,9 +68,9 @@ def failure_key(verdict: Verdict, group: Group | None, message: str = "") -> Fai
 def failure_key_of_cause(group: Group, case: Case) -> FailureKey:
     """Return a key shared by the cases of an operator that seem to fail for one cause.
 
-    The key names the row, not its file, and says whether most values of the row are wrong. Refusals
-    are keyed by message. Crashes of whole calls share a key across rows. In type promotions a wrong
-    type or refusal shares a key across the table, and wrong elements across kinds.
+    Refusals are keyed by message. Crashes of whole calls share a key across rows. In type
+    promotions a wrong type or refusal shares a key across the table, and wrong elements across
+    kinds.
     """
     key, types = replace(failure_key(group.verdict, group), operator=case.op), of_types(case)
     if types and (sort := sort_of(group)):
@@ -85,7 +78,8 @@ def failure_key_of_cause(group: Group, case: Case) -> FailureKey:
     whole = any(isinstance(example, CallExample) for example in group.examples)
     if whole and group.verdict == "crashed":
         return key.only(*_ANYWHERE, "kind")
-    if types and _of_elements(group):
+    found = (e.difference for e in group.examples if isinstance(e, CallExample))
+    if types and any(difference and difference[1] >= 0 for difference in found):
         return key.only(*_ANYWHERE, "rule", "row")
     if group.verdict == _REFUSED and group.examples:
         return key.only(*_ANYWHERE, "words")
@@ -93,35 +87,30 @@ def failure_key_of_cause(group: Group, case: Case) -> FailureKey:
 
 
 def is_of_most(group: Group) -> bool:
-    """Return whether a group holds half or more of the values that its row decides.
+    """Return whether a group holds half or more of the values of its row.
 
-    If so, the backend does not implement the row. Otherwise it does, with exceptions.
+    If so, the backend does not implement the row.
     """
     return 2 * group.count >= group.of
 
 
-def failure_key_of_whole(verdict: Verdict, message: str, case: Case) -> FailureKey:
-    """Return the key of a case that fails as a whole, given the runtime's message."""
-    return replace(failure_key(verdict, None, clean(message)), operator=case.op)
-
-
 def failure_key_of_case(case: CaseResult) -> FailureKey:
     """Return the key of a result that fails as a whole."""
-    return failure_key_of_whole(case.verdict, case.message, case.case)
+    return replace(failure_key(case.verdict, None, clean(case.message)), operator=case.case.op)
 
 
 @lru_cache(4096)
 def finding_id(cause: FailureKey) -> str:
-    """Return the finding id of a cause: eight hexadecimal digits, stable across runs.
+    """Return the finding id: eight hexadecimal digits, stable across runs.
 
-    Blank fields are omitted, so a new field changes no id of failures without it.
+    Blank fields are omitted, so that new fields change no ids.
     """
     said = {name: value for name, value in vars(cause).items() if value}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def finding_of(group: Group, case: Case) -> str:
-    """Return the finding id of a group, '' if it does not fail."""
+    """Return the finding id of a group, '' if it passes."""
     failing = group.verdict in FAILURES
     return finding_id(failure_key_of_cause(group, case)) if failing else ""
 
@@ -133,22 +122,13 @@ def fails_whole(case: CaseResult) -> bool:
     return not any(group.verdict == case.verdict for group in case.groups)
 
 
-def _of_elements(group: Group) -> bool:
-    """Return whether whole calls have the right type and shape but wrong elements."""
-    found = (e.difference for e in group.examples if isinstance(e, CallExample))
-    return any(difference is not None and difference[1] >= 0 for difference in found)
-
-
-# Type promotion -----------------------------------------------------------------------------------
-
-
 def of_types(case: Case) -> bool:
     """Return whether a case asks for the common type of two inputs."""
     return case.whole_calls and not case.outputs and len(case.inputs) == 2
 
 
 def sort_of(group: Group) -> str:
-    """Return how a group's type or refusal is wrong, '' if neither is."""
+    """Return how a group's type or refusal is wrong, else ''."""
     found = types_of(group)
     if found is None:
         return ""
@@ -157,7 +137,7 @@ def sort_of(group: Group) -> str:
 
 
 def types_of(group: Group) -> tuple[str, str] | None:
-    """Return the returned and the expected types ('refused' for refusals), None if they agree."""
+    """Return the returned and expected types, or 'refused'. None if they agree."""
     example = group.examples[0] if group.examples else None
     if not isinstance(example, CallExample) or group.verdict not in ("fail", "refused"):
         return None

@@ -1,7 +1,4 @@
-"""Kinds of error: how an answer differs from the expected one, in words.
-
-The kind is the first clue to the cause, and failures are grouped by it.
-"""
+"""Name the kind of error of wrong answers. Failures are grouped by it."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _Signed = NDArray[np.signedinteger[Any]]
 
 
 class Kinds:
-    """The kind of each of n answers, stored as an index into a few names."""
+    """The kind of each of n answers."""
 
     def __init__(self, n: int, name: str) -> None:
         self.names = [name]
@@ -39,7 +36,7 @@ class Kinds:
         self.names.append(name)
 
     def by_name(self) -> Iterator[tuple[str, Index]]:
-        """Yield each kind in use, sorted, with the indices of its answers."""
+        """Yield each kind, sorted, with the indices of its answers."""
         for name in sorted(self.names):
             index = np.flatnonzero(self.numbers == self.names.index(name))
             if len(index):
@@ -53,7 +50,7 @@ def kinds_of(fmt: Format, due: Bits, patterns: NDArray[np.uint8], got: Bits) -> 
 
 
 def named_kinds(fmt: Format, due: Bits, patterns: NDArray[np.uint8], got: Bits) -> Kinds:
-    """Return the kinds of wrong answers, shape (n,), for iteration by name."""
+    """Return the kinds of wrong answers, shape (n,)."""
     default = {Text: "another text", Bool: "False instead of True"}
     kinds = Kinds(len(got), default.get(type(fmt), "another value"))
     if isinstance(fmt, Bool):
@@ -71,7 +68,7 @@ def _codes(bits: Bits) -> NDArray[np.unsignedinteger[Any]]:
 
 
 def errors_of(fmt: Format, due: Bits, got: Bits) -> NDArray[np.float64]:
-    """Return the rough error of each answer in steps of the format, to pick the worst."""
+    """Return the rough error of each answer in steps of the format."""
     if isinstance(fmt, Text):
         return np.zeros(len(got))
     far = np.abs(rough_indices(fmt, _codes(due)) - rough_indices(fmt, _codes(got)))
@@ -81,32 +78,43 @@ def errors_of(fmt: Format, due: Bits, got: Bits) -> NDArray[np.float64]:
 def _integer_kinds(kinds: Kinds, fmt: Int, due: Codes, got: Codes) -> None:
     one, mask = due.dtype.type(1), due.dtype.type(fmt.mask)
     low, high = due.dtype.type(int(fmt.min) & fmt.mask), due.dtype.type(int(fmt.max))
-    names = {
-        "zero instead of another value": got == 0,
-        "the lowest value instead of another": got == low,
-        "the largest value instead of another": got == high,
-        "off by one, too large": got == ((due + one) & mask),
-        "off by one, too small": got == ((due - one) & mask),
-        "the lowest value instead of the largest": (due == high) & (got == low),
-        "the largest value instead of the lowest": (due == low) & (got == high),
-    }
-    _assign(kinds, names)
+    kinds[got == 0] = "zero instead of another value"
+    kinds[got == low] = "the lowest value instead of another"
+    kinds[got == high] = "the largest value instead of another"
+    kinds[got == ((due + one) & mask)] = "off by one, too large"
+    kinds[got == ((due - one) & mask)] = "off by one, too small"
+    kinds[(due == high) & (got == low)] = "the lowest value instead of the largest"
+    kinds[(due == low) & (got == high)] = "the largest value instead of the lowest"
 
 
 def _float_kinds(
     kinds: Kinds, fmt: Float, due: Codes, patterns: NDArray[np.uint8], got: Codes
 ) -> None:
     magnitudes = due.dtype.type(fmt.magnitude_mask)
-    due_m, got_m = _wider(fmt, due & magnitudes), _wider(fmt, got & magnitudes)
+    signed = np.int32 if fmt.bits < 32 else np.int64  # the shortest is the fastest
+    due_m: _Signed = (due & magnitudes).astype(signed)
+    got_m: _Signed = (got & magnitudes).astype(signed)
     off = got_m - due_m
     kinds[off > 0] = "too large in magnitude"
     kinds[off < 0] = "too small in magnitude"
-    _assign(kinds, _near_misses(fmt, off))
+    if fmt.mantissa > 1:
+        kinds[off == 1 << fmt.mantissa] = "twice the value"
+        kinds[off == -1 << fmt.mantissa] = "half the value"
+    kinds[off == 1] = "one ulp too large in magnitude"
+    kinds[off == -1] = "one ulp too small in magnitude"
     flipped = is_negative(fmt, due) != is_negative(fmt, got)
     kinds[flipped] = "wrong sign and value"
     kinds[flipped & (off == 0)] = "wrong sign"
     kinds[flipped & (off == 0) & (due_m == 0)] = "zero with the wrong sign"
-    _assign(kinds, _specials(fmt, due_m, got_m))
+    if fmt.zero:
+        kinds[(got_m == 0) & (due_m != 0)] = "zero instead of a number"
+        kinds[(due_m == 0) & (got_m != 0)] = "a number instead of zero"
+    if fmt.infinity:
+        infinity, top = fmt.infinity_code, fmt.max_magnitude
+        kinds[(due_m == infinity) & (got_m < infinity)] = "a finite number instead of infinity"
+        kinds[(due_m == infinity) & (got_m == top)] = "max instead of infinity"
+        kinds[(got_m == infinity) & (due_m < infinity)] = "infinity instead of a finite number"
+        kinds[(got_m == infinity) & (due_m == top)] = "infinity instead of max"
     nan = is_nan(fmt, got)
     nan_due = (patterns == ANY_NAN) | (patterns == NEGATIVE_NAN)
     kinds[nan & ~nan_due] = "NaN instead of a number"
@@ -115,38 +123,3 @@ def _float_kinds(
         kinds[nan_due & (got_m == fmt.infinity_code)] = "infinity instead of NaN"
     kinds[nan_due & (got_m == fmt.max_magnitude) & ~nan] = "max instead of NaN"
     kinds[nan_due & nan] = "NaN with the wrong sign"
-
-
-def _wider(fmt: Float, magnitudes: Codes) -> _Signed:
-    """Return magnitudes as signed integers of the shortest sufficient width, for speed."""
-    return magnitudes.astype(np.int32 if fmt.bits < 32 else np.int64)
-
-
-def _near_misses(fmt: Float, off: _Signed) -> dict[str, Mask]:
-    binade = 1 << fmt.mantissa
-    misses: dict[str, Mask] = {}
-    if fmt.mantissa > 1:
-        misses["twice the value"] = off == binade
-        misses["half the value"] = off == -binade
-    misses["one ulp too large in magnitude"] = off == 1
-    misses["one ulp too small in magnitude"] = off == -1
-    return misses
-
-
-def _specials(fmt: Float, due: _Signed, got: _Signed) -> dict[str, Mask]:
-    names: dict[str, Mask] = {}
-    if fmt.zero:
-        names["zero instead of a number"] = (got == 0) & (due != 0)
-        names["a number instead of zero"] = (due == 0) & (got != 0)
-    if fmt.infinity:
-        infinity, top = fmt.infinity_code, fmt.max_magnitude
-        names["a finite number instead of infinity"] = (due == infinity) & (got < infinity)
-        names["max instead of infinity"] = (due == infinity) & (got == top)
-        names["infinity instead of a finite number"] = (got == infinity) & (due < infinity)
-        names["infinity instead of max"] = (got == infinity) & (due == top)
-    return names
-
-
-def _assign(kinds: Kinds, names: dict[str, Mask]) -> None:
-    for name, mask in names.items():
-        kinds[mask] = name

@@ -1,4 +1,4 @@
-"""Compare an answer with a reading, element by element or as a whole call."""
+"""Compare answers with readings, by element and by call."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from convcheck.semantics.expected import (
 )
 from convcheck.streams import plural
 
-Complaint = tuple[str, str]  # kind and message
+Complaint = tuple[str, str]
 
 
 def form_complaint(
     answer: Outputs | Oversized, case: Case, shape: tuple[int, ...]
 ) -> Complaint | None:
-    """Return what is malformed about an answer, None if it is well-formed."""
+    """Return what is malformed about an answer, if anything."""
     if isinstance(answer, Oversized):
         return "wrong shape", f"{answer.shapes[0]}, not {shape}"
     if len(answer.arrays) != len(case.outputs):
@@ -51,7 +51,7 @@ def form_complaint(
 
 
 def codes_complaint(answer: Outputs) -> str:
-    """Return a complaint if a call's answer has arrays that are not codes, else ''."""
+    """Return a complaint about outputs that are not codes, else ''."""
     return next((f"codes as {a.dtype}" for a in answer.arrays if a.dtype.kind != "u"), "")
 
 
@@ -99,9 +99,6 @@ def matching(reading: Reading, got: Bits, fmt: Format, source: Format, inputs: B
     return right
 
 
-# Whole calls ---------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Difference:
     """The difference between an answer and a reading.
@@ -120,7 +117,7 @@ class Difference:
 
 
 def difference(reading: CallReading, got: Returned) -> Difference | None:
-    """Return the difference between an answer and a reading, None if it matches."""
+    """Return the difference between an answer and a reading, if any."""
     if reading.pattern == UNDEFINED:
         return None
     if reading.pattern == REFUSED:
@@ -133,13 +130,36 @@ def difference(reading: CallReading, got: Returned) -> Difference | None:
         return Difference(
             f"{plural(len(shapes), 'output')} of {plural(len(got.types), 'type')}", (3, 0, 0)
         )
-    pairs = zip(reading.outputs, got.types, shapes, strict=True)
-    for output, (due, name, shape) in enumerate(pairs):
+    for output, due in enumerate(reading.outputs):
+        name, shape = got.types[output], shapes[output]
         if name != due.dtype.name:
             return Difference(f"{name} instead of {due.dtype}", (2, 0, 0), (output, -1))
         if shape != due.shape:
-            return _of_shape(output, due, shape, got)
-    return None if isinstance(got, Oversized) else _of_elements(reading, got)
+            if len(shape) != 1 or len(due.shape) != 1:
+                return Difference("wrong shape", (1, 1 << 62, 0), (output, -1))
+            longer = shape[0] - due.shape[0]
+            kind = "too many elements" if longer > 0 else "too few elements"
+            kind = {1: "one element too many", -1: "one element too few"}.get(longer, kind)
+            if shape[0] == 0:
+                kind = "empty; elements were expected"
+            wrong = 0
+            if isinstance(got, Outputs) and got.arrays[output].dtype == due.dtype.format.storage:
+                common = min(shape[0], due.shape[0])
+                wrong = int((~_right(due, got.arrays[output], common)).sum())
+            return Difference(kind, (1, abs(longer), wrong), (output, -1))
+    if isinstance(got, Oversized):
+        return None
+    elements: tuple[Index, ...] = ()
+    for due, array in zip(reading.outputs, got.arrays, strict=True):
+        if _has_codes(due, array):
+            strange = strangers(due.dtype.format, array.reshape(-1))
+            bad = ~_right(due, array, array.size) if strange is None else strange
+            elements = (*elements, np.flatnonzero(bad))
+        else:
+            elements = (*elements, np.arange(max(array.size, 1)))
+    first = next(((i, int(bad[0])) for i, bad in enumerate(elements) if len(bad)), None)
+    wrong = sum(map(len, elements))
+    return Difference("", (0, 0, wrong), first, wrong, elements) if first else None
 
 
 def _has_codes(due: ExpectedOutput, array: Bits) -> bool:
@@ -151,47 +171,14 @@ def shapes_of(got: Returned) -> tuple[tuple[int, ...], ...]:
     return got.shapes if isinstance(got, Oversized) else tuple(a.shape for a in got.arrays)
 
 
-def _of_shape(
-    output: int, due: ExpectedOutput, shape: tuple[int, ...], got: Returned
-) -> Difference:
-    if len(shape) != 1 or len(due.shape) != 1:
-        return Difference("wrong shape", (1, 1 << 62, 0), (output, -1))
-    longer = shape[0] - due.shape[0]
-    kind = {1: "one element too many", -1: "one element too few"}.get(longer)
-    kind = kind or ("too many elements" if longer > 0 else "too few elements")
-    if shape[0] == 0:
-        kind = "empty; elements were expected"
-    wrong = 0
-    if isinstance(got, Outputs) and got.arrays[output].dtype == due.dtype.format.storage:
-        common = min(shape[0], due.shape[0])
-        wrong = int((~_right(due, got.arrays[output], common)).sum())
-    return Difference(kind, (1, abs(longer), wrong), (output, -1))
-
-
 def _right(due: ExpectedOutput, got: Bits, count: int) -> Mask:
     reading = Reading(due.codes[:count], due.patterns[:count])
     flat = got.reshape(-1)[:count]
     return matching(reading, flat, due.dtype.format, due.dtype.format, reading.codes)
 
 
-def _of_elements(reading: CallReading, got: Outputs) -> Difference | None:
-    pairs = zip(reading.outputs, got.arrays, strict=True)
-    elements = tuple(_wrong_elements(due, array) for due, array in pairs)
-    first = next(((i, int(bad[0])) for i, bad in enumerate(elements) if len(bad)), None)
-    wrong = sum(map(len, elements))
-    return Difference("", (0, 0, wrong), first, wrong, elements) if first else None
-
-
-def _wrong_elements(due: ExpectedOutput, array: Bits) -> Index:
-    if not _has_codes(due, array):
-        return np.arange(max(array.size, 1))
-    strange = strangers(due.dtype.format, array.reshape(-1))
-    wrong = ~_right(due, array, array.size) if strange is None else strange
-    return np.flatnonzero(wrong)
-
-
 def kind_of_elements(reading: CallReading, got: Outputs, elements: Sequence[Index]) -> str:
-    """Return the kind of error of the wrong elements of each output, in words."""
+    """Return the kind of error of wrong elements."""
     kinds: set[str] = set()
     for due, array, bad in zip(reading.outputs, got.arrays, elements, strict=True):
         fmt, flat = due.dtype.format, array.reshape(-1)
@@ -205,7 +192,7 @@ def kind_of_elements(reading: CallReading, got: Outputs, elements: Sequence[Inde
 
 
 def closest(expected: ExpectedCall, got: Returned) -> tuple[CallReading, Difference | None]:
-    """Return the first reading that an answer matches, else the closest one and the difference."""
+    """Return the closest reading, and the difference unless it matches."""
     found: list[tuple[CallReading, Difference]] = []
     for reading in expected.readings:
         off = difference(reading, got)
@@ -218,39 +205,32 @@ def closest(expected: ExpectedCall, got: Returned) -> tuple[CallReading, Differe
 def beyond(expected: ExpectedCall, got: Returned) -> tuple[Index, ...] | None:
     """Return the indices outside the range of all readings, by output; None without a range.
 
-    The range spans readings of the answer's shape and is widened by one ulp of the output type.
+    The range spans readings of the answer's shape, widened by one ulp.
     """
     if not (expected.between and isinstance(got, Outputs)):
         return None
-    alike = [r.outputs for r in expected.readings if r.pattern == EXACT and _alike(r, got)]
-    pairs = [(list(dues), a) for dues, a in zip(zip(*alike, strict=True), got.arrays, strict=False)]
-    if not pairs or not all(_is_float(dues[0], a) for dues, a in pairs):
-        return None
-    return tuple(np.flatnonzero(~_inside(dues, a)) for dues, a in pairs)
+    alike = []
+    for reading in expected.readings:
+        form = [(due.dtype.name, due.shape) for due in reading.outputs]
+        if reading.pattern == EXACT and form == list(zip(got.types, shapes_of(got), strict=True)):
+            alike.append(reading.outputs)
+    outside = []
+    for dues, array in zip(zip(*alike, strict=True), got.arrays, strict=False):
+        fmt = dues[0].dtype.format
+        if not (isinstance(fmt, Float) and _has_codes(dues[0], array)):
+            return None
+        key, keys = _key(fmt, array), np.stack([_key(fmt, due.codes) for due in dues])
+        inside = (key >= keys.min(axis=0) - 1) & (key <= keys.max(axis=0) + 1)
+        inside |= np.stack([due.patterns == UNDEFINED for due in dues]).any(axis=0)
+        inside |= np.stack([_right(due, array, array.size) for due in dues]).any(axis=0)
+        outside.append(np.flatnonzero(~inside))
+    return tuple(outside) or None
 
 
 def is_between(expected: ExpectedCall, got: Returned) -> bool:
     """Return whether every element lies within the range of all readings."""
     outside = beyond(expected, got)
     return outside is not None and not any(map(len, outside))
-
-
-def _alike(reading: CallReading, got: Outputs) -> bool:
-    due = [(d.dtype.name, d.shape) for d in reading.outputs]
-    return due == list(zip(got.types, shapes_of(got), strict=True))
-
-
-def _is_float(due: ExpectedOutput, array: Bits) -> bool:
-    return isinstance(due.dtype.format, Float) and _has_codes(due, array)
-
-
-def _inside(dues: Sequence[ExpectedOutput], array: Bits) -> Mask:
-    fmt = cast(Float, dues[0].dtype.format)
-    keys = np.stack([_key(fmt, due.codes) for due in dues])
-    inside = (_key(fmt, array) >= keys.min(axis=0) - 1) & (_key(fmt, array) <= keys.max(axis=0) + 1)
-    free = np.stack([due.patterns == UNDEFINED for due in dues]).any(axis=0)
-    right = np.stack([_right(due, array, array.size) for due in dues]).any(axis=0)
-    return np.asarray(inside | free | right)
 
 
 def _key(fmt: Numeric, codes: Bits) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Merge ranges of positions from several parts: the lowest, the highest, and their number."""
+"""Merge ranges of positions from several parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from convcheck.records import Record
 
-Pair = tuple[int, int]  # first and last position
+Pair = tuple[int, int]
 
 KEPT = 8  # ranges shown of a group, half of them from each end
 _FEW = 64  # up to this number, all ranges become objects
@@ -19,7 +19,7 @@ class Ranges(Record, frozen=True):
     """Disjoint ranges that do not touch.
 
     `kept` are the lowest and highest of `count`, sorted. `loose` ranges end at the edge of the
-    covered part and may continue in another part; `count` excludes them.
+    covered part and may continue in another. `count` excludes them.
     """
 
     kept: tuple[Pair, ...] = ()
@@ -35,8 +35,7 @@ class Ranges(Record, frozen=True):
 def merged(parts: Iterable[Ranges], edges: frozenset[int]) -> Ranges:
     """Merge the ranges of disjoint parts.
 
-    `edges` are the first and last positions of everything covered. A range that ends there stays
-    loose.
+    `edges` are the ends of everything covered. A range that ends there stays loose.
     """
     parts = list(parts)
     joined = joining(run for part in parts for run in part.loose)
@@ -66,11 +65,7 @@ def outermost(runs: list[Pair]) -> tuple[Pair, ...]:
 
 
 def ranges_of(at: NDArray[np.uint64], edges: frozenset[int]) -> Ranges:
-    """Return the ranges of sorted positions, shape (n,), n > 0.
-
-    `edges` are the first and last positions covered. If there are many ranges, only the outermost
-    become objects.
-    """
+    """Return the ranges of sorted positions, shape (n,), n > 0. `edges` are the ends covered."""
     cuts = np.flatnonzero(np.diff(at) != 1)
     firsts = np.concatenate([at[:1], at[cuts + 1]])
     lasts = np.concatenate([at[cuts], at[-1:]])

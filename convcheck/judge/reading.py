@@ -1,4 +1,4 @@
-"""Decode results from JSON or a worker's message: the decoder hooks for fields of structs.
+"""Decode results from JSON or a worker's message: the hooks for fields of structs.
 
 A case is its head, or its id if the reader knows the cases. A decision is its fields, or an index
 into a table. A code is a number, or a pair of spelling and value. A type is its name.
@@ -90,8 +90,7 @@ def hooks(
 ) -> Hooks:
     """Return the decoder hook of each field type.
 
-    `types` are those of the specs, `cases` those referenced by id, `rules` the decisions referenced
-    by index.
+    `cases` are those referenced by id, `rules` the decisions referenced by index.
     """
     known: dict[Decision, Decision] = {}
 
@@ -189,51 +188,32 @@ def _outputs(found: Any) -> Outputs | Oversized | None:
 def case_named(head: CaseHead, types: Types) -> Case:
     """Return the case of a head.
 
-    The layout comes from the id. Raises ValueError if the id contradicts the other fields,
-    UsageError for an unknown type.
+    Raises ValueError if the id contradicts the other fields, UsageError for an unknown type.
     """
-    return _case(
-        head.id,
-        _types(head.inputs, types),
-        _types(head.middles, types),
-        _types(head.outputs, types),
-        head.ranks,
-        tuple(head.attributes.items()),
-        tuple(head.setting.items()),
-        tuple(head.fixed.items()),
+    types_of = [_types(names, types) for names in (head.inputs, head.middles, head.outputs)]
+    attributes, setting, fixed = (
+        tuple(pairs.items()) for pairs in (head.attributes, head.setting, head.fixed)
     )
+    return _case(head.id, *types_of, head.ranks, attributes, setting, fixed)
 
 
 @lru_cache(_ALIKE)
 def _case(
-    name: str,
-    inputs: tuple[DType, ...],
-    middles: tuple[DType, ...],
-    outputs: tuple[DType, ...],
-    ranks: tuple[int, ...],
-    attributes: Attributes,
-    setting: tuple[tuple[str, str], ...],
+    name: str, inputs: tuple[DType, ...], middles: tuple[DType, ...], outputs: tuple[DType, ...],
+    ranks: tuple[int, ...], attributes: Attributes, setting: tuple[tuple[str, str], ...],
     fixed: tuple[tuple[str, str], ...],
-) -> Case:
+) -> Case:  # fmt: skip
     spec, *named = name.split("/")
     op, version = op_and_version(spec)
     values = len(attributes) + len(setting) + len(fixed)
     number = next(iter(version_key(version)), 0)
     ends = pairwise((inputs, *((one,) for one in (*middles, *outputs[:1])))) if middles else ()
     case = Case(
-        spec,
-        op,
-        number,
-        inputs[:1] if middles else inputs,
-        outputs,
-        attributes,
-        layout="/".join(named[1 : len(named) - values]),
-        ranks=ranks,
+        spec, op, number, inputs[:1] if middles else inputs, outputs, attributes,
+        layout="/".join(named[1 : len(named) - values]), ranks=ranks,
         bound="-to-" not in "".join(named[:1]),
-        hops=tuple(Case(spec, op, number, a, b, ()) for a, b in ends),
-        setting=setting,
-        fixed=fixed,
-    )
+        hops=tuple(Case(spec, op, number, a, b, ()) for a, b in ends), setting=setting, fixed=fixed,
+    )  # fmt: skip
     if case.id != name or not case.inputs:
         raise ValueError(f"the case {name} is not what it says")
     return case
@@ -247,14 +227,5 @@ def _types(names: Sequence[str], types: Types) -> tuple[DType, ...]:
 
 
 # msgspec describes a class when it first decodes it, and crashes if two threads do so at once.
-for _kind in (
-    Answers,
-    Answered,
-    CallExample,
-    CaseHead,
-    CaseResult,
-    Decision,
-    Oversized,
-    Tally,
-):
+for _kind in (Answers, Answered, CallExample, CaseHead, CaseResult, Decision, Oversized, Tally):
     msgspec.msgpack.Decoder(_kind)

@@ -1,4 +1,4 @@
-"""The results of a run. Results of parts of a case merge into the result of the case."""
+"""The results of a run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Outcome = Literal["fail", "interrupted", "nothing", "pass"]
 
 
 class TypeName(str):
-    """The name of a type and its format, which is None if no spec has the type."""
+    """The name of a type and its format, None if no spec has the type."""
 
     fmt: Format | None
 
@@ -60,7 +60,7 @@ else:  # built by the hook of judge/reading.py
 
 
 def entry_word(value: object) -> Word:
-    """Return a code or text as a word. Long texts are cut."""
+    """Return a code, or a text cut to LONGEST_TEXT."""
     return bounded(value, LONGEST_TEXT) if isinstance(value, str) else int(cast(int, value))
 
 
@@ -171,7 +171,7 @@ class Group(Record, frozen=True, rename={"decision": "rule"}):
     finding: str = ""
 
 
-Names = tuple[str, ...]  # causes that act together, in the order of application
+Names = tuple[str, ...]  # causes that act together, in order
 
 
 class CauseInWords(Record, frozen=True):
@@ -244,9 +244,9 @@ Fits = tuple[tuple[str, Laws], ...]  # kind of input ('' for all), and the laws 
 
 
 class Answered(Record, frozen=True, eq=False):
-    """Elements of a row with their answers: all, or a spread of very many.
+    """Elements of a row with their answers: all, or a spread. All NaN codes are made equal.
 
-    `state` is that of `Answers`. All NaN codes are made equal. Arrays of shape (n,).
+    Arrays of shape (n,).
     """
 
     inputs: tuple[Array, ...]
@@ -355,8 +355,8 @@ BY_CALL = -1
 class Key(Record, frozen=True, order=True):
     """A decision, a reading of it, and the outcome of elements under both.
 
-    For whole calls `reading` is BY_CALL and `named` the reading that the backend follows, '' if it
-    follows all. `placement` is '' for answers that count, else the placement that repeats them.
+    For whole calls `reading` is BY_CALL and `named` the reading that the backend follows, '' for
+    all. `placement` is '' for answers that count.
     """
 
     decision: Count
@@ -409,15 +409,13 @@ class Whole(Record, frozen=True):
 
 
 class Tally(Record, frozen=True):
-    """The tally of one or several parts of a case.
+    """The tally of parts of a case.
 
     `whole` is set if these are all vectors of the case. `asked` counts the elements of each
-    decision, or the calls in which it decides some. `covered` are the ranges of positions asked.
-    `faults` are groups of malformed answers, of calls that failed without an element to blame, and
-    of inconsistent answers. `declined` counts elements of declined calls. `vectors` counts the part
-    of `asked` that is not from a span. `decisions` are those that keys number. `fits` are the
-    causes that explain all answers, simplest first, or None without a search. `search_fault` is the
-    internal error that ended the search, or ''.
+    decision, or the calls in which it decides some. `covered` are ranges of positions. `faults` are
+    groups without a single element to blame. `declined` counts elements of declined calls,
+    `vectors` the asked ones outside spans. `decisions` are those that keys number. `fits` are the
+    causes that explain all answers, simplest first, None without a search.
     """
 
     asked: Mapping[int, int]
@@ -454,10 +452,10 @@ class Tally(Record, frozen=True):
 
 
 class Part(Record, frozen=True):
-    """The finished part of a case: a tally, or the result of vectors that cannot be tallied.
+    """The finished part of a case.
 
-    `units` counts finished units. `codes` is the number of codes, or samples, to sweep, 0 for none.
-    `lost` is the result of a unit that failed as a whole.
+    `units` counts finished units, `codes` the codes or samples to sweep. `lost` is the result of a
+    unit that failed as a whole.
     """
 
     case: CaseField
@@ -568,40 +566,32 @@ class RunResult(Record, frozen=True):
 
     backend: BackendInfo
     tier: str
-    #: The gate: only failures of rules at this level or stronger fail the run.
+    #: Failures of rules at this level or stronger fail the run.
     level: Level
-    #: A SHA-256 of the vectors of each spec in the plan.
+    #: (spec, SHA-256 of its vectors).
     corpora: tuple[tuple[str, str], ...]
     cases: tuple[CaseResult, ...]
-    #: Remarks, such as that vectors were regenerated for an edited spec.
     notes: tuple[str, ...] = ()
-    #: Whether it ended before all cases were finished.
     interrupted: bool = False
-    #: How often a worker was restarted.
     restarts: Count = 0
-    #: The shard of the plan; absent for all of it.
     shard: Shard | None = None
-    #: The machine of the run; absent for this one.
     environment: Environment | None = None
     #: The list of known failures that it was compared with.
     known: str = ""
     #: The errors in that list.
     problems: tuple[Problem, ...] = ()
-    #: Whether the inputs are the user's (--inputs), not the tier's.
+    #: Whether the inputs are the user's (--inputs).
     own_inputs: bool = False
     #: The parts of unfinished cases; `cases` has their results so far.
     parts: tuple[Part, ...] = ()
-    #: Whether it ended at a number of failures. Then `cases` are the finished ones.
+    #: Whether it ended at a number of failures: `cases` are the finished ones.
     ended_early: bool = False
-    #: Whether answers were asked for again in other ways.
+    #: Whether --consistency was given.
     consistency: bool = False
-    #: Absent if unknown, as in a report that was read.
     timing: Timing | None = None
-    #: The causes named in diagnoses.
     causes: tuple[CauseInWords, ...] = ()
-    #: Whether the search for causes was off.
     without_causes: bool = False
-    #: Whether it is a survey of what the standard leaves open: nothing is judged.
+    #: Whether nothing is judged.
     survey: bool = False
     #: For a part of a run, the run.
     whole: WholeRun | None = None
@@ -625,7 +615,7 @@ class RunResult(Record, frozen=True):
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome: `fail` wins over `interrupted`, and that over `nothing` judged."""
+        """`fail` wins over `interrupted`, and that over `nothing` judged."""
         if self.problems or self.lacks_required or any(c.gates(self.level) for c in self.cases):
             return "fail"
         if self.interrupted:
@@ -635,7 +625,7 @@ class RunResult(Record, frozen=True):
 
 
 def corpus_of(corpora: tuple[tuple[str, str], ...]) -> str:
-    """Return the hash of the vectors of several specs, in hexadecimal, given a SHA-256 of each."""
+    """Return the hash of the vectors of several specs, given a SHA-256 of each."""
     return hashlib.sha256(json.dumps(sorted(corpora)).encode()).hexdigest()
 
 
@@ -645,14 +635,10 @@ def remarks(restarts: int, cases: tuple[CaseResult, ...]) -> tuple[str, ...]:
     if left := sum(case.left_out for case in cases):
         said.append(not_asked(left))
     faults = [(one.case.id, one.diagnosis.fault) for one in cases if one.diagnosis]
-    if failed := [f"{case}: {search_failed(fault)}" for case, fault in faults if fault]:
+    about = "the search for causes failed, a fault of convcheck"
+    if failed := [f"{case}: {about}: {fault}" for case, fault in faults if fault]:
         said.append(failed[0] + (f" (and {len(failed) - 1:,} more)" if len(failed) > 1 else ""))
     return tuple(said)
-
-
-def search_failed(fault: str) -> str:
-    """Return a remark on a failed search for causes."""
-    return f"the search for causes failed, a fault of convcheck: {fault}"
 
 
 def not_asked(count: int) -> str:
@@ -662,10 +648,7 @@ def not_asked(count: int) -> str:
 
 
 def gates(group: Group, level: Level) -> bool:
-    """Return whether a group fails a run gated at `level`.
-
-    A crash, an error or an inconsistency fails it at every level.
-    """
+    """Return whether a group fails a run gated at `level`."""
     if group.verdict not in FAILURES or group.excuse:
         return False
     if group.verdict in EVER:

@@ -1,8 +1,7 @@
 """Judge the answers to chunks of consecutive codes against runs of expectations.
 
-Codes with the same expectation are compared at once, and only the answers that differ are evaluated
-one by one. A *streak* is a run of codes with the same expectation and either the same answer or an
-undefined one: one code is judged for all. No array is longer than a chunk.
+Only answers that differ are evaluated one by one. A *streak* is a run of codes with one expectation
+and one answer, or an undefined one: one code is judged for all.
 """
 
 from __future__ import annotations
@@ -61,10 +60,7 @@ class _Streak:
 
 
 class SweepJudge:
-    """The tally of the chunks so far.
-
-    The codes of a chunk share a sign, so positions are monotone.
-    """
+    """The tally of the chunks so far. The codes of a chunk share a sign."""
 
     def __init__(self, case: Case, program: Program, form: Decision, out: Codes) -> None:
         self.case, self.program, self.form = case, program, form
@@ -79,13 +75,15 @@ class SweepJudge:
         self.turn = 1 << (self.source.bits - 1)  # the first code of the other sign
 
     def chunk(self, at: int, pieces: list[Piece]) -> None:
-        """Judge the answers in the output buffer, to the codes from `at` on."""
+        """Judge the answers in the output buffer to the codes from `at` on."""
         looked: list[Index] = []
         rest: list[tuple[int, int]] = []
         for piece in pieces:
             run, begin, end = piece
             got = self.out[begin - at : end - at]
-            wrong = self._not_right(piece, got)
+            wrong = np.ones(len(got), bool)
+            if not isinstance(run, Unknown) and self.agreed[run.row]:
+                wrong = unlike(piece, got, self.source, self.target)
             if isinstance(run, Unknown) or np.count_nonzero(wrong) == len(got):
                 if isinstance(run, Constant) and self._note_streak(run, begin, got):
                     continue
@@ -127,12 +125,6 @@ class SweepJudge:
         first, last = position_of(self.source, begin), position_of(self.source, end - 1)
         return (first, last) if first <= last else (last, first)
 
-    def _not_right(self, piece: Piece, got: Codes) -> NDArray[np.bool_]:
-        run = piece[0]
-        if isinstance(run, Unknown) or not self.agreed[run.row]:
-            return np.ones(len(got), bool)
-        return unlike(piece, got, self.source, self.target)
-
     def _note_streak(self, run: Constant, begin: int, got: Codes) -> bool:
         """Start or continue a streak. Return whether the answers are one."""
         same = bool((got == got[0]).all())
@@ -168,37 +160,31 @@ class SweepJudge:
         one = tally_of_elements(self._vectors(codes_from(self.case, code, 1)), answers, ())
         count = streak.end - streak.begin
         digest = spell_digest(streak.total(self.out.dtype.itemsize))
-        entries = tuple(
-            (
-                key,
-                TallyEntry(count, digest, Ranges(loose=(pair,)), entry.first, entry.extreme)
-                if entry.first
-                else TallyEntry(count),
-            )
-            for key, entry in one.entries
-        )
-        self.keep(Tally({streak.run.row: count}, entries, (pair,), decisions=one.decisions))
+        entries = []
+        for key, entry in one.entries:
+            ranges = Ranges(loose=(pair,))
+            full = TallyEntry(count, digest, ranges, entry.first, entry.extreme)
+            entries.append((key, full if entry.first else TallyEntry(count)))
+        self.keep(Tally({streak.run.row: count}, tuple(entries), (pair,), decisions=one.decisions))
 
     def _settle(self, at: int, index: Index, covered: tuple[Pair, ...]) -> None:
-        """Evaluate the elements at `index` one by one.
+        """Evaluate elements one by one.
 
-        The codes are recomputed because the backend may have overwritten its input.
+        The backend may have overwritten the input codes, so they are recomputed.
         """
         codes, got = (at + index).astype(self.source.storage), self.out[index]
         faults: tuple[Group, ...] = ()
         strange = strangers(self.target, got)
         if strange is not None:
-            faults = (self._stranger(codes[strange], got[strange]),)
+            lone = lowest(self.source, codes[strange])
+            answer = int(got[strange][lone])
+            count = np.count_nonzero(strange)
+            message = f"{answer:#x}, {count} of {plural(len(self.out), 'element')}"
+            fault = Fault("not a code of the type", "bulk", message, 0)
+            faults = (fault_group(self._vectors(codes[strange][[lone]]), fault),)
             codes, got = codes[~strange], got[~strange]
         tally = tally_of_elements(self._vectors(codes), _answered(got), covered)
         self.keep(replace(tally, faults=faults))
-
-    def _stranger(self, codes: Codes, got: Codes) -> Group:
-        at = lowest(self.source, codes)
-        one, answer = codes[[at]], got[[at]]
-        message = f"{int(answer[0]):#x}, {len(got)} of {plural(len(self.out), 'element')}"
-        fault = Fault("not a code of the type", "bulk", message, 0)
-        return fault_group(self._vectors(one), fault)
 
     def _vectors(self, codes: Codes) -> VectorSet:
         expected = run_program(self.program, self.case, codes)

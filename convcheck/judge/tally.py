@@ -1,7 +1,6 @@
-"""Merge the tallies of parts of a case, in any order, into the case's result.
+"""Merge the tallies of parts of a case into its result.
 
-A reading of a disputed rule holds for a whole case. So a tally counts under each reading, and the
-reading that the backend follows is chosen at the end.
+A reading of a disputed rule holds for a whole case, so it is chosen at the end.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from convcheck.judge.result import (
     SORTS,
     CaseDiagnosis,
     CaseResult,
-    Fit,
     Group,
     Key,
     Tally,
@@ -60,32 +58,23 @@ def merge(tallies: Iterable[Tally]) -> Tally:
         for key, entry in tally.entries:
             entries[key].append(entry)
         for fault in tally.faults:
-            name = _name_of(fault)
+            by = fault.decision
+            name = fault.verdict, fault.kind, fault.placement, by.rule, by.row
             # the fault to show does not depend on the order of parts
-            faults[name] = min(faults.get(name, fault), fault, key=_place_of)
+            faults[name] = min(
+                faults.get(name, fault), fault,
+                key=lambda each: (tuple(one.inputs for one in each.examples), each.digest),
+            )  # fmt: skip
     found = tuple((key, combined(entries[key], edges)) for key in sorted(entries))
     first = tuple(faults[name] for name in sorted(faults))
     declined, vectors = (sum(getattr(t, n) for t in tallies) for n in ("declined", "vectors"))
     of_each, by_number = dict(sorted(asked.items())), dict(sorted(decisions.items()))
-    fits = _fitting_all([tally.fits for tally in tallies])
+    known = [tally.fits for tally in tallies if tally.fits is not None]
+    fits = None
+    if known and len(known) == len(tallies):
+        fits = tuple(fit for fit in known[0] if all(fit in other for other in known))
     said = min((t.search_fault for t in tallies if t.search_fault), default="")
     return Tally(of_each, found, covered, first, declined, vectors, by_number, None, fits, said)
-
-
-def _fitting_all(parts: Sequence[tuple[Fit, ...] | None]) -> tuple[Fit, ...] | None:
-    known = [fits for fits in parts if fits is not None]
-    if not known or len(known) < len(parts):
-        return None
-    return tuple(fit for fit in known[0] if all(fit in fits for fits in known))
-
-
-def _name_of(fault: Group) -> tuple[str, ...]:
-    by = fault.decision
-    return fault.verdict, fault.kind, fault.placement, by.rule, by.row
-
-
-def _place_of(fault: Group) -> tuple[tuple[object, ...], str]:
-    return tuple(example.inputs for example in fault.examples), fault.digest
 
 
 def combined(entries: list[TallyEntry], edges: frozenset[int]) -> TallyEntry:
@@ -105,10 +94,7 @@ def combined(entries: list[TallyEntry], edges: frozenset[int]) -> TallyEntry:
 def finish(
     case: Case, tally: Tally, coverage: Coverage, others: tuple[Group, ...] = ()
 ) -> CaseResult:
-    """Return the case's result, taking for each rule the reading with the fewest wrong answers.
-
-    `others` are additional groups.
-    """
+    """Return the case's result, with the reading of each rule that makes fewest answers wrong."""
     groups = (*_groups(case.inputs[0].format, tally), *tally.faults, *others)
     found = None if others else _diagnosis(tally, groups)
     verdict = case_verdict(groups)
@@ -164,11 +150,21 @@ def _groups(source: Format, tally: Tally) -> Iterator[Group]:
             number = of[key.decision, reading, key.placement]
             if verdict == "pass":
                 entry = TallyEntry(entry.count, first=entry.first if show_all else None)
-            yield _group(source, decision, verdict, key, entry, number)
+            pairs, more = entry.ranges.shown()
+            numbers = cast(Numeric, source)  # texts have no ranges
+            ranges = tuple((code_at(numbers, a), code_at(numbers, b)) for a, b in pairs)
+            samples = [entry.first.example] if entry.first else []
+            if entry.extreme and entry.first and entry.extreme.position != entry.first.position:
+                samples.append(entry.extreme.example)
+            named = key.named if key.reading == BY_CALL else decision.readings[key.reading]
+            yield Group(
+                decision, cast(Verdict, verdict), key.kind, entry.count, number, entry.digest,
+                named, key.placement, ranges, more, tuple(samples),
+            )  # fmt: skip
 
 
 def promoted(tally: Tally) -> Tally:
-    """Count the vectors under '' as long as no sweep has counted anything."""
+    """Count the vectors under '' if no sweep counted anything."""
     if tally.asked:
         return tally
     asked: dict[int, int] = defaultdict(int)
@@ -182,7 +178,7 @@ def promoted(tally: Tally) -> Tally:
 
 
 def _order(pair: tuple[Key, TallyEntry]) -> tuple[int, int, int, str]:
-    """Return the sort key of an entry. Whole calls keep the order of their first calls."""
+    """Return a sort key. Whole calls keep the order of their first calls."""
     key, _ = pair
     if key.reading == BY_CALL:
         return 0, key.decision, 0, ""
@@ -192,7 +188,7 @@ def _order(pair: tuple[Key, TallyEntry]) -> tuple[int, int, int, str]:
 def _shown(key: Key, entries: Set[Key]) -> bool:
     """Return whether a key makes a group.
 
-    Another placement shows a failure that the main one lacks.
+    Another placement shows only failures that the main one lacks.
     """
     if not key.placement:
         return True
@@ -205,10 +201,9 @@ def _rule(decision: Decision) -> tuple[str, tuple[str, ...]]:
 
 
 def _taken(tally: Tally) -> dict[tuple[str, tuple[str, ...]], tuple[int, bool]]:
-    """Choose a reading for each disputed rule. Return its index and whether all readings fit
-    equally.
+    """Choose a reading for each disputed rule: its index, and whether all fit equally.
 
-    Only answers that count matter; other placements break ties in a partial tally.
+    Other placements only break ties in a partial tally.
     """
     counted: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     placed: dict[tuple[str, tuple[str, ...]], list[int]] = {}
@@ -224,23 +219,3 @@ def _taken(tally: Tally) -> dict[tuple[str, tuple[str, ...]], tuple[int, bool]]:
         rule: (wrong.index(min(wrong)), len(set(counted[rule])) == 1)
         for rule, wrong in ((r, list(zip(counted[r], placed[r], strict=True))) for r in counted)
     }
-
-
-def _reading_of(decision: Decision, key: Key) -> str:
-    return key.named if key.reading == BY_CALL else decision.readings[key.reading]
-
-
-def _group(
-    source: Format, decision: Decision, verdict: str, key: Key, entry: TallyEntry, of: int
-) -> Group:
-    pairs, more = entry.ranges.shown()
-    numbers = cast(Numeric, source)  # texts have no ranges
-    ranges = tuple((code_at(numbers, a), code_at(numbers, b)) for a, b in pairs)
-    samples = [entry.first] if entry.first else []
-    if entry.extreme and entry.first and entry.extreme.position != entry.first.position:
-        samples.append(entry.extreme)
-    return Group(
-        decision, cast(Verdict, verdict), key.kind, entry.count, of, entry.digest,
-        _reading_of(decision, key), key.placement, ranges, more,
-        tuple(s.example for s in samples),
-    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Spell codes, values and patterns, and sanitize text from outside."""
+"""Spell codes, values and patterns, and sanitize outside text."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'", "\\": "\\\\"}
 
 
 def timestamp(moment: datetime) -> str:
-    """Return a time in UTC, to the second: 2026-01-31T12:00:00Z."""
+    """Spell a time in UTC: 2026-01-31T12:00:00Z."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def pattern(word: Word) -> str:
-    """Return the description of a pattern such as '<nan>', '' for a code or a text."""
+    """Describe a pattern such as '<nan>', '' for a code or text."""
     name = word[1:-1] if isinstance(word, str) and word[:1] + word[-1:] == "<>" else ""
     return _PATTERNS.get(name, name) if name in PATTERNS else ""
 
 
 def hexadecimal(fmt: Numeric, code: int) -> str:
-    """Return a code as 0x… with all digits of its format. A bool is a byte."""
+    """Spell a code as 0x… with all digits of its format."""
     bits = 8 if isinstance(fmt, Bool) else fmt.bits
     return f"0x{code:0{-(-bits // 4)}x}"
 
 
 def code_text(fmt: Format, word: Word) -> str:
-    """Return a code in hexadecimal, a text or a pattern as it is."""
+    """Spell a code in hexadecimal, a text or pattern as it is."""
     if isinstance(word, str) or isinstance(fmt, Text):
         return str(word)
     return hexadecimal(fmt, word)
 
 
 def value(fmt: Format, word: Word | None) -> str | None:
-    """Return the value of a code, a text as it is, None for a pattern or None."""
+    """Spell the value of a code or text, None for a pattern."""
     if word is None or pattern(word):
         return None
     if isinstance(word, str) or isinstance(fmt, Text):
@@ -65,18 +65,18 @@ def value(fmt: Format, word: Word | None) -> str | None:
 
 
 def shown(fmt: Format, word: Word) -> str:
-    """Return a code in hexadecimal, or a text in quotes."""
+    """Spell a code in hexadecimal, or a text in quotes."""
     return quote(word) if isinstance(word, str) else code_text(fmt, word)
 
 
 def quote(text: str) -> str:
-    """Quote a text and escape control and invisible characters."""
+    """Quote a text and escape invisible characters."""
     plain = (c if c.isprintable() and c not in '"\\' else json.dumps(c)[1:-1] for c in text)
     return '"' + "".join(plain) + '"'
 
 
 def cited(text: str, left: str = '"', right: str = '"') -> str:
-    """Put a sentence in quotation marks unless it is a paraphrase."""
+    """Quote a sentence unless it is a paraphrase."""
     said = clean(text)
     return said if said.startswith(PARAPHRASE) else f"{left}{said}{right}"
 
@@ -94,13 +94,13 @@ def translated(gloss: str) -> str:
 
 
 def row_names(names: Sequence[str]) -> str:
-    """Return the first row's name and the number of others: some-rule / else, and 2 more rows."""
+    """Return the first row's name and the number of others."""
     others = len(names) - 1
     return "".join(names[:1]) + (f", and {plural(others, 'more row')}" if others > 0 else "")
 
 
 def explain_arguments(case: Case, example: Example | CallExample) -> list[str]:
-    """Return the arguments of `convcheck explain` for an example, quoted for a shell."""
+    """Return an example's arguments of `convcheck explain`, quoted for a shell."""
     words = explain_values(case, example)
     dashes = ["--"] if any(word.startswith("-") for word in words) else []
     return [*dashes, shlex.quote(case.call.id), *map(shell_word, words)]
@@ -118,21 +118,18 @@ def explain_values(case: Case, example: Example | CallExample) -> list[str]:
 
 def shell_word(text: str) -> str:
     """Quote a text for a shell and escape control characters."""
-    return shlex.quote(text) if text.isprintable() else "$'" + "".join(map(_escape, text)) + "'"
-
-
-def _escape(char: str) -> str:
-    if char.isprintable() and char not in _ESCAPES:
-        return char
-    return _ESCAPES.get(char) or f"\\U{ord(char):08x}"
+    if text.isprintable():
+        return shlex.quote(text)
+    plain = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
+    return "$'" + "".join(map(_ESCAPES.get, text, plain)) + "'"
 
 
 def pair(fmt: Format, span: Iterable[Word]) -> str:
-    """Return a range of inputs: 0x3f808001 … 0x7f7fc000, or its only input."""
+    """Spell a range of inputs, or its only input."""
     return f"{GLUE}…{GLUE}".join(dict.fromkeys(shown(fmt, word) for word in span))
 
 
 def type_and_shape(strip: Strip) -> str:
-    """Return type and shape: float32 scalar, float16 [7]."""
+    """Spell type and shape: float32 scalar, float16 [7]."""
     shape = f"[{', '.join(map(str, strip.shape))}]" if strip.shape else "scalar"
     return f"{strip.type} {shape}"
