@@ -1,1 +1,1 @@
-"""Find the causes of wrong answers: wrong conversions that explain every answer of a case."""
+"""Find wrong conversions that explain every answer of a case."""

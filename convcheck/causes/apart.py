@@ -1,8 +1,7 @@
 """Find inputs and calls that discriminate between causes, and hold-out ones.
 
-The search for inputs covers all codes of sources of up to 16 bits. For wider sources it covers the
-boundary tier, codes half-way between edge inputs, and codes that carry to a power of two below the
-normal numbers.
+Sources of up to 16 bits are searched in full, wider ones at the boundary tier, half-way between
+edge inputs, and where subnormals carry to a power of two.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
 from itertools import combinations
-from typing import TypeGuard, cast
+from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from convcheck.judge.matching import Mask, matching
 from convcheck.numerics.codec import decode, decode_magnitudes
@@ -44,27 +44,33 @@ from convcheck.vectors.inputs import boundaries_of, numeric_inputs
 from convcheck.vectors.model import CallSet
 from convcheck.vectors.texts import text_inputs
 
-_WHOLE = 16  # up to this number of bits, every code of a source is searched
-_CHUNK = 1 << 14  # inputs in a batch
-_KEPT = 32  # pairs of types in a cache
-_EACH = 3  # inputs to tell two causes apart
+B = TypeVar("B", bound=NDArray[Any])
+_WHOLE = 16  # bits of a source that is searched in full
+_CHUNK = 1 << 14
+_KEPT = 32
+_EACH = 3
 _SPELLED = 1 << 10  # inputs to search if each must be spelled
-_ASKED = 1 << 10  # hold-out inputs at boundaries
+_ASKED = 1 << 10
 _AROUND = 6  # codes at a boundary and next to it, in both signs
 _OTHER_SEED = 1  # for texts that differ from the vectors
-_ASKED_TEXTS = 1 << 7  # hold-out inputs from or to text
-_EACH_CALL = 2  # calls to tell two causes apart
-_SEEDS = (0, 1)  # seeds of the calls to search
+_ASKED_TEXTS = 1 << 7
+_EACH_CALL = 2
+_SEEDS = (0, 1)
 _UNSEEN = 10  # hold-out elements for each element of the vectors
-_TURNS = 24  # variations of the vectors' data
-_STEP = 2  # codes from a vector's data to a variation; adjacent codes may be vectors too
+_TURNS = 24
+_STEP = 2  # between variations; adjacent codes may be vectors
 _PARTS = 13  # of the distance between codes; prime, so that no midpoint recurs
 
 
 def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:
-    """Return defined inputs for which programs give different answers."""
-    left, found = list(combinations(range(len(programs)), 2)), []
-    for codes in _chunks(case) if left else ():
+    """Return defined inputs that programs answer differently."""
+    left = list(combinations(range(len(programs)), 2))
+    found = [np.zeros(0, case.inputs[0].format.storage)]
+    if case.outside or not left:
+        return found[0]
+    every = _every(case.inputs[0].format, case.outputs[0].format)
+    for start in range(0, len(every), _CHUNK):
+        codes = every[start : start + _CHUNK]
         points = points_of(case, codes)
         given = [readings_at(program, points)[0] for program in programs]
         differing = {pair: _differ(case, codes, *(given[n] for n in pair)) for pair in left}
@@ -73,21 +79,17 @@ def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:
         decided = _decided(spec, case, codes)
         for pair, mask in differing.items():
             if len(telling := codes[mask & decided]):
-                found.append(telling[np.linspace(0, len(telling) - 1, _EACH).astype(np.intp)])
+                found.append(spread(telling, _EACH))
                 left.remove(pair)
         if not left:
             break
-    blank = np.zeros(0, case.inputs[0].format.storage)
-    return np.unique(np.concatenate([blank, *found]))
+    return np.unique(np.concatenate(found))
 
 
 def unseen_inputs(
     spec: Spec, case: Case, program: Program, seen: Bits, types: Sequence[Format]
 ) -> Bits:
-    """Return hold-out inputs: not `seen`, and defined by the rules and the program.
-
-    They lie at landmarks of all types, at boundaries and between them.
-    """
+    """Return defined hold-out inputs: landmarks of all types, boundaries and between them."""
     if case.outside:
         return seen[:0]
     some = _spread_out(case.inputs[0].format, case.outputs[0].format, tuple(types))
@@ -98,21 +100,19 @@ def unseen_inputs(
     return codes[_decides(given) & _decided(spec, case, codes)]
 
 
-def _chunks(case: Case) -> Iterator[Bits]:
-    every = _every(case.inputs[0].format, case.outputs[0].format)
-    starts = () if case.outside else range(0, len(every), _CHUNK)
-    yield from (every[i : i + _CHUNK] for i in starts)
-
-
 @lru_cache(_KEPT)
 def _spread_out(source: Format, target: Format, types: tuple[Format, ...]) -> Bits:
-    """Return hold-out candidates: boundaries, codes between edge inputs, and landmarks of types."""
     if isinstance(source, Text):
         return spread(text_inputs(target, "edge", _OTHER_SEED)[0], _ASKED_TEXTS)
     if isinstance(target, Text):
         return spread(_every(source, target), _ASKED_TEXTS)
-    wide = isinstance(target, Float) and source.bits > _WHOLE
-    every = _every(source, target) if not wide else _boundaries(source, cast(Float, target))
+    if isinstance(target, Float) and source.bits > _WHOLE:
+        finer, _, last = boundaries_of(target)
+        step = last * _AROUND // _ASKED | 1  # odd, so values and midpoints alternate
+        magnitudes = np.array(range(0, last + 1, step), np.uint64)
+        every: Bits = around(source, decode_magnitudes(finer, magnitudes))
+    else:
+        every = _every(source, target)
     some = spread(every, _ASKED)
     return np.unique(np.concatenate([some, _amid(source, target), _notable(source, types)]))
 
@@ -130,18 +130,11 @@ def _notable(source: Numeric, types: tuple[Format, ...]) -> Codes:
     return around(source, end_to_end(numbers))
 
 
-def _boundaries(source: Numeric, target: Float) -> Codes:
-    finer, _, last = boundaries_of(target)
-    step = last * _AROUND // _ASKED | 1  # odd, so values and midpoints alternate
-    magnitudes = np.array(range(0, last + 1, step), np.uint64)
-    return around(source, decode_magnitudes(finer, magnitudes))
-
-
-def spread(bits: Bits, most: int) -> Bits:
+def spread(bits: B, most: int) -> B:
     """Return at most `most` inputs, evenly spread."""
     if len(bits) <= most:
         return bits
-    return bits[np.linspace(0, len(bits) - 1, most).astype(np.intp)]
+    return cast(B, bits[np.linspace(0, len(bits) - 1, most).astype(np.intp)])
 
 
 @lru_cache(_KEPT)
@@ -158,10 +151,7 @@ def _every(source: Format, target: Format) -> Bits:
 
 
 def _carrying(source: Numeric, target: Float) -> Codes:
-    """Return codes next to numbers below the least normal that carry to a power of two.
-
-    They would carry with the precision of a normal number.
-    """
+    """Return codes next to subnormals that would carry with the precision of a normal number."""
     wide = replace(target, exponent=11, bias=1023)
     lowest = max(target.lowest_exponent + wide.bias, 1)
     exponents = np.arange(lowest, wide.bias - target.bias + 2, dtype=np.uint64)
@@ -172,10 +162,7 @@ def _carrying(source: Numeric, target: Float) -> Codes:
 
 @lru_cache(_KEPT)
 def _amid(source: Numeric, target: Format) -> Codes:
-    """Return the codes half-way between adjacent edge inputs of a wide source.
-
-    Vectors only lie at and next to boundaries.
-    """
+    """Return the codes half-way between adjacent edge inputs of a wide source."""
     if source.bits <= _WHOLE:
         return np.zeros(0, source.storage)
     codes = np.unique(numeric_inputs(source, target, "edge", 0)[0])
@@ -203,9 +190,6 @@ def _differ(case: Case, codes: Bits, one: Reading, other: Reading) -> Mask:
     return np.asarray(differ & _decides(one) & _decides(other))
 
 
-# Calls ------------------------------------------------------------------------------------------
-
-
 def some_calls(calls: CallSet, index: Iterable[int]) -> CallSet:
     """Return some of the calls."""
     index = list(index)
@@ -214,29 +198,27 @@ def some_calls(calls: CallSet, index: Iterable[int]) -> CallSet:
 
 
 def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> list[Call]:
-    """Return calls for which wrong implementations give different answers."""
+    """Return calls that wrong implementations answer differently."""
     calls = [call for seed in _SEEDS for call in calls_of(spec, case, "edge", seed)[0]]
     edits = wrong_calls(spec, case, calls)
     made = [one for fit in fits for one in list(edits(tuple(fit)))[:1]]
     found: dict[int, None] = {}
     for one, other in combinations(made, 2):
         if one.key != other.key and not any(_answered_otherwise(one, other, i) for i in found):
-            found.update(dict.fromkeys(_differing(one, other, len(calls))))
+            every = [i for i in range(len(calls)) if _answered_otherwise(one, other, i)]
+            found.update(dict.fromkeys(spread(np.array(every, np.intp), _EACH_CALL).tolist()))
     return [calls[i] for i in found]
 
 
 def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
-    """Return defined hold-out calls, with data near and between those of the vectors.
-
-    They have about ten times as many elements.
-    """
+    """Return defined hold-out calls, with data near and between those of the vectors."""
     size = compile_calls(spec, asked.case).size
     sizes = list(map(size, asked.calls))
     left, longest = _UNSEEN * sum(sizes), 2 * max(sizes)
-    seen, new = {_bytes_of(call) for call in asked.calls}, list[Call]()
+    seen, new = {bytes_of(call) for call in asked.calls}, list[Call]()
     for call in _others(spec, asked):
-        if left > 0 and _bytes_of(call) not in seen and (some := size(call)) <= max(longest, left):
-            seen.add(_bytes_of(call))
+        if left > 0 and bytes_of(call) not in seen and (some := size(call)) <= max(longest, left):
+            seen.add(bytes_of(call))
             new.append(call)
             left -= max(some, 1)
     made = expecting(spec, asked.case, new, asked.coverage)
@@ -244,45 +226,29 @@ def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
 
 
 def _others(spec: Spec, asked: CallSet) -> Iterator[Call]:
-    """Yield the calls with other data.
-
-    If all data are single numbers, start with calls of another seed.
-    """
     if all(len(np.unique(call[0])) == 1 for call in asked.calls):
         yield from calls_of(spec, asked.case, "boundary", _SEEDS[1])[0]
+    bits = cast(Numeric, asked.case.inputs[0].format).bits
     for turn in range(1, _TURNS):
-        yield from (_near(asked.case, call, turn * _STEP) for call in asked.calls)
-        yield from (_moved_on(call, turn) for call in asked.calls)
+        for call in asked.calls:
+            data = cast(Codes, call[0])
+            near = data.astype(np.uint64) + np.uint64(turn * _STEP)
+            yield np.asarray(near & np.uint64((1 << bits) - 1), data.dtype), *call[1:]
+        for call in asked.calls:  # part of the way to the next code of the call
+            data = cast(Codes, call[0])
+            codes, kind = np.unique(data), data.dtype.type
+            following = codes[np.minimum(np.searchsorted(codes, data) + 1, len(codes) - 1)]
+            moved = data + (following - data) // kind(_PARTS) * kind(turn % _PARTS)
+            yield np.asarray(moved, data.dtype), *call[1:]
 
 
-def _near(case: Case, call: Call, step: int) -> Call:
-    data, others = cast(Codes, call[0]), call[1:]
-    bits = cast(Numeric, case.inputs[0].format).bits
-    moved = (data.astype(np.uint64) + np.uint64(step)) & np.uint64((1 << bits) - 1)
-    return (np.asarray(moved, data.dtype), *others)
-
-
-def _moved_on(call: Call, turn: int) -> Call:
-    data, others = cast(Codes, call[0]), call[1:]
-    codes = np.unique(data)
-    following = codes[np.minimum(np.searchsorted(codes, data) + 1, len(codes) - 1)]
-    part = codes.dtype.type(turn % _PARTS)
-    moved = data + (following - data) // codes.dtype.type(_PARTS) * part
-    return (np.asarray(moved, data.dtype), *others)
-
-
-def _bytes_of(call: Call) -> object:
+def bytes_of(call: Call) -> object:
+    """Return a key of a call: shapes and contents."""
     return tuple((tensor.shape, tensor.tobytes()) for tensor in call)
 
 
 def _is_decided(due: ExpectedCall) -> bool:
     return all(reading.pattern != UNDEFINED for reading in due.readings)
-
-
-def _differing(one: WrongCall, other: WrongCall, count: int) -> list[int]:
-    every = [i for i in range(count) if _answered_otherwise(one, other, i)]
-    places = np.linspace(0, len(every) - 1, min(_EACH_CALL, len(every))).astype(np.intp)
-    return [every[place] for place in dict.fromkeys(places.tolist())]
 
 
 def _answered_otherwise(one: WrongCall, other: WrongCall, i: int) -> bool:

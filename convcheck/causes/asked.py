@@ -1,4 +1,4 @@
-"""Find the planted causes that inputs or calls of a case catch."""
+"""Find the planted causes that inputs or calls catch."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.apart import some_calls
+from convcheck.causes.apart import bytes_of, some_calls
 from convcheck.causes.trial import freed
 from convcheck.judge.answers import ANSWERED, CRASHED, Answers
 from convcheck.judge.answers import REFUSED as WAS_REFUSED
@@ -45,12 +44,12 @@ from convcheck.semantics.vocabulary import Points
 from convcheck.vectors.generate import expecting
 from convcheck.vectors.model import CallSet, VectorSet
 
-_ELEMENTS = 1 << 12  # elements of calls in a batch
-_SHOWN = 3  # elements of a tensor to show
+_ELEMENTS = 1 << 12
+_SHOWN = 3
 
 
 class Caught(NamedTuple):
-    """The number of wrong answers under a cause, and the index of the first."""
+    """The number of wrong answers, and the index of the first."""
 
     wrong: int
     first: int
@@ -72,9 +71,9 @@ def asked_of(spec: Spec, vectors: VectorSet | CallSet) -> list[Asked]:
 
 
 def asked_calls(spec: Spec, calls: CallSet, more: Sequence[Call]) -> Iterator[Asked]:
-    """Yield further calls in batches, with lazy expectations."""
-    known = set(map(_content, calls.calls))
-    others = tuple(call for call in more if _content(call) not in known)
+    """Yield further calls in batches."""
+    known = set(map(bytes_of, calls.calls))
+    others = tuple(call for call in more if bytes_of(call) not in known)
     for part in _slices(others):
         yield AskedCalls(spec, expecting(spec, calls.case, others[part], calls.coverage))
 
@@ -88,13 +87,6 @@ def _slices(calls: Sequence[Call]) -> Iterator[slice]:
             start, size = i + 1, 0
     if start < len(calls):
         yield slice(start, len(calls))
-
-
-def _content(call: Call) -> tuple[tuple[tuple[int, ...], bytes], ...]:
-    return tuple((tensor.shape, tensor.tobytes()) for tensor in call)
-
-
-# Inputs ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -121,7 +113,12 @@ class AskedInputs:
         if program.meaning not in self._known:
             wrong = self.wrong(program)
             first = next((int(mask.argmax()) for mask in wrong if mask.any()), -1)
-            self._known[program.meaning] = Caught(self._fewest(wrong), first)
+            # the best reading of each rule counts
+            rules = [(decision.rule, decision.readings) for decision in self.due.decisions]
+            numbers = {rule: number for number, rule in enumerate(dict.fromkeys(rules))}
+            of = np.array([numbers[rule] for rule in rules])[self.due.rows]
+            counts = np.array([np.bincount(of[mask], minlength=len(numbers)) for mask in wrong])
+            self._known[program.meaning] = Caught(int(counts.min(axis=0).sum()), first)
         return self._known[program.meaning]
 
     def in_words(self, place: int) -> str:
@@ -154,19 +151,6 @@ class AskedInputs:
         refused = given.patterns == REFUSED
         wrong = ~np.where(refused, may_refuse(self.case, due), right)
         return np.asarray(wrong & (given.patterns != UNDEFINED))
-
-    def _fewest(self, wrong: Sequence[Mask]) -> int:
-        """Return the number of wrong answers under the best reading of each rule."""
-        rules = [(decision.rule, decision.readings) for decision in self.due.decisions]
-        numbers = {rule: number for number, rule in enumerate(dict.fromkeys(rules))}
-        of = np.array([numbers[rule] for rule in rules])[self.due.rows]
-        counts: NDArray[np.intp] = np.array(
-            [np.bincount(of[mask], minlength=len(numbers)) for mask in wrong]
-        )
-        return int(counts.min(axis=0).sum())
-
-
-# Calls -------------------------------------------------------------------------------------------
 
 
 class AskedCalls:
@@ -208,7 +192,7 @@ Asked = AskedInputs | AskedCalls
 
 
 def call_in_short(case: Case, call: Call) -> str:
-    """Return the inputs of a call: the shape and first elements of each tensor."""
+    """Spell the shape and first elements of each input."""
     said = []
     for dtype, tensor in zip(case.inputs, call, strict=True):
         words = [_spelled(dtype.format, word) for word in tensor.reshape(-1)[:_SHOWN].tolist()]
@@ -223,7 +207,7 @@ def _spelled(fmt: Format, word: Word) -> str:
 
 
 def is_wrong(calls: CallSet, i: int, given: CallReading | None) -> bool:
-    """Return whether an answer to call `i` is wrong for all values of its undefined elements."""
+    """Return whether an answer is wrong for all values of its undefined elements."""
     if given is None:
         return False
     due = calls.expected[i]
@@ -233,7 +217,11 @@ def is_wrong(calls: CallSet, i: int, given: CallReading | None) -> bool:
 
 
 def _is_judged_wrong(calls: CallSet, i: int, given: CallReading) -> bool:
-    outputs, state = _outputs(given), _state(given)
+    outputs = None
+    if given.outputs:
+        types = tuple(output.dtype.name for output in given.outputs)
+        outputs = Outputs(tuple(output.answer for output in given.outputs), types)
+    state = CRASHED if given is DEADLY else WAS_REFUSED if given.pattern == REFUSED else ANSWERED
     if outputs and state == ANSWERED:
         return is_wrong_answer(calls.expected[i], outputs)
     answers = Answers(np.array([outputs]), np.array([state], np.uint8), {})
@@ -251,16 +239,3 @@ def _filled(given: CallReading, due: CallReading) -> CallReading | None:
         patterns = np.where(open_, other.patterns, one.patterns)
         outputs.append(replace(one, codes=codes, patterns=patterns))
     return replace(given, outputs=tuple(outputs))
-
-
-def _outputs(given: CallReading | None) -> Outputs | None:
-    if given is None or not given.outputs:
-        return None
-    arrays = tuple(output.answer for output in given.outputs)
-    return Outputs(arrays, tuple(output.dtype.name for output in given.outputs))
-
-
-def _state(given: CallReading | None) -> int:
-    if given is DEADLY:
-        return CRASHED
-    return WAS_REFUSED if given is not None and given.pattern == REFUSED else ANSWERED

@@ -1,4 +1,4 @@
-"""Load the causes of a catalogue and what runtimes were seen to do, and check them."""
+"""Load and check catalogued causes and observations of runtimes."""
 
 from __future__ import annotations
 
@@ -29,20 +29,25 @@ from convcheck.vectors.model import CallSet
 
 
 def causes_of(catalog: Catalog) -> tuple[Cause, ...]:
-    """Return the causes of a catalogue, simplest first.
-
-    Raises SpecError as `causes_in` does, and for an unknown operator or earlier version.
-    """
+    """Return the causes of a catalogue, simplest first. Raises SpecError."""
     causes = causes_in(cause_files(catalog), catalog.types)
-    refuse(list(_strange(causes, catalog)))
+    versions = {op_and_version(spec)[1] for spec in catalog.specs} - {""}
+    operators = {spec.op for spec in catalog.specs.values()} | {""}
+    errors = []
+    for cause in causes:
+        if cause.version and cause.version not in versions:
+            said = f"no spec has the version {cause.version!r}"
+            hint = f"known: {', '.join(sorted(versions, key=version_key))}"
+            errors.append(SpecError(said, place=cause.place, hint=hint))
+        if cause.of not in operators:
+            said, hint = f"no spec is of {cause.of!r}", meant(cause.of, operators)
+            errors.append(SpecError(said, place=cause.place, hint=hint))
+    refuse(errors)
     return causes
 
 
 def causes_in(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
-    """Return the causes of files, simplest first. Cached.
-
-    Raises SpecError for unreadable entries and unknown words.
-    """
+    """Return the causes of files, simplest first. Raises SpecError."""
     return _read(tuple(files), types)
 
 
@@ -56,19 +61,6 @@ def _read(files: tuple[CauseFile, ...], types: Types) -> tuple[Cause, ...]:
     return causes
 
 
-def _strange(causes: Sequence[Cause], catalog: Catalog) -> Iterator[SpecError]:
-    versions = {op_and_version(spec)[1] for spec in catalog.specs} - {""}
-    operators = {spec.op for spec in catalog.specs.values()} | {""}
-    hint = f"known: {', '.join(sorted(versions, key=version_key))}"
-    for cause in causes:
-        if cause.version and cause.version not in versions:
-            said = f"no spec has the version {cause.version!r}"
-            yield SpecError(said, place=cause.place, hint=hint)
-        if cause.of not in operators:
-            said, known = f"no spec is of {cause.of!r}", meant(cause.of, operators)
-            yield SpecError(said, place=cause.place, hint=known)
-
-
 _INPUTS = 256  # inputs of a case, evenly spread
 _CALLS = 96  # calls of a case, at least
 _FEW = 8  # cases of a spec that are tried first
@@ -77,8 +69,8 @@ _FEW = 8  # cases of a spec that are tried first
 def unseen(corpus: Corpus) -> Iterator[SpecError]:
     """Yield an error for each cause without effect on the inputs of a corpus.
 
-    An effect is a difference from the rules, or a decision that they leave open. Raises SpecError
-    for unreadable causes, VectorError for a damaged file.
+    An effect is a difference from the rules, or a decision that they leave open. Raises SpecError,
+    VectorError.
     """
     # chain edits state their effect
     found = [cause for cause in causes_of(corpus.catalog) if not cause.chain]
@@ -113,7 +105,7 @@ def few_first(specs: Sequence[Spec]) -> Iterator[tuple[Spec, Iterator[Case]]]:
 
 
 def _scattered(listed: Sequence[Case]) -> Iterator[Case]:
-    """Yield cases so that similar ones, which are neighbours, are far apart."""
+    """Yield cases so that neighbours, which are similar, are far apart."""
     step = next(n for n in range(len(listed) * 5 // 8 or 1, 0, -1) if gcd(n, len(listed)) == 1)
     yield from (listed[i * step % len(listed)] for i in range(len(listed)))
 
@@ -138,7 +130,6 @@ class Observation:
 
     runtime: str
     release: str
-    #: the backend's address
     backend: str
     #: without a version
     operator: str
@@ -146,7 +137,6 @@ class Observation:
     row: str
     sources: frozenset[str]
     targets: frozenset[str]
-    #: the cause that gives its answers
     cause: Cause
     place: Place
 
@@ -172,7 +162,7 @@ def observations_of(catalog: Catalog) -> tuple[Observation, ...]:
 def seen_at(
     catalog: Catalog, case: Case, row: str, code: Bits
 ) -> Iterator[tuple[Observation, Reading]]:
-    """Yield observations of a row with their readings for one code, shape (1,)."""
+    """Yield observations of a row with their readings for a code, shape (1,)."""
     spec = catalog.specs[case.spec]
     for one in observations_of(catalog):
         program = compile_wrong(spec, case, (one.cause,)) if one.is_of(case, row) else None

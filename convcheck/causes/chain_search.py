@@ -1,7 +1,7 @@
-"""Find the edit of a chain of casts that explains its answers: casts removed, inserted or moved.
+"""Find the edits that explain a chain's answers: casts removed, inserted or moved.
 
-An edited chain is run by the rules, and must give every answer. If no edit does, edited chains are
-run on the backend, cast by cast: a cast that an optimiser inserts may be wrong itself.
+An edited chain is run by the rules, and must give every answer. If none does, edited chains are run
+on the backend, cast by cast: an inserted cast may be wrong itself.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from convcheck.semantics.vocabulary import Mask, Points
 from convcheck.vectors.model import VectorSet
 
 AskCasts = Callable[[Sequence[Case]], U64 | None]  # runs a chain's casts one by one on a backend
-CLOSEST = 3  # closest causes to report if none explains the case
+CLOSEST = 3
 
 
 def to_explain(vectors: VectorSet, answers: Answers) -> tuple[Index, int]:
     """Return the elements with an exact expectation, and the number of wrong ones.
 
-    The number is 0 if one of them has no answer.
+    The number is 0 if an answer is missing.
     """
     due = vectors.expected.readings[0]
     index = np.flatnonzero((due.patterns == EXACT) & (answers.state < NOT_ASKED))
@@ -56,9 +56,9 @@ def diagnose_chain(
     answers: Answers,
     ask: AskCasts | None = None,
 ) -> CaseDiagnosis | None:
-    """Return the edits that explain the answers to a chain.
+    """Return the edits that explain a chain, None if nothing is wrong or an answer is missing.
 
-    None if nothing is wrong or an answer is missing. Asks the backend if the rules do not suffice.
+    Asks the backend if the rules do not suffice.
     """
     index, wrong = to_explain(vectors, answers)
     if not wrong:
@@ -118,10 +118,7 @@ def _edited(causes: Sequence[Cause], names: Links) -> set[Links]:
 
 
 def _given(casts: CompiledCasts, chains: set[Links], codes: U64, got: U64) -> tuple[int, int]:
-    """Return the most answers that an edited chain explains, and its number of types.
-
-    The shortest such chain wins.
-    """
+    """Return the most answers that an edited chain explains, and its number of types."""
     found = [(0, 0)]
     for names in sorted(chains, key=str):
         try:
@@ -163,10 +160,7 @@ class PairSearch:
         self._known: dict[tuple[bytes, bytes], tuple[Names, ...]] = {}
 
     def diagnose(self, vectors: VectorSet, answers: Answers) -> CaseDiagnosis | None:
-        """Return the edits that explain the answers to a pair.
-
-        Return None if nothing is wrong or an answer is missing.
-        """
+        """Return the edits that explain a pair, None without a wrong or with a missing answer."""
         index, wrong = to_explain(vectors, answers)
         if not wrong:
             return None
@@ -204,7 +198,6 @@ def _fits(
 def _edited_pair(
     causes: Sequence[Cause], catalog: Catalog, case: Case, codes: Bits
 ) -> Iterator[tuple[Names, Bits]]:
-    """Yield each edit of a node with its codes."""
     edits = wrong_calls(catalog.specs[case.spec], case.call, [(codes, *fixed_tensors(case))])
     for cause in causes:
         for edit in edits((cause,)):

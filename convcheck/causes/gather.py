@@ -1,31 +1,38 @@
 """Choose the few causes of a run from the diagnoses of its cases.
 
-A case may have several causes that fit. A greedy set cover chooses the cause of most cases first,
-then that of most remaining cases. Ties go to the likelier cause: edits of the whole operator, then
-observed causes, then simpler ones. But if cases differ in one attribute only, and right answers
-under one value show that the attribute is ignored, that is the cause.
+A greedy set cover chooses the cause of most cases, then of most remaining cases. Ties go to the
+likelier cause: edits of the whole operator, then observed causes, then simpler ones. But if cases
+differ in one attribute only, and right answers under one value show that it is ignored, that is the
+cause.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
-from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, Names, Part
-from convcheck.rules.causes import CauseFile
+from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names, Part
+from convcheck.rules.causes import Cause, CauseFile
 from convcheck.rules.model import DEFAULT, LEVELS, Case, Level
 from convcheck.rules.types import Types
-
-if TYPE_CHECKING:
-    from convcheck.rules.causes import Cause
 
 K = TypeVar("K", bound=Hashable)
 #: kinds of error of one ulp, or in the sign of a zero or NaN
 _SLIGHT = ("one ulp", "off by one", "zero with the wrong sign", "NaN with the wrong sign")
+N = TypeVar("N", bound=Hashable)
 FEW = 30  # below this number of wrong answers, the evidence is weak
 
 
@@ -33,21 +40,19 @@ FEW = 30  # below this number of wrong answers, the evidence is weak
 class Explanation:
     """A cause, or two together, with the cases that it explains."""
 
-    #: usually one; several act together
     causes: tuple[CauseInWords, ...]
-    #: in the order of the plan
     cases: tuple[CaseResult, ...]
     #: causes that explain all these cases as well
     others: tuple[tuple[CauseInWords, ...], ...]
 
     @property
     def answers(self) -> int:
-        """The number of answers explained, over all cases."""
+        """The number of answers explained."""
         return sum(case.diagnosis.answers for case in self.cases if case.diagnosis)
 
     @property
     def wrong(self) -> int:
-        """The number of wrong answers among them."""
+        """The number of wrong ones."""
         return sum(case.diagnosis.wrong for case in self.cases if case.diagnosis)
 
     @property
@@ -69,7 +74,7 @@ class Explanation:
 
     @property
     def hits_defaults(self) -> bool:
-        """Whether a case fails whose attributes are all omitted, or that has none."""
+        """Whether a case fails without attributes, or with all omitted."""
         return any(all(value == DEFAULT for _, value in c.case.attributes) for c in self.cases)
 
     @property
@@ -87,7 +92,7 @@ class Explanation:
 
     @property
     def in_whole_vectors(self) -> bool:
-        """Whether its inputs are right alone, in short tensors or in a tail, in all cases."""
+        """Whether its inputs are right alone, in short tensors or in a tail."""
         return all(case.diagnosis and case.diagnosis.whole_vectors for case in self.cases)
 
 
@@ -97,7 +102,6 @@ class Diagnosis:
 
     #: the most harmful first
     explanations: tuple[Explanation, ...]
-    #: failing cases without an explanation
     unexplained: tuple[CaseResult, ...]
     judged: tuple[Case, ...]
 
@@ -113,10 +117,7 @@ class Diagnosis:
 
 
 def gathered(results: Sequence[CaseResult], causes: Sequence[CauseInWords]) -> Diagnosis:
-    """Return the causes of a run, from results of cases and the causes they name.
-
-    Skips cases that a list of known failures excuses.
-    """
+    """Return the causes of a run, without cases that a list of known failures excuses."""
     by_name = {cause.name: cause for cause in causes}
     failing = [r for r in results if r.verdict in FAILURES and not r.excused]
     explained = {result.case.id: result for result in failing if _fits(result)}
@@ -156,9 +157,8 @@ def _by_neighbours(
 ) -> Mapping[str, Sequence[Names]]:
     """Return the causes that fit each case, reduced by evidence from its neighbours.
 
-    If neighbours show an ignored attribute, only that remains. Otherwise, causes that ignore an
-    attribute without such evidence are dropped if others fit. More cases that obey the attribute
-    outweigh the evidence.
+    If neighbours show an ignored attribute, only that remains. Otherwise, causes that ignore one
+    are dropped if others fit.
     """
     neighbours = _neighbours(results, {name for one in causes.values() for name, _ in one.under})
     shown = {
@@ -194,7 +194,7 @@ def _outweighed(
     """
     obeyed: Counter[tuple[str, str]] = Counter()
     for (attribute, _), alike in neighbours.items():
-        rows = {frozenset(map(_row, one.groups)) for one in alike}
+        rows = {frozenset((g.decision.rule, g.decision.row) for g in one.groups) for one in alike}
         right = all(one.verdict == "pass" for one in alike)
         obeyed[attribute, alike[0].case.spec] += right and len(rows) > 1
     found: dict[tuple[str, str, Names], set[Shown]] = {}
@@ -204,10 +204,6 @@ def _outweighed(
             found.setdefault((attribute, spec, names), set()).add((key, names))
     few = [some for (at, spec, _), some in found.items() if len(some) < obeyed[at, spec]]
     return set().union(*few)
-
-
-def _row(group: Group) -> tuple[str, str]:
-    return group.decision.rule, group.decision.row
 
 
 def _shows(
@@ -232,9 +228,9 @@ def _shows(
 def with_letters(
     explanations: Sequence[Explanation], known: Mapping[str, str]
 ) -> Iterator[tuple[str, Explanation]]:
-    """Yield causes with their letters: A to Z, then A2 and so on; A+C for two together.
+    """Yield causes with their letters: A to Z, then A2 and so on. A+C is two together.
 
-    Names in `known` keep their letters.
+    `known` letters stay.
     """
     letters = dict(known)
     for one in explanations:
@@ -244,7 +240,7 @@ def with_letters(
 
 
 def letters_by_name(found: Diagnosis) -> Mapping[str, str]:
-    """Return the letter of each cause of a run by name."""
+    """Return the letter of each cause."""
     return {
         cause.name: letter
         for letters, one in with_letters(found.explanations, {})
@@ -253,7 +249,7 @@ def letters_by_name(found: Diagnosis) -> Mapping[str, str]:
 
 
 def letter_of(place: int) -> str:
-    """Return the letter of a cause by its index: A to Z, then A2 and so on."""
+    """Return the letter of a cause by its index."""
     again, at = divmod(place, len(ascii_uppercase))
     return ascii_uppercase[at] + (str(again + 1) if again else "")
 
@@ -267,44 +263,44 @@ def chosen_causes(
 ) -> Iterator[tuple[Names, list[K]]]:
     """Yield a small set of causes that covers all cases, each with its cases.
 
-    Greedy set cover: most cases first. Each chosen cause is then replaced by the likeliest one that
-    covers the cases that only it covers.
+    Greedy set cover. Each chosen cause is then replaced by the likeliest one that covers the cases
+    that only it covers.
     """
-    order = {n: _rank(n, causes) for found in fits.values() for n in found}
-    told = [names for names, _ in _shared_out(fits, order)]
+    every = {names for found in fits.values() for names in found}
+    order = {names: (len(names), [causes[name].order for name in names]) for names in every}
+
+    def rank(names: Names, count: int) -> object:
+        return -count, order[names]
+
+    told = [names for names, _ in cover(fits, rank)]
     for names in tuple(told):
         others = set(told) - {names}
         own = [set(found) for found in fits.values() if others.isdisjoint(found)]
         likeliest = [min(set.intersection(*own), key=order.__getitem__)] if own else []
         told = [*others, *likeliest]
     kept = set(told)
-    yield from _shared_out({k: kept.intersection(found) for k, found in fits.items()}, order)
+    yield from cover({k: kept.intersection(found) for k, found in fits.items()}, rank)
 
 
-Order = tuple[int, list[int]]
+def cover(
+    fits: Mapping[K, Collection[N]], rank: Callable[[N, int], Any]
+) -> Iterator[tuple[N, list[K]]]:
+    """Cover all keys greedily. Yields the lowest-ranking name with its keys, and so on.
 
-
-def _rank(names: Names, causes: Mapping[str, CauseInWords]) -> Order:
-    return len(names), [causes[name].order for name in names]
-
-
-def _shared_out(
-    fits: Mapping[K, Collection[Names]], order: Mapping[Names, Order]
-) -> Iterator[tuple[Names, list[K]]]:
-    """Yield the cause of most cases, then of most remaining cases; ties go to the likelier."""
+    `rank` gets a name and the number of remaining keys that it covers.
+    """
     left = dict(fits)
     while left:
-        counts = Counter(names for found in left.values() for names in found)
-        names = min(counts, key=lambda n: (-counts[n], order[n]))
-        yield names, [key for key, found in left.items() if names in found]
-        left = {key: found for key, found in left.items() if names not in found}
+        counts = Counter(name for found in left.values() for name in found)
+        best = min(counts, key=lambda name: rank(name, counts[name]))
+        yield best, [key for key, found in left.items() if best in found]
+        left = {key: found for key, found in left.items() if best not in found}
 
 
 @dataclass(frozen=True)
 class SharedCause:
     """A cause, or two together, of one or more backends."""
 
-    #: usually one; several act together
     causes: tuple[CauseInWords, ...]
     #: backend -> what the cause explains there
     sides: Mapping[str, tuple[Explanation, ...]]
@@ -315,10 +311,7 @@ class SharedCause:
 
 
 def shared_causes(found: Mapping[str, Diagnosis]) -> list[SharedCause]:
-    """Return the causes of several backends, most common first.
-
-    One set cover over all backends gives one fault one name.
-    """
+    """Return the causes of several backends, most common first."""
     each = {(name, i): e for name, one in found.items() for i, e in enumerate(one.explanations)}
     told = {key: (one.causes, *one.others) for key, one in each.items()}
     by_name = {cause.name: cause for all_ in told.values() for fit in all_ for cause in fit}
@@ -334,7 +327,7 @@ def shared_causes(found: Mapping[str, Diagnosis]) -> list[SharedCause]:
 
 
 def names_told(results: Iterable[CaseResult], parts: Iterable[Part] = ()) -> set[str]:
-    """Return the names of the causes in diagnoses and in parts of cases."""
+    """Return the names of the causes in diagnoses and in parts."""
     found = [result.diagnosis for result in results if result.diagnosis]
     named = {name for one in found for fit in one.fits for name in fit}
     named |= {near.name for one in found for near in one.near}
@@ -358,10 +351,7 @@ def named_of(
     types: Types,
     parts: Sequence[Part] = (),
 ) -> tuple[CauseInWords, ...]:
-    """Return the named causes of files in words.
-
-    Reads no file if no cause is named. Raises SpecError.
-    """
+    """Return the named causes of files in words. Raises SpecError."""
     if not names_told(results, parts):
         return ()
     from convcheck.causes.catalogue import causes_in

@@ -1,8 +1,4 @@
-"""Test candidate causes against every answer of a sweep; drop a cause at its first miss.
-
-A cause is compared by runs of codes, as expectations are. Only the answers that differ are
-evaluated one by one.
-"""
+"""Test candidate causes against every answer of a sweep, by runs of codes."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ from convcheck.errors import in_a_line
 from convcheck.judge.answers import Answers
 from convcheck.judge.matching import Mask
 from convcheck.judge.result import Fit, Tally
-from convcheck.judge.stream import codes_from, unlike
+from convcheck.judge.stream import unlike
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.number import Codes
 from convcheck.records import replace
@@ -32,7 +28,7 @@ from convcheck.semantics.program import Program
 from convcheck.semantics.runs import Affine, Constant, Piece, Unknown, in_chunks, runs
 from convcheck.vectors.model import VectorSet
 
-_BLOCK = 1 << 14  # codes in a batch, so that arrays stay in the CPU cache
+_BLOCK = 1 << 14  # codes in a batch that fits the CPU cache
 
 
 @dataclass
@@ -44,10 +40,7 @@ class _Candidate:
 
 
 class Held:
-    """The causes that fit every answer of a sweep so far.
-
-    An error here costs only the causes.
-    """
+    """The causes that fit every answer of a sweep so far. An error costs only the causes."""
 
     def __init__(self, search: Search, case: Case, fits: Iterable[Fit]) -> None:
         self.spec, self.case = search.catalog.specs[case.spec], case
@@ -62,14 +55,13 @@ class Held:
 
     @contextmanager
     def _at_no_cost(self) -> Iterator[None]:
-        """Drop all candidates on an error."""
         try:
             yield
         except Exception as error:
             self.left, self.fault = [], in_a_line(error)
 
     def fitted(self, tally: Tally) -> Tally:
-        """Return the tally with the causes left, without any if a call failed or was declined."""
+        """Return the tally with the causes left, none if a call failed or was declined."""
         crashed = any(key.sort == "crashed" for key, _ in tally.entries)
         if crashed or tally.faults or tally.declined or self.fault:
             return replace(tally, search_fault=self.fault)
@@ -80,20 +72,18 @@ class Held:
         with self._at_no_cost():
             for candidate in self.left:
                 said = runs(candidate.program, self.source, self.target, first, end - first, tile)
-                chunks = zip(
-                    range(first, end, size), in_chunks(said, first, end, size), strict=True
-                )
-                candidate.chunks.update(chunks)
+                chunks = in_chunks(said, first, end, size)
+                candidate.chunks.update(zip(range(first, end, size), chunks, strict=True))
 
     def chunk(self, at: int, due: Iterable[Piece], got: Codes) -> None:
-        """Drop causes that miss answers to the codes from `at` on, given the expectations `due`."""
+        """Drop causes that miss answers to the codes from `at` on, expected as `due`."""
         with self._at_no_cost():
             if self.left:
                 free = [slice(a - at, b - at) for run, a, b in due if _is_free(run)]
                 self.left = [one for one in self.left if self._gives_chunk(one, at, free, got)]
 
     def elements(self, vectors: VectorSet, answers: Answers) -> None:
-        """Drop causes that miss answers to codes that were asked one by one for refusals."""
+        """Drop causes that miss answers to codes asked one by one."""
         with self._at_no_cost():
             index = judged_ones(vectors, answers)
             if index is None:
@@ -111,16 +101,10 @@ class Held:
             differs[part] = unlike(piece, got[part], self.source, self.target, reading)
         for part in free:
             differs[part] = False
-        if not differs.any():
-            return True
         index = np.flatnonzero(differs)
-        return self._gives(one, codes_from(self.case, at, len(got))[index], got[index])
-
-    def _gives(self, one: _Candidate, codes: Codes, got: Codes) -> bool:
-        starts = range(0, len(codes), _BLOCK)
-        return all(
-            self._gives_block(one, codes[i : i + _BLOCK], got[i : i + _BLOCK]) for i in starts
-        )
+        codes, got = (at + index).astype(self.source.storage), got[index]
+        blocks = (slice(i, i + _BLOCK) for i in range(0, len(codes), _BLOCK))
+        return all(self._gives_block(one, codes[block], got[block]) for block in blocks)
 
     def _gives_block(self, one: _Candidate, codes: Codes, got: Codes) -> bool:
         answered = np.zeros(len(codes), bool)
@@ -133,10 +117,7 @@ class Held:
 
 
 def _counted(one: _Candidate, count: int) -> int:
-    """Return how many answers a cause must explain.
-
-    A cause of whole vectors may miss those in a tail.
-    """
+    """Return how many answers a cause must explain, without the tail of whole vectors."""
     return count // LANES * LANES if one.fit.whole_vectors else count
 
 

@@ -1,7 +1,6 @@
-"""Plant causes as mutants in cases, and score specs by the mutants that their vectors catch.
+"""Plant causes as mutants, and score specs by the mutants that their vectors catch.
 
-A mutant is observable if a defined input gets a wrong answer, and caught if a vector does. Further
-inputs are searched only if no vector catches it.
+A mutant is observable if a defined input gets a wrong answer, and caught if a vector does.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 from convcheck.causes.apart import spread
 from convcheck.causes.asked import Asked, AskedInputs, asked_calls, asked_of
 from convcheck.numerics.format import Format, Numeric, Text
-from convcheck.numerics.number import Bits, Codes
+from convcheck.numerics.number import Codes
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.vectors.body import calls_of
@@ -25,13 +24,13 @@ from convcheck.vectors.generate import inputs_of
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import CallSet, VectorSet
 
-_WHOLE = 16  # up to this number of bits, every code of a source is searched
+_WHOLE = 16  # bits of a source that is searched in full
 _SPELLED = 1 << 10  # further inputs to search if each must be spelled
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A cause planted in a case, where it is observable."""
+    """A cause planted in a case."""
 
     case: Case
     cause: Cause
@@ -51,31 +50,27 @@ def mutants(
 ) -> Iterator[tuple[Case, list[Mutant]]]:
     """Yield each case with its observable mutants.
 
-    Conversions of values in promotions depend on the types only, so they are planted once.
+    Conversions in promotions depend on the types only, so they are planted once.
     """
     seen: set[tuple[str, DType, DType]] = set()
     for case in cases:
         spec, vectors = corpus.catalog.specs[case.spec], corpus.vectors(case)
         mine = [cause for cause in causes if is_of(cause, spec)]
         if isinstance(vectors, CallSet) and spec.body.gives_types:
-            new = _conversions(vectors) - seen
+            due = [output.dtype for output in vectors.expected[0].readings[0].outputs]
+            ends = zip(case.inputs if len(vectors) > 1 else (), due, strict=False)
+            new = {(case.spec, source, target) for source, target in ends} - seen
             seen |= new
             mine = [cause for cause in mine if new or cause.call or cause.under]
         yield case, list(_mutants(corpus, spec, vectors, mine))
 
 
 def is_of(cause: Cause, spec: Spec) -> bool:
-    """Return whether a cause may apply to a spec: its body and attributes."""
+    """Return whether a cause may apply to a spec."""
     if not spec.body.whole_calls:
         return cause.call is None
     known = {attribute.name for attribute in spec.attributes}
     return cause.edits(spec) and known.issuperset(name for name, _ in cause.under)
-
-
-def _conversions(calls: CallSet) -> set[tuple[str, DType, DType]]:
-    due = calls.expected[0].readings[0].outputs
-    sources = calls.case.inputs if len(calls) > 1 else ()
-    return {(calls.case.spec, *ends) for ends in zip(sources, (o.dtype for o in due), strict=False)}
 
 
 def _mutants(
@@ -105,16 +100,12 @@ def _beyond(corpus: Corpus, spec: Spec, vectors: VectorSet | CallSet) -> Iterato
         return
     types = corpus.catalog.types.types.values()
     formats = tuple(dict.fromkeys(each.format for each in types))
-    yield AskedInputs.of(spec, case, _further(case, formats, corpus.seed))
-
-
-def _further(case: Case, formats: tuple[Format, ...], seed: int) -> Bits:
     source, target = case.inputs[0].format, case.outputs[0].format
     if isinstance(source, Text) or source.bits <= _WHOLE:
-        bits = inputs_of(case, "boundary", seed)[0]
+        bits = inputs_of(case, "boundary", corpus.seed)[0]
     else:
-        bits = _of_all_types(source, formats, seed)
-    return spread(bits, _SPELLED) if isinstance(target, Text) else bits
+        bits = _of_all_types(source, formats, corpus.seed)
+    yield AskedInputs.of(spec, case, spread(bits, _SPELLED) if isinstance(target, Text) else bits)
 
 
 @lru_cache
@@ -123,18 +114,13 @@ def _of_all_types(source: Numeric, formats: tuple[Format, ...], seed: int) -> Co
     return np.unique(np.concatenate(parts))
 
 
-# Scores -----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Score:
     """How many mutants the vectors of a spec catch."""
 
     spec: str
     cases: int
-    #: the number of observable mutants
     observable: int
-    #: mutants that no vector catches
     missed: tuple[Mutant, ...]
     #: for each cause the mutant with the fewest catches, sorted
     weakest: tuple[Mutant, ...]
@@ -151,14 +137,13 @@ def scores(planted: Iterable[tuple[Case, Sequence[Mutant]]], cases: Iterable[Cas
     counts: dict[str, int] = {}
     for case in cases:
         of[case.spec], counts[case.spec] = [], counts.get(case.spec, 0) + 1
-    for case, found in planted:
-        of[case.spec] += found
-    return [_score(spec, counts[spec], found) for spec, found in of.items()]
-
-
-def _score(spec: str, cases: int, found: Sequence[Mutant]) -> Score:
-    least: dict[str, Mutant] = {}
-    for mutant in sorted((m for m in found if m.caught), key=lambda m: m.caught):
-        least.setdefault(mutant.cause.name, mutant)
-    missed = tuple(mutant for mutant in found if not mutant.caught)
-    return Score(spec, cases, len(found), missed, tuple(least.values()))
+    for case, planted_here in planted:
+        of[case.spec] += planted_here
+    made = []
+    for name, found in of.items():
+        least: dict[str, Mutant] = {}
+        for mutant in sorted((m for m in found if m.caught), key=lambda m: m.caught):
+            least.setdefault(mutant.cause.name, mutant)
+        missed = tuple(mutant for mutant in found if not mutant.caught)
+        made.append(Score(name, counts[name], len(found), missed, tuple(least.values())))
+    return made

@@ -1,23 +1,18 @@
-"""Find the causes that explain every answer of a case. Runs in the worker.
-
-A cause is run on every input. It must give all answers, right and wrong ones.
-"""
+"""Find the causes that explain every answer of a case, right and wrong. Runs in the worker."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, product
 from typing import Any
 
 import numpy as np
 
-from convcheck.causes.trial import CallTrial, Fits, Trial
+from convcheck.causes.trial import CallTrial, Fits, Trial, Tried
 from convcheck.judge.answers import Answers
-from convcheck.judge.matching import Mask
 from convcheck.judge.result import FAILURES, CaseDiagnosis, Example, Fit, Group, Names, Near
-from convcheck.numerics.format import Format
 from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.rules.cases import is_listed
@@ -28,12 +23,11 @@ from convcheck.semantics.compile import rules_key
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 AnyTrial = Trial | CallTrial
-Ask = Callable[[Any], Any]  # inputs or calls -> the backend's answers, None if there are none
-Tried = tuple[Cause, Mask]  # a cause and a mask of the answers that it explains
-CLOSEST = 3  # closest causes: reported if none fits, and combined with every other
-_PAIRS = 4  # pairs to report
-_KEPT = 64  # diagnoses to keep
-_COMPLEMENTS = 40  # complementary pairs to try
+Ask = Callable[[Any], Any]  # inputs or calls -> answers, if any
+CLOSEST = 3  # causes to report if none fits, and to combine
+_PAIRS = 4
+_KEPT = 64
+_COMPLEMENTS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,15 +36,10 @@ class Search:
 
     causes: tuple[Cause, ...]
     catalog: Catalog
-
-    @cached_property
-    def formats(self) -> tuple[Format, ...]:
-        """The formats of all types."""
-        return tuple(dtype.format for dtype in self.catalog.types.types.values())
-
-    @cached_property
-    def _by_name(self) -> dict[str, Cause]:
-        return {cause.name: cause for cause in self.causes}
+    #: the last diagnoses, with the further inputs and the answers to them
+    known: dict[Hashable, tuple[list[tuple[Bits, Bits | None]], CaseDiagnosis]] = field(
+        default_factory=dict
+    )
 
     @cached_property
     def between(self) -> tuple[DType, ...]:
@@ -58,23 +47,14 @@ class Search:
         hops = (hop.type for cause in self.causes for hop in cause.hops)
         return tuple(dict.fromkeys(each for each in hops if isinstance(each, DType)))
 
-    @cached_property
-    def versions(self) -> frozenset[str]:
-        """The earlier versions that causes name."""
-        return frozenset(cause.version for cause in self.causes if cause.version)
-
-    @cached_property
-    def known(self) -> dict[Hashable, tuple[list[tuple[Bits, Bits | None]], CaseDiagnosis]]:
-        """What explained the last trials, with the further inputs and the answers to them."""
-        return {}
-
     def named(self, names: Names) -> tuple[Cause, ...]:
         """Return causes by name."""
-        return tuple(self._by_name[name] for name in names)
+        by_name = {cause.name: cause for cause in self.causes}
+        return tuple(by_name[name] for name in names)
 
     @cached_property
     def pairs(self) -> tuple[tuple[Cause, Cause], ...]:
-        """The pairs of causes observed together, and common causes with an ignored attribute."""
+        """Pairs observed together, and common causes with an ignored attribute."""
         common = [cause for cause in self.causes if cause.common]
         ignoring = [cause for cause in self.causes if cause.under and not cause.rules]
         return tuple(dict.fromkeys([*found_together(self.causes), *product(common, ignoring)]))
@@ -85,7 +65,7 @@ def diagnose(
 ) -> CaseDiagnosis | None:
     """Return the causes that explain a failing case, None if no search applies.
 
-    With `ask`, the backend's answers to further inputs or calls tell causes apart.
+    `ask` returns the backend's answers to further inputs or calls.
     """
     if isinstance(vectors, CallSet):
         calls = CallTrial.of(search.catalog, vectors, answers)
@@ -95,10 +75,9 @@ def diagnose(
 
 
 def _known(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
-    """Return the diagnosis of a trial.
+    """Return the diagnosis of a trial, from the cache if the further answers are equal as well.
 
-    Versions of an operator often have equal rules and equal answers. They share a diagnosis if the
-    backend also gives equal answers to the further inputs.
+    Versions of an operator often have equal rules and answers.
     """
     if ask is None:
         return _searched(search, trial, None)
@@ -128,13 +107,14 @@ def _is_alike(one: Bits | None, other: Bits | None) -> bool:
 
 
 def _key(search: Search, trial: Trial) -> Hashable:
-    """Return a cache key of a trial's rules, inputs and answers, or None to search it anew."""
+    """Return a cache key of rules, inputs and answers, None to search anew."""
     spec, case = trial.spec, trial.case
     if spec.pairs or case.outside:
         return None
     types = case.inputs[0], case.outputs[0], search.between
     rules = rules_key(spec, *types)
-    earlier = ((version, spec.earlier(version)) for version in search.versions)
+    versions = {cause.version for cause in search.causes} - {""}
+    earlier = ((version, spec.earlier(version)) for version in versions)
     others = {
         (v, rules_key(one, *types)) for v, one in earlier if one and is_listed(one, *types[:2])
     }
@@ -150,7 +130,7 @@ def fits_of(
 ) -> tuple[Fit, ...] | None:
     """Return the causes of a swept case's vectors, with the readings that they fit.
 
-    Return None if no search applies.
+    Returns None if no search applies.
     """
     trial = Trial.of_case(search.catalog, vectors, answers)
     if trial is None:
@@ -166,14 +146,12 @@ def fits_of(
 
 
 def _searched(search: Search, trial: AnyTrial, ask: Ask | None) -> CaseDiagnosis:
-    """Return the causes that explain all answers, further ones included.
-
-    If further answers refute all, the search repeats with them.
-    """
+    """Return the causes that explain all answers. Repeats if further answers refute all."""
     trials, beside = [trial], 0
+    formats = tuple(dtype.format for dtype in search.catalog.types.types.values())
     while True:
         fits, near = _found(search, trials)
-        more = trial.further(search.formats, ask, fits) if fits and ask else None
+        more = trial.further(formats, ask, fits) if fits and ask else None
         left = [fit for fit in fits if more is None or more.explains(fit)]
         beside = more.beside if more else beside
         if more is None or left:
@@ -186,10 +164,7 @@ def _searched(search: Search, trial: AnyTrial, ask: Ask | None) -> CaseDiagnosis
 
 
 def _found(search: Search, trials: Sequence[AnyTrial]) -> tuple[Fits, tuple[Near, ...]]:
-    """Return the causes that fit all trials, or the closest ones.
-
-    The first strategy with a result wins.
-    """
+    """Return the causes that fit all trials, or the closest ones."""
     first = trials[0]
     asked = [first.few, *trials]
 
@@ -205,14 +180,11 @@ def _found(search: Search, trials: Sequence[AnyTrial]) -> tuple[Fits, tuple[Near
     fits = _together(first.sample, tried, explains)
     if fits:
         return fits, ()
-    acting = _promising(first.sample, tried)[:CLOSEST]
-    near = [Near(cause.name, _count(first, cause)) for cause, _ in acting]
+    near = []
+    for cause, _ in _promising(first.sample, tried)[:CLOSEST]:
+        given = first.given_by((cause,))
+        near.append(Near(cause.name, 0 if given is None else int(first.sizes[given].sum())))
     return fits, tuple(sorted(near, key=lambda one: -one.count))
-
-
-def _count(trial: AnyTrial, cause: Cause) -> int:
-    given = trial.given_by((cause,))
-    return 0 if given is None else int(trial.sizes[given].sum())
 
 
 def _alone_or_found(
@@ -243,8 +215,7 @@ def _together(
 ) -> Fits:
     """Return the first few pairs of causes that together explain all answers.
 
-    Complementary pairs come first, then the most promising causes with every other. The simpler
-    cause is applied first, unless only the other order fits.
+    The simpler cause is applied first, unless only the other order fits.
     """
     for pairs in (_complements(trial, tried), _promising_pairs(trial, tried)):
         orders = (
@@ -264,7 +235,7 @@ def _acting(trial: AnyTrial, tried: Sequence[Tried]) -> list[Tried]:
 
 
 def _complements(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[Cause, Cause]]:
-    """Yield pairs of causes such that at least one of them explains each answer."""
+    """Yield pairs of which at least one explains each answer."""
     if some := _acting(trial, tried):
         missed = np.array([~given for _, given in some], np.float32)
         pairs = np.argwhere(np.triu(missed @ missed.T == 0, 1))
@@ -284,7 +255,7 @@ def _promising_pairs(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[
 def given_alone(
     search: Search, case: Case, groups: Sequence[Group], fits: Sequence[Names]
 ) -> tuple[tuple[str, Names], ...]:
-    """Return the causes that explain the example of each failing group alone, by its digest."""
+    """Return the causes that explain the example of each failing group, by its digest."""
     names = tuple(dict.fromkeys(name for fit in fits if len(fit) > 1 for name in fit))
     failing = [group for group in groups if group.verdict in FAILURES and group.examples]
     shown = [one for group in failing if isinstance(one := group.examples[0], Example)]
@@ -297,8 +268,8 @@ def given_alone(
     trial = replace(Trial.answered(spec, case, bits, got), refused=refused)
     masks = {}
     for cause in search.named(names):
-        said = trial.said_by((cause,))
-        masks[cause.name] = np.zeros(len(shown), bool) if said is None else trial.given(said)
+        given = trial.given_by((cause,))
+        masks[cause.name] = np.zeros(len(shown), bool) if given is None else given
     return tuple(
         (group.digest, tuple(name for name in names if masks[name][i]))
         for i, group in enumerate(failing)

@@ -1,4 +1,4 @@
-"""Try causes on the answers of a case: of elements, and of whole calls."""
+"""Try causes on the answers of a case, of elements or of whole calls."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from functools import cached_property, reduce
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from convcheck.causes.apart import some_calls, telling_inputs, unseen_calls, unseen_inputs
-from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere
+from convcheck.causes.apart import some_calls, spread, telling_inputs, unseen_calls, unseen_inputs
+from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere, Index
 from convcheck.judge.calls import judged_call
 from convcheck.judge.matching import Mask, difference, matching
 from convcheck.judge.refusals import all_refused, is_refusal
@@ -40,7 +39,7 @@ from convcheck.semantics.vocabulary import Points
 from convcheck.vectors.model import CallSet, VectorSet
 
 Fits = Sequence[tuple[Cause, ...]]
-Tried = tuple[Cause, Mask]  # a cause and a mask of the answers that it explains
+Tried = tuple[Cause, Mask]  # with a mask of explained answers
 LANES = 64  # elements of a vector register at most
 _NOT_WHOLE = ("alone", "odd tail", "short")  # placements with elements outside whole vectors
 _PROBES = 6  # wrong answers to explain before all are tried
@@ -55,7 +54,6 @@ class Trial:
     points: Points
     #: the answers; arbitrary for a refusal
     got: Bits
-    #: mask of refused points
     refused: Mask
     #: the expectation under each reading
     readings: Sequence[Reading]
@@ -74,13 +72,12 @@ class Trial:
         if whole:
             # right answers at the end may be outside whole vectors
             tail = np.arange(len(index)) >= len(index) - LANES
-            trial = replace(
-                Trial.of(spec, vectors, answers, index[~(trial.right & tail)]), whole=True
-            )
+            trial = Trial.of(spec, vectors, answers, index[~(trial.right & tail)])
+            trial = replace(trial, whole=True)
         return None if trial.right.all() else trial
 
     @staticmethod
-    def of(spec: Spec, vectors: VectorSet, answers: Answers, index: NDArray[np.intp]) -> Trial:
+    def of(spec: Spec, vectors: VectorSet, answers: Answers, index: Index) -> Trial:
         """Return the trial of some inputs."""
         return Trial(
             spec,
@@ -112,7 +109,7 @@ class Trial:
     def further(
         self, formats: Sequence[Format], ask: Callable[[Bits], Bits | None], fits: Fits
     ) -> Trial | None:
-        """Return the trial of inputs that tell causes apart, and of hold-out inputs."""
+        """Return the trial of discriminating and hold-out inputs."""
         made = (compile_wrong(self.spec, self.case, causes) for causes in fits)
         programs = [program for program in made if program]
         if not programs:
@@ -124,29 +121,20 @@ class Trial:
             return None
         sent = np.resize(inputs, len(inputs) + LANES) if self.whole else inputs
         got = ask(cast(Bits, sent))
-        return (
-            None
-            if got is None
-            else Trial.answered(self.spec, self.case, inputs, got[: len(inputs)])
-        )
+        if got is None:
+            return None
+        return Trial.answered(self.spec, self.case, inputs, got[: len(inputs)])
 
     @property
     def few(self) -> Trial:
-        """A trial of a few wrong answers, evenly spread; everything for texts."""
+        """A trial of a few wrong answers; everything for texts."""
         if isinstance(self.points.target, Text):
             return self
         right = np.logical_or.reduce([self.as_due(each) for each in self.readings])
-        wrong = np.flatnonzero(~right)
-        places = np.linspace(0, len(wrong) - 1, min(_PROBES, len(wrong)))
-        index = wrong[np.unique(places.astype(np.intp))]
+        index = spread(np.flatnonzero(~right), _PROBES)
         readings = [Reading(each.codes[index], each.patterns[index]) for each in self.readings]
-        return replace(
-            self,
-            points=self.points.at(index),
-            got=self.got[index],
-            refused=self.refused[index],
-            readings=readings,
-        )
+        points, got, refused = self.points.at(index), self.got[index], self.refused[index]
+        return replace(self, points=points, got=got, refused=refused, readings=readings)
 
     def said_by(self, causes: Sequence[Cause]) -> list[Reading] | None:
         """Return the readings of a program with causes, None if they do not apply."""
@@ -164,14 +152,14 @@ class Trial:
         return other and all(applies(cause, self.case) for cause in causes)
 
     def explains(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes together explain all answers under one reading."""
+        """Return whether causes explain all answers under one reading."""
         said = self.said_by(causes)
         return said is not None and any(bool(self._given(each).all()) for each in said)
 
     def given_by(self, causes: Sequence[Cause]) -> Mask | None:
         """Return a mask of explained answers, None if the causes do not apply."""
         said = self.said_by(causes)
-        return None if said is None else self.given(said)
+        return None if said is None else max(map(self._given, said), key=np.count_nonzero)
 
     @property
     def sample(self) -> Trial:
@@ -179,7 +167,7 @@ class Trial:
         return self
 
     @cached_property
-    def sizes(self) -> NDArray[np.intp]:
+    def sizes(self) -> Index:
         """One element each."""
         return np.ones(len(self.got), np.intp)
 
@@ -193,33 +181,25 @@ class Trial:
         """The same, for hold-out inputs."""
         return self.wrong
 
-    def given(self, said: Sequence[Reading]) -> Mask:
-        """Return a mask of explained answers under the best reading."""
-        return max(map(self._given, said), key=np.count_nonzero)
-
     def _given(self, reading: Reading) -> Mask:
         """Return a mask of explained answers.
 
-        A right answer does not refute a cause that leaves it undefined, as with another attribute
-        value.
+        A right answer does not refute a cause that leaves it undefined.
         """
         right = self.right & (reading.patterns == pattern.UNDEFINED)
-        return np.asarray(right | self.as_due(self._firm(reading)))
-
-    def _firm(self, reading: Reading) -> Reading:
-        """Return a reading without loose text patterns, which explain no wrong answer."""
-        if not isinstance(self.points.target, Text):
-            return reading
-        loose = ~self.right & np.isin(reading.patterns, (pattern.PLAIN, pattern.PARSES))
-        patterns = np.where(loose, np.uint8(pattern.UNDEFINED), reading.patterns)
-        return Reading(reading.codes, patterns)
+        if isinstance(self.points.target, Text):
+            # loose patterns explain no wrong answer
+            loose = ~self.right & np.isin(reading.patterns, (pattern.PLAIN, pattern.PARSES))
+            patterns = np.where(loose, np.uint8(pattern.UNDEFINED), reading.patterns)
+            reading = Reading(reading.codes, patterns)
+        return np.asarray(right | self.as_due(reading))
 
 
 def tried(trial: Trial, causes: Iterable[Cause]) -> Iterator[Tried]:
     """Yield applicable causes with a mask of the answers they explain."""
     for cause in causes:
-        if applies(cause, trial.case) and (said := trial.said_by((cause,))) is not None:
-            yield cause, trial.given(said)
+        if applies(cause, trial.case) and (given := trial.given_by((cause,))) is not None:
+            yield cause, given
 
 
 def applies(cause: Cause, case: Case) -> bool:
@@ -227,14 +207,10 @@ def applies(cause: Cause, case: Case) -> bool:
     return not (cause.call or cause.chain) and cause.applies_to(case)
 
 
-# The answers to explain ---------------------------------------------------------------------------
-
-
 def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Answers, bool]:
-    """Append right answers of other placements to vectors and answers.
+    """Append right answers of other placements, as a NaN has several.
 
-    A NaN has several right answers, and a cause must give them all. The third result is whether
-    some of them are wrong in bulk: then the fault is in whole vectors only.
+    The third result is whether some are wrong in bulk: then the fault is in whole vectors only.
     """
     whole, others = False, list[Elsewhere]()
     for other in answers.elsewhere:
@@ -256,14 +232,14 @@ def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Ans
     return replace(vectors, inputs=taken, expected=vectors.expected.take(index)), more, whole
 
 
-def _right(vectors: VectorSet, index: NDArray[np.intp], got: Bits) -> Mask:
+def _right(vectors: VectorSet, index: Index, got: Bits) -> Mask:
     case, bits = vectors.case, vectors.inputs[0][index]
     ends = case.outputs[0].format, case.inputs[0].format
     due = vectors.expected.take(index).readings
     return max((matching(each, got, *ends, bits) for each in due), key=np.count_nonzero)
 
 
-def judged_ones(vectors: VectorSet, answers: Answers) -> NDArray[np.intp] | None:
+def judged_ones(vectors: VectorSet, answers: Answers) -> Index | None:
     """Return the indices of defined answers, None if no conversion can be the cause."""
     readings = vectors.expected.readings
     free = reduce(np.logical_or, (r.patterns == UNDEFINED for r in readings))
@@ -276,7 +252,6 @@ def judged_ones(vectors: VectorSet, answers: Answers) -> NDArray[np.intp] | None
 
 _WRONG = 4  # wrong answers to explain before all are tried
 _BESIDES = 10  # answers of all kinds, likewise
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -286,7 +261,6 @@ class CallTrial:
     spec: Spec
     calls: CallSet
     answers: Answers
-    #: indices of the judged calls
     index: Index
     #: elements of each answer that are judged, and that are wrong
     sizes: Index
@@ -309,7 +283,7 @@ class CallTrial:
     def further(
         self, formats: Sequence[Format], ask: Callable[[CallSet], Answers | None], fits: Fits
     ) -> CallTrial | None:
-        """Return the trial with hold-out calls. One reading must explain all."""
+        """Return the trial with hold-out calls."""
         more = unseen_calls(self.spec, self.calls)
         got = ask(more) if len(more) else None
         if got is None or got.faults or got.declined:
@@ -317,17 +291,13 @@ class CallTrial:
         counts = _counts(more, got)
         counts[0] += len(self.calls)
         index, sizes, wrong = np.hstack([(self.index, self.sizes, self.counts), counts])
-        both = replace(
-            self.calls,
-            calls=(*self.calls.calls, *more.calls),
-            expected=(*self.calls.expected, *more.expected),
-        )
+        expected = (*self.calls.expected, *more.expected)
+        calls = replace(self.calls, calls=(*self.calls.calls, *more.calls), expected=expected)
+        state = np.concatenate([self.answers.state, got.state])
         answers = replace(
-            self.answers,
-            got=np.concatenate([self.answers.got, got.got]),
-            state=np.concatenate([self.answers.state, got.state]),
+            self.answers, got=np.concatenate([self.answers.got, got.got]), state=state
         )
-        return CallTrial(self.spec, both, answers, index, sizes, wrong, len(self.index))
+        return CallTrial(self.spec, calls, answers, index, sizes, wrong, len(self.index))
 
     @property
     def beside(self) -> int:
@@ -346,30 +316,20 @@ class CallTrial:
 
     @cached_property
     def few(self) -> CallTrial:
-        """A trial of a few wrong and other answers, evenly spread."""
+        """A trial of a few wrong and other answers."""
         places = np.arange(len(self.index))
-        wrong, every = _spread(places[~self.right], _WRONG), _spread(places, _BESIDES)
-        return self._at(np.unique(np.concatenate([wrong, every])))
+        wrong, every = spread(places[~self.right], _WRONG), spread(places, _BESIDES)
+        places = np.unique(np.concatenate([wrong, every]))
+        index = self.index[places]
+        got, state = self.answers.got[index], self.answers.state[index]
+        answers, calls = replace(self.answers, got=got, state=state), some_calls(self.calls, index)
+        sizes, counts = self.sizes[places], self.counts[places]
+        return CallTrial(self.spec, calls, answers, np.arange(len(index)), sizes, counts)
 
     @property
     def sample(self) -> CallTrial:
         """The answers to try each cause on."""
         return self.few
-
-    def _at(self, places: Index) -> CallTrial:
-        index = self.index[places]
-        answers = replace(
-            self.answers, got=self.answers.got[index], state=self.answers.state[index]
-        )
-        numbers = np.arange(len(index))
-        return CallTrial(
-            self.spec,
-            some_calls(self.calls, index),
-            answers,
-            numbers,
-            self.sizes[places],
-            self.counts[places],
-        )
 
     @cached_property
     def _candidates(self) -> Edits:
@@ -380,7 +340,7 @@ class CallTrial:
         return not any(cause.chain or cause.version for cause in causes)
 
     def explains(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes together explain every answer under one reading."""
+        """Return whether causes explain all answers under one reading."""
         order = [*np.flatnonzero(~self.right), *np.flatnonzero(self.right)]
         made = self._candidates(causes)
         return any(all(self._gives(one, self.index[i]) for i in order) for one in made)
@@ -430,14 +390,10 @@ def _counts(calls: CallSet, answers: Answers) -> Index:
     return np.array(found, np.intp).reshape(-1, 3).T
 
 
-def _spread(numbers: Index, n: int) -> Index:
-    return numbers[np.unique(np.linspace(0, len(numbers) - 1, n).astype(np.intp))]
-
-
 def freed(given: CallReading, expected: ExpectedCall) -> CallReading | None:
     """Return an answer without elements that the rule leaves undefined.
 
-    Return None if another element is undefined.
+    Returns None if another element is undefined.
     """
     outputs = []
     for place, output in enumerate(given.outputs):
