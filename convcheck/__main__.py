@@ -1,8 +1,8 @@
-"""The entry point. Runs a command and maps every ending to an exit code.
+"""Run a command and map every ending to an exit code.
 
 0: all well. 1: a finding. 2: bad input. 3: nothing was judged. 4: the backend could not start. 70:
-an internal error (a traceback must not look like a finding). 74: a limit of the system, such as a
-full device. 130: interrupted. 141: stdout was closed. 143: ended by SIGTERM.
+an internal error. 74: a limit of the system, such as a full device. 130: interrupted. 141: stdout
+was closed. 143: SIGTERM.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import click
+    pass
 
 FAULT, INTERRUPTED, CLOSED, TERMINATED = 70, 130, 141, 143
 _YOUNG = 200_000  # objects before a garbage collection
@@ -39,7 +39,7 @@ def main(*, own: bool = True) -> None:
 
 
 def _ended() -> object:
-    """Run the command line and return its exit code. Raises KeyboardInterrupt."""
+    """Return the exit code. Raises KeyboardInterrupt."""
     import click
 
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -49,12 +49,19 @@ def _ended() -> object:
     from convcheck.streams import ClosedError, say, silence
 
     try:
-        return _called()
+        from convcheck.cli import group
+
+        code: object = group.main(prog_name="convcheck", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
     except ConvcheckError as error:
         _complain(str(error))
         return error.exit_code
     except click.ClickException as error:
-        say(_of_click(error), err=True)
+        said = io.StringIO()
+        error.show(said)
+        say(said.getvalue().rstrip("\n"), err=True)
         return 2
     except click.Abort:
         raise KeyboardInterrupt from None
@@ -62,46 +69,25 @@ def _ended() -> object:
         silence(sys.stdout)
         return CLOSED
     except OSError as error:
-        return _system_fault(error)
+        from convcheck.errors import SystemLimitError
+        from convcheck.files import LIMITS
+
+        if error.errno not in LIMITS:
+            return _own_fault()
+        silence(sys.stdout)
+        file = f" on {error.filename}" if error.filename else ""
+        hint = "is the device full, or is there a limit on files (`ulimit -a`)?"
+        refused = SystemLimitError(f"system error{file}: {error.strerror}", hint=hint)
+        _complain(str(refused))
+        return refused.exit_code
     except Exception:
         return _own_fault()
-
-
-def _called() -> object:
-    from convcheck.cli import group
-
-    code: object = group.main(prog_name="convcheck", standalone_mode=False)
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    return code
-
-
-def _of_click(error: click.ClickException) -> str:
-    said = io.StringIO()
-    error.show(said)
-    return said.getvalue().rstrip("\n")
 
 
 def _complain(message: str) -> None:
     from convcheck.streams import say
 
     say(f"convcheck: {message}", err=True)
-
-
-def _system_fault(error: OSError) -> int:
-    """Report a limit of the system. Any other OSError is an internal error."""
-    from convcheck.errors import SystemLimitError
-    from convcheck.files import LIMITS
-    from convcheck.streams import silence
-
-    if error.errno not in LIMITS:
-        return _own_fault()
-    silence(sys.stdout)
-    file = f" on {error.filename}" if error.filename else ""
-    hint = "is the device full, or is there a limit on files (`ulimit -a`)?"
-    refused = SystemLimitError(f"system error{file}: {error.strerror}", hint=hint)
-    _complain(str(refused))
-    return refused.exit_code
 
 
 def _own_fault() -> int:

@@ -18,10 +18,7 @@ class Place:
 
 
 class ConvcheckError(Exception):
-    """Bad input: usage, a spec, a vector file, a list.
-
-    Ends the program with ``exit_code`` and one message.
-    """
+    """Bad input. Ends the program with ``exit_code`` and one message."""
 
     exit_code = 2
 
@@ -85,15 +82,15 @@ def in_a_line(error: BaseException) -> str:
 
 
 class SystemLimitError(ConvcheckError):
-    """A limit of the system was reached, such as a full device or too many open files."""
+    """A limit of the system was reached, such as a full device."""
 
     exit_code = 74  # EX_IOERR
 
 
 def install_hint(module: str) -> str:
-    """Return how to install a missing module: by convcheck's extra of that name, if there is one.
+    """Return how to install a missing module, by convcheck's extra of that name if it exists.
 
-    convcheck is not on PyPI, so extras are installed from a checkout.
+    convcheck is not on PyPI.
     """
     from importlib.metadata import metadata
 

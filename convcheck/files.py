@@ -50,10 +50,7 @@ def read_within(stream: BinaryIO, most: int) -> bytes:
 
 
 def read_text(path: Path, most: int) -> str:
-    """Return the UTF-8 text of a regular file, with any line ends.
-
-    Raises OSError like `read_file`, and UnicodeDecodeError.
-    """
+    """Return the UTF-8 text of a regular file. Raises OSError, UnicodeDecodeError."""
     return io.TextIOWrapper(io.BytesIO(read_file(path, most)), encoding="utf-8").read()
 
 
@@ -84,10 +81,10 @@ def unnamed_file() -> IO[bytes]:
 
 
 def write_whole(path: Path, content: bytes, *, folders: bool = False) -> None:
-    """Write a file atomically. With `folders`, also create its folders.
+    """Write a file atomically. `folders`: also create its folders.
 
-    A pipe or a device is written to, not replaced, unless `folders`. Raises SystemLimitError if the
-    device is full, UsageError if the path is not writable.
+    A pipe or a device is written to, not replaced, unless `folders`. Raises SystemLimitError,
+    UsageError.
     """
     try:
         target = path.resolve()
@@ -98,31 +95,36 @@ def write_whole(path: Path, content: bytes, *, folders: bool = False) -> None:
         else:
             _replace(target, content)
     except (OSError, RuntimeError) as error:  # RuntimeError: a cycle of links
-        raise _unwritten(path, error) from error
-
-
-def _unwritten(path: Path, error: OSError | RuntimeError) -> ConvcheckError:
-    said = f"cannot write {path}: {getattr(error, 'strerror', None) or error}"
-    if isinstance(error, OSError) and error.errno in LIMITS:
-        hint = "is the device full, or is there a limit on the size of files?"
-        return SystemLimitError(said, hint=hint)
-    return UsageError(said, hint="give a file in a folder that exists and can be written to")
+        said = f"cannot write {path}: {getattr(error, 'strerror', None) or error}"
+        if isinstance(error, OSError) and error.errno in LIMITS:
+            hint = "is the device full, or is there a limit on the size of files?"
+            raise SystemLimitError(said, hint=hint) from error
+        hint = "give a file in a folder that exists and can be written to"
+        raise UsageError(said, hint=hint) from error
 
 
 def write_text(text: str, path: str) -> None:
-    """Write a text to a file atomically, as UTF-8. '-' is standard output.
+    """Write a UTF-8 text to a file atomically, '-' for stdout.
 
     Raises like `write_whole`, and ClosedError if stdout is closed.
     """
     content = text.encode("utf-8", "backslashreplace")
     if path == "-":
-        _write_stdout(content)
+        if sys.stdout is None:
+            raise UsageError("cannot write to stdout: it is closed")
+        try:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+        except OSError as error:
+            silence(sys.stdout)
+            raise lost_stdout(error) from error
     else:
         write_whole(Path(path), content)
 
 
 def write_all(texts: Iterable[tuple[str, Callable[[], str]]], page: Callable[[], None]) -> None:
-    """Write texts to files, given as (path, function that makes the text), then print a page.
+    """Write texts, given as (path, function that makes the text), then print a page.
 
     An error does not stop the others. Raises the first error, with the messages of all.
     """
@@ -144,18 +146,6 @@ def write_all(texts: Iterable[tuple[str, Callable[[], str]]], page: Callable[[],
 
 def _made(path: str, make: Callable[[], str]) -> None:
     write_text(make(), path)
-
-
-def _write_stdout(content: bytes) -> None:
-    if sys.stdout is None:
-        raise UsageError("cannot write to stdout: it is closed")
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-    except OSError as error:
-        silence(sys.stdout)
-        raise lost_stdout(error) from error
 
 
 def _replace(path: Path, content: bytes) -> None:

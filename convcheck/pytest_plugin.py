@@ -1,4 +1,4 @@
-"""The pytest plugin to test a backend: `pytest --convcheck-backend package.module:Class`.
+"""Test a backend with pytest: `pytest --convcheck-backend package.module:Class`.
 
 Each case is a test. Without the option, the plugin imports nothing else of convcheck.
 """
@@ -16,7 +16,7 @@ import pytest
 
 if TYPE_CHECKING:
     from convcheck.gate.baseline import KnownList
-    from convcheck.judge.result import CaseResult, Excuse, Problem, RunResult
+    from convcheck.judge.result import CaseResult, Problem, RunResult
     from convcheck.pool.local import Session
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
@@ -58,7 +58,6 @@ LONGEST_TIMEOUT = 86_400.0  # seconds
 
 
 def _seconds(text: str) -> float:
-    """Return a time-out. Raises ArgumentTypeError if it is out of range."""
     with suppress(ValueError):
         if 0.1 <= (seconds := float(text)) <= LONGEST_TIMEOUT:
             return seconds
@@ -81,8 +80,6 @@ class CaseFailedError(Exception):
 
 
 class _Conformance:
-    """A session with a backend."""
-
     def __init__(self, config: pytest.Config, address: str) -> None:
         self.config, self.address = config, address
         self.cases: list[Case] = []
@@ -136,7 +133,7 @@ class _Conformance:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail a session if all its cases were skipped or its known failures are outdated."""
+        """Fail a session without judged cases or with outdated known failures."""
         self.untold = self.asker.untold() if self.asker else []
         if session.exitstatus != pytest.ExitCode.OK:
             return
@@ -273,18 +270,24 @@ class CaseTest(pytest.Item):
         self.case, self.asker = case, asker
 
     def runtest(self) -> None:
-        """Test the case. Skips unsupported and undefined cases; known failures are expected to
-        fail.
-        """
+        """Test the case. Known failures are expected to fail."""
+        from convcheck.judge.words import clean
+
         run = self.asker.ask(self.case)
         result = run.cases[0]
         if run.outcome == "fail":
             raise CaseFailedError(_text(run, self.config))
-        excuses = (result.excuse, *(group.excuse for group in result.groups))
-        if said := dict.fromkeys(_excused(excuse) for excuse in excuses if excuse):
+        said: dict[str, None] = {}
+        for excuse in (result.excuse, *(group.excuse for group in result.groups)):
+            if excuse:
+                about = (f"{excuse.kind}: {clean(excuse.reason)}", clean(excuse.issue))
+                said[", ".join(filter(None, about))] = None
+        if said:
             pytest.xfail("; ".join(said))
-        if result.verdict in ("unsupported", "undefined"):
-            pytest.skip(_why(result))
+        if result.verdict == "undefined":
+            pytest.skip("undefined: the standard defines no result")
+        if result.verdict == "unsupported":
+            pytest.skip(f"unsupported: {clean(result.message) or 'no reason given'}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the report of a failure, or the traceback of an internal error."""
@@ -299,30 +302,13 @@ class CaseTest(pytest.Item):
         return self.path, None, self.name
 
 
-def _why(result: CaseResult) -> str:
-    from convcheck.judge.words import clean
-
-    if result.verdict == "undefined":
-        return "undefined: the standard defines no result"
-    return f"unsupported: {clean(result.message) or 'no reason given'}"
-
-
-def _excused(excuse: Excuse) -> str:
-    from convcheck.judge.words import clean
-
-    return ", ".join(filter(None, (f"{excuse.kind}: {clean(excuse.reason)}", clean(excuse.issue))))
-
-
 def _problem(problem: Problem) -> str:
     said = f"{problem.kind.upper()} {problem.place}: {problem.message}"
     return "\n".join([said, *problem.repair.splitlines()])
 
 
 def _text(run: RunResult, config: pytest.Config) -> str:
-    """Return the cause or failure in a line for pytest's summary, then the terminal report.
-
-    The hint about --timeout is renamed to the plugin's option.
-    """
+    """Return the cause or failure in a line for pytest's summary, then the terminal report."""
     from convcheck.report.document import Document
     from convcheck.report.draw.console import MAX_WIDTH, plain_lines
     from convcheck.report.draw.finding import finding_blocks

@@ -1,6 +1,6 @@
-"""Ctrl-C and SIGTERM raise KeyboardInterrupt repeatedly, until it is handled.
+"""Raise KeyboardInterrupt repeatedly on Ctrl-C and SIGTERM, until it is handled.
 
-A single KeyboardInterrupt may be swallowed by an import or a C library.
+An import or a C library may swallow one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def install() -> None:
 
 
 def handled() -> None:
-    """Stop raising: the caller has caught KeyboardInterrupt."""
+    """Stop raising."""
     if _received:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -39,7 +39,6 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _is_importing(frame: FrameType | None) -> bool:
-    """Return whether an import is running, which could turn the exception into another error."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True
@@ -48,7 +47,6 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 
 def _is_on_its_way() -> bool:
-    """Return whether a KeyboardInterrupt is being handled."""
     error = sys.exception()
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__

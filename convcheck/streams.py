@@ -1,8 +1,7 @@
 """Print to stdout and stderr, without control sequences.
 
-Names of files, types and backends, and messages of runtimes, come from outside. Terminals obey
-escape sequences in them, and CI systems read commands from a log: GitHub Actions `::error::` at the
-start of a line and `##[error]` anywhere in one, Azure Pipelines `##vso[`.
+Outside text may have escape sequences, and CI systems read commands from a log: GitHub Actions
+`::error::` at the start of a line and `##[error]` anywhere in one, Azure Pipelines `##vso[`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _COMMAND = re.compile(r"^[^\S\n]*:(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
 
 
 class ClosedError(Exception):
-    """Stdout was closed by its reader. Not an OSError, because click would report a failure."""
+    """Stdout was closed by its reader. Not an OSError, which click would report."""
 
 
 def visible(text: str) -> str:
@@ -31,7 +30,7 @@ def visible(text: str) -> str:
 
 
 def no_commands(text: str) -> str:
-    """Return a text with a blank inside anything that a CI system would take for a command."""
+    """Return a text with a blank inside anything like a CI command."""
     return _COMMAND.sub(r"\g<0> ", text)
 
 
@@ -41,7 +40,7 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def put_out(text: str, stream: IO[str] | None, *, needed: bool = True) -> None:
-    """Write a text as it is, such as a console's drawing or an intended command.
+    """Write a text as it is.
 
     If it is `needed`, raises ClosedError if the stream is closed, SystemLimitError if it cannot be
     written to.
@@ -81,8 +80,8 @@ def _spelled(found: re.Match[str]) -> str:
 
 
 GLUE = "\N{NO-BREAK SPACE}"  # a blank without a line break
-_MOST = 3  # suggestions
-_VERY_NEAR, _NEAR = 0.8, 0.6  # difflib ratios
+_MOST = 3
+_VERY_NEAR, _NEAR = 0.8, 0.6
 
 
 def number(count: int) -> str:
@@ -96,25 +95,19 @@ def plural(count: int, noun: str, several: str = "") -> str:
 
 
 def meant(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return a hint for an unknown word: known words with a similar spelling or the same beginning.
+    """Return a hint for an unknown word: known words with a similar spelling or beginning.
 
     Without a match, returns `otherwise`, or else all known words.
     """
-    names = list(dict.fromkeys(known))
-    if close := _close(word, names):
-        return f"did you mean {' or '.join(close)}?"
-    return otherwise or f"known: {', '.join(names) or 'none'}"
-
-
-def _close(word: str, names: list[str]) -> list[str]:
     from difflib import get_close_matches
 
+    names, said = list(dict.fromkeys(known)), word.casefold()
     folded = {name.casefold(): name for name in reversed(names)}
-    said = word.casefold()
-    if said in folded:
-        return [folded[said]]
-    longer = [name for name in names if said and name.casefold().startswith(said)]
-    near = get_close_matches(said, folded, _MOST, _VERY_NEAR)
-    near = near or get_close_matches(said, folded, _MOST, _NEAR)
-    inside = [name for name in names if len(said) > 2 and said in name.casefold()]
-    return (longer or [folded[low] for low in near] or inside)[:_MOST]
+    close = [folded[said]] if said in folded else []
+    close = close or [name for name in names if said and name.casefold().startswith(said)]
+    for likeness in (_VERY_NEAR, _NEAR):
+        close = close or [folded[n] for n in get_close_matches(said, folded, _MOST, likeness)]
+    close = close or [name for name in names if len(said) > 2 and said in name.casefold()]
+    if close:
+        return f"did you mean {' or '.join(close[:_MOST])}?"
+    return otherwise or f"known: {', '.join(names) or 'none'}"

@@ -1,1 +1,1 @@
-"""Select the cases of a run, split them into units of work, and merge the results."""
+"""Select the cases of a run, split them into units, and merge the results."""

@@ -1,8 +1,8 @@
-"""Select chains of casts to test as graphs, and report the results of a few of them.
+"""Select chains of casts to test as graphs.
 
 A chain is tested if an input shows a dropped cast. Types with equal exponent and mantissa widths
-count as one, since optimisers look at range and precision; so do types below a byte of one kind.
-Chains of four types use the widest and the narrowest type of each kind, among those of whole bytes.
+count as one, as optimisers look at range and precision, and so do types below a byte of one kind.
+Chains of four types use the widest and narrowest type of each kind, of whole bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from convcheck.vectors.corpus import Corpus
 HOW = (("input", ("fed", "constant")), ("middle", ("hidden", "exposed")))
 Setting = tuple[tuple[str, str], ...]
 Names = tuple[str, ...]
-_BYTE = 8  # bits
+_BYTE = 8
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,6 @@ class AskedChain:
 
     #: Without a setting.
     case: Case
-    #: The inputs that show a dropped cast.
     codes: U64
 
 
@@ -64,9 +63,8 @@ def settings(address: str) -> list[Setting]:
 
 
 def chosen_names(spec: Spec, every: bool) -> list[Names]:
-    """Return the type names of a spec's chains of three and four types.
-
-    With `every`, types that count as one are all included.
+    """Return the type names of chains of three and four types. `every`: also types that count as
+    one.
     """
     types = numeric_types(spec)
     kept = {dtype.name for dtype in (types if every else _told_apart(types))}
@@ -79,7 +77,6 @@ def chosen_names(spec: Spec, every: bool) -> list[Names]:
 
 
 def _told_apart(types: Iterable[DType]) -> list[DType]:
-    """Return types with distinct field widths, and one type below a byte of each kind."""
     first: dict[object, DType] = {}
     for dtype in types:
         fmt = dtype.format
@@ -91,7 +88,6 @@ def _told_apart(types: Iterable[DType]) -> list[DType]:
 
 
 def _ends(types: Sequence[DType]) -> Names:
-    """Return the widest and the narrowest type of each kind, among those of whole bytes."""
     kinds: dict[str, list[DType]] = {}
     for dtype in types:
         fmt = dtype.format
@@ -106,7 +102,7 @@ def _bits(dtype: DType) -> int:
 
 
 def asked_chain(casts: CompiledCasts, names: Sequence[str]) -> AskedChain | None:
-    """Return a chain with its inputs, or None if no undisputed input shows a dropped cast.
+    """Return a chain, None if no undisputed input shows a dropped cast.
 
     Raises UsageError for types that the spec does not convert.
     """
@@ -120,7 +116,7 @@ def asked_pairs(catalog: Catalog, spec: Spec, wanted: Callable[[Case], bool]) ->
 
 
 def corpus_of_chains(corpus: Corpus, asked: Iterable[AskedChain], address: str) -> ChainCorpus:
-    """Return the vectors of chains, from a corpus of the same specs."""
+    """Return the vectors of chains."""
     promises = promises_of(address.partition(":")[0], corpus.catalog.types)
     codes = {one.case.id: one.codes for one in asked}
     return ChainCorpus(corpus.catalog, corpus.tier, corpus.seed, (), codes=codes, promises=promises)
@@ -133,7 +129,7 @@ def in_settings(asked: Iterable[AskedChain], address: str) -> list[Case]:
 
 
 def is_like(case: Case, every: Sequence[Setting], pattern: str) -> bool:
-    """Return whether a chain matches a pattern of ids in any of the settings."""
+    """Return whether a chain matches a pattern of ids in any setting."""
     some = (replace(case, setting=setting) for setting in every)
     return any(fnmatchcase(one.id, pattern) or fnmatchcase(one.name, pattern) for one in some)
 
@@ -143,8 +139,8 @@ def newest_answered(
 ) -> list[Spec]:
     """Return the newest version of each operator with a cast that the backend answers.
 
-    Operators with pairs return every version with an answered first node, newest first, because a
-    version's spec may lack some pairs. Raises UnavailableError or UsageError.
+    Operators with pairs return every such version, newest first, as a version's spec may lack some
+    pairs. Raises UnavailableError or UsageError.
     """
     cases = [case for spec in specs for case in _probes(corpus.catalog, spec)]
     corpus = replace(corpus, tier="edge")
@@ -169,9 +165,6 @@ def _pairs(spec: Spec) -> set[tuple[str, str]]:
     return {(a, c) for a, _, c in triples(spec)} | {(a, b) for a, b, _ in triples(spec)}
 
 
-# A few chains, looked at by themselves ------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class GraphAnswer:
     """The result of a chain in one setting."""
@@ -179,15 +172,11 @@ class GraphAnswer:
     setting: Setting
     #: CAST_BY_CAST, or the conversion that replaced the chain; '' if unknown.
     made: str
-    #: The number of inputs with that answer.
     count: int
-    #: The number of judged inputs.
     of: int
-    #: Why the result is unknown, if it is.
     message: str = ""
     #: Whether the backend documents the replacement.
     allowed: bool = False
-    #: An input that shows it.
     example: Example | None = None
 
 
@@ -206,7 +195,7 @@ class ChainOfBackend:
 
     @property
     def changed(self) -> tuple[GraphAnswer, ...]:
-        """The answers with a dropped cast that the backend does not document."""
+        """The answers with an undocumented dropped cast."""
         told = (one for one in self.answers if not one.message and not one.allowed)
         return tuple(one for one in told if one.made != CAST_BY_CAST)
 
@@ -226,7 +215,7 @@ def ask_chains(
 ) -> tuple[BackendInfo, tuple[ChainOfBackend, ...]]:
     """Test chains on a backend in every setting. Calls `advance` after each graph.
 
-    Raises UnavailableError or UsageError if the backend cannot be opened, and KeyboardInterrupt.
+    Raises UnavailableError, UsageError or KeyboardInterrupt.
     """
     files = cause_files(catalog)
     corpus = corpus_of_chains(Corpus(catalog, "edge", 0, ()), asked, address)

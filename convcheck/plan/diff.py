@@ -1,13 +1,11 @@
-"""Compare two runs. Pure.
+"""Compare two runs.
 
 A failure of a case is identified by rule row, kind, placement and reading. It is `new` if the row
 had no failure before, `fixed` if the row has none now although all inputs were tested, and
-`changed` if inputs, answers or kind differ. Excused failures and those below the gate count as
-failures.
+`changed` if inputs, answers or kind differ. Excused failures and those below the gate count.
 
-Often several causes give all answers of a case. So that another choice does not look like a change,
-both runs use the same few causes, and a case that fails in both uses one that explains both, if
-possible. A case that fails with the same answers has the same cause.
+Often several causes fit a case. Both runs use the same few causes, and a case that fails in both
+uses one that explains both, if possible, so that another choice does not look like a change.
 """
 
 from __future__ import annotations
@@ -202,7 +200,7 @@ class RunDifference(Record, frozen=True, kw_only=True):
 
     @property
     def worse(self) -> bool:
-        """Whether anything fails that did not, or fails differently, including added cases."""
+        """Whether anything fails that did not, or fails differently."""
         added = any(case.verdict in FAILURES for case in self.added)
         return added or any(f.change in ("new", "changed") for f in self.findings)
 
@@ -225,7 +223,7 @@ def check_comparable(old: RunResult, new: RunResult, names: tuple[str, str]) -> 
 
 
 def loose(old: RunResult, new: RunResult) -> tuple[str, ...]:
-    """Return the ids of specs in both runs whose vectors differ."""
+    """Return the ids of common specs whose vectors differ."""
     before = dict(old.corpora)
     other = old.tier != new.tier
     both = (pair for pair in new.corpora if pair[0] in before)
@@ -253,12 +251,14 @@ def diff_runs(old: RunResult, new: RunResult) -> RunDifference:
     others = tuple(_other_causes(compared, told, words))
     findings = tuple(change for changes in found for change in changes)
     changes = [one.change for one in findings]
-    verdicts = tuple(
-        OtherVerdict(case=b.case.id, before=a.verdict, after=b.verdict)
-        for a, b in both
-        if _turned(a, b)
-    )
-    answers = tuple(b.case.id for a, b in both if b.case.spec not in specs and _free(a, b))
+    verdicts, answers = [], []
+    for a, b in both:
+        if a.verdict == b.verdict:
+            if b.case.spec not in specs and _allowed(a.groups) != _allowed(b.groups):
+                answers.append(b.case.id)
+        elif not {a.verdict, b.verdict} & FAILURES:
+            change = OtherVerdict(case=b.case.id, before=a.verdict, after=b.verdict)
+            verdicts.append(change)
     added, removed = _one_sided(after, before), _one_sided(before, after)
     summary = {
         "changed_cause": len(causes),
@@ -272,7 +272,7 @@ def diff_runs(old: RunResult, new: RunResult) -> RunDifference:
     return RunDifference(
         format=FORMAT, convcheck=__version__, old=_run(old), new=_run(new), compared=len(both),
         summary=summary, other_vectors=specs, causes=causes, other_causes=others,
-        untried=untried, findings=findings, verdicts=verdicts, answers=answers,
+        untried=untried, findings=findings, verdicts=tuple(verdicts), answers=tuple(answers),
         added=added, removed=removed,
     )  # fmt: skip
 
@@ -315,9 +315,8 @@ def failures(case: CaseResult, level: Level) -> list[_Keyed]:
     if fails_whole(case):
         key = failure_key(case.verdict, None, case.message).without("level", "words")
         finding = finding_id(failure_key_of_case(case))
-        failure = Failure(
-            finding=finding, verdict=case.verdict, kind=case.message, excuse=case.excuse
-        )
+        verdict, kind = case.verdict, case.message
+        failure = Failure(finding=finding, verdict=verdict, kind=kind, excuse=case.excuse)
         found.append((key, failure))
     return found
 
@@ -329,10 +328,14 @@ def _changes(
     """Compare the failures of a case: equal keys first, then equal rows, then the rest."""
     name, exactly = new.case.id, new.case.spec not in loose
     for a, b in [*_pairs(before, after, same_row=False), *_pairs(before, after, same_row=True)]:
-        if a[0] != b[0] or (exactly and _symptom(a[1]) != _symptom(b[1])):
-            yield FailureChange(change="changed", case=name, before=a[1], after=b[1])
+        one, other = a[1], b[1]
+        same = (one.count, one.digest) == (other.count, other.digest)
+        if a[0] != b[0] or (exactly and not same):
+            yield FailureChange(change="changed", case=name, before=one, after=other)
+    rows = {(g.decision.rule, g.decision.row) for g in new.groups}
+    asked_again = new.checked >= max(old.checked if exactly else 1, 1)
     for _, gone in before:
-        if _asked(gone, new, old.checked if exactly else 1):
+        if asked_again or _row(gone) in rows:
             yield FailureChange(change="fixed", case=name, before=gone)
         elif after:  # another failure may hide it
             yield FailureChange(change="changed", case=name, before=gone, after=after.pop(0)[1])
@@ -354,26 +357,6 @@ def _pairs(
 
 def _row(failure: Failure) -> tuple[str, str]:
     return failure.rule, failure.row
-
-
-def _symptom(failure: Failure) -> tuple[int, str]:
-    return failure.count, failure.digest
-
-
-def _asked(failure: Failure, new: CaseResult, checked: int) -> bool:
-    """Return whether the inputs of a gone failure were tested again."""
-    rows = {(g.decision.rule, g.decision.row) for g in new.groups}
-    return _row(failure) in rows or new.checked >= max(checked, 1)
-
-
-def _turned(old: CaseResult, new: CaseResult) -> bool:
-    verdicts = {old.verdict, new.verdict}
-    return len(verdicts) == 2 and not verdicts & FAILURES
-
-
-def _free(old: CaseResult, new: CaseResult) -> bool:
-    """Return whether answers differ among those allowed."""
-    return old.verdict == new.verdict and _allowed(old.groups) != _allowed(new.groups)
 
 
 def _allowed(groups: Iterable[Group]) -> list[tuple[str, str, str, str]]:
@@ -399,7 +382,6 @@ def _diagnosed(run: RunResult) -> bool:
 
 
 def _told(cases: Sequence[_Compared], words: Mapping[str, CauseInWords]) -> _Told:
-    """Return the causes of each case of each run, preferring causes of many cases."""
     fits: dict[tuple[int, str], Sequence[Names]] = {}
     for old, new, same in cases:
         before, after = _fits(old), _fits(new)
@@ -419,7 +401,6 @@ def _fits(case: CaseResult) -> Sequence[Names]:
 def _cause_changes(
     cases: Sequence[_Compared], told: _Told, words: Mapping[str, CauseInWords]
 ) -> list[CauseChange]:
-    """Return the causes that explain other cases now, in the order of `CAUSE_WAYS`."""
     found = []
     for names in dict.fromkeys(told.values()):
         had, has = (
@@ -431,20 +412,17 @@ def _cause_changes(
         gained = (_state(0, old, told) for old, _, _ in cases if old.case.id in has - had)
         lost = (_state(1, new, told) for _, new, _ in cases if new.case.id in had - has)
         came, left = Counter(gained), Counter(lost)
-        change = CauseChange(
-            change=_way(len(had), len(has), left),
-            together=tuple(words[name] for name in names),
+        found.append(CauseChange(
+            change=_way(len(had), len(has), left), together=tuple(words[name] for name in names),
             before=explained_cases(old for old, _, _ in cases if old.case.id in had),
             after=explained_cases(new for _, new, _ in cases if new.case.id in has),
-            came=dict(came),
-            left=dict(left),
-        )
-        found.append(change)
+            came=dict(came), left=dict(left),
+        ))  # fmt: skip
     return sorted(found, key=lambda one: CAUSE_WAYS.index(one.change))
 
 
 def explained_cases(cases: Iterable[CaseResult]) -> tuple[ExplainedCase, ...]:
-    """Return the cases with a diagnosis, for a cause that explains them."""
+    """Return the cases with a diagnosis."""
     return tuple(
         ExplainedCase(case=each.case.id, answers=found.answers, wrong=found.wrong)
         for each in cases

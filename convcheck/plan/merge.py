@@ -34,7 +34,7 @@ _HINT = "merge the shards of one run: same selection, specs, tier and backend"
 
 
 def merge_shards(parts: Named, rules: Rules) -> RunResult:
-    """Merge the shards of a run. Known failures apply to the merged run, not to shards.
+    """Merge the shards of a run. Known failures apply to the merged run.
 
     Raises UsageError unless every shard is there once, complete, and from the same run.
     """
@@ -59,19 +59,21 @@ def merge_shards(parts: Named, rules: Rules) -> RunResult:
     every = {cause.name: cause for shard in shards for cause in shard.causes}
     causes = [cause for name, cause in every.items() if name in told]
     notes = dict.fromkeys(note for shard in shards for note in shard.notes)
+    if (environments := len({str(shard.environment) for shard in shards})) > 1:
+        notes[f"the shards ran in {environments} different environments"] = None
     return replace(
-        shards[0],
-        cases=cases,
-        parts=(),
-        notes=(*notes, *_machines(shards)),
+        shards[0], cases=cases, parts=(), notes=tuple(notes), shard=None,
         restarts=sum(shard.restarts for shard in shards),
-        shard=None,
         causes=tuple(sorted(causes, key=lambda cause: cause.order)),
-    )
+    )  # fmt: skip
 
 
 def _in_plan_order(shards: Sequence[RunResult]) -> list[Part] | None:
-    dealt = [[part for part in _parts(shard) for _ in range(part.units)] for shard in shards]
+    dealt = []
+    for shard in shards:
+        known = {part.case.id: part for part in shard.parts}
+        parts = (known.get(one.case.id, Part(one.case, vectors=one)) for one in shard.cases)
+        dealt.append([part for part in parts for _ in range(part.units)])
     plan = _shard_of(shards[0]).plan
 
     def is_plan(units: list[Part]) -> bool:
@@ -82,19 +84,11 @@ def _in_plan_order(shards: Sequence[RunResult]) -> list[Part] | None:
     found: dict[str, dict[int, Part]] = {}
     for part in ordered or ():
         found.setdefault(part.case.id, {})[id(part)] = part
-    joined = [_joined(list(parts.values())) for parts in found.values()]
-    return joined if ordered is not None and all(part.complete for part in joined) else None
-
-
-def _joined(parts: list[Part]) -> Part:
-    if len({(part.codes, part.sampled) for part in parts}) > 1:
-        raise UsageError(f"the shards split {parts[0].case.id} differently")
-    return joined(parts)
-
-
-def _parts(shard: RunResult) -> list[Part]:
-    known = {part.case.id: part for part in shard.parts}
-    return [known.get(case.case.id, Part(case.case, vectors=case)) for case in shard.cases]
+    for name, its in found.items():
+        if len({(part.codes, part.sampled) for part in its.values()}) > 1:
+            raise UsageError(f"the shards split {name} differently")
+    whole = [joined(list(its.values())) for its in found.values()]
+    return whole if ordered is not None and all(part.complete for part in whole) else None
 
 
 def _check_alike(parts: Named) -> None:
@@ -134,9 +128,3 @@ def _in_order(parts: Named) -> list[RunResult]:
 def _shard_of(result: RunResult) -> Shard:
     assert result.shard is not None  # noqa: S101
     return result.shard
-
-
-def _machines(shards: Sequence[RunResult]) -> list[str]:
-    """Return a note if the shards ran in different environments, which may change answers."""
-    found = {str(shard.environment) for shard in shards}
-    return [f"the shards ran in {len(found)} different environments"] if len(found) > 1 else []

@@ -1,7 +1,4 @@
-"""Run the units of a plan, and yield their results.
-
-`run`, `survey` and `baseline` collect parts; `explain` and `repro` take results of cases.
-"""
+"""Run the units of a plan, and yield their results."""
 
 from __future__ import annotations
 
@@ -47,18 +44,16 @@ class Done:
 
     unit: Unit
     part: Part
-    #: whether the journal already had it
     before: bool = False
     seconds: float = 0.0
 
 
 @dataclass(frozen=True)
 class Turn:
-    """The run of one of several backends, or why the backend could not start."""
+    """The run of one of several backends, or why it could not start."""
 
     address: str
     run: RunResult | None
-    #: The reason if the backend could not be started.
     error: str = ""
 
 
@@ -71,20 +66,16 @@ class ResultStore(Protocol):
     @property
     def backend(self) -> BackendInfo | None:
         """The backend's name and version, if it was opened."""
-        ...
 
     @property
     def done(self) -> Mapping[str, Part]:
         """The finished parts, by unit id."""
-        ...
 
     def name(self, backend: BackendInfo) -> None:
         """Store the backend's name and version. Raises UsageError if they changed."""
-        ...
 
     def add(self, unit: Unit, part: Part) -> None:
         """Store the result of a unit."""
-        ...
 
 
 def to_stderr(line: str) -> None:
@@ -102,8 +93,7 @@ def run(
     """Run the units of a plan. Yields each result, the backend's name, and restarts as they grow.
 
     Results in the journal come first and are not tested again. `say` reports a backend's one-time
-    preparation. Closing the generator ends the workers. Raises UnavailableError or UsageError if
-    the backend cannot be opened.
+    preparation. Closing the generator ends the workers. Raises UnavailableError or UsageError.
     """
     done = journal.done if journal else {}
     yield from (Done(unit, done[unit.id], before=True) for unit in plan if unit.id in done)
@@ -140,12 +130,11 @@ def _reports(
 
 @dataclass(frozen=True)
 class Execution:
-    """Results of cases in plan order, incomplete if the run was interrupted."""
+    """Results in plan order, incomplete if interrupted."""
 
     results: tuple[CaseResult, ...]
     backend: BackendInfo
     interrupted: bool = False
-    #: The number of workers that died.
     restarts: int = 0
 
     @property
@@ -170,7 +159,7 @@ def execute(
 ) -> Execution:
     """Test every case with its vectors. Calls `on_result` with each result.
 
-    With `thorough`, also makes large and many calls. Raises like `run`.
+    `thorough`: also makes large and many calls. Raises like `run`.
     """
     setup = Setup(address, corpus, judge, timeout, False, catalog, causes)
     plan = [Unit(case, later=() if thorough else None) for case in cases]
@@ -191,18 +180,15 @@ def execute(
         except KeyboardInterrupt:
             signals.handled()
             interrupted = True
-    return Execution(_in_order(cases, found), backend, interrupted, restarts)
-
-
-def _in_order(cases: Sequence[Case], found: Mapping[str, CaseResult]) -> tuple[CaseResult, ...]:
-    return tuple(found[case.id] for case in cases if case.id in found)
+    results = tuple(found[case.id] for case in cases if case.id in found)
+    return Execution(results, backend, interrupted, restarts)
 
 
 @dataclass(frozen=True)
 class Single:
     """A corpus of one case's vectors, with the same inputs for other cases.
 
-    The other cases are those of `spec`, or `before` for calls.
+    These are of `spec`, or `before` for calls.
     """
 
     one: Vectors
@@ -220,7 +206,7 @@ class Single:
 
     @property
     def cases(self) -> list[Case]:
-        """The case and those that differ only in attribute values, in a run's order."""
+        """The case and those that differ only in attribute values."""
         case, spec = self.one.case, self.spec
         if spec is None or isinstance(self.one, CallSet):
             return [*filter(None, [self.before]), case]
@@ -241,17 +227,11 @@ def ask_one_input(
 ) -> tuple[BackendInfo, CaseResult]:
     """Test one input on a backend, also with other attribute values.
 
-    Every group of the result has an example. Raises UnavailableError, UsageError or
-    KeyboardInterrupt.
+    Raises UnavailableError, UsageError or KeyboardInterrupt.
     """
     corpus = Single(vectors, catalog.specs[vectors.case.spec])
     done = execute(
-        address,
-        corpus.cases,
-        corpus,
-        timeout=timeout,
-        thorough=True,
-        judge=partial(judge, show_all=True),
-        catalog=catalog.only([vectors.case.spec]),
-    )
+        address, corpus.cases, corpus, timeout=timeout, thorough=True,
+        judge=partial(judge, show_all=True), catalog=catalog.only([vectors.case.spec]),
+    )  # fmt: skip
     return done.backend, corpus.result(done)

@@ -50,7 +50,7 @@ def cases_of_tier(spec: Spec) -> Iterator[Case]:
 
 
 def select_of(catalog: Catalog, found: list[Case], selection: Selection) -> list[Case]:
-    """Return the selected cases in order. Raises UsageError if a pattern matches nothing."""
+    """Return the selected ones of some cases. Raises UsageError if a pattern matches nothing."""
     sources, targets = (_types(catalog, words) for words in (selection.sources, selection.targets))
     tests: list[tuple[str, str, Callable[[Case], bool]]] = []
     tests += [("--from", w, _has_source(names)) for w, names in sources.items()]
@@ -80,7 +80,7 @@ def select_specs(catalog: Catalog, patterns: Sequence[str]) -> list[Spec]:
 
 
 def type_names(catalog: Catalog, words: Iterable[str]) -> frozenset[str]:
-    """Return the types in these types and families. Raises UsageError for an unknown name."""
+    """Return the types in these types and families. Raises UsageError."""
     return frozenset[str]().union(*_types(catalog, words).values())
 
 
@@ -164,7 +164,7 @@ def _whole(result: RunResult) -> WholeRun:
 
 
 def of_finding(result: RunResult, named: str) -> RunResult:
-    """Return the run with the failures of one finding, by its id or the first digits of it.
+    """Return the run with the failures of one finding, by its id or first digits.
 
     Raises UsageError unless exactly one finding matches.
     """
@@ -193,9 +193,8 @@ def _only(case: CaseResult, finding: str) -> CaseResult:
 
 
 def of_cause(result: RunResult, named: str) -> RunResult:
-    """Return the run with the cases that a cause explains, alone or with another cause.
-
-    Raises UsageError for an unknown cause.
+    """Return the run with the cases that a cause explains, alone or with another. Raises
+    UsageError.
     """
     ids = {case.case.id for one in explanations_of(result, named) for case in one.cases}
     cases = tuple(one for one in result.cases if one.case.id in ids)
@@ -205,9 +204,8 @@ def of_cause(result: RunResult, named: str) -> RunResult:
 def explanations_of(result: RunResult, named: str) -> list[Explanation]:
     """Return the explanations that contain a cause, the shortest first.
 
-    `named` is a letter in the report or a name in the catalogue, or several joined, such as A+C. A
-    cause also matches the explanations that no input distinguishes from it. Raises UsageError if
-    nothing matches.
+    `named` is a letter or a name, or several joined, such as A+C. A cause also matches the
+    explanations that no input distinguishes from it. Raises UsageError.
     """
     diagnosis = gathered(result.cases, result.causes)
     told = list(with_letters(diagnosis.explanations, result.whole.letters if result.whole else {}))
@@ -233,7 +231,7 @@ def _names(causes: Sequence[CauseInWords]) -> set[str]:
 
 
 def shown_example(result: RunResult, named: str) -> tuple[Case, Example | CallExample]:
-    """Return the case and the first example of a finding. Raises UsageError if it has none."""
+    """Return the case and first example of a finding. Raises UsageError if it has none."""
     for one in of_finding(result, named).cases:
         for group in one.groups:
             if group.examples:

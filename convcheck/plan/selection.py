@@ -1,7 +1,4 @@
-"""The selection of cases on a command line.
-
-Imports nothing, so that a run can start workers first.
-"""
+"""The selection of cases on a command line. Imports nothing, so that workers start first."""
 
 from __future__ import annotations
 
@@ -10,10 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Selection:
-    """Patterns for cases. An empty tuple selects everything.
-
-    A case has to match one pattern of each kind.
-    """
+    """Patterns for cases. A case has to match one of each kind; () selects everything."""
 
     #: Globs of spec ids.
     specs: tuple[str, ...] = ()

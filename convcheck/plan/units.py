@@ -1,7 +1,4 @@
-"""Split cases into units of work, and merge the results.
-
-A unit is a case with its vectors, or one of its spans of codes.
-"""
+"""Split cases into units of work, and merge the results."""
 
 from __future__ import annotations
 
@@ -47,7 +44,7 @@ class Unit:
 
     @property
     def main(self) -> str | None:
-        """The placement under which vectors are tallied, if the case has spans."""
+        """The placement that vectors are tallied under, if the case has spans."""
         if not self.codes:
             return None
         return "" if self.sampled else MAIN
@@ -102,7 +99,7 @@ def joined(parts: Sequence[Part]) -> Part:
 
 
 def part_of(unit: Unit, found: CaseResult | Tally) -> Part:
-    """Return the part for a unit's result. A tally of a whole case is finished here."""
+    """Return the part for a unit's result. Finishes the tally of a whole case."""
     if isinstance(found, Tally):
         if found.whole is None:
             return Part(unit.case, unit.codes, unit.sampled, tally=found)
@@ -118,32 +115,18 @@ def result_of(part: Part, rules: Rules) -> CaseResult:
     if tally is None or not tally.answered:
         return part.lost or part.vectors or CaseResult(part.case, "unsupported", 0, "partial", ())
     others = _declined(part, tally, rules(part.case)[1])
-    coverage = _coverage(part, tally)
+    # the number of span inputs that are unaccounted for
+    missing = part.codes - (sum(tally.asked.values()) - tally.vectors) - tally.declined
+    coverage: Coverage = "partial"
+    if part.complete and not (part.lost or part.vectors or tally.declined or missing):
+        coverage = beyond_edge(part.case.outputs[0].format) if part.sampled else "exhaustive"
     result = finish(part.case, promoted(tally), coverage, others)
-    error = part.lost.message if part.lost else _unaccounted(part, tally, result)
+    error = part.lost.message if part.lost else ""
+    if not part.lost and part.complete and missing and result.verdict not in FAILURES:
+        share = f"{missing:,} of {plural(part.codes, 'input')}"
+        error = f"{share} are unaccounted for: a damaged file or an internal error"
     lost = replace(result, verdict="error", message=error, diagnosis=None)
     return lost if error else result
-
-
-def _coverage(part: Part, tally: Tally) -> Coverage:
-    nothing_lost = part.complete and not (part.lost or part.vectors or tally.declined)
-    if not nothing_lost or _missing(part, tally):
-        return "partial"
-    return beyond_edge(part.case.outputs[0].format) if part.sampled else "exhaustive"
-
-
-def _missing(part: Part, tally: Tally) -> int:
-    """Return the number of span inputs that are unaccounted for."""
-    return part.codes - (sum(tally.asked.values()) - tally.vectors) - tally.declined
-
-
-def _unaccounted(part: Part, tally: Tally, result: CaseResult) -> str:
-    """Return a message if the counts of a complete case do not add up."""
-    missing = _missing(part, tally)
-    if not part.complete or not missing or result.verdict in FAILURES:
-        return ""
-    share = f"{missing:,} of {plural(part.codes, 'input')}"
-    return f"{share} are unaccounted for: a damaged file or an internal error"
 
 
 def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
@@ -216,13 +199,13 @@ def deal(plan: Sequence[T], alike: Alike[T], of: int) -> list[list[T]]:
 def put_together(
     dealt: Sequence[Sequence[T]], alike: Alike[T], is_plan: Callable[[list[T]], bool]
 ) -> list[T] | None:
-    """Merge all shards in the order that `is_plan` accepts, or return None."""
+    """Merge all shards in the order that `is_plan` accepts, if any."""
     either = (_by_hands(dealt, alike), _one_by_one(dealt))
     return next(filter(is_plan, either), None)
 
 
 def plan_digest(ids: Sequence[str]) -> str:
-    """Return a 128-bit hash of the case ids of a plan, in hexadecimal."""
+    """Return a 128-bit hash of the case ids of a plan."""
     return hashlib.sha256("\n".join(ids).encode()).hexdigest()[:32]
 
 

@@ -1,23 +1,22 @@
-"""Survey a backend in undefined and disputed rows.
-
-`survey` is a judge. It runs in the worker and keeps the data to compare backends (`survey.view`).
-
-"""
+"""Survey a backend in undefined and disputed rows."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import cast
 
 import numpy as np
 
 from convcheck.ask.jobs import VectorSource
 from convcheck.backends.protocol import Outputs, Oversized
+from convcheck.causes.apart import spread
+from convcheck.causes.gather import cover
 from convcheck.causes.trial import Trial, Tried, tried
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Index
+from convcheck.judge.examples import formats_of
 from convcheck.judge.matching import Mask, Returned, difference, is_between, matching, shapes_of
 from convcheck.judge.result import (
     Answered,
@@ -46,10 +45,9 @@ _KINDS = (("finite", FINITE), ("infinite", INFINITY), ("NaN", NAN))
 
 @dataclass(frozen=True)
 class Known:
-    """The catalogue and causes that describe answers."""
+    """The catalogue, and causes whose sentences are the laws."""
 
     catalog: Catalog
-    #: The causes whose sentences are the laws.
     causes: Sequence[Cause]
 
     def of(self, trial: Trial) -> Told:
@@ -94,9 +92,8 @@ class Elements:
 
 
 def _laws(trial: Trial, tried: Sequence[Tried]) -> Told:
-    """Return the causes that give all answers to undefined inputs, and the mask of the rest.
-
-    If none does, return those that give all answers to each kind of input.
+    """Return the causes that give all answers, overall or by kind of input, and the mask of the
+    rest.
     """
     kinds = trial.points.x.kind
     every = np.ones(len(kinds), bool)
@@ -116,9 +113,9 @@ def _fitting(tried: Sequence[Tried], mask: Mask) -> Laws:
 
 
 def _readings(known: Known, trial: Trial, decision: Decision) -> Told:
-    """Return the readings of a disputed row that fit all answers.
+    """Return the readings of a disputed row that fit all answers, else causes that do.
 
-    If none fits, return causes that do, and the mask of answers that the best reading misses.
+    The mask has the answers that the best reading misses.
     """
     points, got = trial.points, trial.got
     readings = trial.readings[: len(decision.readings)]
@@ -136,8 +133,8 @@ def _readings(known: Known, trial: Trial, decision: Decision) -> Told:
 SOME_READING = "one reading or another"  # if a few readings do not explain all calls
 BETWEEN = "between the readings"
 OTHERS = "other calls"  # the calls that match a reading, if others match none
-_SHOWN = 4  # elements kept of a tensor in an example
-_MOST = 3  # readings that are combined to describe a backend
+_SHOWN = 4
+_MOST = 3
 
 
 @dataclass(frozen=True)
@@ -172,7 +169,6 @@ class Calls:
         return (("", ()), *([(OTHERS, told)] if told else [])), np.array(odd)
 
     def _matched(self, i: int) -> Laws:
-        """Return the readings that an answer matches, `every reading` first."""
         expected, got = self.calls.expected[i], self.answers.got[i]
         assert got is not None  # noqa: S101
         names = tuple(r.name for r in expected.readings if difference(r, got) is None)
@@ -192,28 +188,26 @@ class Calls:
 
     def sample(self, index: Index) -> tuple[CallExample, ...]:
         """Return some calls with their answers."""
-        return tuple(map(self._example, index.tolist()))
+        found = []
+        for i in index.tolist():
+            given = zip(self.calls.case.inputs, self.calls.calls[i], strict=True)
+            inputs = tuple(_strip(t.name, t.format, array.shape, array) for t, array in given)
+            answered = self.answers.state[i] == ANSWERED
+            got = tuple(_strip(*output) for output in self._outputs(i)) if answered else None
+            message = self.answers.messages.get(i, "")
+            found.append(CallExample(inputs, "<undefined>", got, message=message))
+        return tuple(found)
 
     def elsewhere(self, index: Index) -> int:
         """Return 0: calls are not compared in other placements."""
         return 0
 
-    def _example(self, i: int) -> CallExample:
-        case = self.calls.case
-        inputs = tuple(
-            _strip(t.name, t.format, array.shape, array)
-            for t, array in zip(case.inputs, self.calls.calls[i], strict=True)
-        )
-        answered = self.answers.state[i] == ANSWERED
-        got = tuple(_strip(*output) for output in self._outputs(i)) if answered else None
-        return CallExample(inputs, "<undefined>", got, message=self.answers.messages.get(i, ""))
-
     def _outputs(self, i: int) -> Iterator[tuple[str, Format | None, tuple[int, ...], Bits | None]]:
-        """Yield the outputs of a call: type, format, shape, codes. All NaNs are equal."""
+        """Yield type, format, shape and codes of a call's outputs. All NaNs are equal."""
         got = self.answers.got[i]
         if got is None or self.answers.state[i] != ANSWERED:
             return
-        formats, shapes = _formats(self.calls, i), shapes_of(got)
+        formats, shapes = formats_of(self.calls, i), shapes_of(got)
         arrays = got.arrays if isinstance(got, Outputs) else [None] * len(shapes)
         for name, shape, array in zip(got.types, shapes, arrays, strict=False):
             fmt = formats.get(name)
@@ -223,27 +217,13 @@ class Calls:
 
 
 def _cover(fitting: Mapping[int, Laws]) -> str:
-    left = dict(fitting)
-    names: list[str] = []
-    while left and len(names) < _MOST:
-        counts = Counter(name for found in left.values() for name in found)
-        names.append(max(counts, key=lambda name: counts[name]))
-        left = {i: found for i, found in left.items() if names[-1] not in found}
-    return SOME_READING if left else ", or ".join(names)
+    few = list(islice(cover(fitting, lambda name, count: -count), _MOST + 1))
+    return SOME_READING if len(few) > _MOST else ", or ".join(name for name, _ in few)
 
 
 def _strip(name: str, fmt: Format | None, shape: tuple[int, ...], array: Bits | None) -> Strip:
     words = () if array is None else tuple(int(code) for code in array.reshape(-1)[:_SHOWN])
     return Strip(TypeName(name, fmt), shape, 0, words)
-
-
-# Laws ----------------------------------------------------------------------------------------
-
-
-def _formats(calls: CallSet, i: int) -> dict[str, Format]:
-    types = {t.name: t.format for t in (*calls.case.inputs, *calls.case.outputs)}
-    due = (due for reading in calls.expected[i].readings for due in reading.outputs)
-    return types | {d.dtype.name: d.dtype.format for d in due}
 
 
 def _elements(
@@ -254,7 +234,7 @@ def _elements(
     def law(calls: CallSet, i: int, got: Returned) -> bool:
         if isinstance(got, Oversized) or not any(array.size for array in got.arrays):
             return False
-        formats = _formats(calls, i)
+        formats = formats_of(calls, i)
         outputs = zip(got.types, got.arrays, strict=False)
         return all(test(formats.get(name), array) for name, array in outputs)
 
@@ -283,7 +263,7 @@ CALL_LAWS: Mapping[str, Callable[[CallSet, int, Returned], bool]] = {
 
 
 OPEN = frozenset(("undefined", "disputed"))
-_EXAMPLES = 3  # examples kept of answers without a law
+_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
@@ -327,37 +307,22 @@ def _surveyed(known: Known, vectors: Vectors, answers: Answers) -> Iterator[Surv
             message = answers.declined.message
             yield Surveyed(decision, len(index), message=message, unsupported=True)
         else:
-            yield _row(asked, decision, index)
-
-
-def _row(asked: Calls | Elements, decision: Decision, index: Index) -> Surveyed:
-    state = asked.answers.state[index]
-    answered = index[state == ANSWERED]
-    fits, odd = asked.fits(decision, answered) if len(answered) else ((), answered)
-    shown = asked.sample(_spread(odd, _EXAMPLES))
-    words = repr(asked.key(index)).encode()
-    return Surveyed(
-        decision,
-        int((state < NOT_ASKED).sum()),
-        fits,
-        int((state == REFUSED).sum()),
-        int((state == CRASHED).sum()),
-        asked.elsewhere(index),
-        len(odd),
-        _message(asked.answers, index[state != ANSWERED]),
-        digest=hashlib.blake2b(words, digest_size=16).hexdigest(),
-        examples=tuple(shown[i] for i in range(len(shown))),
-        sample=asked.sample(_spread(index, asked.most)),
-    )
+            state = asked.answers.state[index]
+            answered = index[state == ANSWERED]
+            fits, odd = asked.fits(decision, answered) if len(answered) else ((), answered)
+            shown = asked.sample(spread(odd, _EXAMPLES))
+            words = repr(asked.key(index)).encode()
+            yield Surveyed(
+                decision, int((state < NOT_ASKED).sum()), fits, int((state == REFUSED).sum()),
+                int((state == CRASHED).sum()), asked.elsewhere(index), len(odd),
+                _message(asked.answers, index[state != ANSWERED]),
+                digest=hashlib.blake2b(words, digest_size=16).hexdigest(),
+                examples=tuple(shown[i] for i in range(len(shown))),
+                sample=asked.sample(spread(index, asked.most)),
+            )  # fmt: skip
 
 
 def _message(answers: Answers, silent: Index) -> str:
     words = (answers.messages[i] for i in silent.tolist() if i in answers.messages)
     faults = (f"{fault.kind}: {fault.message}" for fault in answers.faults)
     return next(words, "") or (next(faults, "") if len(silent) else "")
-
-
-def _spread(index: Index, most: int) -> Index:
-    if len(index) <= most:
-        return index
-    return index[np.linspace(0, len(index) - 1, most).astype(np.intp)]

@@ -10,6 +10,7 @@ from typing import cast
 
 import numpy as np
 
+from convcheck.causes.gather import cover
 from convcheck.judge.answers import ANSWERED
 from convcheck.judge.result import (
     Answered,
@@ -30,12 +31,11 @@ _MOST = 4  # laws per kind of input that are combined
 
 Told = tuple[tuple[str, str], ...]  # (kind of input or '' for all, law or '') pairs
 Telling = list[tuple[Told, list[Case]]]
-_Key = tuple[int, Case]  # (backend index, case)
 
 
 @dataclass(frozen=True)
 class AnswerDifference:
-    """A case with different answers from the backends, and an input that shows it.
+    """A case with different answers from the backends.
 
     `answers` has an entry per backend, None if it was not tested; empty if the difference is
     outside the sample. `inputs` counts the differences in the sample.
@@ -72,11 +72,15 @@ class SurveyRow:
     @cached_property
     def differences(self) -> tuple[AnswerDifference, ...]:
         """The cases with different answers."""
-        return tuple(
-            _difference(case, here)
-            for case, here in self.answers.items()
-            if len({one.digest for one in _answered(here)}) > 1
-        )
+        made = []
+        for case, here in self.answers.items():
+            answered = _answered(here)
+            if len({one.digest for one in answered}) > 1:
+                found = _unlike([one.sample for one in answered])
+                samples = [one.sample if one is not None and one.digest else None for one in here]
+                shown = [None if s is None else s[found[0]] for s in samples] if found else []
+                made.append(AnswerDifference(case, tuple(shown), len(found)))
+        return tuple(made)
 
 
 def _answered(here: Sequence[Surveyed | None]) -> list[Surveyed]:
@@ -116,15 +120,8 @@ class Survey:
         return any(run.interrupted for run in self.runs)
 
 
-def _difference(case: Case, here: Sequence[Surveyed | None]) -> AnswerDifference:
-    found = _unlike([one.sample for one in _answered(here)])
-    samples = [one.sample if one is not None and one.digest else None for one in here]
-    shown = tuple(s[found[0]] if s is not None else None for s in samples) if found else ()
-    return AnswerDifference(case, shown, len(found))
-
-
 def _unlike(samples: Sequence[Sample]) -> list[int]:
-    """Return the positions of differing answers to the same inputs, fully answered ones first."""
+    """Return the positions of differing answers, fully answered ones first."""
     arrays = [s for s in samples if isinstance(s, Answered)]
     if len(arrays) < len(samples):
         lists = [cast(tuple[CallExample, ...], s) for s in samples]
@@ -143,10 +140,9 @@ def _unlike(samples: Sequence[Sample]) -> list[int]:
 
 
 def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[SurveyRow, ...]:
-    """Combine the results of several backends by row.
+    """Combine the results of several backends by row, without rows that no backend answered.
 
-    A row that several versions of an operator share counts once. Rows that no backend answered are
-    left out.
+    A row that several versions of an operator share counts once.
     """
     rows: dict[tuple[str, ...], dict[Case, list[Surveyed | None]]] = {}
     first: dict[tuple[str, ...], Decision] = {}
@@ -166,43 +162,28 @@ def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[SurveyRow, ...]:
 
 
 def tell(found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
-    """Describe each backend's behaviour in its cases with few laws.
+    """Describe each backend's behaviour with few laws, the law of most cases first.
 
-    The law that fits most cases comes first. Backends share descriptions, unless one needs fewer
-    laws by itself.
+    Backends share descriptions, unless one needs fewer laws by itself.
     """
-    shared = _told({(b, case): one for b, cases in enumerate(found) for case, one in cases.items()})
+    ways = {(b, c): tellings(one) for b, cases in enumerate(found) for c, one in cases.items()}
+
+    def rank(told: Told, count: int) -> tuple[int, int]:
+        laws = [law for _, law in told]
+        answerless = [[REFUSES], [UNSUPPORTED]]
+        group = 2 + answerless.index(laws) if laws in answerless else int(not all(laws))
+        return group, -count
+
+    shared = list(cover(ways, rank))
     told = []
-    for backend, cases in enumerate(found):
-        alone = _told({(backend, case): one for case, one in cases.items()})
+    for backend, _ in enumerate(found):
+        mine = {key: each for key, each in ways.items() if key[0] == backend}
+        alone = list(cover(mine, rank))
         among = [(telling, [key for key in keys if key[0] == backend]) for telling, keys in shared]
         among = [(telling, keys) for telling, keys in among if keys]
         best = alone if len(alone) < len(among) else among
         told.append([(telling, [case for _, case in keys]) for telling, keys in best])
     return told
-
-
-def _told(found: Mapping[_Key, Surveyed]) -> list[tuple[Told, list[_Key]]]:
-    """Cover all cases greedily with the laws that fit most."""
-    left = {key: tellings(one) for key, one in found.items()}
-    told: list[tuple[Told, list[_Key]]] = []
-    while left:
-        counts: dict[Told, int] = {}
-        for each in left.values():
-            for telling in each:
-                counts[telling] = counts.get(telling, 0) + 1
-        best = max(counts, key=lambda t: (_rank(t), counts[t]))
-        told.append((best, [key for key, each in left.items() if best in each]))
-        left = {key: each for key, each in left.items() if best not in each}
-    return told
-
-
-def _rank(told: Told) -> int:
-    """Rank laws first, then cases without a law, then cases without an answer."""
-    laws = [law for _, law in told]
-    if laws in ([UNSUPPORTED], [REFUSES]):
-        return int(laws == [REFUSES])
-    return 3 if all(laws) else 2
 
 
 def tellings(one: Surveyed) -> tuple[Told, ...]:
