@@ -30,9 +30,9 @@ from convcheck.rules.model import DEFAULT, LEVELS, Case, Level
 from convcheck.rules.types import Types
 
 K = TypeVar("K", bound=Hashable)
+N = TypeVar("N", bound=Hashable)
 #: kinds of error of one ulp, or in the sign of a zero or NaN
 _SLIGHT = ("one ulp", "off by one", "zero with the wrong sign", "NaN with the wrong sign")
-N = TypeVar("N", bound=Hashable)
 FEW = 30  # below this number of wrong answers, the evidence is weak
 
 
