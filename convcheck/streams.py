@@ -80,8 +80,17 @@ def _spelled(found: re.Match[str]) -> str:
 
 
 GLUE = "\N{NO-BREAK SPACE}"  # a blank without a line break
-_MOST = 3
-_VERY_NEAR, _NEAR = 0.8, 0.6
+_MOST = 3  # suggestions
+_VERY_NEAR, _NEAR = 0.8, 0.6  # difflib ratios
+# names that other tools use -> ours
+_ELSEWHERE = {
+    "onnxruntime": "ort", "pytorch": "torch",
+    "fp64": "float64", "f64": "float64", "double": "float64",
+    "fp32": "float32", "f32": "float32", "float": "float32", "single": "float32",
+    "fp16": "float16", "f16": "float16", "half": "float16", "bf16": "bfloat16",
+    "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+    "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
+}  # fmt: skip
 
 
 def number(count: int) -> str:
@@ -99,15 +108,23 @@ def meant(word: str, known: Iterable[str], otherwise: str = "") -> str:
 
     Without a match, returns `otherwise`, or else all known words.
     """
+    names = list(dict.fromkeys(known))
+    if (ours := _ELSEWHERE.get(word.casefold())) in names:
+        return f"did you mean {ours}?"
+    if close := _close(word, names):
+        return f"did you mean {' or '.join(close)}?"
+    return otherwise or f"known: {', '.join(names) or 'none'}"
+
+
+def _close(word: str, names: list[str]) -> list[str]:
     from difflib import get_close_matches
 
-    names, said = list(dict.fromkeys(known)), word.casefold()
     folded = {name.casefold(): name for name in reversed(names)}
-    close = [folded[said]] if said in folded else []
-    close = close or [name for name in names if said and name.casefold().startswith(said)]
-    for likeness in (_VERY_NEAR, _NEAR):
-        close = close or [folded[n] for n in get_close_matches(said, folded, _MOST, likeness)]
-    close = close or [name for name in names if len(said) > 2 and said in name.casefold()]
-    if close:
-        return f"did you mean {' or '.join(close[:_MOST])}?"
-    return otherwise or f"known: {', '.join(names) or 'none'}"
+    said = word.casefold()
+    if said in folded:
+        return [folded[said]]
+    longer = [name for name in names if said and name.casefold().startswith(said)]
+    near = get_close_matches(said, folded, _MOST, _VERY_NEAR)
+    near = near or get_close_matches(said, folded, _MOST, _NEAR)
+    inside = [name for name in names if len(said) > 2 and said in name.casefold()]
+    return (longer or [folded[low] for low in near] or inside)[:_MOST]

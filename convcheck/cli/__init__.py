@@ -7,7 +7,7 @@ import os
 import click
 
 from convcheck import __version__
-from convcheck.cli.commands import GROUPS, REMOVED
+from convcheck.cli.commands import GROUPS, REMOVED, REMOVED_OPTIONS
 from convcheck.cli.options import GLOBAL_OPTIONS
 from convcheck.errors import UsageError
 from convcheck.streams import ClosedError, meant
@@ -25,6 +25,11 @@ class _Group(click.Group):
             raise UsageError("the working folder is gone", hint=hint) from error
         try:
             return super().invoke(context)
+        except click.NoSuchOption as error:
+            if gone := REMOVED_OPTIONS.get(error.option_name):
+                hint = f"use {gone}"
+                raise UsageError(f"unknown option {error.option_name}", hint=hint) from None
+            raise
         except BrokenPipeError as error:  # from click's own help pages
             raise ClosedError from error
         except SystemExit as error:  # raised inside the command, which has not finished

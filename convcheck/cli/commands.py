@@ -481,3 +481,22 @@ REMOVED = {
     "survey": "`convcheck run --open`",
     "verify": "`convcheck run --backend answers:FILE CASE`",
 }
+# Options that are gone -> the ones to use.
+REMOVED_OPTIONS = {
+    "--baseline": "--known FILE",
+    "--capabilities": "--known FILE: its [[judged]] lists the cases that must stay supported",
+    "--causes": "--no-causes, or leave it out",
+    "--csv": "-o FILE.csv",
+    "--emit": "--as",
+    "--format": "--as",
+    "--github": "-o github:",
+    "--html": "-o FILE.html",
+    "--json": "-o FILE.jsonl for a run, -o FILE.json for other commands",
+    "--junit": "-o FILE.xml",
+    "--lang": "--as",
+    "--max-elements": "the variable CONVCHECK_MAX_ELEMENTS of the environment",
+    "--max-failures": "--maxfail N",
+    "--md": "-o FILE.md",
+    "--python": "-o FILE.py",
+    "--xml": "-o FILE.xml",
+}

@@ -19,7 +19,7 @@ from command import convcheck, convcheck_process, refused
 from report_json import parsed
 
 from convcheck.cli import COMMANDS, group
-from convcheck.cli.commands import REMOVED
+from convcheck.cli.commands import REMOVED, REMOVED_OPTIONS
 
 RIGHT, WRONG = "reference", "planted.rounding_backends:Truncating"
 ONE = ("onnx.Cast-21", "--from", "float32", "--to", "bfloat16")
@@ -103,6 +103,25 @@ def test_help_is_short_and_has_one_example(name: str) -> None:
 @pytest.mark.parametrize("name", REMOVED)
 def test_a_command_that_is_gone_names_the_new_one(name: str) -> None:
     assert f"hint: use {REMOVED[name]}\n" in refused(name, "--backend", RIGHT)
+
+
+@pytest.mark.parametrize("name", REMOVED_OPTIONS)
+def test_an_option_that_is_gone_names_the_new_one(name: str) -> None:
+    said = refused("run", name, "x", "--backend", RIGHT)
+    assert said == f"convcheck: unknown option {name}\n  hint: use {REMOVED_OPTIONS[name]}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "ours"),
+    [
+        (("run", "--backend", "onnxruntime"), "ort"),
+        ((*GOOD, "--to", "fp64"), "float64"),
+        ((*GOOD, "--to", "F32"), "float32"),
+        (("chain", "float64", "bf16", "float16"), "bfloat16"),
+    ],
+)
+def test_a_name_of_another_tool_is_understood(words: tuple[str, ...], ours: str) -> None:
+    assert f"hint: did you mean {ours}?\n" in refused(*words)
 
 
 LISTED = [
