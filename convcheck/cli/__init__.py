@@ -1,4 +1,4 @@
-"""The command line. A command's module is imported when the command is called."""
+"""The command line. Each command imports its module when called."""
 
 from __future__ import annotations
 

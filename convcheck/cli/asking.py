@@ -1,4 +1,4 @@
-"""Run cases on backends: run units, gather results, and keep them for a resumed run."""
+"""Run cases on backends, and keep results for a resumed run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SHARED = (
 
 @dataclass(frozen=True)
 class Asking:
-    """The tested cases, and how they are run."""
+    """The tested cases and run options."""
 
     cases: Sequence[Case]
     corpus: Corpus
@@ -64,10 +64,9 @@ class Asking:
 
     @property
     def plan(self) -> tuple[list[Unit], Shard | None]:
-        """Return the units to run, and the shard if there is one.
+        """Return the units and the shard, if any.
 
-        Units are dealt evenly, so that long specs are spread over shards. Raises UsageError for an
-        empty shard.
+        Units are dealt evenly to spread long specs. Raises UsageError for an empty shard.
         """
         # surveys have no spans
         found = (
@@ -87,7 +86,7 @@ class Asking:
         return hands[index - 1], Shard(index, of, digest, _shared_options())
 
     def of(self, backend: str) -> tuple[list[Unit], RunResult]:
-        """Return the units to run, and a backend's run without results."""
+        """Return the units and an empty run of a backend."""
         plan, shard = self.plan
         return plan, RunResult(
             BackendInfo(backend, "", backend), self.corpus.tier, self.options.level,
@@ -97,7 +96,7 @@ class Asking:
         )  # fmt: skip
 
     def journal(self, backend: str, path: str) -> Journal:
-        """Open or create the log of a run, and print its state."""
+        """Open or create a run's log, and print its state."""
         plan, asked = self.of(backend)
         journal = open_journal(path, asked, self.corpus.catalog.types.types, plan)
         click.get_current_context().call_on_close(journal.file.close)
@@ -107,10 +106,9 @@ class Asking:
         return journal
 
     def ask(self, backend: str, journal: Journal | None = None) -> RunResult:
-        """Run a backend with progress, without the units in the journal.
+        """Run the units that are not in the journal.
 
-        Raises UnavailableError or UsageError if it cannot be opened, VectorError for damaged
-        vectors.
+        Raises UnavailableError or UsageError for the backend, VectorError for damaged vectors.
         """
         plan, asked = self.of(backend)
         corpus = self.corpus.only(unit.case for unit in plan)
@@ -170,17 +168,12 @@ class Asking:
     def _checked(
         self, events: Iterator[Event], plan: Sequence[Unit], notes: list[str]
     ) -> Iterator[Event]:
-        """Yield the events of a run.
-
-        After the first event, while workers are busy, check vector files against their hashes.
-        Raises VectorError.
-        """
+        """Check vector files while workers are busy. Raises VectorError."""
         first = next(events, None)
         notes += self.corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
         return chain([first] if first else [], events)
 
     def _notes(self) -> Iterator[str]:
-        """Yield notes on inputs outside the tier, and on inputs not rechecked."""
         if self.options.samples:
             number = sum(map(is_sampled, self.cases))
             samples = plural(self.options.samples, "sample")
@@ -192,10 +185,7 @@ class Asking:
 
 
 def _shared_options() -> tuple[tuple[str, str], ...]:
-    """Return the current command's options that shards must share, as written.
-
-    Flags have the value ''.
-    """
+    """Return the options that shards must share, as written. Flags are ''."""
     context, found = click.get_current_context(), []
     for parameter in context.command.params:
         given = context.params.get(parameter.name or "")
@@ -207,7 +197,7 @@ def _shared_options() -> tuple[tuple[str, str], ...]:
 
 
 def kept_until_done(journals: Sequence[Journal], code: int, keeps: Sequence[int]) -> int:
-    """Remove the journals, unless the exit code is one of `keeps`. Return the code."""
+    """Remove the journals unless `keeps` has the exit code. Return the code."""
     for journal in journals:
         if code in keeps:
             say(f"the same command continues from {journal.path}", err=True)
@@ -219,7 +209,7 @@ def kept_until_done(journals: Sequence[Journal], code: int, keeps: Sequence[int]
 def each(
     addresses: Sequence[str], ask: Callable[[str], RunResult], ends: Callable[[RunResult], bool]
 ) -> list[Turn]:
-    """Run backends one after the other, until `ends` is true of a run.
+    """Run backends in order until `ends` is true.
 
     Raises UsageError for an unknown backend before the first run.
     """
@@ -242,11 +232,7 @@ def each(
 def selected(
     loaded: Catalog, selection: Selection, backends: Sequence[str], tier: Tier = "edge"
 ) -> list[Case]:
-    """Select cases of a tier.
-
-    Without specs, select from the specs of the backends, or from all specs if they have no such
-    case.
-    """
+    """Select cases of a tier, without specs from those of the backends, else from all."""
     if not selection.specs:
         own = tuple(s.id for s in loaded.specs.values() if any(takes(b, s) for b in backends))
         with contextlib.suppress(UsageError):
@@ -255,7 +241,7 @@ def selected(
 
 
 def corpus_of_run(loaded: Catalog, options: RunOptions, cases: Sequence[Case]) -> Corpus:
-    """Open the vectors of a run. Raises UsageError if --inputs or --samples do not fit."""
+    """Open the vectors of a run. Raises UsageError for wrong --inputs or --samples."""
     if options.samples and (options.inputs is not None or options.tier != "boundary"):
         given = "--inputs" if options.inputs is not None else f"--tier {options.tier}"
         hint = "--tier boundary --samples 1000000"

@@ -1,4 +1,4 @@
-"""The commands, declared: what each is called, takes and prints as its help."""
+"""Declare the commands with their options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that decide without a backend: `chain` and `model`."""
+"""`convcheck chain` and `convcheck model`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def chain(
     timeout: float,
     outputs: tuple[Output, ...],
 ) -> int:
-    """Judge a chain or a table of chains, or run them on a backend."""
+    """Judge a chain or a table, or run them on a backend."""
     _check_usage(types, table, outputs, backend)
     check_outputs(named(outputs))
     loaded = catalog()
@@ -79,7 +79,6 @@ def _check_usage(
 
 
 def _spec(loaded: Catalog, name: str | None) -> Spec:
-    """Return a spec that converts one input to one output. Raises UsageError."""
     if name is None:
         return latest(loaded)
     found = find_spec(loaded, name)
@@ -90,7 +89,6 @@ def _spec(loaded: Catalog, name: str | None) -> Spec:
 
 
 def _chain(conversions: CompiledCasts, types: tuple[str, ...], outputs: Sequence[Output]) -> int:
-    """Judge a chain. Return 1 if it differs from the direct cast."""
     conversions.check_where(types[1:])
     found = judge_chain(conversions.chain(types))
     attributes = conversions.attributes(types[1:])
@@ -103,7 +101,6 @@ def _ask(
     conversions: CompiledCasts, types: tuple[str, ...], backend: str, timeout: float,
     outputs: Sequence[Output],
 ) -> int:  # fmt: skip
-    """Run a chain, or all of a table, on a backend. Return 1 if casts are removed."""
     asked, spec = _asked(conversions, types), conversions.spec
     if not asked:
         show([UNTOLD])
@@ -119,7 +116,6 @@ def _ask(
 
 
 def _asked(conversions: CompiledCasts, types: tuple[str, ...]) -> list[AskedChain]:
-    """Return the chains for which some input shows removed casts."""
     targets = types[1:] or [dtype.name for dtype in numeric_types(conversions.spec)]
     conversions.check_where(targets)
     chosen = [types] if types else triples(conversions.spec)
@@ -145,7 +141,7 @@ def model(
     data: str | None,
     outputs: tuple[Output, ...],
 ) -> int:
-    """List the conversions of an ONNX model, with facts from specs and reports."""
+    """List the conversions of an ONNX model."""
     check_outputs(named(outputs), {"the model": file, "--data": data})
     loaded = catalog()
     runs = _runs(loaded, reports, backends)
@@ -164,7 +160,6 @@ def model(
 def _runs(
     loaded: Catalog, reports: tuple[str, ...], backends: tuple[str, ...]
 ) -> list[tuple[str, RunResult]]:
-    """Return the runs in reports with their names, filtered by `backends` if given."""
     if backends and not reports:
         hint = "--report FILE, as `convcheck run --backend ort -o FILE` writes it"
         raise UsageError("--to chooses among reports, and there is none", hint=hint)

@@ -1,4 +1,4 @@
-"""Declare commands: help, options, and the module that runs them."""
+"""Declare commands."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ def declare(
     kind: type[Command] | None = None,
     calls: tuple[str, ...] = (),
 ) -> click.Command:
-    """Return a command that imports its module when called, and passes the options to `main`, or
-    to each of `calls` (MODULE.FUNCTION) in turn.
-    """
+    """Return a command that passes its options to `main`, or each of `calls` (MODULE.FUNCTION)."""
 
     def run(**given: Any) -> Any:
         code = None
@@ -48,7 +46,7 @@ def declare(
 
 
 def _not_empty(context: click.Context, option: click.Parameter, given: Any) -> Any:
-    """Raise UsageError for an empty text, such as an unset variable in a script."""
+    """Raise UsageError for an empty text, such as an unset variable."""
     if "" in (given if isinstance(given, tuple) else (given,)):
         raise UsageError(f"{option.opts[0]} is empty", hint="leave it out, or say what it is")
     return given
@@ -58,7 +56,7 @@ class Command(click.Command):
     """A command whose help has one row for all options with the same text."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, and the names of those without a text in a last row."""
+        """Write the options, last those without a text."""
         rows: dict[str, list[str]] = {}
         for parameter in self.get_params(context):
             if isinstance(parameter, click.Option) and (row := parameter.get_help_record(context)):
@@ -70,10 +68,7 @@ class Command(click.Command):
 
 
 class TakesValues(Command):
-    """A command that takes negative numbers as arguments, with or without `--` before them.
-
-    Its option `--got` takes all values up to the next option.
-    """
+    """A command that takes negative numbers, and several values after `--got`."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Repeat --got for each of its values, and mark negative numbers."""

@@ -1,4 +1,4 @@
-"""`convcheck explain`: the expected value of an input, and the judgement of answers."""
+"""`convcheck explain`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def named_in(name: str, where: tuple[str, ...]) -> frozenset[str]:
 def reversals(
     catalog: Catalog, vectors: Vectors, answers: Answers, named: frozenset[str]
 ) -> Iterator[str]:
-    """Yield a sentence for each attribute that can change the verdict by another value.
+    """Yield a sentence for each attribute whose other values change the verdict.
 
     Right answers are only reported if the attribute was not given.
     """
@@ -79,7 +79,7 @@ def reversals(
 
 
 def expected_answers(vectors: Vectors) -> Answers | None:
-    """Return the answers expected by the first reading; None if they are not codes."""
+    """Return the answers of the first reading; None if they are not codes."""
     if isinstance(vectors, CallSet):
         [call] = vectors.expected
         if call.readings[0].pattern != EXACT:
@@ -92,7 +92,7 @@ def expected_answers(vectors: Vectors) -> Answers | None:
 
 
 def right_versions(catalog: Catalog, vectors: Vectors, answers: Answers) -> Iterator[str]:
-    """Yield other versions of the operator under which all answers are right."""
+    """Yield other versions under which all answers are right."""
     for spec in catalog.specs.values():
         if spec.op == vectors.case.op and spec.id != vectors.case.spec:
             with suppress(SpecError, UsageError):
@@ -102,7 +102,7 @@ def right_versions(catalog: Catalog, vectors: Vectors, answers: Answers) -> Iter
 
 
 def judged_as(spec: Spec, case: Case, vectors: Vectors, answers: Answers) -> CaseResult:
-    """Judge answers as those of another case with the same inputs. Raises SpecError."""
+    """Judge answers by another case with the same inputs. Raises SpecError."""
     if isinstance(vectors, CallSet):
         calls = expecting(spec, case, vectors.calls, "sampled")
         return judge(calls, answers, show_all=True)
@@ -111,7 +111,6 @@ def judged_as(spec: Spec, case: Case, vectors: Vectors, answers: Answers) -> Cas
 
 
 def _siblings(spec: Spec, case: Case, attribute: Attribute) -> Iterator[Case]:
-    """Yield the cases with other values of an attribute that applies."""
     now = dict(spec.in_force(case.attributes)).get(attribute.name)
     for other in attribute.values if now is not None else ():
         if other != now:
@@ -120,14 +119,12 @@ def _siblings(spec: Spec, case: Case, attribute: Attribute) -> Iterator[Case]:
 
 
 def _left_out(attribute: Attribute, case: Case, named: frozenset[str]) -> str:
-    """Return a sentence on the default, '' if the attribute was given."""
     if attribute.name in named and case.attribute(attribute.name) != DEFAULT:
         return ""
     return f"`{attribute.name}` was not given: its default {attribute.default}. "
 
 
 def _reversed(now: str, found: CaseResult, attribute: str, left_out: bool) -> str:
-    """Return how another attribute value changes the verdict, '' if it does not."""
     chosen = f"{attribute}={found.case.attribute(attribute)}"
     if now in FAILURES and found.verdict in RIGHT:
         return f"Right under {chosen}."
@@ -141,7 +138,6 @@ def _reversed(now: str, found: CaseResult, attribute: str, left_out: bool) -> st
 
 
 def _in_words(group: Group, case: Case) -> tuple[str, str] | None:
-    """Return the expected value and the answer of the first wrong element; None if none."""
     example = group.examples[0]
     if not isinstance(example, CallExample):
         fmt = case.outputs[0].format
@@ -201,7 +197,6 @@ def main(
 def _of_finding(
     loaded: Catalog, report: str | None, finding: str | None
 ) -> tuple[str, tuple[str, ...]]:
-    """Return case and values of a finding's first example. Raises UsageError."""
     if report is None or finding is None:
         hint = "name one, or give both --report FILE and --finding ID"
         raise UsageError("which CASE?", hint=hint)
@@ -224,7 +219,6 @@ def _explain(loaded: Catalog, case: Case, values: tuple[str, ...], verbose: bool
 def _explain_element(
     spec: Spec, case: Case, value: str, verbose: bool
 ) -> tuple[VectorSet, Decision]:
-    """Show an input's explanation. Return it with its expected value, and the deciding row."""
     vectors, notes = vectors_of(spec, case, [value])
     found = trace(compile_case(spec, case), case, vectors.inputs[0])
     put(explain_page(vectors, found, notes, verbose))
@@ -237,7 +231,6 @@ def _explain_element(
 def _show_elements(
     loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...], verbose: bool
 ) -> Given:
-    """Show the explanation and judgement of each input. Return vectors, answers and verdicts."""
     inputs, outputs = elements_in(case.inputs[0], values), elements_in(case.outputs[0], got)
     if not inputs:
         raise UsageError("no VALUE", hint="give an input of the case, and what came back of it")
@@ -261,7 +254,6 @@ def _show_elements(
 
 
 def _answers(case: Case, got: Sequence[str]) -> tuple[Answers, list[str]]:
-    """Return answers, and notes on values that their type cannot represent."""
     target = case.outputs[0]
     refused = np.array([word == REFUSAL for word in got])
     blank = "" if target.format.storage.hasobject else "0x0"
@@ -273,7 +265,6 @@ def _answers(case: Case, got: Sequence[str]) -> tuple[Answers, list[str]]:
 def _show_call(
     loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...], verbose: bool
 ) -> Given:
-    """Show the explanation and judgement of a call. Return the call and its answers."""
     spec = loaded.specs[case.spec]
     (calls, of_inputs), notes = given_call(spec, case, values), list[str]()
     if got == (REFUSAL,):
@@ -293,10 +284,7 @@ def _show_call(
 
 
 def _tensors(spec: Spec, calls: CallSet, got: tuple[str, ...]) -> tuple[Outputs, list[str]]:
-    """Return the outputs and notes.
-
-    A single output takes all words, several outputs take a word or list each.
-    """
+    """Read a single output from all words, several from one word each."""
     names, targets, [call] = [name for name, _ in spec.outputs], calls.case.outputs, calls.calls
     words = [()] if got == (EMPTY,) else [got] if len(targets) == 1 else [(w,) for w in got]
     if len(words) != len(targets):
@@ -315,7 +303,7 @@ def _tensors(spec: Spec, calls: CallSet, got: tuple[str, ...]) -> tuple[Outputs,
 def _of_common_type(
     loaded: Catalog, calls: CallSet, got: tuple[str, ...], with_values: bool
 ) -> tuple[Outputs, list[str]]:
-    """Return outputs of one type: a TYPE, and a value for each input value."""
+    """Read a TYPE and a value for each input value."""
     [call] = calls.calls
     name, *words = got
     due = len(call) if with_values else 0
@@ -332,11 +320,6 @@ def _of_common_type(
 
 
 def _judge(loaded: Catalog, given: Given, named: frozenset[str], verbose: bool) -> int:
-    """Print whether answers are right, and which causes give them all.
-
-    Also print attribute values and versions that would change the verdict. Return 1 for a wrong
-    answer.
-    """
     vectors, answers, each = given
     verdict = judged_as(loaded.specs[vectors.case.spec], vectors.case, vectors, answers).verdict
     wrong = verdict in FAILURES
@@ -353,10 +336,7 @@ def _judge(loaded: Catalog, given: Given, named: frozenset[str], verbose: bool) 
 
 
 def _causes(loaded: Catalog, vectors: Vectors, answers: Answers) -> list[Cause]:
-    """Return the wrong conversions that give all answers.
-
-    Other attribute values and versions come first, then common causes.
-    """
+    """Return the causes of all answers: other attributes and versions, then common ones."""
     causes = causes_of(loaded)
     if isinstance(vectors, VectorSet):
         spec = loaded.specs[vectors.case.spec]
@@ -373,7 +353,6 @@ def _causes(loaded: Catalog, vectors: Vectors, answers: Answers) -> list[Cause]:
 
 
 def _apart(spec: Spec, case: Case, causes: Sequence[Cause]) -> list[str]:
-    """Return inputs or calls that distinguish causes, in words."""
     if case.whole_calls:
         telling = telling_calls(spec, case, [(cause,) for cause in causes])
         return [call_in_short(case, call) for call in telling]

@@ -1,4 +1,4 @@
-"""`convcheck export`: write the vectors of cases for other tools, or as suites in a language."""
+"""`convcheck export`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`convcheck known`: write or update the list of known failures."""
+"""`convcheck known`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTHING_JUDGED = 3
 
 
 def main(out: str, report: str, update: bool, prune: bool) -> int:
-    """Write or update the list of known failures from a report."""
+    """Write or update a list of known failures."""
     loaded = catalog()
     if update and prune:
         raise UsageError("--update and --prune", hint="--update includes what --prune does")

@@ -1,4 +1,4 @@
-"""Shared options, their completion, and loading of specs."""
+"""Shared options."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ _MOST_SAMPLES = 10**12
 
 
 def catalog(*, decided: bool = True) -> Catalog:
-    """Return the built-in specs, those of --specs, and those configured in pyproject.toml.
+    """Load the built-in specs and those of --specs or pyproject.toml.
 
-    Raises UsageError or SpecError. If `decided`, incomplete user specs and wrong user causes also
-    raise, so that commands need not check them.
+    If `decided`, check user specs and causes. Raises UsageError or SpecError.
     """
     from convcheck.rules.causes import has_own_causes
     from convcheck.rules.load import SPECS_VARIABLE, load, user_folders
@@ -60,7 +59,6 @@ def catalog(*, decided: bool = True) -> Catalog:
 
 
 def _configured() -> list[Path]:
-    """Return `specs` of [tool.convcheck] in the nearest pyproject.toml."""
     here = Path.cwd()
     found = (p / "pyproject.toml" for p in (here, *here.parents))
     path = next((p for p in found if p.is_file()), None)
@@ -85,7 +83,7 @@ class _Seconds(click.FloatRange):
     def convert(
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> float:
-        """Convert a text, and reject NaN, which click accepts in any range."""
+        """Convert a text. Reject NaN, which click accepts in any range."""
         found = float(super().convert(value, parameter, context))
         if found != found:
             self.fail(f"{value} is not a number of seconds.", parameter, context)
@@ -121,7 +119,6 @@ complete_types = _completer(lambda c: [*c.types.types, *c.types.sets])
 
 
 def _keep(context: click.Context, option: click.Parameter, folders: tuple[str, ...]) -> None:
-    """Store the folders of --specs, given before or after a command, for `catalog`."""
     context.meta[_SPECS] = (*context.meta.get(_SPECS, ()), *folders)
 
 
@@ -131,7 +128,6 @@ def _given(name: str) -> tuple[str, ...]:
 
 
 def _colour(context: click.Context, option: click.Parameter, when: str | None) -> None:
-    """Set the colour variables that consoles and runtimes obey."""
     if when in ("always", "never"):
         name, other = (
             ("FORCE_COLOR", "NO_COLOR") if when == "always" else ("NO_COLOR", "FORCE_COLOR")
@@ -164,7 +160,7 @@ spec_arguments = click.argument(
 
 
 def backend_option(text: str) -> Option:
-    """Return the option of a command for one backend."""
+    """Return the option for one backend."""
     return click.option("--backend", metavar="NAME", shell_complete=complete_backends, help=text)
 
 
@@ -224,7 +220,7 @@ EDGE_OR_BOUNDARY = _tier("edge", "boundary")
 
 
 def packed(name: str, make: Call, *options: Option) -> Option:
-    """Return a decorator that adds options and passes them as one object called `name`."""
+    """Return a decorator that passes options as one object."""
 
     def add(function: Call) -> Call:
         @functools.wraps(function)
@@ -249,10 +245,7 @@ def selection_of(
     where: tuple[str, ...] = (),
     globs: tuple[str, ...] = (),
 ) -> Selection:
-    """Return a selection. Patterns with a slash select cases.
-
-    If there is one, patterns without a slash select all cases of their specs.
-    """
+    """Return a selection. Patterns with a slash select cases."""
     if any("/" in one for one in patterns):
         globs = (*globs, *(one if "/" in one else f"{one}/*" for one in patterns))
         patterns = tuple(dict.fromkeys(one.partition("/")[0] for one in patterns))
@@ -276,9 +269,8 @@ selection_options = packed(
 
 
 def report_files(function: Call) -> Call:
-    """Add the report files: the first argument, and further ones ending in .jsonl or .json.
-
-    The rest are patterns.
+    """Take the first argument and others ending in .jsonl or .json as reports, the rest as
+    patterns.
     """
 
     @functools.wraps(function)
@@ -292,7 +284,7 @@ def report_files(function: Call) -> Call:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a backend is run. `timeout` is in seconds. `jobs` is None for a worker per core."""
+    """Options of a run. `timeout` is in seconds; `jobs` None is a worker per core."""
 
     jobs: int | None
     timeout: float
@@ -315,7 +307,7 @@ class RunOptions:
 
 
 def _samples(context: click.Context, parameter: click.Parameter, text: str) -> int:
-    """Return a count: 268435456, 2^28 or 1e9. Raises UsageError."""
+    """Parse 268435456, 2^28 or 1e9. Raises UsageError."""
     match = re.fullmatch(r"([0-9]{1,15})(?:([e^])([0-9]{1,2}))?", text)
     number, sign, power = match.group(1, 2, 3) if match else ("0", "", "")
     base, exponent = int(number), int(power or 0)
@@ -366,7 +358,6 @@ run_options = packed(
 def _part(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[int, int] | None:
-    """Return K and N of K/N. Raises UsageError."""
     if value is None:
         return None
     match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", value)
@@ -387,7 +378,7 @@ shard_option = click.option(
 
 @dataclass(frozen=True)
 class Reports:
-    """The printed and written reports of a run."""
+    """The reports of a run."""
 
     files: tuple[Output, ...]
     #: The file of known failures, None for none.
@@ -399,12 +390,11 @@ class Reports:
 
     @property
     def besides_log(self) -> Mapping[str, str]:
-        """Return the outputs of other formats than the log, by option."""
+        """Return the outputs except logs, by option."""
         return {f"-o {one.word}": one.word for one in self.files if one.form != LOG}
 
 
 def _reports(known: str | None, outputs: tuple[Output, ...], verbose: bool, quiet: bool) -> Reports:
-    """Return the chosen reports. Raises UsageError if files cannot be written."""
     check_outputs(named(outputs), {"--known": known})
     source_date()
     if verbose and quiet:
@@ -413,10 +403,7 @@ def _reports(known: str | None, outputs: tuple[Output, ...], verbose: bool, quie
 
 
 def source_date() -> datetime | None:
-    """Return the time in SOURCE_DATE_EPOCH, used for reproducible output; None if unset.
-
-    Raises UsageError unless it is in seconds.
-    """
+    """Return the time in SOURCE_DATE_EPOCH, if set. Raises UsageError unless it is in seconds."""
     said = os.environ.get("SOURCE_DATE_EPOCH", "")
     if not said:
         return None

@@ -1,4 +1,4 @@
-"""The outputs of commands: files, pages and progress."""
+"""Outputs of commands."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Output(NamedTuple):
 
 
 def out_option(*forms: str, text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option -o. The ending of a file, or `form:` before it, selects the format.
+    """Return the option -o. FILE's ending or `form:` before it selects the format.
 
     The first form is that of stdout.
     """
@@ -53,7 +53,6 @@ def out_option(*forms: str, text: str) -> Callable[[Callable[..., Any]], Callabl
 
 
 def _output(word: str, forms: Sequence[str]) -> Output:
-    """Read FILE or FORM:FILE. Raises UsageError."""
     if not word:
         raise UsageError("-o is empty", hint="leave it out, or name a file")
     if word == "-":
@@ -72,28 +71,27 @@ def _output(word: str, forms: Sequence[str]) -> Output:
 
 
 def _known(form: str, forms: Sequence[str]) -> str | None:
-    """Return a format by its name; `json` also names a log."""
     if form == "json" and "jsonl" in forms:
         return "jsonl"
     return form if form in forms else None
 
 
 def path_of(outputs: Iterable[Output], form: str) -> str | None:
-    """Return the first file of a format, None if there is none."""
+    """Return the first file of a format."""
     return next((one.path for one in outputs if one.form == form), None)
 
 
 def named(outputs: Iterable[Output]) -> dict[str, str]:
-    """Return the files by option, for messages."""
+    """Return the files by option."""
     return {f"-o {one.word}": one.path for one in outputs if one.form != GITHUB}
 
 
 def check_outputs(
     outputs: Mapping[str, str | None], inputs: Mapping[str, str | None] | None = None
 ) -> None:
-    """Raise UsageError for unwritable outputs, equal outputs, and outputs that overwrite inputs.
+    """Raise UsageError for outputs that are unwritable, equal, or overwrite inputs.
 
-    Both arguments map options to paths, None if not given. Links are resolved.
+    Both arguments map options to paths. Links are resolved.
     """
     written = {name: path for name, path in outputs.items() if path is not None}
     for path in written.values():
@@ -126,7 +124,7 @@ def _check_writable(path: str) -> None:
 
 
 def _is_one(one: str, other: str) -> bool:
-    """Return whether two paths are the same file. Devices may be written twice."""
+    """Compare paths. Devices may be written twice."""
     if "-" in (one, other):
         return one == other
     try:
@@ -142,8 +140,8 @@ def show(
 ) -> None:
     """Write texts to files, and print a page, on stderr if stdout gets a text.
 
-    A callable page is given whether to show everything, as outside terminals. `commands` for a CI
-    system are printed last.
+    A callable page is given whether to show everything, as outside terminals. CI commands come
+    last.
     """
     from rich.console import Console
 
@@ -181,7 +179,7 @@ progress_option = click.option(
 
 @dataclass
 class Work:
-    """The total work, and its progress."""
+    """Total work and progress."""
 
     #: The backend or activity.
     what: str
@@ -198,7 +196,7 @@ class Work:
     failing: int = 0
 
     def line(self, now: float) -> str:
-        """Return progress in words: ort: 120 of 1,300 cases after 40 s, about 6 min left."""
+        """Return a line: ort: 120 of 1,300 cases after 40 s, about 6 min left."""
         seconds = now - self.begun
         said = f"{self.what}: {self.done:,} of {plural(self.total, self.noun)}"
         said += f" after {duration(seconds)}"
@@ -209,7 +207,7 @@ class Work:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in words: 40 s, 12 min, 3 h 20 min."""
+    """Spell a duration: 40 s, 12 min, 3 h 20 min."""
     minutes = round(seconds / 60)
     if seconds < 100:
         return f"{seconds:.0f} s"
@@ -218,7 +216,7 @@ def duration(seconds: float) -> str:
 
 
 def announce(work: Work, ended: threading.Event, now: Callable[[], float] = time.monotonic) -> None:
-    """Print progress lines on stderr until the work has `ended`."""
+    """Print progress lines on stderr until `ended`."""
     pause = FIRST
     while not ended.wait(pause):
         say(work.line(now()), err=True)
@@ -229,7 +227,7 @@ def announce(work: Work, ended: threading.Event, now: Callable[[], float] = time
 def progress(
     total: int, what: str, noun: str = "case", streamed: bool = False
 ) -> Iterator[Advance]:
-    """Show a command's progress towards `total` on stderr, unless --no-progress is given."""
+    """Show a command's progress on stderr, unless --no-progress is given."""
     from rich.console import Console
 
     work, console = Work(what, total, noun, streamed), Console(stderr=True)
@@ -247,7 +245,7 @@ def progress(
 def tracked(
     items: Iterable[T], what: str, noun: str = "case", total: int | None = None
 ) -> Iterator[T]:
-    """Yield items and show progress towards `total`, by default the number of items."""
+    """Yield items and show progress."""
     if total is None:
         items = list(items)
         total = len(items)
@@ -273,7 +271,6 @@ def _log(work: Work, shown: bool) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _bar(work: Work, console: Console) -> Iterator[Callable[[], None]]:
-    """Show a bar. With streamed values, it shows the rate and the remaining time."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

@@ -1,4 +1,4 @@
-"""Commands that read runs and specs: `diff`, `show`, `site`, `history`."""
+"""`convcheck diff`, `show`, `site` and `history`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ WORSE = 1
 
 
 def diff(old: str, new: str, fail: bool, outputs: tuple[Output, ...], verbose: bool) -> int:
-    """Show the changes between two runs, from their JSON reports."""
+    """Show the changes between two runs."""
     check_outputs(named(outputs), {"OLD": old, "NEW": new})
     types = catalog().types.types
     found = diff_runs(read(old, types), read(new, types))
@@ -147,7 +147,7 @@ def _state(name: str) -> str:
 
 
 def _version(name: str) -> str:
-    """Return a backend's version. Open it only if it has no `available`."""
+    """Open the backend only if it has no `available`."""
     from convcheck.pool.local import introduced
 
     available = None
@@ -163,7 +163,7 @@ def _say(lines: Iterable[str]) -> int:
 
 
 def site(folder: str, reports: Sequence[str]) -> int:
-    """Write static pages from JSON reports of runtimes and releases."""
+    """Write static pages from reports."""
     if not reports:
         hint = "make one with: convcheck run --backend ort -o ort.jsonl"
         raise UsageError("no report is named", hint=hint)
@@ -222,7 +222,7 @@ def _check_cause(name: str, loaded: Catalog) -> None:
 
 @dataclass(frozen=True)
 class HistoryWork:
-    """The tested releases, and the folder of environments and reports."""
+    """The tested releases and their folder."""
 
     wanted: Wanted
     loaded: Catalog
@@ -232,7 +232,7 @@ class HistoryWork:
 
     @property
     def reports(self) -> Path:
-        """Return the folder of reports with the same cases, vectors, causes and code."""
+        """Return the folder of reports with equal cases, vectors, causes and code."""
         cases, corpus = self.asking.cases, self.asking.corpus
         asked = [*map(str, corpus.digests(cases)), *(case.id for case in cases)]
         causes = [file.text for file in cause_files(self.loaded)]
@@ -241,7 +241,6 @@ class HistoryWork:
 
 
 def _ask(work: HistoryWork, release: Release) -> AskedRelease:
-    """Return a release's results, from its stored report or from a new run."""
     path = work.reports / f"{work.wanted.package}-{release.version}.json"
     if path.is_file():
         return AskedRelease(release, read(str(path), work.loaded.types.types))

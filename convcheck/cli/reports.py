@@ -1,4 +1,4 @@
-"""`convcheck report`, and the reports of runs and surveys."""
+"""`convcheck report`, and the reports of other commands."""
 
 from __future__ import annotations
 
@@ -40,10 +40,7 @@ FAILED, NOTHING, NOT_STARTED, INTERRUPTED = 1, 3, 4, 130  # exit codes
 
 
 def hold_to_known(result: RunResult, loaded: Catalog, known: str | KnownList | None) -> RunResult:
-    """Compare a run with a list of known failures, or with the file of one, if given.
-
-    Raises UsageError.
-    """
+    """Compare a run with known failures or their file, if given. Raises UsageError."""
     if known is None:
         return result
     listed = read_known(known, loaded) if isinstance(known, str) else known
@@ -51,7 +48,7 @@ def hold_to_known(result: RunResult, loaded: Catalog, known: str | KnownList | N
 
 
 def every_id(loaded: Catalog) -> Callable[[tuple[str, ...]], Iterable[str]]:
-    """Return a function from prefixes to the ids of all cases of matching specs."""
+    """Return a function from prefixes to the ids of matching specs' cases."""
 
     def every(starts: tuple[str, ...]) -> Iterator[str]:
         specs = (spec for name, spec in loaded.specs.items() if name.startswith(starts))
@@ -63,9 +60,9 @@ def every_id(loaded: Catalog) -> Callable[[tuple[str, ...]], Iterable[str]]:
 def write_reports(
     result: RunResult, reports: Reports, types: Types, command: str = "", source: str = ""
 ) -> int:
-    """Print the report, write the files, and return the exit code.
+    """Print the report, write files, and return the exit code.
 
-    `source` is the file of a report that is rendered again.
+    `source` is the file of a drawn report.
     """
     result = replace(result, environment=result.environment or environment())
     file = source or path_of(reports.files, LOG) or "-"
@@ -87,17 +84,14 @@ def write_reports(
 
 
 def exit_code(result: RunResult) -> int:
-    """Return the exit code of a run: 0, 1, 3, or 130 if interrupted."""
+    """Return 0, 1, 3, or 130 if interrupted."""
     if result.interrupted:
         return INTERRUPTED
     return {"fail": FAILED, "nothing": NOTHING}.get(result.outcome, 0)
 
 
 def refuse_what_is_of_one(reports: Reports, others: Mapping[str, object], of: str) -> None:
-    """Raise UsageError for options that work with one run only.
-
-    `others` are more such options. `of` names the repeated argument.
-    """
+    """Raise UsageError for options of one run only. `of` names the repeated argument."""
     given = {"--known": reports.known, **others, **reports.besides_log}
     if option := next((name for name, value in given.items() if value), None):
         hint = "one at a time; side by side only the terminal and a log (-o FILE.jsonl) are written"
@@ -105,7 +99,7 @@ def refuse_what_is_of_one(reports: Reports, others: Mapping[str, object], of: st
 
 
 def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
-    """Show runs side by side, and write logs if asked. Return the most serious exit code."""
+    """Show runs, write logs, and return the most serious exit code."""
     names = short_names([turn.address for turn in turns])
     sides = [
         Side(name, Document(turn.run) if turn.run else None, turn.error)
@@ -122,7 +116,7 @@ def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
 
 
 def show_survey(turns: Sequence[Turn], reports: Reports, types: Types) -> int:
-    """Show a survey, and write logs if asked. Return the exit code."""
+    """Show a survey, write logs, and return the exit code."""
     survey = Survey(tuple(turns))
     texts = ((one.path, partial(text_of_several, turns)) for one in reports.files)
     show(survey_page(survey, types), *texts)
@@ -141,7 +135,7 @@ def main(
     cause: str | None,
     reports: Reports,
 ) -> int:
-    """Render the report of a run from its JSON."""
+    """Draw a report from logs."""
     check_outputs(named(reports.files), {f"the report {name}": name for name in files})
     gc.disable()  # reports have no cycles, and the search for them costs a fifth of the time
 
@@ -173,10 +167,7 @@ def _read(loaded: Catalog, files: Sequence[str]) -> list[tuple[str, RunResult]]:
 
 
 def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[str, RunResult]]:
-    """Merge the shards of each backend's run.
-
-    Raises UsageError if shards do not fit together, or runs used other vectors than the first.
-    """
+    """Merge shards. Raises UsageError if they do not fit, or vectors differ."""
     of = {run.shard.of for _, run in runs if run.shard}
     if of and (len(runs) > 1 or of == {1}):
         corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
@@ -200,7 +191,6 @@ def _show_survey(runs: list[tuple[str, RunResult]], reports: Reports, loaded: Ca
 
 
 def _named(runs: Sequence[tuple[str, RunResult]]) -> list[Turn]:
-    """Return runs by backend, with file names if several have the same backend."""
     addresses = [run.backend.address for _, run in runs]
     alike = len(set(addresses)) < len(runs)
     named = [

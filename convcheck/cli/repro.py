@@ -1,4 +1,4 @@
-"""`convcheck repro`: turn a finding into code that runs without convcheck."""
+"""`convcheck repro`."""
 
 from __future__ import annotations
 
@@ -75,10 +75,6 @@ def main(
 
 
 def _named(words: tuple[str, ...], report: str | None, cause: str | None) -> tuple[str, str]:
-    """Return the case and the finding named by words, '' for none.
-
-    Raises UsageError for none of both, or too many.
-    """
     names = [word for word in words if "." in word or "/" in word]
     findings = [word for word in words if word not in names]
     if len(names) > 1 or len(findings) > 1:
@@ -107,7 +103,6 @@ def _asked(loaded: Catalog, name: str, backend: str, finding: str, timeout: floa
 
 
 def _explained(loaded: Catalog, result: RunResult, cause: str) -> Witness:
-    """Return the wrong answer that a report shows for a cause."""
     found = explanations_of(result, cause)[0]
     every = gathered(result.cases, result.causes).explanations
     answers = dict(zip((one.causes for one in every), wrong_answers(every), strict=True))
@@ -144,10 +139,7 @@ def _has_finding(one: CaseResult, finding: str) -> bool:
 
 
 def _chosen(groups: Sequence[Group], case: Case, finding: str) -> Group:
-    """Return the first group of the named finding, or of the first one.
-
-    Other findings are listed on stderr. Raises UsageError.
-    """
+    """Return the named finding, or the first, and list the others on stderr."""
     by_id: dict[str, Group] = {}
     for group in groups:
         by_id.setdefault(finding_of(group, case), group)
@@ -169,7 +161,6 @@ def _line(name: str, group: Group) -> str:
 
 
 def _witness(loaded: Catalog, result: RunResult, case: Case, group: Group) -> Witness:
-    """Return the witness of a reported finding, with the whole call if the edge tier has it."""
     vectors = _vectors(loaded, case) if case.whole_calls else None
     calls = vectors.calls if isinstance(vectors, CallSet) else ()
     return reported(loaded.specs[case.spec], result.backend, case, group, calls)
@@ -182,7 +173,6 @@ def _vectors(loaded: Catalog, case: Case) -> Vectors:
 
 
 def _own_case(loaded: Catalog, case: Case) -> Case:
-    """Return the spec's case for a reported one. Raises UsageError if there is none."""
     if case.is_pair:
         return own_pair(loaded, case)
     return own_chain(loaded, case) if case.hops else find_case(loaded, case.id, None, None, ())

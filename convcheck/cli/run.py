@@ -1,4 +1,4 @@
-"""`convcheck run`: run backends, judge answers, report."""
+"""`convcheck run`."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ from convcheck.vectors.model import VectorSet
 def chains_of_run(
     loaded: Catalog, selection: Selection, backends: Sequence[str], options: RunOptions
 ) -> tuple[list[Case], Corpus]:
-    """Return the chains with all backend settings, and their inputs.
+    """Return the chains in all settings, and their inputs.
 
-    Without specs, use the newest supported version of each operator. Raises UsageError for options
-    that chains lack, and UnavailableError.
+    Without specs, use the newest supported version of each operator. Raises UsageError and
+    UnavailableError.
     """
     if len(set(backends)) != 1:
         raise UsageError("--chains works with one --backend", hint="--chains --backend ort")
@@ -114,7 +114,6 @@ def _casts(
     every: bool,
     settings: Sequence[Setting],
 ) -> list[AskedChain]:
-    """Return the selected chains of casts for which some input shows removed casts."""
     globs = selection.globs
     sources, targets = (type_names(loaded, w) for w in (selection.sources, selection.targets))
     todo = [
@@ -137,10 +136,7 @@ def _pairs(
     every_version: bool,
     settings: Sequence[Setting],
 ) -> list[AskedChain]:
-    """Return the selected pairs of a node and its inverse.
-
-    With `every_version`, all versions are used, else the first spec that has the pair.
-    """
+    """Return pairs of a node and its inverse, from all versions or the first with the pair."""
     globs, seen = selection.globs, set[tuple[str, str]]()
 
     def wanted(pair: Case) -> bool:
@@ -231,7 +227,6 @@ def _required(
 
 
 def _is_new(path: str | None, part: Part) -> bool:
-    """Return whether --update creates the list. Raises UsageError if it cannot be updated."""
     if path is None or path == "-":
         raise UsageError("--update needs --known FILE", hint="--known known.toml --update")
     if part:
@@ -242,7 +237,6 @@ def _is_new(path: str | None, part: Part) -> bool:
 
 
 def _start_others(backends: Sequence[str], options: RunOptions, cases: int) -> None:
-    """Start further workers in advance, as many as `cases` are worth."""
     if backends and not options.executor:
         for _ in range(1, min(options.jobs or os.cpu_count() or 1, worth_workers(cases))):
             start_ahead(backends[0])
@@ -251,7 +245,7 @@ def _start_others(backends: Sequence[str], options: RunOptions, cases: int) -> N
 def _known(
     path: str | None, loaded: Catalog, options: RunOptions, most: int | None, *, begun: bool
 ) -> KnownList | None:
-    """Read the list before the run, so that its mistakes show at once. None if it is `begun`."""
+    """Read the list before the run, so that mistakes show at once."""
     if path is None:
         return None
     given = {"--inputs": options.inputs, "--fail-fast or --maxfail": most}
@@ -342,7 +336,6 @@ def _survey(
     selection: Selection, backends: tuple[str, ...], options: RunOptions, part: Part,
     resume: str | None, reports: Reports, others: Mapping[str, object],
 ) -> int:  # fmt: skip
-    """Survey undefined and disputed behaviour. Raises UsageError for options of other runs."""
     given = {**others, **reports.besides_log, "--known": reports.known,
              "--require": options.require,
              "--inputs": options.inputs, "--samples": options.samples,

@@ -1,4 +1,4 @@
-"""Parse values and whole calls on a command line."""
+"""Parse values and calls."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ from convcheck.vectors.model import CallSet, VectorSet
 
 
 def code_of_word(source: DType, word: str) -> tuple[int | str, bool]:
-    """Return the code of a value, and whether it is exact.
-
-    Raises UsageError if the value is outside the type.
-    """
+    """Return a value's code, and whether it is exact. Raises UsageError outside the type."""
     fmt = source.format
     if isinstance(fmt, Text):
         return word, True
@@ -39,17 +36,14 @@ def code_of_word(source: DType, word: str) -> tuple[int | str, bool]:
 
 
 def elements_in(dtype: DType, words: Iterable[str]) -> list[str]:
-    """Return the values in words, which can be lists: 1,2 or [1, 2]. Texts are not split."""
+    """Split lists such as 1,2 or [1, 2], but not texts."""
     if isinstance(dtype.format, Text):
         return list(words)
     return [each.strip() for word in words for each in word.strip("[]").split(",")]
 
 
 def read_values(dtype: DType, words: Iterable[str]) -> tuple[Bits, list[str]]:
-    """Return the codes of values, and a note for each inexact one.
-
-    Raises UsageError like `code_of_word`.
-    """
+    """Return codes, and notes on inexact values. Raises UsageError."""
     words = list(words)
     read = [code_of_word(dtype, word) for word in words]
     pairs = zip(words, read, strict=True)
@@ -58,7 +52,6 @@ def read_values(dtype: DType, words: Iterable[str]) -> tuple[Bits, list[str]]:
 
 
 def _has(source: DType) -> str:
-    """Return a type's range and special values, for a hint."""
     fmt = source.format
     assert not isinstance(fmt, Text)  # noqa: S101
     digits = 9 if isinstance(fmt, Float) else 20
@@ -78,7 +71,7 @@ def bits_of(dtype: DType, codes: Sequence[int | str]) -> Bits:
 
 
 def vectors_of(spec: Spec, case: Case, values: Sequence[str]) -> tuple[VectorSet, list[str]]:
-    """Return inputs of a case with their expected values, and notes on inexact ones."""
+    """Return vectors of inputs, and notes on inexact ones."""
     bits, notes = read_values(case.inputs[0], values)
     return VectorSet(
         case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec)
@@ -91,9 +84,9 @@ def vectors_of(spec: Spec, case: Case, values: Sequence[str]) -> tuple[VectorSet
 def given_call(
     spec: Spec, case: Case, values: tuple[str, ...]
 ) -> tuple[CallSet, dict[str, list[str]]]:
-    """Return the call given by values, and for each input notes on inexact values.
+    """Return a call, and for each input notes on inexact values.
 
-    Raises UsageError if they do not fit the inputs, or the answer is too long.
+    Raises UsageError if values do not fit, or the answer is too long.
     """
     layout = next(one for one in spec.layouts if case.layout in ("", one.name))
     shapes = dict(layout.shapes)  # the dimensions of each input, numbers or letters
@@ -104,7 +97,6 @@ def given_call(
 
 
 def _one_each(case: Case, names: tuple[str, ...], values: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a word per input. If only types matter, values can be omitted."""
     if not values and not case.outputs:
         return ("0",) * len(names)
     if len(values) != len(names):
@@ -117,10 +109,7 @@ def _one_each(case: Case, names: tuple[str, ...], values: tuple[str, ...]) -> tu
 def _expecting(
     spec: Spec, case: Case, codes: list[Bits], shapes: Mapping[str, tuple[str, ...]]
 ) -> CallSet:
-    """Return the call. Sizes default to 1 if neither layout nor list determines them.
-
-    For a layout that has to be refused, the sizes must differ: each letter gets another one.
-    """
+    """Return the call. Undetermined sizes are 1; if that is refused, all sizes differ."""
     letters = dict.fromkeys(d for dims in shapes.values() for d in dims if not d.isdigit())
     listed = _sizes(shapes, codes)
     for first in (1, 2):
@@ -138,7 +127,7 @@ def _expecting(
 
 
 def _sizes(shapes: Mapping[str, tuple[str, ...]], codes: list[Bits]) -> dict[str, int]:
-    """Return the sizes of letters that lists determine, inputs of few dimensions first."""
+    """Return sizes that lists determine, inputs of few dimensions first."""
     sizes: dict[str, int] = {}
     for dims, some in sorted(zip(shapes.values(), codes, strict=True), key=lambda one: len(one[0])):
         letters = [d for d in dict.fromkeys(dims) if not d.isdigit() and d not in sizes]
@@ -149,7 +138,7 @@ def _sizes(shapes: Mapping[str, tuple[str, ...]], codes: list[Bits]) -> dict[str
 
 
 def tensor_of(name: str, shape: tuple[int, ...], codes: Bits) -> Bits:
-    """Return a tensor of one repeated code, or of a code per element. Raises UsageError."""
+    """Return a tensor of one repeated code, or of all codes. Raises UsageError."""
     if len(codes) not in (1, prod(shape)):
         given = f"{name}: {plural(len(codes), 'value')} instead of {prod(shape)}"
         raise UsageError(given, hint="give one for all elements, or a list such as 1,2,3")

@@ -1,4 +1,4 @@
-"""Commands for authors of specs and adapters: `generate`, `lint`, `score`, `backend`."""
+"""`convcheck generate`, `lint`, `score` and `backend`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DIFFERENT = 1
 
 
 def generate(patterns: tuple[str, ...], tier: Tier, out: str | None, check: bool, seed: int) -> int:
-    """Generate the test vectors from the specs, or check that they are up to date."""
+    """Generate or check test vectors."""
     loaded = catalog()
     folder = _folder(out, tier, partial=bool(patterns), check=check)
     selected = select_specs(loaded, patterns)
@@ -60,7 +60,6 @@ def generate(patterns: tuple[str, ...], tier: Tier, out: str | None, check: bool
 
 
 def _folder(out: str | None, tier: str, partial: bool, check: bool) -> Path:
-    """Return the output folder. Raises UsageError if it must not be written."""
     hint = "--out DIR"
     if out is None and (tier != "edge" or (partial and not check)):
         said = "which folder? the default one is only for the edge tier of all specs"
@@ -90,7 +89,7 @@ BAD_SPEC = 2
 
 
 def lint(patterns: tuple[str, ...]) -> int:
-    """Check that specs are complete, unambiguous, reachable, cited and true to their examples."""
+    """Prove that specs are complete, unambiguous, reachable, cited and true to their examples."""
     loaded = catalog(decided=False)  # report all errors, not only the first
     chosen = select_specs(loaded, patterns)
     if not patterns:
@@ -119,7 +118,6 @@ def lint(patterns: tuple[str, ...]) -> int:
 
 
 def _proof(catalog: Catalog, spec: Spec) -> Proof:
-    """Lint a spec, including the specs that it names."""
     proof = lint_spec(spec)
     proof.diagnostics += turned_back_by_nothing(catalog, spec)
     return proof
@@ -129,7 +127,7 @@ MISSED, NOTHING = 1, 3
 
 
 def score(selection: Selection, tier: Tier, verbose: bool, outputs: tuple[Output, ...]) -> int:
-    """Plant every cause of the catalogue in the rules, and count the causes caught."""
+    """Plant every cause in the rules, and count the causes caught."""
     check_outputs(named(outputs))
     loaded = catalog()
     causes, cases = causes_of(loaded), select(loaded, selection)
@@ -149,16 +147,13 @@ EXAMPLES = {"c": "cast.c", "c-header": "convcheck.h", "python": "cast.py"}
 
 
 def example(which: str) -> int:
-    """Print a program that speaks the process protocol, to put your kernels in."""
+    """Print a program that speaks the process protocol."""
     write_text((data_dir("examples") / EXAMPLES[which]).read_text(encoding="utf-8"), "-")
     return 0
 
 
 def serve_backend(backend: str | None, standalone: bool) -> int:
-    """Serve a backend over the process protocol, on stdin and stdout.
-
-    Raises UnavailableError if it cannot start.
-    """
+    """Serve a backend on stdin and stdout. Raises UnavailableError."""
     if standalone and backend is not None:
         hint = f"convcheck backend serve --standalone > server.py, then python3 server.py {backend}"
         raise UsageError("--standalone takes no BACKEND: the file has them all", hint=hint)
@@ -184,7 +179,7 @@ def serve_backend(backend: str | None, standalone: bool) -> int:
 
 
 def probe(selection: Selection, address: str) -> int:
-    """Check, step by step, that a program speaks the process protocol."""
+    """Check that a program speaks the process protocol."""
     command = address.removeprefix(SCHEME)
     if command == address or not command.strip():
         hint = "--backend 'process:./mine --flag'; other backends need no probe"

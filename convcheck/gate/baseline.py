@@ -1,4 +1,4 @@
-"""Write a list of known failures from a run, update one, and hold a run to it."""
+"""Write, update and apply lists of known failures."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ __all__ = ["KnownList", "hold", "read_known", "released"]
 
 
 def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunResult:
-    """Return the result with a list's excuses and problems. Earlier ones are dropped.
+    """Return the result with a list's excuses and problems only.
 
-    `every` returns the ids of all cases with one of these prefixes, to detect entries with cases
-    outside the run. Raises UsageError if the list names causes and the run searched for none.
+    `every` returns the ids of all cases with one of these prefixes. Raises UsageError if the list
+    names causes and the run searched for none.
     """
     free = released(result)
     if free.without_causes:
@@ -80,7 +80,7 @@ def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunR
 
 
 def refuse_causes(known: KnownList, tier: str) -> None:
-    """Raise UsageError if a list names causes for a tier without a search for them."""
+    """Raise UsageError if a list names causes for this tier."""
     for entry in known.entries:
         if entry.cause and entry.tier in ("", tier):
             said = "the entry names a cause, but the run tried none"
@@ -113,7 +113,7 @@ HEAD = "# Judged cases. A run fails if the backend declines one of them.\n"
 
 @dataclass(frozen=True)
 class Written:
-    """A list's text, with the numbers of entries that changed."""
+    """A list's text, with counts of entries."""
 
     text: str
     entries: int
@@ -133,7 +133,7 @@ class Written:
 
 @dataclass(frozen=True)
 class _Edit:
-    """An edit of a table: its new lines; '' deletes it."""
+    """The new lines of a table; '' deletes it."""
 
     table: Table
     text: str
@@ -142,7 +142,7 @@ class _Edit:
 
 
 def baseline(result: RunResult) -> Written:
-    """Write a list of all failures of a run."""
+    """Write a list of all failures."""
     free = released(result)
     new = _new(free, compare(free, KnownList("", "", ()), lambda starts: (), date.max))
     head = (
@@ -157,7 +157,7 @@ def baseline(result: RunResult) -> Written:
 def updated(
     result: RunResult, known: KnownList, every: Every, today: date, prune: bool = False
 ) -> Written:
-    """Update a list. With `prune`, only remove entries and cases that no longer fail.
+    """Update a list, or only `prune` what no longer fails.
 
     Reasons, issues, dates, comments and entries about other runs are kept.
     """

@@ -1,4 +1,4 @@
-"""Compare the entries of a list of known failures with a run."""
+"""Compare known failures with a run."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _DIGITS = 16  # digits of a corpus hash in a list
 
 @dataclass(frozen=True)
 class FailureCounts:
-    """A failure merged over cases: the number of values, or of cases that failed as a whole.
+    """A failure merged over cases: the number of values, or of whole cases.
 
-    `digest` covers all values; '' for whole cases. `corpus` is the hash of the specs' vectors.
+    `digest` covers all values. `corpus` is the hash of the vectors.
     """
 
     #: The ids of its cases.
@@ -55,18 +55,18 @@ class FailureCounts:
 
 @dataclass(frozen=True)
 class Failures:
-    """The failures of a run. `cases` is in plan order."""
+    """A run's failures."""
 
     result: RunResult
 
     @cached_property
     def cases(self) -> dict[str, CaseResult]:
-        """The results by case id."""
+        """Results by case id, in plan order."""
         return {case.case.id: case for case in self.result.cases}
 
     @cached_property
     def by_key(self) -> dict[Key, dict[str, list[Group]]]:
-        """The groups of each failure, by case id."""
+        """Groups of each failure by case id."""
         found: dict[Key, dict[str, list[Group]]] = {}
         for name, case in self.cases.items():
             for group in case.groups:
@@ -79,7 +79,7 @@ class Failures:
 
     @cached_property
     def keys(self) -> dict[str, list[Key]]:
-        """The failures of each failing case."""
+        """Failures of each failing case."""
         found: dict[str, list[Key]] = {}
         for key, cases in self.by_key.items():
             for name in cases:
@@ -88,22 +88,22 @@ class Failures:
 
     @cached_property
     def unfinished(self) -> frozenset[str]:
-        """The incomplete cases of the run."""
+        """The incomplete cases."""
         return frozenset(part.case.id for part in self.result.parts)
 
     def listed(self, name: str, key: Key, causes: Names) -> Sequence[Key]:
-        """Return the failures of a case with this key, or predicted by these causes together."""
+        """Return a case's failures with this key, or predicted by these causes together."""
         if causes:
             given = sorted(causes) in map(sorted, predicted_by(self.cases[name]))
             return self.keys.get(name, ()) if given else ()
         return (key,) if name in self.by_key.get(key, ()) else ()
 
     def is_left(self, name: str, taken: Container[tuple[str, Key]]) -> bool:
-        """Return whether a case has an unlisted failure."""
+        """Return whether a case has other failures."""
         return any((name, key) not in taken for key in self.keys.get(name, ()))
 
     def tally(self, key: Key, ids: Sequence[str]) -> FailureCounts:
-        """Merge a failure over some of its cases."""
+        """Merge a failure over cases."""
         groups = [group for name in ids for group in self.by_key[key][name]]
         said = [_kind(group) for group in groups] or [self.cases[name].message for name in ids]
         plain = ("".join(c if c.isprintable() else " " for c in text) for text in said)
@@ -116,7 +116,7 @@ class Failures:
         )
 
     def corpus(self, ids: Iterable[str]) -> str:
-        """Return the hash of the vectors of some cases' specs, in 16 hexadecimal digits."""
+        """Hash the vectors of some cases' specs, in 16 hexadecimal digits."""
         specs = frozenset(name.partition("/")[0] for name in ids)
         if specs not in self._hashes:
             found = tuple(pair for pair in self.result.corpora if pair[0] in specs)
@@ -134,10 +134,7 @@ def _kind(group: Group) -> str:
 
 
 def predicted_by(case: CaseResult) -> tuple[Names, ...]:
-    """Return the causes that give every answer of a failing case.
-
-    Empty if the answers also depend on a placement.
-    """
+    """Return the causes of every answer, () if answers also depend on a placement."""
     failing = [group for group in case.groups if group.verdict in FAILURES]
     if case.diagnosis is None or fails_whole(case):
         return ()
@@ -146,7 +143,7 @@ def predicted_by(case: CaseResult) -> tuple[Names, ...]:
 
 
 def key_of(verdict: Verdict, group: Group | None) -> Key:
-    """Return the key of a failing group, or of a case that fails as a whole."""
+    """Return the key of a group, or of a whole case."""
     return failure_key(verdict, group).name, verdict
 
 
@@ -182,12 +179,12 @@ class CheckedEntry:
 
     @property
     def over(self) -> bool:
-        """Whether some of its cases have more failures than it lists for all."""
+        """Whether some cases have more failures than it lists for all."""
         return bool(self.away and self.entry.count and self.now.count > self.entry.count)
 
     @property
     def moved(self) -> bool:
-        """Whether the vectors have changed since the entry was written."""
+        """Whether the vectors have changed."""
         return self.entry.corpus not in ("", self.corpus)
 
     @property
@@ -198,12 +195,12 @@ class CheckedEntry:
 
     @property
     def freed(self) -> bool:
-        """Whether it names cases without this failure, as only a waiver may."""
+        """Whether it names cases without this failure, which only a waiver may."""
         return bool(self.passing) and not (self.away or self.entry.waived)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The case names that the entry should have."""
+        """The case names that it should have."""
         own: list[str] = []
         for name in self.entry.names:
             left = [one for one in name.ids if one not in self.unknown]
@@ -218,10 +215,7 @@ class CheckedEntry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A list compared with a run.
-
-    `findings` has the entries about this run, in order. `taken` maps failures to their entries.
-    """
+    """A compared list. `taken` maps failures to their entries."""
 
     failures: Failures
     findings: tuple[CheckedEntry, ...]
@@ -245,7 +239,7 @@ def compare(result: RunResult, known: KnownList, every: Every, today: date) -> C
 
 
 def version_of(text: str) -> Version | None:
-    """Return the first version number in a backend's version text, if any."""
+    """Return the first version number in a text, if any."""
     from packaging.version import InvalidVersion, Version
 
     found = _VERSION.search(text)
@@ -256,7 +250,7 @@ def version_of(text: str) -> Version | None:
 
 
 def existing(names: Iterable[CaseName], here: Iterable[str], every: Every) -> dict[str, None]:
-    """Return the ids of all cases in a run and in the specs of some names."""
+    """Return the case ids in a run and in the named specs."""
     heads = {text.partition("/")[0] for name in names for text in name.ids}
     starts = tuple({re.split(r"[*?\[]", head)[0] for head in heads})
     return dict.fromkeys((*here, *(every(starts) if starts else ())))
@@ -265,7 +259,7 @@ def existing(names: Iterable[CaseName], here: Iterable[str], every: Every) -> di
 def cases_of(
     names: Iterable[CaseName], ids: Mapping[str, None]
 ) -> tuple[dict[str, None], list[str]]:
-    """Return the cases that names match, and the ids and globs that match nothing."""
+    """Return the matching cases, and the names that match nothing."""
     found: dict[str, None] = {}
     unknown: list[str] = []
     for one in (one for name in names for one in name.ids):
@@ -309,7 +303,7 @@ def _find(
 
 
 def _judged(finding: CheckedEntry, today: date) -> CheckedEntry:
-    """Return an entry with its fault. An entry of a cause stays excused if it has changed."""
+    """Return an entry with its fault. A changed entry of a cause stays excused."""
     fault = _fault(finding, today)
     void = fault == "expired" or (fault == "changed" and not finding.entry.cause)
     excused = bool(finding.now.ids) and not finding.over and not void
@@ -317,7 +311,6 @@ def _judged(finding: CheckedEntry, today: date) -> CheckedEntry:
 
 
 def _fault(finding: CheckedEntry, today: date) -> Fault | None:
-    """Return the fault of an entry, as far as its cases in the run decide it."""
     entry, now = finding.entry, finding.now
     if not (finding.here or finding.away):
         return "unmatched"

@@ -1,7 +1,6 @@
-"""Read a list of known failures and waivers.
+"""Read known failures and waivers.
 
-A [[known]] entry names its cases one by one, in braces. A waiver is written by hand and may have
-globs. [[judged]] names the judged cases, in braces.
+[[known]] and [[judged]] name cases in braces. Only waivers may have globs.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """One [[table]] of a file, with its values and its place."""
+    """A [[table]] of a file."""
 
     name: str
     values: Mapping[str, Any]
@@ -73,9 +72,9 @@ class Table:
 
 
 def read_tables(path: str, names: Sequence[str], what: str) -> tuple[str, list[Table]]:
-    """Read a file's text and its tables, in order. `what` describes the file in errors.
+    """Read a file's text and tables. `what` describes it in errors.
 
-    Raises UsageError if the file cannot be read, is not TOML, or has anything but these tables.
+    Raises UsageError if it cannot be read, is not TOML, or has anything else.
     """
     try:
         content = read_file(Path(path), MOST_OF_LIST)
@@ -170,7 +169,7 @@ class CaseName:
 
 @dataclass(frozen=True)
 class KnownEntry:
-    """A listed failure, by rule or by cause. Missing values are '' or None."""
+    """A listed failure, by rule or cause. Missing values are '' or None."""
 
     table: Table
     names: tuple[CaseName, ...]
@@ -201,7 +200,7 @@ class KnownEntry:
 
     @property
     def place(self) -> Place:
-        """The file and line of the entry."""
+        """Its file and line."""
         return self.table.place
 
     def concerns(self, tier: str, version: Version | None) -> bool:
@@ -215,7 +214,7 @@ class KnownEntry:
 
 @dataclass(frozen=True)
 class KnownList:
-    """The entries of a file, in order, its text, and the judged cases."""
+    """A file's entries, text and judged cases."""
 
     path: str
     text: str
@@ -227,10 +226,7 @@ class KnownList:
 
 
 def read_known(path: str, catalog: Catalog) -> KnownList:
-    """Read a list of known failures, with causes from a catalogue.
-
-    Raises UsageError with file and line, SpecError if the causes cannot be read.
-    """
+    """Read known failures. Raises UsageError with file and line, SpecError for the causes."""
     text, tables = read_tables(path, KINDS, "a list of known failures, in TOML")
     for table in tables:
         _check(table)
@@ -258,7 +254,6 @@ def _names(table: Table) -> Iterator[CaseName]:
 
 
 def _check_causes(entries: Sequence[KnownEntry], catalog: Catalog) -> None:
-    """Raise UsageError for unknown causes or too many. Loads causes only if needed."""
     if not entries:
         return
     from convcheck.causes.catalogue import causes_of
@@ -283,7 +278,6 @@ def _text(pattern: str) -> Callable[[Any], object]:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    """Return a text or a list of texts as a tuple; () if it is neither."""
     texts = [value] if isinstance(value, str) else value
     fits = isinstance(texts, list) and all(isinstance(text, str) and text for text in texts)
     return tuple(texts) if fits else ()

@@ -1,4 +1,4 @@
-"""Report the problems of a list of known failures, with corrected entries."""
+"""Report problems of a list, with corrected entries."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def fresh(key: Key, tier: str, now: FailureCounts) -> str:
 
 
 def fresh_of_cause(causes: Sequence[CauseInWords], ids: Iterable[str], tier: str) -> str:
-    """Write the entry of a cause, or of several that act together."""
+    """Write the entry of causes that act together."""
     names, said = [cause.name for cause in causes], "; and ".join(cause.says for cause in causes)
     cause = json.dumps(names if len(names) > 1 else names[0], ensure_ascii=False)
     return _entry(ids, [f"cause = {cause}  # {_ways([said])}", f'tier = "{tier}"'])
@@ -65,13 +65,13 @@ def _entry(ids: Iterable[str], lines: Iterable[str]) -> str:
 
 
 def judged_table(ids: Iterable[str]) -> str:
-    """Write the table of judged cases; '' if there are none."""
+    """Write the table of judged cases, if any."""
     names = name_lines(compact_names(ids))
     return f"[[{JUDGED}]]\ncase = [\n{names}]\n" if names else ""
 
 
 def name_lines(names: Iterable[str]) -> str:
-    """Write case names as the lines of a list."""
+    """Write case names as lines."""
     return "".join(f"    {_quoted(name)},\n" for name in names)
 
 
@@ -80,7 +80,6 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _ways(kinds: Iterable[str]) -> str:
-    """Return the kinds of failure as a comment."""
     return shorten(", ".join(filter(None, kinds)), _LONGEST, placeholder=" …")
 
 
@@ -91,9 +90,9 @@ def _quoted(text: str) -> str:
 def rewritten(
     entry: KnownEntry, names: Sequence[str], now: FailureCounts | None, corpus: str, late: bool
 ) -> str:
-    """Write an entry with other names, tally and corpus. All else is kept, including comments.
+    """Write an entry with other names, tally and corpus, and keep all else.
 
-    Without a tally, only the names change. Missing keys are not added. `late` marks the date.
+    Without a tally, only names change. Missing keys are not added. `late` marks the date.
     """
     import tomlkit
 
@@ -149,10 +148,7 @@ def problem(finding: CheckedEntry, fault: Fault, comparison: Comparison) -> Prob
 
 
 def repaired(finding: CheckedEntry, late: bool = False) -> str:
-    """Write a corrected entry. If some of its cases are not in the run, only names change.
-
-    `late` marks its date.
-    """
+    """Write a corrected entry. If the run lacks cases, only names change. `late` marks the date."""
     entry, now = finding.entry, finding.now
     if finding.away or entry.cause:
         return rewritten(entry, finding.names, None, "", late)
@@ -218,12 +214,12 @@ def few(names: Sequence[str]) -> str:
 
 
 def is_judged(case: CaseResult) -> bool:
-    """Return whether anything of a case was judged."""
+    """Return whether anything was judged."""
     return case.verdict not in _OPEN
 
 
 def vanished(known: KnownList, result: RunResult, every: Every) -> Iterator[Problem]:
-    """Yield problems for judged cases that the run did not judge, and for unknown names."""
+    """Yield problems for cases that are no longer judged, and for unknown names."""
     unfinished = {part.case.id for part in result.parts}
     gone = {case.case.id: case for case in result.cases
             if not is_judged(case) and case.case.id not in unfinished}  # fmt: skip
@@ -251,10 +247,7 @@ def _left(name: CaseName, gone: Sequence[str]) -> str:
 
 
 def notes(comparison: Comparison, known: KnownList, unversioned: int) -> Iterable[str]:
-    """Yield notes about the comparison.
-
-    `unversioned` counts entries for some versions of a backend without a version.
-    """
+    """Yield notes. `unversioned` counts entries for versions of a backend without one."""
     findings, path = comparison.findings, known.path
     if unversioned:
         apply = "applies" if unversioned == 1 else "apply"

@@ -1,1 +1,1 @@
-"""Find the conversions in models, and judge what is known of them."""
+"""Find and judge the conversions in models."""

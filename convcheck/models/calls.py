@@ -1,7 +1,7 @@
-"""Judge the whole calls of a model: quantisation and sequences.
+"""Judge the whole calls of a model.
 
-If every argument is known, the calls that occur are evaluated. Otherwise some possible calls are:
-edge vectors, vectors for a known scale, and the ends of known ranges.
+Known arguments are evaluated as they occur. Otherwise edge vectors, vectors for a known scale, and
+the ends of known ranges are.
 """
 
 from __future__ import annotations
@@ -73,17 +73,14 @@ class Judged:
 
     @property
     def kind(self) -> InputClass:
-        """The worst class of the rows.
-
-        It is exact only if every input is.
-        """
+        """The worst class of the rows, exact only if every input is."""
         found = {row.kind for row in self.rows}
         gravest = max(found, key=CLASSES.index, default=CLASSES[0])
         return "defined" if gravest == "exact" and not (self.every or self.held) else gravest
 
     @property
     def counts(self) -> Mapping[InputClass, int]:
-        """The number of inputs of each class."""
+        """Inputs by class."""
         found: Counter[InputClass] = Counter()
         for row in self.rows:
             found[row.kind] += row.count
@@ -117,7 +114,7 @@ class Argument:
 
 
 def names_of_arguments(spec: Spec, case: Case) -> tuple[str, ...]:
-    """Return the names of a case's inputs in its spec."""
+    """Return the names of a case's inputs."""
     layout = next(x for x in spec.layouts if x.name == case.layout or not case.layout)
     return tuple(name for name, _ in layout.shapes)
 
@@ -141,10 +138,7 @@ def arguments_of_node(spec: Spec, case: Case, node: ModelNode) -> tuple[Argument
 def arguments_that_occurred(
     arguments: Sequence[Argument], node: ModelNode, data: Mapping[str, Bits]
 ) -> tuple[Argument, ...] | None:
-    """Return the inputs of a node as recorded.
-
-    Return None if one is unknown or none was recorded.
-    """
+    """Return the inputs as recorded, None if one is unknown or none was recorded."""
     given = [name for name in node.inputs if name]
     found = tuple(
         replace(one, known=ANYTHING, tensor=cast(Codes, data.get(name, one.tensor)))
@@ -157,7 +151,7 @@ def arguments_that_occurred(
 def judge_node_calls(
     corpus: Corpus, cases: Sequence[Case], node: ModelNode, arguments: Sequence[Argument]
 ) -> Judged:
-    """Return the judgement on the calls of a node. `cases` are those of its types and attributes.
+    """Judge the calls of a node. `cases` are those of its types and attributes.
 
     Raises UsageError for recorded arguments that do not broadcast.
     """
@@ -294,7 +288,7 @@ def _sets(others: Sequence[Argument]) -> tuple[list[Codes], bool]:
 
 
 def _apart(others: Sequence[Argument], sets: Sequence[Codes]) -> list[int]:
-    """Return a few sets that are far apart in the first of the other inputs."""
+    """Return a few sets far apart in the first of the other inputs."""
     if not sets:
         return [0]
     order = np.argsort(values_of(others[0].fmt, sets[0]), kind="stable")
@@ -354,10 +348,6 @@ def _rows_of_calls(
 
 
 def _told_of_call(arguments: Sequence[Argument], call: Call) -> str:
-    """Return the values of a call in words.
-
-    For a tensor, a non-finite number or its range.
-    """
     if all(bits.size == 1 for bits in call):
         return _told(arguments, [int(bits.reshape(-1)[0]) for bits in call])
     said = f"{arguments[0].name} of {plural(call[0].size, 'element')}"
@@ -393,10 +383,7 @@ def _judged_sequences(
 
 
 def _row_of_sequence(compiled: FormulaCalls, call: Call) -> Row | None:
-    """Return the row of a call, None if it is too long.
-
-    For a long call, compare the lengths; if they agree, all readings must have the same elements.
-    """
+    """Return the row of a call. For a long one, compare lengths; None if elements may differ."""
     lengths = compiled.lengths(call)
     if max(lengths, default=0) <= _LONG:
         return _row_of_call(compiled.decisions, compiled.expect(call))

@@ -1,8 +1,7 @@
 """Find the conversions of a model, and judge the inputs that may occur.
 
-Inputs of up to 16 bits, and known values, are evaluated completely. Otherwise edge vectors and the
-ends of known ranges are evaluated. The rest follows from the natures of case words and the
-parameters of the formats.
+Inputs of up to 16 bits and known values are evaluated completely, otherwise edge vectors and ends
+of ranges. The rest follows from the natures of case words and the formats.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ class ModelConversion:
         return f"{self.spec.id} is asked no such types and attributes"
 
     def reaches(self, row: str) -> bool:
-        """Return whether a row may decide an input."""
+        """Return whether a row may occur."""
         if self.judged is None or not self.judged.proven or self.arguments:
             return True  # reports name the rows of whole calls differently
         return any(one.name == row for one in self.judged.rows)
@@ -160,7 +159,6 @@ def _spec_of(node: ModelNode, opset: int, catalog: Catalog) -> Spec | None:
 
 
 def _cases(spec: Spec, node: ModelNode, inputs: Types, outputs: Types) -> Iterator[Case]:
-    """Yield the cases of a node's types and attributes; only the first for elements."""
     given = {a.name: node.attributes.get(a.name) for a in spec.attributes if not a.by_layout}
     usual = {a.name: a.default for a in spec.attributes}
     # omitted attributes count as `default`, else as their default value
@@ -279,7 +277,7 @@ def chains_in(found: Sequence[ModelConversion]) -> list[tuple[ModelConversion, .
 
 
 def check_data(graph: ModelGraph, data: Mapping[str, object]) -> None:
-    """Raise UsageError for data without a tensor in the model."""
+    """Raise UsageError for data of unknown tensors."""
     known = {name for node in graph.nodes for name in (*node.inputs, *node.outputs)}
     if unknown := sorted(set(data) - known):
         hint = "--data has arrays by the names of the model's tensors"
@@ -324,7 +322,7 @@ class BackendFacts:
 def facts_of(
     one: ModelConversion, name: str, run: RunResult, causes: Mapping[str, str]
 ) -> BackendFacts:
-    """Return the report on a conversion; `causes` are those of its cases, by id."""
+    """Return the report on a conversion; `causes` are by case id."""
     results = _results(one, run)
     found: dict[tuple[str, str], list[Group]] = {}
     for group in (g for result in results for g in result.groups if g.verdict in FAILURES):
@@ -343,9 +341,9 @@ def facts_of(
 def differing_rows(
     one: ModelConversion, runs: Sequence[tuple[str, RunResult]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield two names and a row that they answer differently for the same vectors.
+    """Yield names and a possible row: 'ort, openvino' and 'float-to-float / else'.
 
-    Only rows whose inputs may occur: 'ort, openvino' and 'float-to-float / else'.
+    Their answers differ for the same vectors.
     """
     for (first, a), (second, b) in combinations(runs, 2):
         if _vectors(one, a) == _vectors(one, b):

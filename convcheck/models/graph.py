@@ -1,7 +1,4 @@
-"""Read the nodes and types of an ONNX file, including subgraphs and local functions.
-
-Ignores external data. Knows no operators.
-"""
+"""Read the nodes and types of an ONNX file. Ignores external data."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ _HINT = "an ONNX model, as `onnx.save` writes it: MODEL.onnx"
 
 @dataclass(eq=False)
 class Scope:
-    """A graph or subgraph, with its tensors."""
+    """A graph or subgraph."""
 
     #: '' for the model's graph, LOOP/body/ for a body
     path: str
@@ -50,24 +47,24 @@ class Scope:
     found: dict[str, Any] = field(default_factory=dict)
 
     def holder(self, name: str) -> Scope | None:
-        """Return the innermost graph with a tensor of this name."""
+        """Return the innermost graph with this tensor."""
         known = (self.types, self.constants, self.makers, self.given)
         if any(name in one for one in known):
             return self
         return self.outer.holder(name) if self.outer else None
 
     def type_of(self, name: str) -> DType | None:
-        """Return the type of a tensor, None if unknown."""
+        """Return a tensor's type, if known."""
         at = self.holder(name)
         return at.types.get(name) if at else None
 
     def shape_of(self, name: str) -> tuple[int | None, ...] | None:
-        """Return the dimensions of a tensor, None if their number is unknown."""
+        """Return a tensor's dimensions, if known."""
         at = self.holder(name)
         return at.shapes.get(name) if at else None
 
     def maker_of(self, name: str) -> ModelNode | None:
-        """Return the node that computes a tensor, None for an input."""
+        """Return the node that computes a tensor, if any."""
         at = self.holder(name)
         return at.makers.get(name) if at else None
 
@@ -109,7 +106,7 @@ class ModelGraph:
 
 
 def read_model(path: str, types: Mapping[str, DType]) -> ModelGraph:
-    """Return the nodes of a model. Raises UsageError for an invalid file."""
+    """Read a model. Raises UsageError for an invalid file."""
     model = _parsed(path)
     functions, remarks = len(model.functions), list[str]()
     model = _typed(_inlined(model, remarks), remarks)
@@ -213,10 +210,7 @@ class _Reader:
                 yield from self.graph(self._typed_body(attribute.g, scope), Scope(path, scope))
 
     def _typed_body(self, body: GraphProto, scope: Scope) -> GraphProto:
-        """Return a body with types inferred from the enclosing graph.
-
-        Inference for the whole model skips the bodies of some operators.
-        """
+        """Infer types that inference for the whole model skips."""
         from onnx import GraphProto, helper
 
         told = {
@@ -249,10 +243,7 @@ def _names_used(body: GraphProto) -> set[str]:
 
 
 def constant_codes(tensor: TensorProto, dtype: DType) -> Bits | None:
-    """Return the distinct codes, or texts, of a tensor in the file, shape (n,).
-
-    Return None for external data.
-    """
+    """Return distinct codes, or texts, shape (n,); None for external data."""
     from onnx import TensorProto, numpy_helper
 
     if tensor.data_location == TensorProto.EXTERNAL:
@@ -261,7 +252,7 @@ def constant_codes(tensor: TensorProto, dtype: DType) -> Bits | None:
 
 
 def constant_tensor(scope: Scope, name: str) -> Bits | None:
-    """Return the codes of a tensor in the file, None for any other."""
+    """Return the codes of a constant, else None."""
     from onnx import TensorProto, numpy_helper
 
     at, dtype = scope.holder(name), scope.type_of(name)
@@ -272,7 +263,7 @@ def constant_tensor(scope: Scope, name: str) -> Bits | None:
 
 
 def codes_of_array(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
-    """Return the distinct codes, or texts, of an array, None for another type."""
+    """Return distinct codes, or texts; None for another type."""
     found = tensor_codes(array, dtype)
     return None if found is None else distinct_codes(found)
 
@@ -285,9 +276,9 @@ def distinct_codes(codes: Bits) -> Bits:
 
 
 def tensor_codes(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
-    """Return the codes, or texts, of an array, None for another type.
+    """Return codes, or texts; None for another type.
 
-    For a type that NumPy lacks, the array may hold codes, or untyped bytes.
+    Without a NumPy type, the array may hold codes, or untyped bytes.
     """
     fmt = dtype.format
     if isinstance(fmt, Text):
@@ -316,7 +307,7 @@ Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 
 def read_data(path: str) -> Arrays:
-    """Return the arrays of an .npz file by name. Raises UsageError."""
+    """Read an .npz file. Raises UsageError."""
     try:
         with np.load(path, allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
@@ -328,11 +319,7 @@ def read_data(path: str) -> Arrays:
 
 
 def codes_that_occurred(graph: ModelGraph, arrays: Arrays) -> Mapping[str, Bits]:
-    """Return the codes of recorded tensors.
-
-    An array may hold the codes of a type that NumPy lacks. Raises UsageError for an array of
-    another type.
-    """
+    """Return the codes of recorded tensors. Raises UsageError for another type."""
     types = {name: node.scope.type_of(name) for node in graph.nodes
              for name in (*node.inputs, *node.outputs) if name in arrays}  # fmt: skip
     found: dict[str, Bits] = {}

@@ -1,7 +1,6 @@
-"""Infer the possible values of a tensor from the graph, never too few.
+"""Infer the possible values of a tensor, never too few.
 
-Constants are known. Some operators bound their output, others pass values on. Everything else may
-have any value of its type.
+Constants are known. Some operators bound their output, others pass values on.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ ANYTHING = KnownValues()
 
 
 def known_values(scope: Scope, name: str, depth: int = 0) -> KnownValues:
-    """Return the possible values of a tensor. Cached; a cycle gives no knowledge."""
+    """Return the possible values. Cached; a cycle gives no knowledge."""
     at = scope.holder(name)
     if at is None or depth > _DEPTH:
         return ANYTHING
@@ -129,7 +128,7 @@ def _clipped(node: ModelNode, dtype: DType | None, depth: int) -> KnownValues:
 
 
 def values_of(fmt: Numeric, codes: Bits) -> NDArray[np.float64]:
-    """Return the numbers of codes, rounded to float64 (monotone), NaN for NaN."""
+    """Round codes to float64 (monotone), NaN for NaN."""
     found = decode(fmt, np.asarray(codes, fmt.storage))
     with np.errstate(over="ignore"):
         scale = np.clip(found.exponent - 63, -2000, 2000)
@@ -140,16 +139,13 @@ def values_of(fmt: Numeric, codes: Bits) -> NDArray[np.float64]:
 
 
 def ends_of_codes(fmt: Numeric, codes: Bits) -> tuple[int, int]:
-    """Return the codes of the least and the greatest number; NaN wins."""
+    """Return the codes of least and greatest number; NaN wins."""
     values = values_of(fmt, codes)
     return int(codes[values.argmin()]), int(codes[values.argmax()])
 
 
 def may_occur(fmt: Numeric, codes: Bits, known: KnownValues) -> NDArray[np.bool_]:
-    """Return a mask of possible codes.
-
-    NaN is always possible, infinity on an unbounded side.
-    """
+    """Mask possible codes: always NaN, infinity on an unbounded side."""
     values = values_of(fmt, codes)
     if known.codes is not None:
         return np.isin(codes, known.codes)
@@ -157,7 +153,7 @@ def may_occur(fmt: Numeric, codes: Bits, known: KnownValues) -> NDArray[np.bool_
 
 
 def ends_of(fmt: Numeric, known: KnownValues) -> Bits:
-    """Return codes at the ends of a tensor's values, and around zero."""
+    """Return codes at the ends, and around zero."""
     if isinstance(fmt, Bool):
         return np.array([0, 1], fmt.storage)
     if not isinstance(fmt, Float):
@@ -187,10 +183,7 @@ def _at_most(fmt: Float, size: float) -> int:
 
 
 def holds_all(source: Numeric, target: Numeric, known: KnownValues) -> bool:
-    """Return whether the destination has every finite number that may occur.
-
-    Uses the parameters of the formats.
-    """
+    """Return whether the destination has every possible finite number, by its parameters."""
     if isinstance(target, Float) and not target.zero:
         return source == target
     if isinstance(source, Bool):
