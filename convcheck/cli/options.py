@@ -290,7 +290,6 @@ class RunOptions:
     timeout: float
     tier: Tier = "edge"
     level: Level = "disputed"
-    #: Seeds random inputs.
     seed: int = 0
     #: A file with the user's inputs, None for the tier's.
     inputs: str | None = None
@@ -298,9 +297,7 @@ class RunOptions:
     samples: int = 0
     #: The address of a cluster, None for local processes.
     executor: str | None = None
-    #: Whether answers are rechecked in other calls and with other options.
     consistency: bool = False
-    #: Whether causes of failures are not searched.
     no_causes: bool = False
     #: The name of a requirement set, None for none.
     require: str | None = None
@@ -381,11 +378,8 @@ class Reports:
     """The reports of a run."""
 
     files: tuple[Output, ...]
-    #: The file of known failures, None for none.
     known: str | None
-    #: Whether to show every matrix, case and message.
     verbose: bool
-    #: Whether to show only errors and the verdict.
     quiet: bool
 
     @property

@@ -184,7 +184,6 @@ class Work:
     #: The backend or activity.
     what: str
     total: int
-    #: The name of an item, in the singular.
     noun: str
     #: Whether values are streamed at a rate of interest.
     streamed: bool = False

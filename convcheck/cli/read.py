@@ -79,7 +79,9 @@ def show_command(
     if any((selection.sources, selection.targets, selection.where, selection.globs)):
         raise UsageError(f"no options select cases of {what}", hint="`convcheck show cases`")
     if what == "types":
-        return _types(loaded)
+        _say(columns(type_rows(list(loaded.types.types.values())), frozenset((1, 3))))
+        _say(["", *columns(name_rows(loaded.types))])
+        return _say(["", *columns(library_rows(loaded.types))])
     if what == "specs":
         specs = select_specs(loaded, selection.specs)
         return _say(columns(spec_rows(specs), frozenset((2, 3, 4))))
@@ -103,12 +105,6 @@ def _sentence(loaded: Catalog, name: str, reports: tuple[str, ...]) -> int:
     return 0
 
 
-def _types(loaded: Catalog) -> int:
-    _say(columns(type_rows(list(loaded.types.types.values())), frozenset((1, 3))))
-    _say(["", *columns(name_rows(loaded.types))])
-    return _say(["", *columns(library_rows(loaded.types))])
-
-
 def _count(loaded: Catalog, cases: Sequence[Case], tier: str) -> int:
     from convcheck.vectors.corpus import open_corpus
 
@@ -119,7 +115,6 @@ def _count(loaded: Catalog, cases: Sequence[Case], tier: str) -> int:
 
 
 def _pages(loaded: Catalog, names: Sequence[str], diff: bool) -> int:
-    from convcheck.report.draw.console import put
     from convcheck.report.spec_page import page
     from convcheck.rules.types import diff as changes_between
 
@@ -227,7 +222,6 @@ class HistoryWork:
     wanted: Wanted
     loaded: Catalog
     asking: Asking
-    #: The folder of environments.
     folder: Path
 
     @property

@@ -144,7 +144,9 @@ def main(
         hint = "leave out what selects: the log is the whole run, for `diff`"
         raise UsageError(f"-o {log} of a part of a run", hint=hint)
     loaded = catalog()
-    runs = _merged(loaded, _read(loaded, files))
+    each = tracked(files, "read", "report")
+    read = [(f, run) for f in each for run in read_each(f, loaded.types.types, surveys=True)]
+    runs = _merged(loaded, read)
     if any(run.survey for _, run in runs):
         return _show_survey(runs, reports, loaded)
     if len(runs) > 1:
@@ -158,12 +160,6 @@ def main(
         return show_side_by_side(_named(parts), reports)
     [(name, run)] = parts
     return write_reports(run, reports, loaded.types, source=name)
-
-
-def _read(loaded: Catalog, files: Sequence[str]) -> list[tuple[str, RunResult]]:
-    types = loaded.types.types
-    each = tracked(files, "read", "report")
-    return [(path, run) for path in each for run in read_each(path, types, surveys=True)]
 
 
 def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[str, RunResult]]:

@@ -194,7 +194,10 @@ def main(
         return _dry_run(asking)
     if not backends:
         raise UsageError("which backend?", hint="--backend ort; see `convcheck show backends`")
-    _start_others(asked, options, len(cases) // (part[1] if part else 1))
+    if asked and not options.executor:  # start further workers in advance
+        worth = worth_workers(len(cases) // (part[1] if part else 1))
+        for _ in range(1, min(options.jobs or os.cpu_count() or 1, worth)):
+            start_ahead(asked[0])
     if len(set(backends)) > 1:
         refuse_what_is_of_one(reports, {"--resume": resume}, "--backend")
         turns = each(backends, asking.ask, lambda run: run.interrupted
@@ -234,12 +237,6 @@ def _is_new(path: str | None, part: Part) -> bool:
         raise UsageError("--update does not go with --shard", hint=hint)
     check_outputs({"--known": path})
     return not os.path.exists(path)
-
-
-def _start_others(backends: Sequence[str], options: RunOptions, cases: int) -> None:
-    if backends and not options.executor:
-        for _ in range(1, min(options.jobs or os.cpu_count() or 1, worth_workers(cases))):
-            start_ahead(backends[0])
 
 
 def _known(

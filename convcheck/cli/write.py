@@ -27,10 +27,8 @@ from convcheck.report.draw import probe as page
 from convcheck.report.draw.console import put
 from convcheck.report.draw.score import score_page
 from convcheck.rules.cases import cases
-from convcheck.rules.load import Catalog, data_dir, user_folders
-from convcheck.rules.model import Spec
+from convcheck.rules.load import data_dir, user_folders
 from convcheck.rules.requirements import check_requirements
-from convcheck.semantics.body.table_lint import Proof
 from convcheck.semantics.lint import faults, lint_spec
 from convcheck.streams import plural, say
 from convcheck.vectors.corpus import Corpus, open_corpus
@@ -95,7 +93,11 @@ def lint(patterns: tuple[str, ...]) -> int:
     if not patterns:
         observations_of(loaded)  # raises if observations or causes cannot be read
         check_requirements(loaded, {cause.name: cause for cause in causes_of(loaded)})
-    proofs = [_proof(loaded, spec) for spec in tracked(chosen, "lint", "spec")]
+    proofs = []
+    for spec in tracked(chosen, "lint", "spec"):
+        proof = lint_spec(spec)
+        proof.diagnostics += turned_back_by_nothing(loaded, spec)
+        proofs.append(proof)
     found = faults(proofs)
     with progress(1, "lint", "catalogue of causes") as advance:
         corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
@@ -115,12 +117,6 @@ def lint(patterns: tuple[str, ...]) -> int:
     say(f"{asked}: the first row that matches decides each of {plural(points, 'point')};")
     say("every row, cell and reading decides some point; every example holds")
     return 0
-
-
-def _proof(catalog: Catalog, spec: Spec) -> Proof:
-    proof = lint_spec(spec)
-    proof.diagnostics += turned_back_by_nothing(catalog, spec)
-    return proof
 
 
 MISSED, NOTHING = 1, 3

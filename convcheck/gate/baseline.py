@@ -127,7 +127,6 @@ class Written:
     late: tuple[Place, ...] = ()
     #: Entries left unchanged because the run has only some of their cases.
     partly: int = 0
-    #: Judged cases in the list.
     judged: int = 0
 
 
@@ -137,7 +136,6 @@ class _Edit:
 
     table: Table
     text: str
-    #: Whether the entry now names fewer cases.
     narrows: bool = False
 
 

@@ -44,7 +44,6 @@ class FailureCounts:
     `digest` covers all values. `corpus` is the hash of the vectors.
     """
 
-    #: The ids of its cases.
     ids: tuple[str, ...]
     count: int
     digest: str = ""

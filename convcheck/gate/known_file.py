@@ -33,7 +33,6 @@ class Table:
     name: str
     values: Mapping[str, Any]
     place: Place  # of the header
-    #: All lines of the file.
     around: Sequence[str]
     #: The number of lines above the next table.
     end: int
@@ -175,7 +174,6 @@ class KnownEntry:
     names: tuple[CaseName, ...]
     #: The causes that together give every answer; () for an entry of a rule.
     cause: Names
-    #: The backend versions that it applies to.
     backend: SpecifierSet | None
     #: Rule and row as in reports; '' for a case that failed as a whole.
     rule: str = ""

@@ -100,7 +100,6 @@ _LONG = 1 << 12  # elements of a sequence; above, only lengths are compared
 class Argument:
     """An input of a call, with its known values."""
 
-    #: its name in the spec
     name: str
     dtype: DType
     known: KnownValues
@@ -113,26 +112,16 @@ class Argument:
         return cast(Numeric, self.dtype.format)
 
 
-def names_of_arguments(spec: Spec, case: Case) -> tuple[str, ...]:
-    """Return the names of a case's inputs."""
-    layout = next(x for x in spec.layouts if x.name == case.layout or not case.layout)
-    return tuple(name for name, _ in layout.shapes)
-
-
 def arguments_of_node(spec: Spec, case: Case, node: ModelNode) -> tuple[Argument, ...]:
     """Return the known inputs of a node."""
+    layout = next(x for x in spec.layouts if x.name == case.layout or not case.layout)
+    names = [name for name, _ in layout.shapes]
+    found = []
     given = [name for name in node.inputs if name]
-    return tuple(
-        Argument(
-            name,
-            dtype,
-            known_values(node.scope, tensor),
-            cast(Codes | None, constant_tensor(node.scope, tensor)),
-        )
-        for name, dtype, tensor in zip(
-            names_of_arguments(spec, case), case.inputs, given, strict=True
-        )
-    )
+    for name, dtype, tensor in zip(names, case.inputs, given, strict=True):
+        codes = cast(Codes | None, constant_tensor(node.scope, tensor))
+        found.append(Argument(name, dtype, known_values(node.scope, tensor), codes))
+    return tuple(found)
 
 
 def arguments_that_occurred(
@@ -208,7 +197,10 @@ def _those_that_meet(
     first, *others = arguments
     if first.tensor is None or any(one.tensor is None for one in others):
         return None
-    here = replace(steps, case=replace(steps.case, attributes=tuple(_integers(node).items())))
+    integers = tuple(
+        (name, word) for name, word in node.attributes.items() if isinstance(word, int)
+    )
+    here = replace(steps, case=replace(steps.case, attributes=integers))
     columns = [first.tensor.reshape(-1)]
     for one in others:
         tensor = cast(Codes, one.tensor)
@@ -221,10 +213,6 @@ def _those_that_meet(
             raise UsageError(said + f"{first.name} of {first.tensor.shape}", hint=hint) from None
         columns.append(tensor.reshape(-1)[places])
     return _Elements(_once(columns), every=True)
-
-
-def _integers(node: ModelNode) -> dict[str, int]:
-    return {name: word for name, word in node.attributes.items() if isinstance(word, int)}
 
 
 def _once(columns: Sequence[Codes]) -> tuple[Codes, ...]:

@@ -26,7 +26,7 @@ from convcheck.models.calls import (
     arguments_that_occurred,
     judge_node_calls,
 )
-from convcheck.models.graph import ModelGraph, ModelNode, distinct_codes, standard_nodes
+from convcheck.models.graph import ModelGraph, ModelNode, distinct_codes
 from convcheck.models.known import (
     ANYTHING,
     KnownValues,
@@ -36,8 +36,8 @@ from convcheck.models.known import (
     may_occur,
 )
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Numeric, Text
-from convcheck.numerics.number import FINITE, NAN, Bits, Numbers
+from convcheck.numerics.format import Text
+from convcheck.numerics.number import FINITE, NAN, Bits
 from convcheck.records import Count, Record
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
@@ -48,7 +48,7 @@ from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import VectorSet
 
 WORLD = "onnx"
-Types = tuple[DType | None, ...]
+Types = tuple[DType | None, ...]  # None for an unknown type
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,9 @@ class ModelConversion:
     """A converting node and its judgement."""
 
     node: ModelNode
-    #: the spec of its operator for the model's version, if any
     spec: Spec | None
-    #: absent for an unknown type
-    inputs: tuple[DType | None, ...]
-    #: absent for an unknown type
-    outputs: tuple[DType | None, ...]
+    inputs: Types
+    outputs: Types
     #: the cases of its types; several shapes for a whole call
     cases: tuple[Case, ...]
     #: known values of its first input; unused for a whole call
@@ -70,7 +67,6 @@ class ModelConversion:
     judged: Judged | None = None
     #: on recorded inputs; absent without any
     occurred: Judged | None = None
-    #: the inputs of a whole call
     arguments: tuple[Argument, ...] = ()
 
     @property
@@ -94,7 +90,7 @@ class ModelConversion:
 def converting(graph: ModelGraph, catalog: Catalog) -> list[ModelNode]:
     """Return the nodes of a model whose operator has a spec."""
     operators = {spec.op for spec in catalog.specs.values()}
-    return [node for node in standard_nodes(graph.nodes) if f"{WORLD}.{node.op}" in operators]
+    return [n for n in graph.nodes if not n.domain and f"{WORLD}.{n.op}" in operators]
 
 
 @dataclass(frozen=True)
@@ -102,7 +98,6 @@ class RulesForModel:
     """Judges the nodes of a model. Caches similar nodes."""
 
     corpus: Corpus
-    #: the version of ONNX's operator set
     opset: int
     #: tensor -> recorded codes
     data: Mapping[str, Bits]
@@ -240,7 +235,8 @@ def _kept(case: Case, codes: Bits, results: Bits, patterns: NDArray[np.uint8]) -
     source, target = case.inputs[0].format, case.outputs[0].format
     if isinstance(source, Text) or isinstance(target, Text):
         return np.zeros(len(codes), bool)
-    x, y = _decoded(source, codes), _decoded(target, results)
+    x = decode(source, np.asarray(codes, source.storage))
+    y = decode(target, np.asarray(results, target.storage))
     same = (x.kind == y.kind) & (x.sign == y.sign) & (x.significand == y.significand)
     same &= (x.exponent == y.exponent) | (x.significand == 0) | (x.kind != FINITE)
     same &= patterns == EXACT
@@ -248,10 +244,6 @@ def _kept(case: Case, codes: Bits, results: Bits, patterns: NDArray[np.uint8]) -
     nan = some_nan | ((patterns == EXACT) & (y.kind == NAN))
     kept: NDArray[np.bool_] = np.where(x.kind == NAN, nan, same)
     return kept
-
-
-def _decoded(fmt: Numeric, codes: Bits) -> Numbers:
-    return decode(fmt, np.asarray(codes, fmt.storage))
 
 
 # Chains --------------------------------------------------------------------------------------

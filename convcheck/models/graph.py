@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -31,17 +31,13 @@ class Scope:
 
     #: '' for the model's graph, LOOP/body/ for a body
     path: str
-    #: the enclosing graph
     outer: Scope | None
     #: absent for a type that convcheck lacks, or no tensor
     types: dict[str, DType | None] = field(default_factory=dict)
-    #: known dimensions, None for an unknown one
     shapes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
     #: tensors with values in the file
     constants: dict[str, TensorProto] = field(default_factory=dict)
-    #: the node that computes each tensor
     makers: dict[str, ModelNode] = field(default_factory=dict)
-    #: inputs of the graph
     given: set[str] = field(default_factory=set)
     #: cache of known values
     found: dict[str, Any] = field(default_factory=dict)
@@ -98,9 +94,9 @@ class ModelGraph:
 
     #: nodes of subgraphs follow the node with the subgraph
     nodes: tuple[ModelNode, ...]
-    #: the version of ONNX's operator set; 0 for none
+    #: 0 for none
     opset: int
-    #: the number of inlined local functions
+    #: how many were inlined
     functions: int
     remarks: tuple[str, ...]
 
@@ -242,15 +238,6 @@ def _names_used(body: GraphProto) -> set[str]:
     return used.union(*(_names_used(one) for one in inner))
 
 
-def constant_codes(tensor: TensorProto, dtype: DType) -> Bits | None:
-    """Return distinct codes, or texts, shape (n,); None for external data."""
-    from onnx import TensorProto, numpy_helper
-
-    if tensor.data_location == TensorProto.EXTERNAL:
-        return None
-    return codes_of_array(numpy_helper.to_array(tensor), dtype)
-
-
 def constant_tensor(scope: Scope, name: str) -> Bits | None:
     """Return the codes of a constant, else None."""
     from onnx import TensorProto, numpy_helper
@@ -260,12 +247,6 @@ def constant_tensor(scope: Scope, name: str) -> Bits | None:
     if tensor is None or dtype is None or tensor.data_location == TensorProto.EXTERNAL:
         return None
     return tensor_codes(numpy_helper.to_array(tensor), dtype)
-
-
-def codes_of_array(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
-    """Return distinct codes, or texts; None for another type."""
-    found = tensor_codes(array, dtype)
-    return None if found is None else distinct_codes(found)
 
 
 def distinct_codes(codes: Bits) -> Bits:
@@ -295,11 +276,6 @@ def tensor_codes(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
     mask = getattr(fmt, "mask", (1 << fmt.bits) - 1)
     found: Bits = (codes & codes.dtype.type(mask)).reshape(array.shape)
     return found
-
-
-def standard_nodes(nodes: Iterable[ModelNode]) -> Iterator[ModelNode]:
-    """Yield the nodes of ONNX's own operators."""
-    return (node for node in nodes if not node.domain)
 
 
 _ARRAYS = "numpy.savez(FILE, **arrays): numbers, by the names of the model's tensors"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.models.graph import ModelNode, Scope, constant_codes
+from convcheck.models.graph import ModelNode, Scope, constant_tensor, distinct_codes
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bool, Float, Int, Numeric, Text
 from convcheck.numerics.number import FINITE, Bits
@@ -70,8 +70,10 @@ def known_values(scope: Scope, name: str, depth: int = 0) -> KnownValues:
 def _known(at: Scope, name: str, depth: int) -> KnownValues:
     dtype = at.types.get(name)
     if name in at.constants and dtype is not None:
-        codes = constant_codes(at.constants[name], dtype)
-        return ANYTHING if codes is None else KnownValues(codes=codes, why="constant")
+        tensor = constant_tensor(at, name)
+        if tensor is None:
+            return ANYTHING
+        return KnownValues(codes=distinct_codes(tensor), why="constant")
     maker = at.makers.get(name)
     return ANYTHING if maker is None else _made(maker, dtype, depth)
 
@@ -86,14 +88,11 @@ def _made(node: ModelNode, dtype: DType | None, depth: int) -> KnownValues:
         return _union(parts)
     if node.op == "Clip":
         return _clipped(node, dtype, depth)
-    if node.op in _BOUNDS and not (node.op in _WRAPS and _is_whole(dtype)):
+    is_whole = dtype is None or isinstance(dtype.format, Int)
+    if node.op in _BOUNDS and not (node.op in _WRAPS and is_whole):
         low, high = _BOUNDS[node.op]
         return KnownValues(low, high, why=node.op)
     return ANYTHING
-
-
-def _is_whole(dtype: DType | None) -> bool:
-    return dtype is None or isinstance(dtype.format, Int)
 
 
 def _union(parts: list[KnownValues]) -> KnownValues:
