@@ -13,6 +13,7 @@ from convcheck.errors import UsageError
 from convcheck.files import write_text
 from convcheck.gate.baseline import Written, baseline, updated
 from convcheck.gate.known_file import read_known
+from convcheck.gate.problems import is_judged
 from convcheck.judge.result import RunResult
 from convcheck.rules.load import Catalog
 from convcheck.streams import plural, say
@@ -36,16 +37,11 @@ def main(out: str, report: str, update: bool, prune: bool) -> int:
     if result.own_inputs:
         hint = "report a run without --inputs"
         raise UsageError("a list is for the inputs of a tier, not for your own", hint=hint)
-    if not is_judged(result):
+    if not any(map(is_judged, result.cases)):
         say("nothing was judged, and nothing written", err=True)
         return NOTHING_JUDGED
     write_list(result, loaded, out, update, prune)
     return 0
-
-
-def is_judged(result: RunResult) -> bool:
-    """Return whether a run judged any case."""
-    return any(case.verdict not in ("unsupported", "undefined") for case in result.cases)
 
 
 def write_list(

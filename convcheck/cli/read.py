@@ -194,8 +194,10 @@ def history(
 ) -> int:
     """Run every release, or bisect them."""
     wanted, loaded = parse_wanted(releases), catalog()
-    if cause is not None:
-        _check_cause(cause, loaded)
+    known = [one.name for one in causes_of(loaded)] if cause is not None else []
+    if cause is not None and cause not in known:
+        hint = meant(cause, known, "the history without --bisect names those that it finds")
+        raise UsageError(f"there is no cause {cause!r}", hint=hint)
     options, cases = RunOptions(jobs, timeout), selected(loaded, selection, [wanted.runtime])
     asking = Asking(cases, corpus_of_run(loaded, options, cases), options)
     work = HistoryWork(wanted, loaded, asking, environments_folder(folder))
@@ -206,13 +208,6 @@ def history(
         signals.handled()
         say(f"the same command goes on from {work.reports}", err=True)
         return INTERRUPTED
-
-
-def _check_cause(name: str, loaded: Catalog) -> None:
-    known = [cause.name for cause in causes_of(loaded)]
-    if name not in known:
-        hint = meant(name, known, "the history without --bisect names those that it finds")
-        raise UsageError(f"there is no cause {name!r}", hint=hint)
 
 
 @dataclass(frozen=True)

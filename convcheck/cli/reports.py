@@ -154,7 +154,9 @@ def main(
     parts = []
     for name, run in runs:
         held = hold_to_known(run, loaded, reports.known)
-        part = _part(held, loaded, selection, finding, cause)
+        part = excerpt_of(held, loaded, selection) if any(astuple(selection)) else held
+        part = part if cause is None else of_cause(part, cause)
+        part = part if finding is None else of_finding(part, finding)
         parts.append((name, replace(part, level=level) if level else part))
     if len(parts) > 1:
         return show_side_by_side(_named(parts), reports)
@@ -195,16 +197,3 @@ def _named(runs: Sequence[tuple[str, RunResult]]) -> list[Turn]:
     ]
     both = zip(runs, named, strict=True)
     return [Turn(backend.address, replace(run, backend=backend)) for (_, run), backend in both]
-
-
-def _part(
-    result: RunResult, loaded: Catalog, selection: Selection, finding: str | None,
-    cause: str | None,
-) -> RunResult:  # fmt: skip
-    if any(astuple(selection)):
-        result = excerpt_of(result, loaded, selection)
-    if cause is not None:
-        result = of_cause(result, cause)
-    if finding is not None:
-        result = of_finding(result, finding)
-    return result

@@ -16,7 +16,7 @@ from convcheck.chains.asked import chain_case, takes_pairs
 from convcheck.chains.type_chain import CompiledCasts, takes_chains
 from convcheck.cli.asking import Asking, corpus_of_run, each, kept_until_done, selected
 from convcheck.cli.early import ANSWERS
-from convcheck.cli.known import is_judged, write_list
+from convcheck.cli.known import write_list
 from convcheck.cli.options import Reports, RunOptions, catalog
 from convcheck.cli.outputs import check_outputs, named, tracked
 from convcheck.cli.reports import (
@@ -32,6 +32,7 @@ from convcheck.documents.journal import Journal
 from convcheck.errors import Place, UsageError
 from convcheck.files import MOST_OF_LIST, read_file, read_within
 from convcheck.gate.baseline import KnownList, read_known, refuse_causes
+from convcheck.gate.problems import is_judged
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
 from convcheck.judge.calls import judge
 from convcheck.judge.result import BackendInfo, Required, RunResult
@@ -210,7 +211,7 @@ def main(
     else:
         result = answered_run(backends[0], cases, corpus, options)
     if update and reports.known and not result.interrupted:
-        if is_judged(result):
+        if any(map(is_judged, result.cases)):
             write_list(result, loaded, reports.known, update=not begun)
         known = read_known(reports.known, loaded) if os.path.exists(reports.known) else None
     held = hold_to_known(result, loaded, known)

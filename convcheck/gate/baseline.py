@@ -123,9 +123,9 @@ class Written:
     narrowed: int = 0
     #: Entries whose failures are gone.
     removed: int = 0
-    #: Expired entries, which are unchanged.
+    #: Expired entries.
     late: tuple[Place, ...] = ()
-    #: Entries left unchanged because the run has only some of their cases.
+    #: Entries of which the run lacks cases.
     partly: int = 0
     judged: int = 0
 

@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -281,10 +281,6 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(texts) if fits else ()
 
 
-def _is_day(value: Any) -> bool:
-    return isinstance(value, date) and not isinstance(value, datetime)
-
-
 def _versions(text: Any) -> SpecifierSet | None:
     if not isinstance(text, str):
         return None
@@ -309,7 +305,7 @@ _VALUES: dict[str, tuple[Callable[[Any], object], str, str]] = {
                f"{_WRITES}, or leave it out"),
     "reason": (_text(r".*\S.*"), "a text", "say why this may fail"),
     "issue": (_text(r"https?://[^\s/]\S*"), "a URL", "https://…"),
-    "until": (_is_day, "a date", "without quotes or time: 2027-01-31"),
+    "until": (lambda value: type(value) is date, "a date", "without quotes or time: 2027-01-31"),
     "backend": (_versions, "a range of versions", 'of the backend, for example ">=1.20,<1.32"'),
 }  # fmt: skip
 

@@ -101,7 +101,9 @@ def rewritten(
     tables: Any = document[entry.table.name]
     table = tables[0]
     if tuple(names) != tuple(name.name for name in entry.names):
-        table["case"] = names[0] if len(names) == 1 else _array(names)
+        array = tomlkit.array()
+        array.extend(names)
+        table["case"] = names[0] if len(names) == 1 else array.multiline(True)
     for key in ("corpus", "count", "digest") if now else ():
         value = corpus if key == "corpus" else getattr(now, key)
         if key in table and table[key] != value:
@@ -111,14 +113,6 @@ def rewritten(
     if late and LATE not in table["until"].trivia.comment:
         table["until"].comment(LATE)
     return tomlkit.dumps(document)
-
-
-def _array(names: Sequence[str]) -> Any:
-    import tomlkit
-
-    array = tomlkit.array()
-    array.extend(names)
-    return array.multiline(True)
 
 
 ABOUT = "known failures: "  # prefix of notes

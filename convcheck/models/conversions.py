@@ -108,7 +108,9 @@ class RulesForModel:
 
     def of(self, node: ModelNode) -> ModelConversion:
         """Return a node with its judgement."""
-        spec = _spec_of(node, self.opset, self.corpus.catalog)
+        mine = (s for s in self.corpus.catalog.specs.values() if s.op == f"{WORLD}.{node.op}")
+        old = [s for s in mine if s.version <= self.opset]
+        spec = max(old, key=lambda s: s.version, default=None)
         inputs = tuple(node.scope.type_of(name) for name in node.inputs if name)
         outputs = tuple(node.scope.type_of(name) for name in node.outputs)
         found = self._cases_of(spec, node, inputs, outputs) if spec else ()
@@ -145,12 +147,6 @@ class RulesForModel:
         if key not in self._judged:
             self._judged[key] = _judged(self.corpus, case, known)
         return self._judged[key]
-
-
-def _spec_of(node: ModelNode, opset: int, catalog: Catalog) -> Spec | None:
-    mine = (spec for spec in catalog.specs.values() if spec.op == f"{WORLD}.{node.op}")
-    old = [spec for spec in mine if spec.version <= opset]
-    return max(old, key=lambda spec: spec.version, default=None)
 
 
 def _cases(spec: Spec, node: ModelNode, inputs: Types, outputs: Types) -> Iterator[Case]:
