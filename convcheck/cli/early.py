@@ -1,4 +1,4 @@
-"""Start workers of `convcheck run` before heavy imports."""
+"""Start workers before heavy imports."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ RIGHT = ("pass", "tolerated")
 
 
 def named_in(name: str, where: tuple[str, ...]) -> frozenset[str]:
-    """Return the attributes given in a case id or by --where."""
+    """Return the given attributes."""
     return frozenset(word.partition("=")[0] for word in (*name.split("/")[2:], *where))
 
 
@@ -170,7 +170,7 @@ def main(
     timeout: float,
     verbose: bool,
 ) -> int:
-    """Explain an input, and judge the answers of backends or of --got."""
+    """Explain an input, and judge answers."""
     loaded = catalog()
     if got and (backends or report or finding):
         raise UsageError("--got has the answers", hint="leave --backend and --finding out")
@@ -303,7 +303,6 @@ def _tensors(spec: Spec, calls: CallSet, got: tuple[str, ...]) -> tuple[Outputs,
 def _of_common_type(
     loaded: Catalog, calls: CallSet, got: tuple[str, ...], with_values: bool
 ) -> tuple[Outputs, list[str]]:
-    """Read a TYPE and a value for each input value."""
     [call] = calls.calls
     name, *words = got
     due = len(call) if with_values else 0

@@ -27,7 +27,7 @@ _NOTHING = "nothing is defined, or settled"
 
 
 def main(selection: Selection, form: str, out: str | None, tier: Tier, seed: int) -> int:
-    """Write the vectors of cases in a form."""
+    """Write the vectors of cases."""
     loaded = catalog()
     cases = list({case.id: case for case in select(loaded, selection)}.values())
     corpus = open_corpus(loaded, tier, seed, data_dir("vectors"))

@@ -47,7 +47,7 @@ def main(out: str, report: str, update: bool, prune: bool) -> int:
 def write_list(
     result: RunResult, loaded: Catalog, out: str, update: bool, prune: bool = False
 ) -> None:
-    """Write or update a list, and print the changes."""
+    """Write or update a list, and print changes."""
     if update or prune:
         known = read_known(out, loaded)
         written = updated(result, known, every_id(loaded), date.today(), prune)

@@ -29,7 +29,7 @@ GITHUB = "github"  # annotations on stdout, with no file
 
 
 class Output(NamedTuple):
-    """A file to write. The path - is stdout."""
+    """A file to write; - is stdout."""
 
     form: str
     path: str
@@ -124,7 +124,6 @@ def _check_writable(path: str) -> None:
 
 
 def _is_one(one: str, other: str) -> bool:
-    """Compare paths. Devices may be written twice."""
     if "-" in (one, other):
         return one == other
     try:

@@ -221,7 +221,7 @@ class HistoryWork:
 
     @property
     def reports(self) -> Path:
-        """Return the folder of reports with equal cases, vectors, causes and code."""
+        """Return the folder of reports of equal questions and code."""
         cases, corpus = self.asking.cases, self.asking.corpus
         asked = [*map(str, corpus.digests(cases)), *(case.id for case in cases)]
         causes = [file.text for file in cause_files(self.loaded)]

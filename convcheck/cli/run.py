@@ -169,7 +169,7 @@ def main(
     update: bool,
     reports: Reports,
 ) -> int:
-    """Run vectors on backends, and report."""
+    """Run vectors, and report."""
     if is_open:
         others = {"-x": fail_fast, "--maxfail": max_failures, "--chains": chains,
                   "--dry-run": dry_run, "--update": update}  # fmt: skip

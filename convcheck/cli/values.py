@@ -127,7 +127,6 @@ def _expecting(
 
 
 def _sizes(shapes: Mapping[str, tuple[str, ...]], codes: list[Bits]) -> dict[str, int]:
-    """Return sizes that lists determine, inputs of few dimensions first."""
     sizes: dict[str, int] = {}
     for dims, some in sorted(zip(shapes.values(), codes, strict=True), key=lambda one: len(one[0])):
         letters = [d for d in dict.fromkeys(dims) if not d.isdigit() and d not in sizes]

@@ -156,9 +156,9 @@ _VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*(?:(?:a|b|rc|\.?dev|\.?post)\d
 class CheckedEntry:
     """An entry compared with a run.
 
-    `here` are its cases in the run, `now` their failures, and `away` its other cases. `unknown`
-    names match nothing. `passing` cases do not fail; `otherwise` cases fail differently than its
-    cause predicts. `by` is an earlier entry with the same failures.
+    `here` and `away` are its cases in and outside the run. `unknown` names match nothing, `passing`
+    cases do not fail, `otherwise` cases fail unlike its cause predicts. `by` is an earlier entry
+    with the same failures.
     """
 
     entry: KnownEntry
@@ -178,7 +178,7 @@ class CheckedEntry:
 
     @property
     def over(self) -> bool:
-        """Whether some cases have more failures than it lists for all."""
+        """Whether some cases exceed the count for all."""
         return bool(self.away and self.entry.count and self.now.count > self.entry.count)
 
     @property

@@ -48,7 +48,7 @@ class Table:
 
     @property
     def lead(self) -> int:
-        """The number of comment lines above the header."""
+        """Comment lines above the header."""
         first = start = self.place.line - 1
         while first and _is_comment(self.around[first - 1]):
             first -= 1
@@ -56,7 +56,7 @@ class Table:
 
     @property
     def last(self) -> int:
-        """The number of its last line."""
+        """The last line's number."""
         return self.place.line + len(self.lines) - 1
 
     @property
@@ -96,7 +96,7 @@ def read_tables(path: str, names: Sequence[str], what: str) -> tuple[str, list[T
 
 
 def lines_of(text: str) -> list[str]:
-    """Split a text into lines as TOML does."""
+    """Split lines as TOML does."""
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
 
 
@@ -202,7 +202,7 @@ class KnownEntry:
         return self.table.place
 
     def concerns(self, tier: str, version: Version | None) -> bool:
-        """Return whether it applies to this tier and backend version."""
+        """Return whether it applies to a tier and version."""
         if self.tier not in ("", tier):
             return False
         if self.backend is None:

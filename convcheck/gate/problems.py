@@ -121,7 +121,7 @@ _OPEN = ("unsupported", "undefined")
 
 
 def problem(finding: CheckedEntry, fault: Fault, comparison: Comparison) -> Problem:
-    """Return the problem of an entry with a fault."""
+    """Describe an entry's fault."""
     entry = finding.entry
     gone = fault == "stale" or not (finding.here or finding.away)
     span = entry.table.span

@@ -113,7 +113,7 @@ class Argument:
 
 
 def arguments_of_node(spec: Spec, case: Case, node: ModelNode) -> tuple[Argument, ...]:
-    """Return the known inputs of a node."""
+    """Return the inputs of a node."""
     layout = next(x for x in spec.layouts if x.name == case.layout or not case.layout)
     names = [name for name, _ in layout.shapes]
     found = []
@@ -276,7 +276,6 @@ def _sets(others: Sequence[Argument]) -> tuple[list[Codes], bool]:
 
 
 def _apart(others: Sequence[Argument], sets: Sequence[Codes]) -> list[int]:
-    """Return a few sets far apart in the first of the other inputs."""
     if not sets:
         return [0]
     order = np.argsort(values_of(others[0].fmt, sets[0]), kind="stable")

@@ -88,7 +88,7 @@ class ModelConversion:
 
 
 def converting(graph: ModelGraph, catalog: Catalog) -> list[ModelNode]:
-    """Return the nodes of a model whose operator has a spec."""
+    """Return the nodes with a spec."""
     operators = {spec.op for spec in catalog.specs.values()}
     return [n for n in graph.nodes if not n.domain and f"{WORLD}.{n.op}" in operators]
 
@@ -227,7 +227,7 @@ def _kinds(case: Case, codes: Bits, expected: Expected) -> NDArray[np.int64]:
 
 
 def _kept(case: Case, codes: Bits, results: Bits, patterns: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return a mask of inputs that keep their value, including NaN and -0."""
+    """Mask inputs that keep their value, including NaN and -0."""
     source, target = case.inputs[0].format, case.outputs[0].format
     if isinstance(source, Text) or isinstance(target, Text):
         return np.zeros(len(codes), bool)
@@ -302,7 +302,7 @@ class BackendFacts:
 
     @property
     def fails(self) -> bool:
-        """Whether it fails on inputs that may occur."""
+        """Whether possible inputs fail."""
         whole = self.verdict in FAILURES and not self.rows
         return whole or any(row.occurs for row in self.rows)
 
