@@ -39,8 +39,8 @@ _TEST = (
         "run",
         """Test a backend against the standard, and report failures.
 
-        Without SPEC, test all specs that the backend implements. SPEC is an id or a glob of specs
-        or cases. The backend answers:FILE reads them from FILE.
+        Without SPEC, test all that the backend implements. SPEC is an id or glob of specs or
+        cases. The backend answers:FILE reads them from FILE.
 
         Exit codes: 0 passed or known, 1 failed, 2 bad input, 3 nothing was judged, 4 the backend
         did not start.""",
