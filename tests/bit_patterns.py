@@ -1,7 +1,5 @@
 """Draw interesting bit patterns, the same ones for the same seed."""
 
-from __future__ import annotations
-
 from random import Random
 
 

@@ -1,7 +1,5 @@
 """Small good spec files for the tests to break: one of each body, and a type-only input."""
 
-from __future__ import annotations
-
 _HEAD = """\
 op: acme.{op}
 version: 1

@@ -1,7 +1,5 @@
 """A real browser for the tests of the HTML report."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

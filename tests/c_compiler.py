@@ -1,7 +1,5 @@
 """The C compiler of this machine."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

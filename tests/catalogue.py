@@ -1,7 +1,5 @@
 """The built-in specs, loaded once per process, with cached programs and calls."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

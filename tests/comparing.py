@@ -1,7 +1,5 @@
 """Compare the evaluator with the independent oracle, element by element."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """ONNX's own definitions: function bodies, and source files of its package."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

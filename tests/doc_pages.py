@@ -1,7 +1,5 @@
 """Pages of documentation: code blocks with their marks, headings and links."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Draw reports of runs in each format."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import io

@@ -5,8 +5,6 @@ Facts are each case's verdict, its rows' counts by verdict (the main placement a
 causes. Words, order, digests, examples and places are ignored.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """Runs with failures, and their lists of known failures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path

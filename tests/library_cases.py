@@ -1,7 +1,5 @@
 """Cases of casts, chains and by name, and their answers from backends."""
 
-from __future__ import annotations
-
 from itertools import pairwise, starmap
 from typing import Any
 

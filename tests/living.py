@@ -1,7 +1,5 @@
 """Find processes that are alive: children of a process, or marked ones."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An environment with an old ONNX Runtime, made once per session as in `convcheck history`."""
 
-from __future__ import annotations
-
 import fcntl
 from pathlib import Path
 

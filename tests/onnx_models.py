@@ -1,7 +1,5 @@
 """Make ONNX models with conversions in graphs, bodies and functions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Paths of the checkout, the tests and golden files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 TESTS = Path(__file__).parent

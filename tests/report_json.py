@@ -1,7 +1,5 @@
 """Logs of runs as JSON data and as text."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Results of runs, built by hand, for tests of reports."""
 
-from __future__ import annotations
-
 from convcheck.errors import Place
 from convcheck.judge.result import (
     BackendInfo,

@@ -1,7 +1,5 @@
 """Run repro scripts as a maintainer would, several per interpreter."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

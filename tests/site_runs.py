@@ -1,7 +1,5 @@
 """Runs of two runtimes, and their site."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

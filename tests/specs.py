@@ -1,7 +1,5 @@
 """Small spec files for the tests: a good one, and edits that break it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

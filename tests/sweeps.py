@@ -1,7 +1,5 @@
 """Partial sweeps of a version's Cast cases, and their results."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing
 

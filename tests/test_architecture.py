@@ -1,7 +1,5 @@
 """Imports run one way, and heavy modules are imported when used."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

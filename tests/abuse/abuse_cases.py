@@ -1,7 +1,5 @@
 """Abuse cases: command lines and how they have to end."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

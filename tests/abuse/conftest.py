@@ -1,7 +1,5 @@
 """Files for the abuse cases: a report, its shards, lists, links to them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

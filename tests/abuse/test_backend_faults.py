@@ -1,7 +1,5 @@
 """A faulty backend harms nothing but its own case."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Bad option values and addresses: one error, the right exit code, nothing written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Files that are malformed, too large, or nested too deep: one error each, and no hang."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

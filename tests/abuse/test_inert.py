@@ -1,7 +1,5 @@
 """Text from outside never acts as a command, in a terminal or a CI system."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Outputs are written whole, or an error is reported. Inputs are never overwritten."""
 
-from __future__ import annotations
-
 import os
 import resource
 import stat

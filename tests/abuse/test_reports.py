@@ -1,7 +1,5 @@
 """Edited reports are rejected: verdicts and sums are derived from groups."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

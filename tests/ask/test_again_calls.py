@@ -1,7 +1,5 @@
 """Whole calls are repeated in reversed order and under other options."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import pytest

@@ -1,7 +1,5 @@
 """Whole calls in real workers: a crash costs only its own call, and every answer is checked."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

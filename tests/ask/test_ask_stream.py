@@ -1,7 +1,5 @@
 """A sweep finds and counts exactly the same as asking and judging each element."""
 
-from __future__ import annotations
-
 import tracemalloc
 from typing import cast
 

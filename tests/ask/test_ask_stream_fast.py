@@ -1,7 +1,5 @@
 """Judging a chunk at once misses no wrong or unwritten element."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from catalogue import compiled

@@ -1,7 +1,5 @@
 """An adapter that raises in one call loses that call. The other calls are judged."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The OpenVINO adapter in its four variants. Expected bits are by hand, on undisputed values."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The pypto adapter: the real package, its build, missing parts. Expected bits are by hand."""
 
-from __future__ import annotations
-
 import functools
 import multiprocessing
 import os

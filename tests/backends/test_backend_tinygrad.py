@@ -1,7 +1,5 @@
 """The tinygrad adapter: refusals, and its compiler. Casts are in test_libraries."""
 
-from __future__ import annotations
-
 import shutil
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The torch adapter's promotions and sequences. Casts are in test_libraries."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib.util import find_spec
 

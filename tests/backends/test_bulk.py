@@ -1,7 +1,5 @@
 """Converting through bound buffers equals `answer`. Codes that share bytes are packed."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

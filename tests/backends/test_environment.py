@@ -1,7 +1,5 @@
 """Runtimes in separate environments: the same answers, other releases, and errors."""
 
-from __future__ import annotations
-
 import ast
 import sys
 import venv

@@ -3,8 +3,6 @@
 npm installs the packages in the checkout (command in docs/contributing.md).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from catalogue import CATALOG

@@ -5,8 +5,6 @@ Triton's, IREE's and TVM's tests are slow ones (command in docs/contributing.md)
 PYTHON answers if clang may be too old for a type.
 """
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """`convcheck backend probe` checks a program step by step."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

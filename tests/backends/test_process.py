@@ -1,7 +1,5 @@
 """Programs as backends: the examples, faults, and cleanup."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

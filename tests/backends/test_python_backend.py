@@ -1,7 +1,5 @@
 """A backend in Python: the example of docs/backends.md, by its address and by an entry point."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

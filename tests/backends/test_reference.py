@@ -1,7 +1,5 @@
 """The reference backend caches expectations of a few inputs."""
 
-from __future__ import annotations
-
 import numpy as np
 from catalogue import CATALOG
 

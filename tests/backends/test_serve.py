@@ -1,7 +1,5 @@
 """Any backend behind the process protocol answers as it does directly."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 Run with: pytest tests/bench -n 0 --benchmark-enable
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

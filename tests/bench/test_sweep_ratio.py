@@ -3,8 +3,6 @@
 Run with: pytest tests/bench -n 0 --benchmark-enable
 """
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Wrong kernels of whole calls, each with a case that shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cases with equal keys have equal causes. A cached diagnosis holds only for equal answers."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Causes that fit alike are separated by further inputs, at no cost to the case."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast

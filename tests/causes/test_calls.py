@@ -1,7 +1,5 @@
 """Causes of whole calls are found in their own answers, and none in other answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

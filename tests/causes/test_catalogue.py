@@ -1,7 +1,5 @@
 """Every cause of the catalogue can be observed. A bad one is reported with its place."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Common causes are tried first, and hide no other cause that fits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """Support for a cause: its neighbours, elements, hold-out inputs, placements."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The example of two joint causes is an answer that the first cause alone does not give."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

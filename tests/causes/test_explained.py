@@ -1,7 +1,5 @@
 """Causes found for public bug reports are right. Bugs without an entry get no cause."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

@@ -1,7 +1,5 @@
 """Many cases are explained by few causes, the plainest that suffice."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pytest

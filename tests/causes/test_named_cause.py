@@ -1,7 +1,5 @@
 """A cause is selected by letter or name: what it explains alone, and a reproduction of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

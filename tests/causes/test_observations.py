@@ -1,7 +1,5 @@
 """Observed behaviour in undefined cases: each entry is checked against the runtime."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

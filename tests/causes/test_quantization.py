@@ -1,7 +1,5 @@
 """Planted bugs of quantisation: causes give the answers of most of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 

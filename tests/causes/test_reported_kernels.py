@@ -1,7 +1,5 @@
 """Kernels with publicly reported faults: each is explained by its cause."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`convcheck run` reports the causes of failures, however the run is divided."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Kernels written after the source of OpenVINO's CPU plugin: each gets its own cause."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """`convcheck score`: every observable wrong conversion is caught, and a gap is found."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A cause is reported only if it gives every answer. Each is found in its own answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A sweep compares causes with every answer of every span, however it is cut."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`convcheck chain --backend` finds an optimiser that removes casts, and accuses no other."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`convcheck chain`: verdicts, exit codes, and its table in C, C++ and Python."""
 
-from __future__ import annotations
-
 import csv
 import json
 import runpy

@@ -1,7 +1,5 @@
 """Edits of chains by optimisers, and optimisation levels, read and executed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

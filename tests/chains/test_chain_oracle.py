@@ -1,7 +1,5 @@
 """Chains composed by the oracle of the tests, code by code."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Proofs by intervals agree with exhaustive checks, and counts are exact."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np

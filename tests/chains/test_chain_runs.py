@@ -1,7 +1,5 @@
 """`convcheck run --chains` finds and names an optimiser that changes chains, and no other."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A second method: chains composed by numpy and ml_dtypes, and by the oracle of the tests."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import islice, product
 

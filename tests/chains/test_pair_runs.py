@@ -1,7 +1,5 @@
 """`run --chains` of quantisation: quantise and dequantise in one graph, with constant scales."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

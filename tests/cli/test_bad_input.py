@@ -1,7 +1,5 @@
 """Commands on operators of whole calls: selection, and rejected arguments."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

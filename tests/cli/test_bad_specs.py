@@ -1,7 +1,5 @@
 """A user's spec with a hole: every command reports its place, before asking anything."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The example programs quantise right, and a fault in one is found."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

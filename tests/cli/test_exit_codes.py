@@ -1,7 +1,5 @@
 """Exit codes and messages of runs, as a table."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -1,7 +1,5 @@
 """Public fault reports are judged as the standards say, right and wrong answers alike."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import NamedTuple

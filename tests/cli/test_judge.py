@@ -1,7 +1,5 @@
 """`convcheck explain` judges reported answers, without a backend."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """JUnit of a run has times and a timestamp, and is reproducible with SOURCE_DATE_EPOCH."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree.ElementTree import Element, parse

@@ -1,7 +1,5 @@
 """`lint` reports all slips of a file at once, and each only once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Progress: a bar on a terminal, else a line on stderr after 10 s and every 30 s."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

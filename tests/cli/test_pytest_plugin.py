@@ -1,7 +1,5 @@
 """The pytest plugin on backends that pass, fail, crash and decline."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

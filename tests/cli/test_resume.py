@@ -1,7 +1,5 @@
 """A killed run resumes: nothing is asked twice, and nothing is lost."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

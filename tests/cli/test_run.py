@@ -1,7 +1,5 @@
 """`convcheck run` end to end, in new processes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`convcheck report A B` prints the same as `run` of several backends."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The backend answers:FILE judges a program's answers, one per line, like a backend's."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The workflows of docs/ci.md are valid, and their steps work as on GitHub."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

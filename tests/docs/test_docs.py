@@ -11,8 +11,6 @@ A ```console block has commands after `$ ` and their output, with `...` for any 
 has only commands. All commands of a page run in one folder with the checkout's docs/.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os

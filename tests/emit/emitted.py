@@ -1,7 +1,5 @@
 """Emitted suites of cases, and a kernel's answers to them."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct

@@ -1,7 +1,5 @@
 """A suite's vectors, series of all inputs and rules, and its output folder."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Suites in C compile without warnings, pass right kernels, and catch wrong ones."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable
 from pathlib import Path

@@ -4,8 +4,6 @@ Each available compiler compiles it. It runs on a stand-in for the runtime, thre
 that copies and thread counts are tested without a GPU.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

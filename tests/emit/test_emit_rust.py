@@ -1,7 +1,5 @@
 """Suites in Rust: a crate without dependencies that passes right kernels and catches wrong ones."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`convcheck known` writes and updates a list."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path

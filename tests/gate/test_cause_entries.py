@@ -1,7 +1,5 @@
 """Entries of a list that name a cause excuse its predictions, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Mapping, Sequence

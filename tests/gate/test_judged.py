@@ -1,7 +1,5 @@
 """A list records the judged cases. A run that no longer judges one fails."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

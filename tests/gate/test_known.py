@@ -1,7 +1,5 @@
 """Compare a run with a list of known failures: excused failures, and problems of the list."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

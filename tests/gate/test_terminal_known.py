@@ -1,7 +1,5 @@
 """The terminal's report of known failures and shards; quiet mode; plain terminals."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

@@ -1,7 +1,5 @@
 """`convcheck history` from a range of releases to its output; no release is installed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

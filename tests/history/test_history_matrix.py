@@ -1,7 +1,5 @@
 """The history of each cause, from runs built by hand."""
 
-from __future__ import annotations
-
 from report_runs import ELSE, TABLE, answered, case, group, passed, run, unasked
 
 from convcheck.history.environments import Release

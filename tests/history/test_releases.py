@@ -1,7 +1,5 @@
 """Ranges of releases, and the answers of a package index."""
 
-from __future__ import annotations
-
 import pytest
 from packaging.version import Version
 from planted.releases import NOT_HERE, WHEEL, index, page_of

@@ -1,7 +1,5 @@
 """The digest depends on the pairs alone, and parts add up."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The judge of whole calls: a reading holds for the whole call."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from catalogue import CATALOG

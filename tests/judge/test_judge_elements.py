@@ -1,7 +1,5 @@
 """The judge: each kind of answer gets its verdict. A reading holds for the whole case."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

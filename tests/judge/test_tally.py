@@ -1,7 +1,5 @@
 """Tallies: a reading holds for the whole case, and parts make no difference."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`convcheck model`: a model's conversions, and the facts known of each."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

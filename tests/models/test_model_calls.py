@@ -1,7 +1,5 @@
 """Quantisation and sequences in a model: inputs that are defined, and those that are not."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

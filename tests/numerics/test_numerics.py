@@ -1,7 +1,5 @@
 """Numbers, compared with the oracle's values and with facts by hand."""
 
-from __future__ import annotations
-
 import time
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Positions of codes in the order of values, and ranges of them in parts."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

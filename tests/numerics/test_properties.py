@@ -1,7 +1,5 @@
 """Properties on random inputs, the same in every run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Vectors of exact numbers, compared with Fractions, and one rounding of results."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from operator import ge, gt, le, lt

@@ -1,7 +1,5 @@
 """ConvertPromoteTypes-14 by its text. If the text has two readings, both answers are given."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from .formats import FLOATS, INTEGERS, SIGNED, WIDTHS, decode, nearest_even, span

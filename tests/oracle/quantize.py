@@ -6,8 +6,6 @@ precision of the division", unless `precision` is given. Each way to read an ope
 result.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from .formats import FLOATS, INTEGERS, Value, decode, nearest_even, span

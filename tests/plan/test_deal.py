@@ -1,7 +1,5 @@
 """Plans are divided into shards and rejoined in order. Siblings stay together."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import chain
 from pathlib import Path

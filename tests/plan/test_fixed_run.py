@@ -1,7 +1,5 @@
 """Quantisation with one scale, all inputs of x asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Merged shards give the same bytes as the whole run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A partial run is never taken for the whole."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path

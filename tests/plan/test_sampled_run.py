@@ -1,7 +1,5 @@
 """Samples next to the boundary tier are reproducible, shardable, and find errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

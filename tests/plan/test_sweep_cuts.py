@@ -1,7 +1,5 @@
 """Sweeps give the same bytes however they are cut, and after any crash."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sweeps in worker processes: crashes and refusals cost their own pattern, parts add up."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Results of units add up to the result of a case, and no failure is lost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise, permutations

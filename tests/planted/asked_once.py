@@ -1,7 +1,5 @@
 """A pypto backend that caches its answers to elements, since a call takes ten milliseconds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

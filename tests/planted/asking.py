@@ -1,7 +1,5 @@
 """Cases, vectors, and a backend made from a function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

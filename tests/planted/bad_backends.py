@@ -3,8 +3,6 @@
 Open one by 'tests.planted.bad_backends:Name'.
 """
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """Wrong kernels of whole calls by hand: on numpy, on Fractions and by the oracle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """A backend for each cause of the catalogue, and a case that shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 

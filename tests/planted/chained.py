@@ -1,7 +1,5 @@
 """Backends that take chains as graphs: one makes every cast, others remove some."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Cases and calls of an operator that counts from 0, for bad_callers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

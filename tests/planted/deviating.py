@@ -3,8 +3,6 @@
 Open one by 'tests.planted.deviating:Name'.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Sequence

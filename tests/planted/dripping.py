@@ -1,7 +1,5 @@
 """A program of the process protocol that sends its answers, all zeros, byte by byte."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

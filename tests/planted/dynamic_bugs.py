@@ -1,7 +1,5 @@
 """Planted bugs of DynamicQuantizeLinear: float32 operations in numpy with one fault."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A spec with a source of 19 bits, swept in two spans of four chunks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from specs import head

@@ -3,8 +3,6 @@
 Open one by 'tests.planted.free_backends:Name'.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Cases, vectors and a judge for an identity of 8-bit integers, for bad_backends."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 

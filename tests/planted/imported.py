@@ -1,7 +1,5 @@
 """Backends that are unusable after each case and log their imports."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,12 +1,10 @@
 """Backends with varying answers to the same inputs, and a steady one."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -26,7 +24,7 @@ class Steady:
         self.choice = {name: values[0] for name, values in self.options.items()}
         self.choice.update(choice or {})
 
-    def configured(self, choice: Mapping[str, str]) -> Steady:
+    def configured(self, choice: Mapping[str, str]) -> Self:
         return type(self)({**self.choice, **choice})
 
     def support(self, case: Case) -> Declined | None:

@@ -1,7 +1,5 @@
 """A program of the process protocol with one message, selected by name, of 5 MB."""
 
-from __future__ import annotations
-
 import json
 import sys
 from math import prod

@@ -1,7 +1,5 @@
 """Backends that quantise float32 to int8 and float8e4m3fn in numpy, with one fault."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Identities that are wrong in one placement only, for reduction to the smallest call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Inputs that show a bug in any case that can, made without the edge vectors."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal

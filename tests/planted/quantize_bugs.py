@@ -4,8 +4,6 @@ fault.
 All results are exact in float64, or rounded once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache

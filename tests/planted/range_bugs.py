@@ -1,7 +1,5 @@
 """Planted bugs of sequences: plausible mistakes in computing start, start + step, … before stop."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

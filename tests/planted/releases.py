@@ -1,7 +1,5 @@
 """A local package index, and planted environments of its releases."""
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

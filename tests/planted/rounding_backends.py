@@ -1,7 +1,5 @@
 """Backends that truncate instead of rounding, for whole runs."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A backend that ignores attributes, and logs calls and searches to the file DIARY."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Right backends with one fault at a bit pattern of a sweep."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

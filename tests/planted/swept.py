@@ -1,7 +1,5 @@
 """Backends for sweeps: the evaluator's answers with a planted change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Backends with malformed answers and side effects, for tests/abuse."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """A Dask cluster of two processes gives the same answers as a local run."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

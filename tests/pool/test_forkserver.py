@@ -1,7 +1,5 @@
 """A worker is as good as a new Python, and nothing outlives its command."""
 
-from __future__ import annotations
-
 import multiprocessing
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Cases that differ only in attributes are asked in one process, which shows wrong caches."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Only one of equal versions of an operator gets large calls and many calls."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import pytest

@@ -1,7 +1,5 @@
 """A worker's messages are data. Those of a wrong type or case are rejected."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import pytest

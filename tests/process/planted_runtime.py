@@ -6,8 +6,6 @@ planted_runtime.py dies|hangs|lies|raises|ends|strange|fine -I SERVER ort
 `ends` ends before the first request. `strange` names an unknown type.
 """
 
-from __future__ import annotations
-
 import os
 import runpy
 import signal

@@ -3,8 +3,6 @@
 No reading may contain the example of a failure. With the expected values in its place one must.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

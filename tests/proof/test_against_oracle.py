@@ -1,7 +1,5 @@
 """Evaluator and oracle agree on all sources of up to 16 bits, and on all edge vectors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from catalogue import CORPUS

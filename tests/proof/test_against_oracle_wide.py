@@ -1,7 +1,5 @@
 """Evaluator and oracle agree around every rounding boundary of destinations of up to 8 bits."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -4,8 +4,6 @@ Function bodies run on every vector. Casts and quantisations follow the specs; o
 exact, then rounded to the tensor's type. The onnx package computes lengths by shape inference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial, reduce
@@ -48,7 +46,7 @@ class Tensor(NamedTuple):
     codes: Bits
     patterns: NDArray[np.uint8]
 
-    def reshaped(self, *shape: int) -> Tensor:
+    def reshaped(self, *shape: int) -> "Tensor":
         return Tensor(self.dtype, self.codes.reshape(shape), self.patterns.reshape(shape))
 
 

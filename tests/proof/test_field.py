@@ -5,8 +5,6 @@ rich inputs and the report's example with one or two bits flipped. Run with `-n 
 table.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache, partial

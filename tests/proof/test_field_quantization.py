@@ -1,7 +1,5 @@
 """The edge calls catch each publicly reported fault of quantisation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

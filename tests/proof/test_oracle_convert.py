@@ -1,7 +1,5 @@
 """Evaluator and oracle agree on edge vectors of OpenVINO Convert and ConvertLike, bit for bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from catalogue import CATALOG

@@ -4,8 +4,6 @@ Release 0.2: all codes of sources of up to 16 bits; for wider ones edge and boun
 among the modes, and random ones. Other versions: the edge vectors.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from fractions import Fraction

@@ -3,8 +3,6 @@
 The judge and the independent oracle count its errors. test_field has independent bugs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 

@@ -3,8 +3,6 @@
 Causes that no edge call catches are tried on the boundary tier, which may not show them either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

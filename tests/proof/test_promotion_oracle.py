@@ -1,7 +1,5 @@
 """Expected promotions agree with the oracle, and the calls suffice."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

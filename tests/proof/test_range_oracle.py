@@ -1,7 +1,5 @@
 """The sequence operators agree with an independent oracle, on edge calls and random ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from catalogue import CATALOG

@@ -3,8 +3,6 @@
 That readings are right, is for the tests against the oracle.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from catalogue import CATALOG, CORPUS

@@ -1,7 +1,5 @@
 """Every format counts the same cases, values and findings of a document."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from html import unescape

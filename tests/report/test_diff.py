@@ -1,7 +1,5 @@
 """Changes between two runs: new, fixed, changed or hidden, as text and as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

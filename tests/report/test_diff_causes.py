@@ -1,7 +1,5 @@
 """Changes of causes between two runs, shown above the findings."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from report_runs import ELSE, PARSE, answered, case, group, run
 
 from convcheck.report.document import Document

@@ -1,7 +1,5 @@
 """`convcheck explain`: the trace agrees with the evaluator, golden pages, bad input."""
 
-from __future__ import annotations
-
 import random
 import re
 import shlex

@@ -1,7 +1,5 @@
 """A finding has the same id in every run, and commands accept it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

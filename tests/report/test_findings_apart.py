@@ -1,7 +1,5 @@
 """Separate findings: of two operators, and of rows with many and few wrong values."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

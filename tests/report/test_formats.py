@@ -1,7 +1,5 @@
 """A new format needs one file and a line in the registry."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

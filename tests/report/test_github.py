@@ -1,7 +1,5 @@
 """Annotations of GitHub Actions, read as its runner reads them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The HTML report without a browser: its data, its number lines, and escaping."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from fractions import Fraction

@@ -1,11 +1,9 @@
 """The HTML report in a real browser: it opens, filters, drills down, and escapes text."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -405,7 +403,7 @@ def different(i: int, source: str, target: str) -> Group:
 
 
 def test_five_thousand_groups(
-    browser: Browser, tmp_path: Path, record_property: pytest.RecordProperty
+    browser: Browser, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     result = large(5000)
     failing = [g for c in result.cases for g in c.groups if g.verdict == "fail"]

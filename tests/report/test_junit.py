@@ -1,7 +1,5 @@
 """The JUnit report: Jenkins' schema, golden files, and the facts of a run."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`convcheck show`, and shell completion."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The Markdown report: golden files, its size, and its parsed form."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A report that is read back equals the run that was written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The reports of runs built by hand: a golden page of each, and required contents."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The JSON formats' schemas are generated from the structs, and validate the output."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema

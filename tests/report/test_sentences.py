@@ -1,7 +1,5 @@
 """The cited sentence supports the verdict: of the row, of each reading, or with the row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`convcheck show`: golden pages, and the changes between versions."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Several backends in one run: reports built by hand with golden files, and real runs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

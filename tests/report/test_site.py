@@ -1,7 +1,5 @@
 """The site without a browser: its pages, links, escaping, and folder."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

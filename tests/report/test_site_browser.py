@@ -1,7 +1,5 @@
 """The site in a real browser: from disk, in both colours, on a phone, with the keyboard alone."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Layout of tables: whole if they fit, else split by columns."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Tallies as JSON: they are read back unchanged, and add up to the same."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import cache

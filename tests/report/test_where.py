@@ -1,7 +1,5 @@
 """The description of a cause's cases: a reader finds them among the judged cases."""
 
-from __future__ import annotations
-
 import lzma
 import re
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 They run on the installed runtimes' findings.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Spec files of whole calls: every kind of error is reported with its place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Sentences outside the onnx package are stored with the page and the day of readi
 not quotations.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -3,8 +3,6 @@
 Sentences are stored with the page and the day of reading.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

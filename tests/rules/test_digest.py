@@ -1,7 +1,5 @@
 """A spec's digest depends on its possible cases, and on nothing else."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A formula extends another: rules and conditions by name, lists of calls added."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

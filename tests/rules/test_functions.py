@@ -1,7 +1,5 @@
 """`calls` in spec files: a library's function for the operator, and its arguments."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

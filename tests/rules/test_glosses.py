@@ -1,7 +1,5 @@
 """Sentences in another language have a translation, always marked as convcheck's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Attributes that are left out: nothing is sent, and the default's result is expected."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Cases outside a text are asked with a few inputs, and no answer is a failure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Good spec files lint clean, and every kind of error is reported with its place."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Supported pairs of types and shapes; a default equal to another mode."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

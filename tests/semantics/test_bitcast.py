@@ -1,7 +1,5 @@
 """onnx.BitCast keeps every bit, also of NaNs, and only types of equal width are asked."""
 
-from __future__ import annotations
-
 import numpy as np
 from catalogue import CATALOG
 

@@ -1,7 +1,5 @@
 """A case word's declared properties hold. A word without any is evaluated."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast

@@ -1,7 +1,5 @@
 """An input with a type only: its values and shape must have no effect."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import cast

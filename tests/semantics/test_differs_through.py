@@ -1,7 +1,5 @@
 """`differs through TYPE` weakens the level of values that double rounding changes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

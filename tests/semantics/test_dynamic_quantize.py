@@ -1,7 +1,5 @@
 """DynamicQuantizeLinear: the evaluator agrees with fractions, and planted bugs are caught."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from catalogue import CATALOG, calls_asked

@@ -1,7 +1,5 @@
 """FakeConvert: the evaluator agrees with the oracle, and the vectors suffice."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache

@@ -1,7 +1,5 @@
 """FakeQuantize: the evaluator agrees with the oracle, and the vectors suffice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple

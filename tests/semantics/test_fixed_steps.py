@@ -1,7 +1,5 @@
 """Quantisation with one scale: expected values of runs of codes, compared with the oracle."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from catalogue import CATALOG, WORDS, compiled, element

@@ -1,7 +1,5 @@
 """The formula body: the expression language, the parser, and scalar rounding."""
 
-from __future__ import annotations
-
 import math
 import operator
 import warnings

@@ -1,7 +1,5 @@
 """Results of the words of `through` for numbers, codes and texts, by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from catalogue import CATALOG

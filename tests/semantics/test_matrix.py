@@ -1,7 +1,5 @@
 """A matrix in a spec file: its meaning, its errors, and its lint."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """QuantizeLinear and DequantizeLinear: the evaluator agrees with the oracle for each element."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 

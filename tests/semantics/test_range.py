@@ -1,7 +1,5 @@
 """The sequence operators: the texts' examples, cases and calls, hard calls."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from catalogue import CATALOG, calls_asked

@@ -1,7 +1,5 @@
 """Expectations of whole runs of codes equal the evaluator's."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import cast

@@ -1,7 +1,5 @@
 """Lookups by segments equal the evaluator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import cast
 

@@ -1,7 +1,5 @@
 """A wrong element is shown with the row that decided it, not with the preceding formula."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from catalogue import CATALOG

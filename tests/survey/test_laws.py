@@ -1,7 +1,5 @@
 """Causes as laws of a survey, compared with exact answers and near misses."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`convcheck run --open`: laws of planted backends, and real backends."""
 
-from __future__ import annotations
-
 import io
 import re
 from functools import cache, partial

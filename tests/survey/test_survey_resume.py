@@ -1,7 +1,5 @@
 """An interrupted survey resumes, with the same bytes as a whole one."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The edge tier covers every kind of value, for any source and destination of Cast."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The edge calls of tensors cover every kind of value."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A run reads vectors from files that fit, makes them otherwise, and rejects damaged files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

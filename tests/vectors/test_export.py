@@ -1,7 +1,5 @@
 """Exported vectors equal the originals, and files are whole or unchanged."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`generate SPEC --out DIR` keeps DIR's other specs, and runs read vectors of a user's specs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

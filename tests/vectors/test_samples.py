@@ -1,7 +1,5 @@
 """The sequence of samples does not depend on cuts, and follows its docstring."""
 
-from __future__ import annotations
-
 import hashlib
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Vector files are read back unchanged, written completely, and damage gives one clear error."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

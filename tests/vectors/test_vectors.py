@@ -1,7 +1,5 @@
 """The vectors: checked-in ones, their files, and their inputs."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from itertools import chain, pairwise

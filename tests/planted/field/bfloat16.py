@@ -1,7 +1,5 @@
 """Wrong conversions to bfloat16."""
 
-from __future__ import annotations
-
 import numpy as np
 from planted.field.bits import BFLOAT16, FLOAT32, by_hardware, ints, joined, split, to_ieee
 from planted.field.bug import FieldBug

@@ -1,7 +1,5 @@
 """Integer implementations of conversions, right except for `rounding`. Codes are int64 inside."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Bugs from the field: publicly reported wrong conversions, rebuilt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

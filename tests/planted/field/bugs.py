@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 from planted.field import bfloat16, e8m0, float8, float16, integers, widening

@@ -1,7 +1,5 @@
 """Cases of field bugs, and how many vectors judge and oracle catch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

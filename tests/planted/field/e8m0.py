@@ -1,7 +1,5 @@
 """Wrong conversions to and from float8e8m0."""
 
-from __future__ import annotations
-
 import numpy as np
 from planted.field.bits import FLOAT32, FLOAT64, Ints, fields, split
 from planted.field.bug import FieldBug

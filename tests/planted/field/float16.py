@@ -1,7 +1,5 @@
 """Wrong conversions to float16."""
 
-from __future__ import annotations
-
 import numpy as np
 from planted.field.bits import (
     FLOAT16,

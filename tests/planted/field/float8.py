@@ -1,7 +1,5 @@
 """Wrong conversions to float8 and float4."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Wrong conversions from and to integers, and of booleans."""
 
-from __future__ import annotations
-
 import numpy as np
 from planted.field.bits import FLOAT32, Ints, by_hardware, fields, nearest_away, split
 from planted.field.bug import FieldBug

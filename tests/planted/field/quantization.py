@@ -1,7 +1,5 @@
 """Publicly reported wrong quantisation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Wrong conversions to a wider format."""
 
-from __future__ import annotations
-
 import numpy as np
 from planted.field.bits import (
     E4M3,
