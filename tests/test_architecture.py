@@ -1,5 +1,3 @@
-"""Imports run one way, and heavy modules are imported when used."""
-
 import ast
 import re
 import subprocess

@@ -1,5 +1,3 @@
-"""A faulty backend harms nothing but its own case."""
-
 import json
 import sys
 import tempfile

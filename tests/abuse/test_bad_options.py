@@ -1,5 +1,3 @@
-"""Bad option values and addresses: one error, the right exit code, nothing written."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Files that are malformed, too large, or nested too deep: one error each, and no hang."""
-
 import errno
 import os
 import re

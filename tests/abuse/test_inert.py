@@ -1,5 +1,3 @@
-"""Text from outside never acts as a command, in a terminal or a CI system."""
-
 import re
 from pathlib import Path
 

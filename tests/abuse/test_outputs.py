@@ -1,5 +1,3 @@
-"""Outputs are written whole, or an error is reported. Inputs are never overwritten."""
-
 import os
 import resource
 import stat

@@ -1,5 +1,3 @@
-"""Edited reports are rejected: verdicts and sums are derived from groups."""
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

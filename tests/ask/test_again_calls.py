@@ -1,5 +1,3 @@
-"""Whole calls are repeated in reversed order and under other options."""
-
 from contextlib import closing
 
 import pytest

@@ -1,5 +1,3 @@
-"""Whole calls in real workers: a crash costs only its own call, and every answer is checked."""
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""A sweep finds and counts exactly the same as asking and judging each element."""
-
 import tracemalloc
 from typing import cast
 

@@ -1,5 +1,3 @@
-"""Judging a chunk at once misses no wrong or unwritten element."""
-
 import numpy as np
 import pytest
 from catalogue import compiled

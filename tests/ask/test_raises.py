@@ -1,5 +1,3 @@
-"""An adapter that raises in one call loses that call. The other calls are judged."""
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

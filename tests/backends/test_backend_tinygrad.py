@@ -1,5 +1,3 @@
-"""The tinygrad adapter: refusals, and its compiler. Casts are in test_libraries."""
-
 import shutil
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The torch adapter's promotions and sequences. Casts are in test_libraries."""
-
 from dataclasses import replace
 from importlib.util import find_spec
 

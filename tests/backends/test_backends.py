@@ -1,5 +1,3 @@
-"""The adapters of ONNX Runtime and the reference evaluator, on undisputed values."""
-
 import numpy as np
 import pytest
 from catalogue import CATALOG

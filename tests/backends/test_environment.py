@@ -1,5 +1,3 @@
-"""Runtimes in separate environments: the same answers, other releases, and errors."""
-
 import ast
 import sys
 import venv

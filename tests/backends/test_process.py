@@ -1,5 +1,3 @@
-"""Programs as backends: the examples, faults, and cleanup."""
-
 import json
 import os
 import signal

@@ -1,5 +1,3 @@
-"""A backend in Python: the example of docs/backends.md, by its address and by an entry point."""
-
 from pathlib import Path
 from typing import Any
 

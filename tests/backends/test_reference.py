@@ -1,5 +1,3 @@
-"""The reference backend caches expectations of a few inputs."""
-
 import numpy as np
 from catalogue import CATALOG
 

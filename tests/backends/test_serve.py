@@ -1,5 +1,3 @@
-"""Any backend behind the process protocol answers as it does directly."""
-
 import json
 import os
 import subprocess

@@ -1,5 +1,3 @@
-"""Cases with equal keys have equal causes. A cached diagnosis holds only for equal answers."""
-
 from collections.abc import Hashable
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Causes that fit alike are separated by further inputs, at no cost to the case."""
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast

@@ -1,5 +1,3 @@
-"""Causes of whole calls are found in their own answers, and none in other answers."""
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Every cause of the catalogue can be observed. A bad one is reported with its place."""
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Common causes are tried first, and hide no other cause that fits."""
-
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version

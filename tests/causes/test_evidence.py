@@ -1,5 +1,3 @@
-"""Support for a cause: its neighbours, elements, hold-out inputs, placements."""
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

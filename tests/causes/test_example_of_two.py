@@ -1,5 +1,3 @@
-"""The example of two joint causes is an answer that the first cause alone does not give."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Many cases are explained by few causes, the plainest that suffice."""
-
 from collections.abc import Mapping, Sequence
 
 import pytest

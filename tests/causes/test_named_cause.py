@@ -1,5 +1,3 @@
-"""A cause is selected by letter or name: what it explains alone, and a reproduction of it."""
-
 from pathlib import Path
 
 import pytest

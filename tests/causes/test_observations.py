@@ -1,5 +1,3 @@
-"""Observed behaviour in undefined cases: each entry is checked against the runtime."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Planted bugs of quantisation: causes give the answers of most of them."""
-
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 

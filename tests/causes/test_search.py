@@ -1,5 +1,3 @@
-"""A cause is reported only if it gives every answer. Each is found in its own answers."""
-
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction

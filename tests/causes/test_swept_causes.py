@@ -1,5 +1,3 @@
-"""A sweep compares causes with every answer of every span, however it is cut."""
-
 import os
 import signal
 import subprocess

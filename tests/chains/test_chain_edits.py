@@ -1,5 +1,3 @@
-"""Edits of chains by optimisers, and optimisation levels, read and executed."""
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Proofs by intervals agree with exhaustive checks, and counts are exact."""
-
 from itertools import islice
 
 import numpy as np

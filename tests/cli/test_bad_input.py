@@ -1,5 +1,3 @@
-"""Commands on operators of whole calls: selection, and rejected arguments."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""A user's spec with a hole: every command reports its place, before asking anything."""
-
 import sys
 from pathlib import Path
 

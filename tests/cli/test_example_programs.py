@@ -1,5 +1,3 @@
-"""The example programs quantise right, and a fault in one is found."""
-
 import subprocess
 import sys
 from pathlib import Path

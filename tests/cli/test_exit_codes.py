@@ -1,5 +1,3 @@
-"""Exit codes and messages of runs, as a table."""
-
 import os
 import pty
 import re

@@ -1,5 +1,3 @@
-"""Public fault reports are judged as the standards say, right and wrong answers alike."""
-
 import json
 from pathlib import Path
 from typing import NamedTuple

@@ -1,5 +1,3 @@
-"""JUnit of a run has times and a timestamp, and is reproducible with SOURCE_DATE_EPOCH."""
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree.ElementTree import Element, parse

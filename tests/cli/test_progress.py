@@ -1,5 +1,3 @@
-"""Progress: a bar on a terminal, else a line on stderr after 10 s and every 30 s."""
-
 import subprocess
 import sys
 from pathlib import Path

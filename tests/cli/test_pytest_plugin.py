@@ -1,5 +1,3 @@
-"""The pytest plugin on backends that pass, fail, crash and decline."""
-
 import os
 import subprocess
 import sys

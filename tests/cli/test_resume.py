@@ -1,5 +1,3 @@
-"""A killed run resumes: nothing is asked twice, and nothing is lost."""
-
 import contextlib
 import json
 import os

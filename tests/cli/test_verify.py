@@ -1,5 +1,3 @@
-"""The backend answers:FILE judges a program's answers, one per line, like a backend's."""
-
 import json
 import subprocess
 import sys

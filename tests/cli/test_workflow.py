@@ -1,5 +1,3 @@
-"""The workflows of docs/ci.md are valid, and their steps work as on GitHub."""
-
 import os
 import re
 import shutil

@@ -1,5 +1,3 @@
-"""Compare the table of causes and runtime sources with the catalogue."""
-
 import re
 from pathlib import Path
 

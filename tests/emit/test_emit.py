@@ -1,5 +1,3 @@
-"""A suite's vectors, series of all inputs and rules, and its output folder."""
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

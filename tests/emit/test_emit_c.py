@@ -1,5 +1,3 @@
-"""Suites in C compile without warnings, pass right kernels, and catch wrong ones."""
-
 import shutil
 from collections.abc import Iterable
 from pathlib import Path

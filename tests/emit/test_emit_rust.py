@@ -1,5 +1,3 @@
-"""Suites in Rust: a crate without dependencies that passes right kernels and catches wrong ones."""
-
 import shutil
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Entries of a list that name a cause excuse its predictions, and nothing else."""
-
 import json
 import tomllib
 from collections.abc import Mapping, Sequence

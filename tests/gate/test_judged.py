@@ -1,5 +1,3 @@
-"""A list records the judged cases. A run that no longer judges one fails."""
-
 import tomllib
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Compare a run with a list of known failures: excused failures, and problems of the list."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The terminal's report of known failures and shards; quiet mode; plain terminals."""
-
 import re
 import tomllib
 

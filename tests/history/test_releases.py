@@ -1,5 +1,3 @@
-"""Ranges of releases, and the answers of a package index."""
-
 import pytest
 from packaging.version import Version
 from planted.releases import NOT_HERE, WHEEL, index, page_of

@@ -1,5 +1,3 @@
-"""The digest depends on the pairs alone, and parts add up."""
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The judge of whole calls: a reading holds for the whole call."""
-
 import numpy as np
 import pytest
 from catalogue import CATALOG

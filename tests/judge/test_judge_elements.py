@@ -1,5 +1,3 @@
-"""The judge: each kind of answer gets its verdict. A reading holds for the whole case."""
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Tallies: a reading holds for the whole case, and parts make no difference."""
-
 from itertools import permutations
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Quantisation and sequences in a model: inputs that are defined, and those that are not."""
-
 import json
 from collections import Counter
 from collections.abc import Sequence

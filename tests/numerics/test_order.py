@@ -1,5 +1,3 @@
-"""Positions of codes in the order of values, and ranges of them in parts."""
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Properties on random inputs, the same in every run."""
-
 from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction

@@ -1,5 +1,3 @@
-"""Vectors of exact numbers, compared with Fractions, and one rounding of results."""
-
 from collections.abc import Callable
 from fractions import Fraction
 from operator import ge, gt, le, lt

@@ -1,5 +1,3 @@
-"""Plans are divided into shards and rejoined in order. Siblings stay together."""
-
 from collections import Counter
 from itertools import chain
 from pathlib import Path

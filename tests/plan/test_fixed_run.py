@@ -1,5 +1,3 @@
-"""Quantisation with one scale, all inputs of x asked."""
-
 from pathlib import Path
 
 import numpy as np

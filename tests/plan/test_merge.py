@@ -1,5 +1,3 @@
-"""Merged shards give the same bytes as the whole run."""
-
 from pathlib import Path
 
 import pytest

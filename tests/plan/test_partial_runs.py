@@ -1,5 +1,3 @@
-"""A partial run is never taken for the whole."""
-
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Samples next to the boundary tier are reproducible, shardable, and find errors."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Sweeps give the same bytes however they are cut, and after any crash."""
-
 import json
 from itertools import pairwise
 from pathlib import Path

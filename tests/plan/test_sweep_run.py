@@ -1,5 +1,3 @@
-"""Sweeps in worker processes: crashes and refusals cost their own pattern, parts add up."""
-
 import os
 import signal
 import subprocess

@@ -1,5 +1,3 @@
-"""Results of units add up to the result of a case, and no failure is lost."""
-
 import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise, permutations

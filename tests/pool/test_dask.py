@@ -1,5 +1,3 @@
-"""A Dask cluster of two processes gives the same answers as a local run."""
-
 import json
 import os
 import signal

@@ -1,5 +1,3 @@
-"""A worker is as good as a new Python, and nothing outlives its command."""
-
 import multiprocessing
 import shutil
 import subprocess

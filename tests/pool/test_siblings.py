@@ -1,5 +1,3 @@
-"""Cases that differ only in attributes are asked in one process, which shows wrong caches."""
-
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Only one of equal versions of an operator gets large calls and many calls."""
-
 from contextlib import closing
 
 import pytest

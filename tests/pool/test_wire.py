@@ -1,5 +1,3 @@
-"""A worker's messages are data. Those of a wrong type or case are rejected."""
-
 import msgspec
 import numpy as np
 import pytest

@@ -1,5 +1,3 @@
-"""Every format counts the same cases, values and findings of a document."""
-
 import re
 from collections import Counter
 from html import unescape

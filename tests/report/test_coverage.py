@@ -1,5 +1,3 @@
-"""Every report states the coverage of cases in one line, with -v by case."""
-
 import pytest
 from drawn import html_text, in_markdown, printed
 from report_runs import case, failing, passed, run, unasked

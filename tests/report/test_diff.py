@@ -1,5 +1,3 @@
-"""Changes between two runs: new, fixed, changed or hidden, as text and as JSON."""
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

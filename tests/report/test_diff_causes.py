@@ -1,5 +1,3 @@
-"""Changes of causes between two runs, shown above the findings."""
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The comparison of facts of runs reports differences in facts and nothing else."""
-
 import json
 import subprocess
 import sys

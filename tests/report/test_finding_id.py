@@ -1,5 +1,3 @@
-"""A finding has the same id in every run, and commands accept it."""
-
 from pathlib import Path
 
 import pytest

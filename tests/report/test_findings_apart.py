@@ -1,5 +1,3 @@
-"""Separate findings: of two operators, and of rows with many and few wrong values."""
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""A new format needs one file and a line in the registry."""
-
 import subprocess
 import sys
 from pathlib import Path

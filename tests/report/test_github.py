@@ -1,5 +1,3 @@
-"""Annotations of GitHub Actions, read as its runner reads them."""
-
 import re
 
 import pytest

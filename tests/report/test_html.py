@@ -1,5 +1,3 @@
-"""The HTML report without a browser: its data, its number lines, and escaping."""
-
 import base64
 import hashlib
 from fractions import Fraction

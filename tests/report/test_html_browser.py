@@ -1,5 +1,3 @@
-"""The HTML report in a real browser: it opens, filters, drills down, and escapes text."""
-
 import re
 import time
 from collections import Counter

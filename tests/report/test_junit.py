@@ -1,5 +1,3 @@
-"""The JUnit report: Jenkins' schema, golden files, and the facts of a run."""
-
 import time
 from collections import Counter
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The Markdown report: golden files, its size, and its parsed form."""
-
 import re
 import tomllib
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""A report that is read back equals the run that was written."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""The JSON formats' schemas are generated from the structs, and validate the output."""
-
 from typing import Any
 
 import jsonschema

@@ -1,5 +1,3 @@
-"""The cited sentence supports the verdict: of the row, of each reading, or with the row."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""The site without a browser: its pages, links, escaping, and folder."""
-
 import hashlib
 import json
 import re

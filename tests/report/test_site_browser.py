@@ -1,5 +1,3 @@
-"""The site in a real browser: from disk, in both colours, on a phone, with the keyboard alone."""
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Layout of tables: whole if they fit, else split by columns."""
-
 from collections import Counter
 
 import pytest

@@ -1,5 +1,3 @@
-"""Tallies as JSON: they are read back unchanged, and add up to the same."""
-
 import json
 from collections.abc import Sequence
 from functools import cache

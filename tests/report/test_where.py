@@ -1,5 +1,3 @@
-"""The description of a cause's cases: a reader finds them among the judged cases."""
-
 import lzma
 import re
 from collections.abc import Iterator, Sequence

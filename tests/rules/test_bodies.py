@@ -1,5 +1,3 @@
-"""Spec files of whole calls: every kind of error is reported with its place."""
-
 from pathlib import Path
 
 import pytest

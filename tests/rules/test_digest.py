@@ -1,5 +1,3 @@
-"""A spec's digest depends on its possible cases, and on nothing else."""
-
 import shutil
 from pathlib import Path
 

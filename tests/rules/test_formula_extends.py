@@ -1,5 +1,3 @@
-"""A formula extends another: rules and conditions by name, lists of calls added."""
-
 from pathlib import Path
 
 import pytest

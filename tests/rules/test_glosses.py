@@ -1,5 +1,3 @@
-"""Sentences in another language have a translation, always marked as convcheck's."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Attributes that are left out: nothing is sent, and the default's result is expected."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Cases outside a text are asked with a few inputs, and no answer is a failure."""
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

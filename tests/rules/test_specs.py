@@ -1,5 +1,3 @@
-"""Good spec files lint clean, and every kind of error is reported with its place."""
-
 import pickle
 from pathlib import Path
 

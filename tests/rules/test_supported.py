@@ -1,5 +1,3 @@
-"""Supported pairs of types and shapes; a default equal to another mode."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""onnx.BitCast keeps every bit, also of NaNs, and only types of equal width are asked."""
-
 import numpy as np
 from catalogue import CATALOG
 

@@ -1,5 +1,3 @@
-"""A case word's declared properties hold. A word without any is evaluated."""
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast

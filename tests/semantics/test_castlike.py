@@ -1,5 +1,3 @@
-"""An input with a type only: its values and shape must have no effect."""
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import cast

@@ -1,5 +1,3 @@
-"""DynamicQuantizeLinear: the evaluator agrees with fractions, and planted bugs are caught."""
-
 import numpy as np
 import pytest
 from catalogue import CATALOG, calls_asked

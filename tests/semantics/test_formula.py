@@ -1,5 +1,3 @@
-"""The formula body: the expression language, the parser, and scalar rounding."""
-
 import math
 import operator
 import warnings

@@ -1,5 +1,3 @@
-"""A matrix in a spec file: its meaning, its errors, and its lint."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""The sequence operators: the texts' examples, cases and calls, hard calls."""
-
 import numpy as np
 import pytest
 from catalogue import CATALOG, calls_asked

@@ -1,5 +1,3 @@
-"""Expectations of whole runs of codes equal the evaluator's."""
-
 from functools import cache
 from pathlib import Path
 from typing import cast

@@ -1,5 +1,3 @@
-"""Lookups by segments equal the evaluator."""
-
 from collections.abc import Iterator
 from typing import cast
 

@@ -1,5 +1,3 @@
-"""A wrong element is shown with the row that decided it, not with the preceding formula."""
-
 import numpy as np
 import pytest
 from catalogue import CATALOG

@@ -1,5 +1,3 @@
-"""Causes as laws of a survey, compared with exact answers and near misses."""
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass

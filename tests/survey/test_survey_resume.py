@@ -1,5 +1,3 @@
-"""An interrupted survey resumes, with the same bytes as a whole one."""
-
 import json
 import os
 import signal

@@ -1,5 +1,3 @@
-"""The edge tier covers every kind of value, for any source and destination of Cast."""
-
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache

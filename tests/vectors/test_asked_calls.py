@@ -1,5 +1,3 @@
-"""The edge calls of tensors cover every kind of value."""
-
 from collections import defaultdict
 
 import numpy as np

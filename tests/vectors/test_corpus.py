@@ -1,5 +1,3 @@
-"""A run reads vectors from files that fit, makes them otherwise, and rejects damaged files."""
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Exported vectors equal the originals, and files are whole or unchanged."""
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""The sequence of samples does not depend on cuts, and follows its docstring."""
-
 import hashlib
 from fractions import Fraction
 

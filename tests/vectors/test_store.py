@@ -1,5 +1,3 @@
-"""Vector files are read back unchanged, written completely, and damage gives one clear error."""
-
 import hashlib
 import json
 import os

@@ -1,5 +1,3 @@
-"""The vectors: checked-in ones, their files, and their inputs."""
-
 import json
 from fractions import Fraction
 from itertools import chain, pairwise
