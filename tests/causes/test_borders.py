@@ -133,6 +133,7 @@ def test_each_cause_of_values_has_an_input_on_either_side_of_its_border() -> Non
         print(f"  inside   {one.line(inside)}\n  outside  {one.line(outside)}")
         assert one.departs(inside).all()
         assert not one.departs(outside).any()
+    assert len(CAUSES) >= 150
     rest = [c for c in CAUSES if not (c.call or c.under or c.name in OPEN)]
     assert [cause.name for cause in rest if cause not in value_borders()] == []
 

@@ -24,14 +24,16 @@ def with_causes(folder: Path, text: str) -> Catalog:
     return Catalog(CATALOG.types, CATALOG.specs, folders=(folder,))
 
 
-@pytest.mark.long
-def test_every_cause_is_seen_by_some_input_and_lint_tells_of_one_that_is_not(
-    tmp_path: Path,
+def test_lint_tells_of_causes_that_no_input_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(causes_of(CATALOG)) >= 150
     blind = GOOD.replace("{-inf: +inf}", "{-inf: as-below}").replace("from: float,", "from: bool,")
     blind += '  - name: as-version-13\n    says: answers as version 13 says\n    version: "13"\n'
-    infinity, version = map(str, unseen(replace(CORPUS, catalog=with_causes(tmp_path, blind))))
+    seen = GOOD.removeprefix("causes:\n").replace("drops-the-sign-of-infinity", "is-seen")
+    own = causes_of(with_causes(tmp_path, blind + seen))[-3:]
+    monkeypatch.setattr("convcheck.causes.catalogue.causes_of", lambda catalog: own)
+    few = {name: CATALOG.specs[name] for name in ("onnx.Cast-9", "onnx.Cast-13")}
+    infinity, version = map(str, unseen(replace(CORPUS, catalog=replace(CATALOG, specs=few))))
     assert "own.yaml:2: no input shows the cause 'drops-the-sign-of-infinity'" in infinity
     assert "no input shows the cause 'as-version-13'" in version
 

@@ -87,15 +87,6 @@ def test_a_sentence_that_does_not_stand_there_is_seen() -> None:
     )
 
 
-def test_a_row_of_a_table_cites_its_own_row() -> None:
-    """In a rule with columns, no row cites the sentence of the whole rule."""
-    for spec in SPECS:
-        for rule in (rule for rule in spec.rules if rule.columns):
-            for row in rule.rows:
-                for cell in row.cells:
-                    assert cell.cite.text != rule.cite.text, f"{row.place}: {row.label}"
-
-
 @pytest.mark.parametrize("spec", CASTS, ids=lambda s: s.id)
 def test_type_lists_are_those_of_the_schema(spec: Spec) -> None:
     schema = onnx.defs.get_schema(spec.op.partition(".")[2], spec.version, "")
