@@ -16,7 +16,6 @@ from places import KERNELS, ROOT
 
 CASE = "onnx.Cast-21/bool-to-float32"
 
-# Readers of files, and the most MiB that each reads -----------------------------------------------
 
 READING = (
     (f"{RUN} --known {{}}", 256),
@@ -93,8 +92,6 @@ def test_stdin_without_an_end() -> None:
     assert done.returncode == 2
     assert "cannot read stdin: it is larger than the limit of 256 MiB" in done.stderr
 
-
-# User specs ---------------------------------------------------------------------------------------
 
 SPECS = ROOT / "docs" / "examples" / "specs"
 HEAD = "op: acme.Odd\nversion: 1\n"
@@ -198,9 +195,6 @@ def test_a_pipe_in_the_place_of_vectors(name: str, tmp_path: Path) -> None:
     assert f"{path}: vector file: cannot be read: it is a pipe or a device" in done.stderr
 
 
-# Chains ------------------------------------------------------------------------------------------
-
-
 def chain(folder: Path, length: int) -> None:
     first = (SPECS / "convert-1.yaml").read_text().partition("examples:")[0]
     (folder / "convert-1.yaml").write_text(first)
@@ -222,9 +216,6 @@ def test_the_longest_chain_there_may_be(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     chain(tmp_path, 102)
     check_specs(tmp_path, "convert-102.yaml:3: it extends a chain of more than 100 files")
-
-
-# The temporary folder ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

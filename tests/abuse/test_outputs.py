@@ -13,7 +13,6 @@ from command import convcheck
 
 CASE = "onnx.Cast-21/bool-to-float32"
 
-# An output over an input, two outputs to one file, outputs that cannot be -------------------------
 
 REFUSED = [
     Abuse(f"{RUN} --known k.toml -o jsonl:k.toml", 2, "would overwrite --known, k.toml"),
@@ -75,8 +74,6 @@ def test_what_is_well(case: Abuse, folder: Path) -> None:
     check_abuse(case, folder)
 
 
-# stdout that is closed, or full -------------------------------------------------------------------
-
 PRINTING = [
     (f"{RUN} -o jsonl:x", ("x",)),
     (f"{RUN} -q -o jsonl:x -o html:y", ("x", "y")),
@@ -133,8 +130,6 @@ def test_a_pipe_is_closed_while_the_report_is_written(folder: Path) -> None:
     assert (folder / "x").read_bytes() == (folder / "y").read_bytes()
 
 
-# Reports that cannot be written -------------------------------------------------------------------
-
 FULL = [
     Abuse(f"{RUN} -o jsonl:/dev/full -o html:y", 74, "cannot write /dev/full: No space", ("y",)),
     Abuse(f"{RUN} -o html:/dev/full -o jsonl:y", 74, "PASS", ("y",)),
@@ -160,8 +155,6 @@ def test_file_modes_follow_the_umask(umask: int, mode: int, folder: Path) -> Non
         os.umask(before)
     assert stat.S_IMODE((folder / "x").stat().st_mode) == mode
 
-
-# Limits of the system -----------------------------------------------------------------------------
 
 LIMITS = [
     ("files open", resource.RLIMIT_NOFILE, 8, RUN, 74, "Too many open files"),

@@ -160,9 +160,6 @@ def test_a_backend_that_asks_to_be_replaced_is_asked_no_more() -> None:
     assert backend.calls == 4
 
 
-# In workers ------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def _from_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)

@@ -197,9 +197,6 @@ def test_a_refused_call(name: str) -> None:
     assert shown(result).message in ("not seven", "no seven")
 
 
-# The largest answer ----------------------------------------------------------------------------
-
-
 def test_calls_of_too_large_answers_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMIT_VARIABLE, "2")
     execution = run("Segfault")

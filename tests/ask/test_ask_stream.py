@@ -28,9 +28,6 @@ BULK = Avoid(placements=EVERYWHERE - {"bulk"})
 NARROW = ("bool", "int4", "uint4", "int2", "uint2")
 
 
-# Same as direct asking ------------------------------------------------------------------------
-
-
 def direct(backend: Backend, case: Case) -> CaseResult:
     vectors = chunk_vectors(case, compiled(case), form_decision(CAST), 0, 1 << 16)
     order = np.argsort(positions_of(case, cast(Codes, vectors.inputs[0])))
@@ -101,9 +98,6 @@ def test_parts_merge_in_any_order_however_cut(sizes, random, case) -> None:  # t
     assert merge([merge(parts[at:]), merge(parts[:at])]) == straight
     whole = (swept(backend, case, Span(first, 1 << 15), 32) for first in (0, 1 << 15))
     assert comparable(finished(case, straight)) == comparable(finished(case, *whole))
-
-
-# Planted bugs of 32 bits ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [1, 2, 65, 1000, 70000])
@@ -219,9 +213,6 @@ def test_a_chunk_of_another_shape() -> None:
     result = unbound(case_of("float16"), reply)
     [group] = [g for g in result.groups if g.verdict == "fail"]
     assert (group.kind, result.checked) == ("wrong shape", 3 * CHUNK)
-
-
-# What it costs --------------------------------------------------------------------------------
 
 
 def test_memory_does_not_grow_with_what_is_wrong() -> None:

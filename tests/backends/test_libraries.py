@@ -75,8 +75,6 @@ def cast_21(case: Case) -> Case:
     return replace(case, spec="onnx.Cast-21", version=21, carried=(("to", "int"),))
 
 
-# Casts -------------------------------------------------------------------------------------------
-
 NEVER, ALWAYS = (("saturate", 0),), (("saturate", 1),)
 NEAREST = (*ALWAYS, ("round_mode", "nearest"))
 # libraries, source, target, attributes, inputs, expected codes
@@ -194,8 +192,6 @@ def test_an_identity_gives_memory_of_its_own() -> None:
     np.testing.assert_array_equal(mine, np.arange(12))
 
 
-# Declined cases -----------------------------------------------------------------------------------
-
 DECLINED: list[tuple[str, str, str, Attributes, str]] = [
     *((name, "string", "float32", (), "texts") for name in IMPORTERS),
     # jax.numpy has the type, and XLA aborts if it is a constant
@@ -251,8 +247,6 @@ def test_pairs_without_a_kernel_are_declined_when_they_are_asked(
     assert isinstance(answer, Declined)
     assert answer.missing
 
-
-# Chains, options, variants -----------------------------------------------------------------------
 
 BOTH, MIDDLES = ("fed", "constant"), ("hidden", "exposed")
 CHAINS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -318,8 +312,6 @@ def test_options(address: str, choice: dict[str, str], name: str) -> None:
     with pytest.raises(UsageError, match=f"{address} has no option 'threads'"):
         backend.configured({"threads": "2"})
 
-
-# Sequences ---------------------------------------------------------------------------------------
 
 FLOATS = {0: 0, 1: 0x3F800000, 2: 0x40000000, 3: 0x40400000, 4: 0x40800000, 5: 0x40A00000,
           -1: 0xBF800000, -2: 0xC0000000}  # fmt: skip

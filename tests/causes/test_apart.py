@@ -90,8 +90,6 @@ def test_a_run_tells_causes_apart_and_goes_on_where_that_is_deadly(
     assert ("mine" in told, ALIKE[1] in told) == (causes == 2, True)
 
 
-# Texts, pairs, and messages -----------------------------------------------------------------------
-
 TEXTS = "onnx.Cast-21/string-to-float16"
 PAIR = ("through-float32", "inf-saturates")
 PAIRED = "onnx.Cast-21/float64-to-float16"

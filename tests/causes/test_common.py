@@ -95,9 +95,6 @@ def test_of_whole_calls_what_was_found_is_tried_first() -> None:
     assert fits(of(*alike), calls, answers) == tuple((name,) for name in alike)
 
 
-# The catalogue ------------------------------------------------------------------------------------
-
-
 def test_what_is_listed_of_a_release_is_what_a_run_of_it_tells(tmp_path: Path) -> None:
     release = f"ml_dtypes {version('ml_dtypes')}"
     listed = {cause.name for cause in CAUSES.values() if release in cause.found_in}

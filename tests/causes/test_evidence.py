@@ -41,9 +41,6 @@ def told(results: Sequence[CaseResult]) -> Told:
     ]
 
 
-# Neighbours ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("source", ["float16", "uint8", "int64"])
 def test_an_attribute_is_ignored_where_one_value_is_right_and_all_others_are_not(
     source: str,
@@ -111,9 +108,6 @@ def test_a_mode_that_leaves_an_input_open_is_not_refuted_by_a_right_answer() -> 
     assert ("round-mode-is-up",) in found.fits
 
 
-# Few answers --------------------------------------------------------------------------------------
-
-
 def test_a_cause_of_few_wrong_answers_says_so_however_many_versions_have_it() -> None:
     few = [f"onnx.Cast-{v}/float8e4m3fn-to-bool" for v in (19, 21, 23, 24, 25)] * 8
     many = "onnx.Cast-21/float64-to-float16"
@@ -127,9 +121,6 @@ def test_a_cause_of_few_wrong_answers_says_so_however_many_versions_have_it() ->
     ):
         [one] = gathered(results, causes_named(results, EVERY)).explanations
         assert one.is_on_few_answers is said
-
-
-# Whole vectors ------------------------------------------------------------------------------------
 
 
 def test_a_fault_of_whole_vectors_keeps_its_cause_and_says_where_it_lives() -> None:
@@ -162,8 +153,6 @@ def test_a_run_says_that_a_fault_lives_in_whole_vectors(monkeypatch: pytest.Monk
                      "onnx.Cast-21/float64-to-float16")  # fmt: skip
     assert "in whole vectors only: rounds twice, through float32" in done.stdout
 
-
-# Whole calls --------------------------------------------------------------------------------------
 
 F32 = np.float32
 QUANTIZE = "onnx.QuantizeLinear-21/float32-float32-int8/tensor"

@@ -141,9 +141,6 @@ def test_a_type_of_ones_own_whose_largest_exponent_is_read_as_special(tmp_path: 
     assert ("reads-the-largest-exponent-as-infinity-and-nan",) in found
 
 
-# Whole calls --------------------------------------------------------------------------------------
-
-
 def of_calls(calls: CallSet, kernel: Callable[..., NDArray[Any]]) -> list[tuple[str, ...]]:
     def answers(some: CallSet) -> Any:
         with np.errstate(all="ignore"):

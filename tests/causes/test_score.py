@@ -137,8 +137,6 @@ def test_versions_share_what_is_equal() -> None:
     assert by_case[0]
 
 
-# The command ------------------------------------------------------------------------------------
-
 CHOICE = ("onnx.Cast-21", "--from", "int8", "--to", "float8")
 
 
@@ -207,8 +205,6 @@ def test_a_bad_pattern_is_bad_input() -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "no spec matches 'onnx.Cats-21'" in done.stderr
 
-
-# Whole calls ------------------------------------------------------------------------------------
 
 SHORT = "onnx.Range-11/int64-int64-int64"
 
@@ -292,8 +288,6 @@ def test_the_command_scores_whole_calls(tmp_path: Path) -> None:
     jsonschema.validate(found, schema("score"))
     assert found["specs"][0]["observable"] == found["specs"][0]["caught"] > 30
 
-
-# Promotions --------------------------------------------------------------------------------------
 
 PROMOTION = "openvino.ConvertPromoteTypes-14"
 

@@ -155,8 +155,6 @@ def test_a_run_that_was_killed_goes_on(specs: Path, whole: Path, tmp_path: Path)
     assert out.read_bytes() == whole.read_bytes()
 
 
-# One span, in this process ------------------------------------------------------------------------
-
 SEARCH = Search(causes_of(CATALOG), CATALOG)
 NAMES = ("truncates",)
 COUNT = 4 * CHUNK

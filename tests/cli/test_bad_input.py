@@ -98,9 +98,6 @@ def test_inputs_of_ones_own_are_put_to_what_only_gives_a_type(words: Path) -> No
     assert (case["verdict"], case["checked"]) == ("pass", 2)
 
 
-# The largest answer ------------------------------------------------------------------------------
-
-
 def test_what_was_not_asked_is_said(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     options = ("--backend", "reference", *ONE, "-o", path)

@@ -79,9 +79,6 @@ def test_a_refusal_that_is_due_passes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-# Malformed answers ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("line", "said"), [
     ("xyz", "not hex: 'xyz'"),
     ("100", "100 has more than 8 bits"),
@@ -134,8 +131,6 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     done = convcheck("run", "--backend", f"answers:{tmp_path / 'no.txt'}", NARROW)
     assert (done.returncode, "cannot read" in done.stderr) == (2, True)
 
-
-# The pipe ------------------------------------------------------------------------------------
 
 PROGRAM = """
 import sys

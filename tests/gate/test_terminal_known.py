@@ -90,9 +90,6 @@ def test_findings_are_of_one_entry_and_those_that_fail_the_run_come_first() -> N
     ]  # fmt: skip
 
 
-# Output --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("quiet", [False, True])
 def test_the_repair_can_be_copied_as_it_is(quiet: bool) -> None:
     text = printed(stale(), quiet=quiet)
@@ -109,9 +106,6 @@ def test_a_list_cannot_steer_the_terminal() -> None:
     )
     for text in (printed(result), printed(result, verbose=True), printed(result, quiet=True)):
         assert not {"\x1b", "\r"} & set(text)
-
-
-# Terminals -----------------------------------------------------------------------------------
 
 
 def test_no_color_is_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,9 +178,6 @@ def test_models_of_packages_are_read() -> None:
         assert not [node for node in converting(graph, CATALOG) if node.domain]
 
 
-# Recorded values -----------------------------------------------------------------------------
-
-
 def test_data(whole: Path, tmp_path: Path) -> None:
     data = tmp_path / "data.npz"
     np.savez(data, x=np.array([[1, 2], [300, np.nan]], np.float32), s=np.zeros(3, np.float32))
@@ -192,9 +189,6 @@ def test_data(whole: Path, tmp_path: Path) -> None:
     assert "occurred" not in found["there"]
     done = convcheck("model", whole, "--data", data)
     assert "in the data, every number is kept: of 1 different value, 1 exact" in done.stdout
-
-
-# Reports -------------------------------------------------------------------------------------
 
 
 def report(path: Path, name: str, verdict: Verdict, row: str, digest: str = "a") -> Path:
@@ -235,9 +229,6 @@ def test_the_cause_of_a_failure_takes_the_place_of_its_rows(tmp_path: Path) -> N
     assert backend["rows"][0]["row"] not in done.stdout
 
 
-# Bad input -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("content", [b"", b"not a model\n", b'{"format": "convcheck-report/2"}',
                                      b"\x00" * 64, b"\x08\x0a"])  # fmt: skip
 def test_no_model(tmp_path: Path, content: bytes) -> None:
@@ -272,9 +263,6 @@ def test_other_bad_input(whole: Path, tmp_path: Path) -> None:
         assert message in done.stderr
         assert "hint: " in done.stderr
     assert "cannot read" in convcheck("model", tmp_path / "no.onnx").stderr
-
-
-# Arithmetic of known bounds ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("op", _BOUNDS)

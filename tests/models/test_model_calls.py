@@ -58,9 +58,6 @@ def kinds(judged: Judged | None) -> set[str]:
 POINT = {"p": np.array(3, np.uint8)}
 
 
-# Quantisation --------------------------------------------------------------------------------
-
-
 def test_a_nan_is_undefined_and_a_bounded_number_is_not(tmp_path: Path) -> None:
     node, given = quantize("s", "p"), {"s": f32(0.25), **POINT}
     one = found(tmp_path, [node], {"x": F32}, given)
@@ -162,9 +159,6 @@ def test_one_element_may_leave_all_others_open(tmp_path: Path) -> None:
     assert odd.rows[0].example == "x of 3 elements, Inf among them"
 
 
-# Sequences -----------------------------------------------------------------------------------
-
-
 def ranged(folder: Path, kind: int, inputs: Sequence[str], **known: object) -> ModelConversion:
     dtype = helper.tensor_dtype_to_np_dtype(kind)
     node = helper.make_node("Range", ["start", "limit", "delta"], ["y"], name="range")
@@ -198,9 +192,6 @@ def test_sequences_that_may_occur(tmp_path: Path) -> None:
     seen = ranged(tmp_path, I64, ("limit",), start=0, limit=9, delta=1).occurred
     assert seen is not None
     assert (seen.kind, seen.rows[0].example) == ("defined", "start=0, limit=9, delta=1")
-
-
-# Shipped models ------------------------------------------------------------------------------
 
 
 def shipped(package: str, name: str) -> Path:

@@ -138,9 +138,6 @@ def test_infinity_exceeds_every_bound() -> None:
             assert all(exceeds(x, numeric(other).max).all() for other in ALL)
 
 
-# Texts ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [

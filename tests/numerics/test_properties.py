@@ -28,9 +28,6 @@ OF_TEXT = [case for case in CASES if isinstance(case.inputs[0].format, Text)]
 NAMES = type_names(28)
 
 
-# Strategies ----------------------------------------------------------------------------------
-
-
 def codes(draw: Random, name: str) -> int:
     fmt = numeric(name)
     if not isinstance(fmt, Float):
@@ -114,9 +111,6 @@ def texts(draw: Random, case: Case, count: int) -> list[str]:
     return [sorts[i % len(sorts)](draw) for i in range(count)]
 
 
-# Evaluator and oracle ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("part", range(4))
 def test_the_evaluator_is_the_oracle(part: int) -> None:
     """In every case of every version, and some more of the newest."""
@@ -130,9 +124,6 @@ def test_the_evaluator_is_the_oracle_on_texts() -> None:
     draw = Random("texts")
     for case in OF_TEXT:
         held_against_the_oracle(case, array(case, texts(draw, case, 40)))
-
-
-# Rounding ------------------------------------------------------------------------------------
 
 
 def rounded(values: list[Fraction], fmt: Numeric, mode: str) -> list[int]:
@@ -194,9 +185,6 @@ def test_every_mode_does_what_defines_it(name: str) -> None:
         assert dict(zip(values, rounded(values, numeric(name), mode), strict=True)) == dict(
             zip(values, due, strict=True)
         ), mode
-
-
-# Codes and texts -----------------------------------------------------------------------------
 
 
 @cache

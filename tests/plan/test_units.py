@@ -229,9 +229,6 @@ def test_spans_have_every_code_once_and_one_sign_each(bits: int) -> None:
     assert sum(part.count for part in parts) == 1 << bits
 
 
-# A tally of vectors says what judging them says -----------------------------------------------
-
-
 def judged(result: CaseResult) -> list[Group]:
     """Remove fields that a tally lacks: ranges, and digests of passes."""
     kept = [replace(group, ranges=(), more_ranges=0) for group in result.groups]
@@ -271,9 +268,6 @@ def test_a_tally_of_vectors_is_as_judged_where_placements_differ(length: int) ->
             return found
 
     assert "fail" in held_against_judging(Bent(), HALF[:12])
-
-
-# A journal has each unit's own ------------------------------------------------------------------
 
 
 OTHER = Span(0x42000000, CHUNK)

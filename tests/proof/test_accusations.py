@@ -39,9 +39,6 @@ class Due(NamedTuple):
 Reading = tuple[Due, ...] | str  # the outputs, REFUSED, or FREE if the text leaves it open
 
 
-# The oracle's expectation of a whole call ------------------------------------------------------
-
-
 def shown(tensor: Json) -> Iterator[tuple[int, int]]:
     return enumerate((int(word, 16) for word in tensor["bits"]), tensor["first"])
 
@@ -124,9 +121,6 @@ READINGS: dict[str, Callable[[Json, Sequence[Json]], list[Reading]]] = {
     "openvino.FakeConvert-13": of_fake_convert,
     "openvino.Range-4": of_range,
 }
-
-
-# Agreement with the oracle ---------------------------------------------------------------------
 
 
 def rightly(case: Json, example: Json) -> bool:
@@ -216,8 +210,6 @@ def as_code(name: str, word: str) -> str:
     float_ = FLOATS[name]
     return hex(float_.sign if float_.specials == "fnuz" else 2 * float_.sign - 1)
 
-
-# The runtimes ----------------------------------------------------------------------------------
 
 RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "pypto": (
@@ -332,9 +324,6 @@ def test_what_lies_between_two_readings_is_no_accusation() -> None:
     for more, wrong in ((0, False), (1, False), (2, True)):
         got = tensor("float32", *(highest[:6]), highest[6] + more) | {"shape": [7]}
         assert rightly(case, {"input": arguments, "got": [got]}) == wrong
-
-
-# Specs of a backend, and its preparation --------------------------------------------------------
 
 
 class Choosy:

@@ -61,9 +61,6 @@ def exactly(dtype: DType, codes: Bits) -> Tensor:
     return Tensor(dtype, codes, np.full(codes.shape, EXACT, np.uint8))
 
 
-# Operators ---------------------------------------------------------------------------------------
-
-
 def element(work: Callable[..., Fraction], tensors: Sequence[Tensor], at: int) -> tuple[int, int]:
     """Return the code and the pattern of one element, open if an operand or the result is."""
     fmt = cast(Numeric, tensors[0].dtype.format)
@@ -135,9 +132,6 @@ def quantized(tensors: Sequence[Tensor], opset: int) -> list[Tensor]:
     if not outputs:
         raise OpenError
     return [Tensor(o.dtype, o.codes, o.patterns).reshaped(*x.shape) for o in outputs]
-
-
-# Bodies ------------------------------------------------------------------------------------------
 
 
 def outcomes(
@@ -228,9 +222,6 @@ def results(body: FunctionProto, case: Case, inputs: Sequence[Bits]) -> list[lis
 def bodies_of(case: Case) -> list[FunctionProto]:
     types = [tensor_type_number(dtype) for dtype in case.inputs]
     return bodies(case.op.partition(".")[2], case.version, types, dict(case.given))
-
-
-# Readings ----------------------------------------------------------------------------------------
 
 
 class Expectation(NamedTuple):

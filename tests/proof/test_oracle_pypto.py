@@ -52,9 +52,6 @@ def codes(name: str, bits: list[int] | range) -> Bits:
     return np.array(bits, CATALOG.types.types[name].format.storage)
 
 
-# The evaluator ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("pair", NARROW, ids="-to-".join)
 def test_every_code_of_up_to_16_bits(pair: tuple[str, str]) -> None:
     every = codes(pair[0], range(1 << WIDTHS[pair[0]]))
@@ -125,9 +122,6 @@ def test_a_pair_that_lacks_a_mode_is_asked_what_it_does_then() -> None:
     assert "float16-to-int8/mode=CAST_ODD/satmode=OFF/product=A3" in asked
     assert "float32-to-float8e5m2/mode=CAST_FLOOR/product=950" in asked
     assert "float32-to-float8e5m2/mode=CAST_FLOOR/product=A3" not in asked
-
-
-# The oracle -------------------------------------------------------------------------------------
 
 
 def code_of(name: str, value: float) -> int:

@@ -50,9 +50,6 @@ OPERATORS = {
 }
 
 
-# The catalogue ------------------------------------------------------------------------------------
-
-
 def of_some_pairs(every: list[Case], step: int) -> list[Case]:
     pairs = list(dict.fromkeys((case.inputs[0], case.outputs[0]) for case in every))
     return [case for case in every if (case.inputs[0], case.outputs[0]) in pairs[1::step]]
@@ -130,9 +127,6 @@ def test_one_reading_holds_for_a_whole_case() -> None:
     assert (counts[:2], counts[2] > 0) == ([0, 0], True)
 
 
-# By hand: bugs of places and shapes --------------------------------------------------------------
-
-
 def last_of_odd(codes: Bits) -> Bits:
     last = np.arange(codes.size) == codes.size - 1
     return np.where(last & (codes.size % 2 == 1), codes ^ 1, codes)
@@ -167,9 +161,6 @@ def test_a_bug_of_places_is_caught(bug: str, name: str) -> None:
 
     verdict = judge(vectors, ask(Scripted(reply), vectors, lambda *call: None, {})).verdict
     assert (verdict in FAILURES) == (bug != "none")
-
-
-# One binade ---------------------------------------------------------------------------------------
 
 
 def exposed(case: Case, bits: Bits, expected: Expected) -> set[int]:

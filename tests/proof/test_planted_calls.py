@@ -22,9 +22,6 @@ from convcheck.vectors.model import CallSet
 Record = Callable[[str, object], None]
 
 
-# By hand ------------------------------------------------------------------------------------------
-
-
 def same(one: Answer | None, other: Answer | None) -> bool:
     if not isinstance(one, Outputs) or not isinstance(other, Outputs):
         return type(one) is type(other)
@@ -74,8 +71,6 @@ def test_a_right_kernel_is_not_accused_and_each_wrong_one_is(
     record_property(f"planted ({name}, by hand)", (len(shown), sum(map(bool, shown.values()))))
     assert all(shown.values()), shown
 
-
-# The catalogue ------------------------------------------------------------------------------------
 
 OF_CALLS = [cause for cause in EVERY if cause.call or cause.under]
 SCALARS = "float16-float16-float16/scalar-shift/destination_type=f8e4m3"

@@ -79,9 +79,6 @@ class Parts(HTMLParser):
         self.texts[name] = self.texts.get(name, "") + data
 
 
-# The data ------------------------------------------------------------------------------------
-
-
 def test_a_page_with_causes_says_that_others_were_not_tried() -> None:
     said = "where one fits, others are not."
     assert said in in_html(RUNS["explained"]())
@@ -141,9 +138,6 @@ def test_passing_groups_are_only_counted() -> None:
     assert (entry["status"], entry["count"]) == ("pass", 2997)
 
 
-# Text from outside ---------------------------------------------------------------------------
-
-
 def test_what_others_write_stays_text() -> None:
     page = in_html(hostile(), command=HOSTILE)
     parts = Parts(page)
@@ -178,9 +172,6 @@ def test_the_page_forbids_itself_what_is_not_its_own() -> None:
         str(v) for _, given in parts.elements for k, v in given.items() if k in ("src", "href")
     ]
     assert all(link.startswith(("#", "data:")) for link in links)
-
-
-# Grids and number lines ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["float8e4m3fn", "float8e4m3fnuz", "float8e8m0", "int8", "uint8",

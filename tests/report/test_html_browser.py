@@ -178,9 +178,6 @@ def test_a_cell_gives_its_findings(browser: Browser, pages: dict[str, Path]) -> 
         assert page.inner_text("#cell-title") == "float32 → bfloat16"
 
 
-# Causes --------------------------------------------------------------------------------------
-
-
 def letters(page: Page, within: str) -> list[str]:
     return page.locator(f"{within} .letter").all_inner_texts()
 
@@ -363,9 +360,6 @@ def test_copying_a_command(browser: Browser, pages: dict[str, Path]) -> None:
         page.focus("#search")
         page.keyboard.press("Control+v")
         assert page.input_value("#search").startswith("convcheck explain --backend ")
-
-
-# Large runs ----------------------------------------------------------------------------------
 
 
 def large(count: int) -> RunResult:

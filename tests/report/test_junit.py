@@ -195,9 +195,6 @@ def test_equal_runs_give_equal_bytes() -> None:
     assert in_junit(listed()) == in_junit(listed())
 
 
-# When ----------------------------------------------------------------------------------------
-
-
 def timed() -> RunResult:
     began = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
     others = [case("onnx.Cast-19", "float32", target) for target in ("float16", "uint8")]

@@ -96,8 +96,6 @@ def test_json_has_what_the_run_found(name: str) -> None:
             assert (row["rule"], row["row"], row["level"]) == (by.rule, by.row, by.level)
 
 
-# Whole calls ---------------------------------------------------------------------------------
-
 SOME = {"int8", "int16", "uint8", "uint64", "float16"}
 LAYOUTS = ("tensor-tensor", "scalar-tensor")
 SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]

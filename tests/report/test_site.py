@@ -56,9 +56,6 @@ def told(folder: Path, *runs: RunResult) -> Site:
     return site_of([*found.values()])
 
 
-# Data ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "version", "expected"),
     [
@@ -126,9 +123,6 @@ def test_counts_hide_nothing(tmp_path: Path) -> None:
     assert parts[-1]["x"] + parts[-1]["width"] <= 1010
 
 
-# Pages ---------------------------------------------------------------------------------------
-
-
 class Links(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -178,9 +172,6 @@ def test_a_finding_says_what_the_report_says(built_site: Path) -> None:
 def test_badges_are_pictures(built_site: Path) -> None:
     for path in (built_site / "badges").iterdir():
         assert ET.parse(path).getroot().tag.endswith("svg")
-
-
-# The folder ----------------------------------------------------------------------------------
 
 
 def test_it_is_replaced_as_a_whole(tmp_path: Path) -> None:

@@ -156,8 +156,6 @@ def test_what_is_right_is_short() -> None:
     assert not any(entry.get("ranges") for entry in right)
 
 
-# Random tallies -----------------------------------------------------------------------------------
-
 POSITIONS = st.integers(0, 0xFFFF)
 PAIRS = st.lists(st.tuples(POSITIONS, POSITIONS).map(lambda p: (min(p), max(p))), max_size=5)
 OUTPUTS = st.integers(0, 0xFF)
@@ -229,9 +227,6 @@ def test_a_group_of_a_decision_with_readings_has_them_again() -> None:
     assert read(written(tally), case) == tally
 
 
-# Damage -------------------------------------------------------------------------------------------
-
-
 FAIL = -1
 KEY, ENTRY = ("entries", FAIL, 0), ("entries", FAIL, 1)
 Damage = tuple[tuple[Any, ...], Any]
@@ -282,9 +277,6 @@ def test_damage_is_found(name: str) -> None:
 def test_what_is_no_tally_is_none(document: Any) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         read(document, case_of(0))
-
-
-# Parts --------------------------------------------------------------------------------------------
 
 
 def parts(number: int) -> list[Part]:

@@ -27,9 +27,6 @@ def explained(runtime: str) -> dict[str, str]:
     return {row[0]: row[at] for row in rows if row[at] != "-" and row[0] in _CASES}
 
 
-# A parser of descriptions that sees only ids ------------------------------------------------------
-
-
 @cache
 def by_types(ids: tuple[str, ...]) -> dict[str, dict[str, list[str]]]:
     found: dict[str, dict[str, list[str]]] = {}

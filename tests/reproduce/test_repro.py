@@ -307,9 +307,6 @@ def test_a_crash_is_reported_by_the_script_that_survives_it(tmp_path: Path) -> N
     assert (code, said.splitlines()[-1][:9]) == (0, "got      ")
 
 
-# The smallest call ---------------------------------------------------------------------------
-
-
 def asked(name: str, address: str):
     case = find_case(CATALOG, name, None, None, ())
     return ask_case(address, CATALOG.specs[case.spec], CORPUS.vectors(case), 30.0)
@@ -371,8 +368,6 @@ def test_a_text_is_shown_with_every_reading(
     assert len(witness.due) == len(found.groups[0].decision.readings) > 1
 
 
-# Other forms ---------------------------------------------------------------------------------
-
 EVIL = 'a */ b /* c """ d \\ e ??/ f \n#include <g>\nimport os'
 
 
@@ -428,9 +423,6 @@ def test_the_onnx_form_has_the_witness_only() -> None:
     assert json.loads(made[data]) == {"rtol": 0, "atol": 0}
     tensors = [TensorProto.FromString(made[name]).raw_data.hex() for name in (put_in, due)]
     assert tensors == ["fffffffffffdefc0", "fffb"]
-
-
-# The command ---------------------------------------------------------------------------------
 
 
 def test_the_command_takes_a_finding_and_says_what_is_wrong_with_it(

@@ -114,9 +114,6 @@ def test_a_missing_or_unknown_type_is_what_the_node_says() -> None:
     assert not [c for spec in LIKE for c in outside(spec) if c.attribute("to") is not None]
 
 
-# A backend that does anything except crash --------------------------------------------------------
-
-
 def zeros(case: Case, inputs: Sequence[Bits]) -> Outputs:
     fmt = case.outputs[0].format
     blank = "" if isinstance(fmt, Text) else 0
@@ -177,9 +174,6 @@ def test_inside_the_contract_the_same_answers_are_failures(
     reply: Callable[[Case, Sequence[Bits]], Answer],
 ) -> None:
     assert verdict(reply, "onnx.Cast-13/float32-to-bfloat16", inside=True) in ("fail", "refused")
-
-
-# Finding, reading and linting ---------------------------------------------------------------------
 
 
 def test_every_case_is_found_by_the_id_that_it_is_listed_under() -> None:

@@ -50,9 +50,6 @@ def asked(backend: Reference | OnnxRuntime, name: str) -> CaseResult:
     return judge(one, ask(backend, one, lambda placement, index: None, {}))
 
 
-# The specs ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_case_for_each_of_cast(version: int) -> None:
     spec = CATALOG.specs[f"onnx.CastLike-{version}"]
@@ -118,9 +115,6 @@ def test_round_mode_counts_everywhere_or_nowhere() -> None:
     assert verdicts == ["tolerated", "tolerated", "fail"]
 
 
-# Companions --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ASKED)
 def test_the_second_input_varies_and_is_of_the_type(name: str) -> None:
     backend = Recording()
@@ -147,8 +141,6 @@ def test_a_replay_after_a_crash_asks_the_same() -> None:
         again = inputs_at(one, index)
         assert all(np.array_equal(a, b) for a, b in zip(inputs, again, strict=True))
 
-
-# Planted bugs ------------------------------------------------------------------------------------
 
 Bug = Callable[[Case, Outputs, Sequence[Bits]], Outputs]
 
@@ -215,9 +207,6 @@ def test_a_planted_bug_is_caught(record_property: Callable[[str, object], None])
 @pytest.mark.parametrize("name", ASKED)
 def test_without_a_bug_nothing_is_found(name: str) -> None:
     assert asked(Planted(lambda case, right, inputs: right), name).verdict not in FAILURES
-
-
-# A runtime ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ASKED)

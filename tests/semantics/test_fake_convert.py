@@ -151,9 +151,6 @@ def test_any_data_scale_and_shift(data: st.DataObject) -> None:
         assert element(case.finished(case.run(tensors, reading)), 0) == right
 
 
-# Calls ---------------------------------------------------------------------------------------
-
-
 def test_readings_are_distinct_and_the_first_is_the_data_type_s() -> None:
     layout, parameters = with_parameters("float16", "1.7 -1.1")
     case = compiled("float16", layout, "f8e4m3")
@@ -245,9 +242,6 @@ def test_nothing_is_expected_outside_the_contract(case: Case) -> None:
         assert decision.level == "undefined" or not outside
 
 
-# Vectors -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "case",
     [
@@ -274,9 +268,6 @@ def test_every_boundary_of_the_destination_is_asked(case: Case) -> None:
     codes = {nearest_even("float32", v) for v in values}
     both = codes | {code | 1 << 31 for code in codes}
     assert {code + ulp for code in both for ulp in (-1, 0, 1)} <= set(plain.tolist())
-
-
-# Lint ----------------------------------------------------------------------------------------
 
 
 def changes(steps: Steps) -> dict[str, Steps]:

@@ -97,9 +97,6 @@ def test_a_branch_that_nothing_takes_is_told() -> None:
     )
 
 
-# Planted bugs -----------------------------------------------------------------------------------
-
-
 class Given(NamedTuple):
     """The inputs after the first, and levels - 1."""
 

@@ -43,9 +43,6 @@ def length(start: int, stop: int, step: str) -> Fraction:
     return compute(parse_expression(LENGTH, NAMES), values, EXACT)
 
 
-# The language ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("call", "due"), [((2, 23, "3"), 7), ((23, 2, "-3"), 7), ((1, 2, "0.3"), 4), ((5, 0, "1"), 0)]
 )
@@ -71,8 +68,6 @@ def test_everything_else_is_refused(text: str) -> None:
             parse_expression(text, ("a",))
     assert raised.value.hint
 
-
-# The body -------------------------------------------------------------------------------------
 
 RANGE = (SPECS / "openvino" / "range-4.yaml").read_text(encoding="utf-8")
 
@@ -148,8 +143,6 @@ def test_lint_finds(tmp_path: Path, before: str, after: str, finding: str) -> No
     found = linted(tmp_path, before, after)
     assert any(finding in one for one in found), found
 
-
-# Scalar rounding ------------------------------------------------------------------------------
 
 NUMERIC = [t for t in TYPES.values() if isinstance(t.format, Float | Int)]
 ROUNDED = [t for t in NUMERIC if not isinstance(t.format, Float) or t.format.zero]

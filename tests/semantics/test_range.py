@@ -47,9 +47,6 @@ def onnx_case(dtype: str) -> str:
     return f"onnx.Range-11/{dtype}-{dtype}-{dtype}"
 
 
-# The texts ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "words", "due"),
     [
@@ -62,9 +59,6 @@ def onnx_case(dtype: str) -> str:
 )
 def test_the_examples_of_the_texts(name: str, words: str, due: str) -> None:
     assert sequences(name, *words.split()) == [due.split()]
-
-
-# Cases and calls ------------------------------------------------------------------------------
 
 
 def test_every_output_type_is_asked_of_mixed_inputs() -> None:
@@ -182,9 +176,6 @@ def test_a_huge_length_is_told_but_not_made() -> None:
     with pytest.raises(TooLongError, match="9,223,372,036,854,775,808 elements"):
         compiled(name).expect(huge)
     assert compiled(name).size(call(CASES[name][1], "0", "5", "0")) == 1
-
-
-# The hard calls -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("words", ["5 0 1", "0 5 -1", "3 3 1", "3 3 -1"])

@@ -73,9 +73,6 @@ def wrong(
     return [hex(code) for code in codes[differ][:4]]
 
 
-# Whole sources --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("source", SHORT)
 def test_runs_of_whole_sources(source: str) -> None:
     chosen = of_sources((source,))
@@ -84,9 +81,6 @@ def test_runs_of_whole_sources(source: str) -> None:
         codes = np.arange(1 << 16).astype(case.inputs[0].format.storage)
         for tile in (16, 128):
             assert not wrong(case, compiled(case), 0, 1 << 16, codes, tile), (case.id, tile)
-
-
-# Of wide sources, boundaries and random codes -------------------------------------------------
 
 
 def wide(case: Case) -> bool:
@@ -161,9 +155,6 @@ def test_every_code_of_32_bits(source: str, target: str, attributes: tuple[str, 
         assert not wrong(case, compiled(case), first, WHOLE_SPAN, codes)
 
 
-# The proof can fail; the probes -----------------------------------------------------------------
-
-
 def test_runs_of_another_rounding_is_found_out() -> None:
     down, nearest = (
         find_case(CATALOG, "onnx.Cast-28", "float32", "float8e8m0", (f"round_mode={mode}",))
@@ -223,8 +214,6 @@ def test_codes_that_a_destination_can_hold_are_seen_among_others(
     case = find_case(catalog, "acme.Exact-1", "float32", target, ())
     held_by_own(catalog, case, range(0x3F000000, 0x4F000000, 1 << 21))
 
-
-# Wrong conversions --------------------------------------------------------------------------------
 
 CAUSES = causes_of(CATALOG)
 WINDOW = 2 * CHUNK

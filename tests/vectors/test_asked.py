@@ -33,8 +33,6 @@ def _value(fmt: Float, code: int) -> tuple[bool, int, int]:
     return code > fmt.magnitude_mask, whole, max(field, 1) - fmt.bias - fmt.mantissa
 
 
-# Exponents -------------------------------------------------------------------------------------
-
 SIGNS, FAREST = (False, True), 2000
 NEAR, FAR = 64, 65  # exponents within the range of all sources plus one; float64's windows beyond
 
@@ -70,8 +68,6 @@ def test_no_window_of_exponents_is_left_unasked(source: str) -> None:
                 assert length <= (FAR if far else widest), (target, signs)
 
 
-# Powers of two ---------------------------------------------------------------------------------
-
 FLOAT_SOURCES = [n for n in WIDE if isinstance(numeric(n), Float)]
 CROWDED = {("float64", t): 16 for t in ("float32", "float64", "bfloat16")}  # more than 900 vectors
 
@@ -97,8 +93,6 @@ def test_every_power_of_two_is_asked_in_both_signs(source: str, target: str) -> 
     for negative in SIGNS[: 1 + numeric(target).signed]:
         assert wanted <= {e for sign, e in asked if sign == negative}, negative
 
-
-# Dropped bits ----------------------------------------------------------------------------------
 
 KINDS = ("above a tie", "below a tie", "above a value")
 
@@ -189,9 +183,6 @@ def test_dropped_bits_are_counted() -> None:
     assert list(single_bits(0b11_0010, 4, True)) == [("above a value", 1)]
     assert list(single_bits(0b11_1001, 4, True)) == []
     assert list(single_bits(0b11_1001, 4, False)) == [("above a tie", 0)]
-
-
-# Lengths ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("source", WIDE)

@@ -41,9 +41,6 @@ def vectors(name: str) -> VectorSet | CallSet:
     return CORPUS.vectors(find_case(CATALOG, name, None, None, ()))
 
 
-# Text and JSON -------------------------------------------------------------------------------
-
-
 def test_text_is_an_input_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     export(FLOAT8, "--as", "text")
     lines = capsys.readouterr().out.splitlines()
@@ -70,9 +67,6 @@ def test_a_folder_of_json_is_a_vectors_folder(tmp_path: Path) -> None:
     for name in ("onnx/BitCast/float32.json", "onnx/Range/int32.json"):
         assert (tmp_path / "out" / name).read_text() == (data_dir("vectors") / name).read_text()
     assert json.loads((tmp_path / "out/MANIFEST.json").read_text())["tier"] == "edge"
-
-
-# safetensors ---------------------------------------------------------------------------------
 
 
 def read_safetensors(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
@@ -119,8 +113,6 @@ def test_safetensors_have_whole_calls(name: str, tmp_path: Path) -> None:
             assert (tensors[f"{n}/expected/{i}"].reshape(-1) == due.codes).all()
             assert (types if calls.case.outputs else types[n])[i] == due.dtype.name
 
-
-# ONNX's own backend tests --------------------------------------------------------------------
 
 # Conversions that the ReferenceEvaluator does right.
 RIGHT = ("float32-to-int32", "float32-to-float16", "int32-to-int8", "float64-to-float32",
@@ -215,9 +207,6 @@ def test_cases_that_a_form_cannot_hold_are_left_out_and_counted(
     export(*arguments, "--out", tmp_path / "out")
     assert said in capsys.readouterr().err
     assert not list((tmp_path / "out").rglob("string-*"))
-
-
-# Folders -------------------------------------------------------------------------------------
 
 
 def test_a_folder_is_brought_up_to_date_and_nothing_else_is_removed(tmp_path: Path) -> None:

@@ -104,9 +104,6 @@ def spacing(fmt: Numeric, value: Fraction) -> Fraction:
     return Fraction(2) ** max((binade(value) if value else least) - fmt.mantissa, least)
 
 
-# Independent of cuts ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("pair", PAIRS, ids=named)
 @settings(max_examples=8, deadline=None)
 @given(
@@ -147,9 +144,6 @@ def test_the_sequence_is_the_one_that_was_promised(pair: tuple[str, str]) -> Non
     text = hashlib.sha256(little.tobytes()).hexdigest()
     few = samples(*formats(pair), 0, 10**6, 8)
     assert (" ".join(f"{int(code):x}" for code in few), text) == GOLDEN[pair]
-
-
-# Composition ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -149,9 +149,6 @@ def test_names_with_choices(names: list[str], joined: list[str]) -> None:
     assert sorted(chain.from_iterable(map(without_choices, joined))) == sorted(names)
 
 
-# Damage --------------------------------------------------------------------------------------
-
-
 def first_line(data: Any) -> Any:
     return data["sets"][0]["vectors"][0]
 
@@ -292,8 +289,6 @@ def test_a_manifest_that_is_none(text: str, folder: Path) -> None:
     with pytest.raises(VectorError):
         read_manifest(folder)
 
-
-# Writing -------------------------------------------------------------------------------------
 
 FEW = [*asked("onnx.Cast-21", *SAMPLE["onnx.Cast-21"][:1], "int4-to-int8", "string-to-float16")]
 

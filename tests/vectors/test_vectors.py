@@ -26,9 +26,6 @@ MOST = 900  # vectors of a case
 LARGEST, MOST_FILES = 16_000_000, 160  # bytes and number of all files, with the manifest
 
 
-# Checked-in vectors --------------------------------------------------------------------------
-
-
 LISTED = by_file(chain.from_iterable(map(cases, CATALOG.specs.values())), CATALOG.specs)
 
 
@@ -100,9 +97,6 @@ def test_versions_share_what_is_equal() -> None:
                 sets.setdefault(spec, []).extend(f"{path.stem} {number}" for _ in names)
     assert set(sets["onnx.Cast-6"]) <= set(sets["onnx.Cast-1"])
     assert sum(map(len, sets.values())) > 2 * len(set().union(*sets.values()))
-
-
-# Inputs --------------------------------------------------------------------------------------
 
 
 def test_every_boundary_of_float8_is_asked_from_float32() -> None:
