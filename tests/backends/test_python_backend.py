@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command import convcheck, convcheck_process, report_at
@@ -10,10 +9,6 @@ CAST = ("onnx.Cast-21", "--from", "float32", "--to", "int8")
 
 def example() -> str:
     return (EXAMPLES / "mybackend.py").read_text(encoding="utf-8")
-
-
-def verdicts(path: Path) -> dict[str, Any]:
-    return {case["id"]: case["verdict"] for case in report_at(path)["cases"]}
 
 
 def test_the_example_runs_by_its_address(tmp_path: Path) -> None:
@@ -57,7 +52,8 @@ def test_another_packages_backend_has_a_name(distribution: Path, tmp_path: Path)
     done = convcheck_process("run", "--backend", "plain", "onnx.Cast-21", *options, cwd=tmp_path,
                              PYTHONPATH=str(distribution))  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
-    found = verdicts(tmp_path / "r.json")
+    cases = report_at(tmp_path / "r.json")["cases"]
+    found = {case["id"]: case["verdict"] for case in cases}
     assert found["onnx.Cast-21/int16-to-int8"] == "pass"
     assert found["onnx.Cast-21/int16-to-int4"] == "unsupported"
 

@@ -6,7 +6,6 @@ of the sentence.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from catalogue import CATALOG, CORPUS
@@ -115,27 +114,27 @@ def planted(left: list[Cause], *, opened: bool) -> Iterator[tuple[Cause, Planted
                 break
 
 
-@cache
-def value_borders() -> dict[Cause, tuple[Planted, Bits, Bits]]:
+def value_borders(causes: Sequence[Cause]) -> dict[Cause, tuple[Planted, Bits, Bits]]:
     found: dict[Cause, tuple[Planted, Bits, Bits]] = {}
-    left = [cause for cause in CAUSES if cause.call is None and cause.name not in OPEN]
+    left = list(causes)
     for opened in (False, True):
         for cause, one in planted(left, opened=opened):
             if ends := one.border():
                 found[cause] = one, *ends
                 left.remove(cause)
-    return found
-
-
-def test_each_cause_of_values_has_an_input_on_either_side_of_its_border() -> None:
-    for cause, (one, inside, outside) in value_borders().items():
+    for cause, (one, inside, outside) in found.items():
         print(f"\n{cause.name}: {cause.says}  ({one.case.id})")
         print(f"  inside   {one.line(inside)}\n  outside  {one.line(outside)}")
         assert one.departs(inside).all()
         assert not one.departs(outside).any()
+    return found
+
+
+def test_each_cause_of_values_has_an_input_on_either_side_of_its_border() -> None:
     assert len(CAUSES) >= 150
-    rest = [c for c in CAUSES if not (c.call or c.under or c.name in OPEN)]
-    assert [cause.name for cause in rest if cause not in value_borders()] == []
+    causes = [c for c in CAUSES if not (c.call or c.under or c.name in OPEN)]
+    found = value_borders(causes)
+    assert [cause.name for cause in causes if cause not in found] == []
 
 
 def test_what_says_something_where_all_is_open_tells_inputs_apart() -> None:
@@ -153,7 +152,9 @@ def test_what_says_something_where_all_is_open_tells_inputs_apart() -> None:
 
 def test_each_cause_of_calls_has_a_call_on_either_side_of_its_border() -> None:
     """Attributes included, which value conversions do not show."""
-    left = [c for c in CAUSES if c.call or (c.under and c not in value_borders())]
+    under = [c for c in CAUSES if c.under and not c.call]
+    shown_by_values = value_borders(under)
+    left = [c for c in CAUSES if c.call or (c.under and c not in shown_by_values)]
     sides: dict[Cause, dict[bool, str]] = {cause: {} for cause in left}
     specs = [spec for spec in CATALOG.specs.values() if spec.body.whole_calls]
     for spec, cases in few_first(sorted(specs, key=lambda spec: len([*cases_of(spec)]))):

@@ -57,11 +57,6 @@ def converted(source: str, target: str) -> NDArray[np.generic]:
         return numbers(source, every(source)).astype(FLOATS.get(target, target))
 
 
-def onward(values: NDArray[np.generic], target: str) -> NDArray[np.generic]:
-    with np.errstate(all="ignore"):
-        return values.astype(FLOATS.get(target, target))
-
-
 @pytest.mark.parametrize("source", NARROW)
 def test_chains_are_what_the_witness_composes(source: str) -> None:
     """Every defined code of a narrow source, through all types (every sixth pair for 16 bits).
@@ -76,7 +71,9 @@ def test_chains_are_what_the_witness_composes(source: str) -> None:
         ways = (unsaturated if applies else plain).chain(names).ways()
         [way] = (way for way in ways if set(way.readings.values()) <= {"sign kept", "the identity"})
         chain, direct = way.chain.results(codes), Chain((way.direct,)).results(codes)
-        twice = codes_of(target, onward(converted(source, middle), target))
+        with np.errstate(all="ignore"):
+            onward = converted(source, middle).astype(FLOATS.get(target, target))
+        twice = codes_of(target, onward)
         itself = numbers(source, codes)
         once = codes_of(target, itself if source == target else converted(source, target))
         both = chain.defined & direct.defined

@@ -6,7 +6,6 @@ from planted.swept import Swept
 from sweeps import case_of, comparable, finished, swept
 
 from convcheck.judge.answers import CHUNK
-from convcheck.judge.result import Tally
 from convcheck.judge.tally import merge
 from convcheck.numerics.number import Codes
 from convcheck.rules.model import Case
@@ -16,12 +15,11 @@ from convcheck.vectors.corpus import Span
 LOW, HIGH = Span(0x3F000000, CHUNK), Span(0x3F400000, CHUNK)  # from 0.5, from 0.75
 
 
-def by_reading(case: Case, reading: int, codes: Codes, out: Codes) -> None:
-    out[:] = run_program(compiled(case), case, codes).readings[reading].codes
-
-
 def of_reading(case: Case, reading: int) -> Swept:
-    return Swept(compiled(case), lambda codes, out: by_reading(case, reading, codes, out))
+    def answer(codes: Codes, out: Codes) -> None:
+        out[:] = run_program(compiled(case), case, codes).readings[reading].codes
+
+    return Swept(compiled(case), answer)
 
 
 def test_a_reading_is_taken_when_all_parts_are_there() -> None:
@@ -29,13 +27,10 @@ def test_a_reading_is_taken_when_all_parts_are_there() -> None:
     low, high = (swept(of_reading(case, r), case, s) for r, s in ((0, LOW), (1, HIGH)))
     assert finished(case, low).verdict in ("pass", "tolerated")
     assert finished(case, high).verdict == "tolerated"
-    both = finished(case, swept(of_reading(case, 0), case, HIGH), high_of(case))
+    higher = swept(of_reading(case, 1), case, Span(0x3F600000, CHUNK // 2))
+    both = finished(case, swept(of_reading(case, 0), case, HIGH), higher)
     assert both.verdict == "fail"
     assert {g.reading for g in both.groups} == {"nearest-even"}
-
-
-def high_of(case: Case) -> Tally:
-    return swept(of_reading(case, 1), case, Span(0x3F600000, CHUNK // 2))
 
 
 def test_what_is_tolerated_has_examples_and_ranges() -> None:

@@ -12,7 +12,7 @@ from oracle import decode as value_of_code
 from oracle.formats import FLOATS, locate
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.format import Float, Int, Numeric, Text
+from convcheck.numerics.format import Float, Int, Text
 from convcheck.numerics.modes import MODES, nearest_even
 from convcheck.numerics.number import FINITE, from_fractions, numbers_of_texts
 from convcheck.numerics.rounding import round_to
@@ -126,19 +126,13 @@ def test_the_evaluator_is_the_oracle_on_texts() -> None:
         held_against_the_oracle(case, array(case, texts(draw, case, 40)))
 
 
-def rounded(values: list[Fraction], fmt: Numeric, mode: str) -> list[int]:
-    return round_to(from_fractions(values), fmt, MODES[mode]).magnitude.tolist()
-
-
-def on_grid(fmt: Numeric, magnitude: int) -> Fraction:
-    return fmt.value(magnitude) if isinstance(fmt, Float) else Fraction(magnitude)
-
-
 def candidates(name: str, x: Fraction) -> dict[int, Fraction]:
     """Return the grid's neighbours of x, magnitude to signed value; one if x is on the grid."""
-    below = locate(name, abs(x))[0] if isinstance(numeric(name), Float) else int(abs(x))
+    fmt = numeric(name)
+    below = locate(name, abs(x))[0] if isinstance(fmt, Float) else int(abs(x))
     sign = -1 if x < 0 else 1
-    found = {m: sign * on_grid(numeric(name), m) for m in (below, below + 1)}
+    value = fmt.value if isinstance(fmt, Float) else Fraction
+    found = {m: sign * value(m) for m in (below, below + 1)}
     return {below: found[below]} if found[below] == x else found
 
 
@@ -182,9 +176,8 @@ def test_every_mode_does_what_defines_it(name: str) -> None:
     values = grid_points(name)
     for mode in MODES:
         due = [chosen(mode, x, name) for x in values]
-        assert dict(zip(values, rounded(values, numeric(name), mode), strict=True)) == dict(
-            zip(values, due, strict=True)
-        ), mode
+        got = round_to(from_fractions(values), numeric(name), MODES[mode]).magnitude.tolist()
+        assert dict(zip(values, got, strict=True)) == dict(zip(values, due, strict=True)), mode
 
 
 @cache

@@ -55,19 +55,15 @@ def question(
 
 def answer(ask: Ask, x: int | str) -> Want:
     if ask.source == "string":
-        return _from_string(ask, _checked(x))
+        if not isinstance(x, str):
+            raise TypeError(f"{x!r} is no string")
+        return _from_string(ask, x)
     if isinstance(x, str):
         raise TypeError(f"{x!r} is no bit pattern")
     if ask.destination == "string":
         return _to_string(ask)
     value = decode(ask.source, x)
     return _same_type(ask, value, x) if ask.source == ask.destination else _convert(ask, value)
-
-
-def _checked(x: int | str) -> str:
-    if not isinstance(x, str):
-        raise TypeError(f"{x!r} is no string")
-    return x
 
 
 def _convert(ask: Ask, value: Value) -> Want:

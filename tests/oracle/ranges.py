@@ -173,7 +173,7 @@ def onnx(name: str, codes: Sequence) -> set[Sequence] | None:
 
 def _onnx(name: str, a: Fraction, b: Fraction, c: Fraction) -> Iterator[Sequence]:
     """Divide in float32 (function body) and in float64 (shape inference, "1.0 *")."""
-    difference = _in_room(name, b - a)
+    difference = cast(name, b - a, EVEN)
     divided = {
         quotient(wide, cast(wide, difference, EVEN), cast(wide, c, EVEN))
         for wide in ("float32", "float64")
@@ -190,7 +190,3 @@ def _stashed(name: str, a: Fraction, b: Fraction, c: Fraction) -> Iterator[Seque
         yield _cast_all(name, indexed(EXACTLY, a, c, n), EVEN)
         for form in FORMS:
             yield _cast_all(name, form("float32", a, c, n), EVEN)
-
-
-def _in_room(name: str, x: Fraction) -> Fraction:
-    return cast(name, x, EVEN)

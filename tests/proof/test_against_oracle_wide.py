@@ -19,15 +19,11 @@ DESTINATIONS = [(25, name) for name in type_names(25, 1, 8)]
 DESTINATIONS += [(28, "float6e2m3"), (28, "float6e3m2")]
 
 
-def inputs(source: str, destination: str) -> list[int]:
-    codes = [pattern(source, x) for x in boundaries(destination)]
-    return sorted({near for code in codes for near in neighbours(source, code)})
-
-
 @pytest.mark.parametrize("source", LAYOUTS)
 @pytest.mark.parametrize(("version", "destination"), DESTINATIONS)
 def test_every_rounding_boundary(version: int, destination: str, source: str) -> None:
-    codes = inputs(source, destination)
+    near = (neighbours(source, pattern(source, x)) for x in boundaries(destination))
+    codes = sorted({code for some in near for code in some})
     assert len(codes) > 2 * len(boundaries(destination))
     asked = questions(version, source, [destination])
     for case in asked:

@@ -248,10 +248,6 @@ def tensor_of(output: ExpectedOutput) -> Tensor:
     return Tensor(output.dtype, output.codes, output.patterns).reshaped(*output.shape)
 
 
-def satisfies(outputs: Sequence[Tensor], wanted: Sequence[Tensor], first: Tensor) -> bool:
-    return all(is_wanted(*pair, first) for pair in zip(outputs, wanted, strict=True))
-
-
 def is_wanted(output: Tensor, wanted: Tensor, first: Tensor) -> bool:
     if (output.dtype, output.codes.shape) != (wanted.dtype, wanted.codes.shape):
         return False
@@ -270,7 +266,11 @@ def missing(spec: Spec, most: int | None = None) -> list[str]:
             given = results(body, case, inputs) if readings else []
             first, some = exactly(case.inputs[0], inputs[0]), readings[:most]
             if given is None or not all(
-                any(satisfies(outputs, each, first) for each in some) for outputs in given
+                any(
+                    all(is_wanted(*pair, first) for pair in zip(outputs, each, strict=True))
+                    for each in some
+                )
+                for outputs in given
             ):
                 found.append(f"{case.id} {[i.tolist() for i in inputs if i.size < 9]}")
     return found

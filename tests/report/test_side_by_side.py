@@ -105,16 +105,12 @@ def test_columns_that_do_not_fit_are_shown_in_parts() -> None:
     assert text.count("all cases") == 3
 
 
-def turn(run: RunResult) -> Turn:
-    return Turn(run.backend.name, run)
-
-
 def test_reports_hold_those_of_each_run() -> None:
     runs = {"good": all_pass(), "bad": failing(), "many-kinds": kinds()}
     results = [replace(run, backend=BackendInfo(name, f"{name} 1.2")) for name, run in runs.items()]
-    *logs, gone = held_log(
-        text_of_several([*map(turn, results), Turn("gone", None, "no such library")])
-    )
+    turns = [Turn(run.backend.name, run) for run in results]
+    turns.append(Turn("gone", None, "no such library"))
+    *logs, gone = held_log(text_of_several(turns))
     assert [r["backend"]["name"] for r in logs] == ["good", "bad", "many-kinds"]
     assert (gone["backend"]["address"], gone["error"]) == ("gone", "no such library")
     assert logs == [report_document(result) for result in results]

@@ -118,13 +118,11 @@ def test_short_texts_count_the_types_of_their_lines(runtime: str) -> None:
             counts = re.findall(r"([0-9]+) types", pattern)
             lists = re.fullmatch(re.sub(r"[0-9]+ types", "(.+)", pattern), line)
             assert lists
-            known = {name for one in meant(line, ids) for name in re.split("-to-|-", _head(one))}
+            known = {
+                name for one in meant(line, ids) for name in re.split("-to-|-", one.split("/")[1])
+            }
             types = [set(_types(one)) & known for one in lists.groups()]
             assert list(map(len, types)) == list(map(int, counts)), (line, short)
-
-
-def _head(case: str) -> str:
-    return case.split("/")[1]
 
 
 def chosen(pattern: str, judged: JudgedCases) -> tuple[str, ...]:

@@ -109,11 +109,6 @@ def test_a_slip_is_an_error_with_its_line(
     assert error.place.line > 1
 
 
-def linted(folder: Path, before: str, after: str) -> list[str]:
-    spec = load([changed(folder / "own", before, after)]).specs["acme.Sequence-4"]
-    return [str(finding) for finding in lint_spec(spec).diagnostics]
-
-
 ZERO = next(line for line in RANGE.splitlines() if "name: step 0" in line)
 NUMBER = next(line for line in RANGE.splitlines() if "name: no number" in line)
 SCALAR = next(line for line in RANGE.splitlines() if "name: no scalar" in line)
@@ -140,7 +135,8 @@ OVERFLOW = next(line for line in RANGE.splitlines() if "name: overflow" in line)
     ],
 )
 def test_lint_finds(tmp_path: Path, before: str, after: str, finding: str) -> None:
-    found = linted(tmp_path, before, after)
+    spec = load([changed(tmp_path / "own", before, after)]).specs["acme.Sequence-4"]
+    found = [str(finding) for finding in lint_spec(spec).diagnostics]
     assert any(finding in one for one in found), found
 
 

@@ -7,7 +7,6 @@ from convcheck.rules.cases import cases
 from convcheck.rules.load import load
 from convcheck.rules.model import Spec
 from convcheck.semantics.body.matrix import compile_matrix, find
-from convcheck.semantics.body.table_lint import Diagnostic
 from convcheck.semantics.lint import lint_spec
 
 GOOD = """\
@@ -85,10 +84,6 @@ def spec_of(folder: Path, text: str) -> Spec:
 def changed(before: str, after: str) -> str:
     assert before in GOOD
     return GOOD.replace(before, after)
-
-
-def findings(folder: Path, before: str, after: str) -> list[Diagnostic]:
-    return lint_spec(spec_of(folder, changed(before, after))).diagnostics
 
 
 def test_a_good_matrix_has_no_findings(tmp_path: Path) -> None:
@@ -175,5 +170,5 @@ def test_what_breaks_a_matrix(tmp_path: Path, before: str, after: str, message: 
     ],
 )  # fmt: skip
 def test_what_lint_finds(tmp_path: Path, before: str, after: str, message: str) -> None:
-    found = findings(tmp_path, before, after)
+    found = lint_spec(spec_of(tmp_path, changed(before, after))).diagnostics
     assert any(message in one.message for one in found), [one.message for one in found]
