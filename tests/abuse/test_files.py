@@ -230,7 +230,6 @@ def test_the_longest_chain_there_may_be(tmp_path: Path) -> None:
 def test_no_temporary_folder_is_needed(
     command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Missing and read-only temporary folders do not matter."""
     monkeypatch.setattr(tempfile, "tempdir", "/proc/no-such-folder")
     check_abuse(Abuse(command, 0, ""), folder)
 

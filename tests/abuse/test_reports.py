@@ -72,7 +72,6 @@ COMMANDS = (
 
 
 def tampered(folder: Path, change: Callable[[Report], None]) -> None:
-    """Write t.json, an edited report of a wrong backend."""
     report = parsed((folder / "failing.json").read_text())
     change(report)
     (folder / "t.json").write_text(render(report))

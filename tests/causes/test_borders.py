@@ -90,7 +90,6 @@ class Planted:
 
 
 def _word(fmt: Format, word: Word) -> str:
-    """Return a code with its value, a text, or a pattern in words."""
     said = value(fmt, word)
     return pattern(word) or (f"{said} ({shown(fmt, word)})" if said else shown(fmt, word))
 
@@ -100,7 +99,6 @@ def _code(fmt: Numeric, position: int) -> Bits:
 
 
 def planted(left: list[Cause], *, opened: bool) -> Iterator[tuple[Cause, Planted]]:
-    """Yield the remaining causes, each in cases that it applies to."""
     specs = [spec for spec in CATALOG.specs.values() if not spec.body.whole_calls]
     for spec, cases in few_first(specs[::-1]):
         known = [c for c in left if is_of(c, spec) and (not c.version or spec.earlier(c.version))]

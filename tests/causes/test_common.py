@@ -34,7 +34,6 @@ TO_FLOAT8 = "onnx.Cast-21/float64-to-float8e5m2/saturate=0"
 
 
 def of(*names: str, common: Sequence[str] = ()) -> tuple[Cause, ...]:
-    """Return causes in catalogue order, some marked common."""
     return tuple(
         replace(CAUSES[name], common=name in common, found_in=(), found_with=()) for name in names
     )

@@ -10,7 +10,6 @@ _TYPES = {"float8e4m3fn": ml_dtypes.float8_e4m3fn, "float8e5m2": ml_dtypes.float
 
 
 def gives_what_came(cause: dict[str, Any]) -> bool:
-    """Return whether going through float32 gives the answer in an example."""
     shown, target = cause["example"], cause["example_case"].split("/")[1].split("-to-")[1]
     value = np.uint64(int(shown["inputs"][0][0], 16)).view(np.float64)
     given = value.astype(np.float32).astype(_TYPES[target]).view(np.uint8)

@@ -93,8 +93,6 @@ def test_so_many_vectors_are_judged_wrong_in_a_run(name: str) -> None:
 
 
 class Blunted(Corpus):
-    """Vectors without the subnormals of their source."""
-
     def vectors(self, case: Case) -> VectorSet:
         whole = super().vectors(case)
         assert isinstance(whole, VectorSet)
@@ -206,8 +204,6 @@ SHORT = "onnx.Range-11/int64-int64-int64"
 
 
 class Halved(Corpus):
-    """Calls without those of more than two elements."""
-
     def vectors(self, case: Case) -> CallSet:
         whole = super().vectors(case)
         assert isinstance(whole, CallSet)
@@ -289,14 +285,11 @@ PROMOTION = "openvino.ConvertPromoteTypes-14"
 
 
 def promotions(*names: str) -> list[Case]:
-    """Cases in which an integer may become a float."""
     first = "promote_unsafe=true/pytorch_scalar_promotion=false/u64_integer_promotion_target=f32"
     return [case_of(f"{PROMOTION}/{name}/{first}") for name in names]
 
 
 class Spared(Corpus):
-    """Calls without those that round an integer to float16."""
-
     def vectors(self, case: Case) -> CallSet:
         whole = super().vectors(case)
         assert isinstance(whole, CallSet)

@@ -96,7 +96,6 @@ def test_each_cause_is_found_in_the_answers_that_it_gives(name: str) -> None:
 
 
 def surveyed(cause: Cause) -> set[str]:
-    """Return the laws that a survey finds in undefined cases."""
     found: set[str] = set()
     for vectors in map(vectors_of, OPEN):
         spec = CATALOG.specs[vectors.case.spec]
@@ -192,7 +191,6 @@ def test_the_same_answers_of_another_version_have_the_same_cause() -> None:
 
 
 def test_what_a_few_wrong_answers_refute_gives_not_all_answers() -> None:
-    """The causes that fit alone are those that give all answers."""
     search, some = Search(tuple(CAUSES.values()), CATALOG), 0
     for case, name in (
         (WIDE, "through-float32"), (WIDE, "inf-saturates"), (WIDE, "truncates"),

@@ -19,7 +19,6 @@ FEW = ("float8e4m3fn", "float8e5m2", "uint8", "int8", "bool", "float16")
 
 @cache
 def converted(source: str, target: str, code: int) -> Pattern:
-    """Return the oracle's first reading of a code's conversion."""
     ask = question(21, source, target, {})
     return (ask if isinstance(ask, Want) else answer(ask, code)).readings[0]
 

@@ -55,7 +55,6 @@ def test_both_nodes_taken_for_nothing_are_found_without_a_spec(tmp_path: Path) -
 
 
 def test_pairs_of_one_version_have_ids_of_their_own() -> None:
-    """Also pairs that differ only in the type of the scale."""
     ids = [case.id for case, _ in pairs_of(CATALOG, CATALOG.specs["onnx.QuantizeLinear-25"])]
     assert len(ids) == len(set(ids)) > 50
 

@@ -252,7 +252,6 @@ def test_a_signal_that_is_swallowed_comes_again(number: int, code: int, swallow:
 
 
 def on_a_terminal(*arguments: str) -> str:
-    """Run the command line on a terminal, and return its output."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "convcheck", *arguments],

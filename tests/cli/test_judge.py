@@ -165,7 +165,6 @@ def test_another_element_is_what_that_cause_does_not_give() -> None:
 
 
 def test_calls_that_tell_causes_apart_are_named() -> None:
-    """The named call separates both causes: each gives its own answer."""
     words = (BACK, "0.5833333", "3", "--got", "0x3f155556")
     done = convcheck("explain", *words, COLUMNS="200")
     told = done.stdout.partition("inputs that tell some of them apart:\n")[2].splitlines()

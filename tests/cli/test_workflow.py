@@ -84,7 +84,6 @@ class Machine:
         self.said = ""
 
     def run(self, command: str, **environment: str) -> int:
-        """Run a step with `bash -e`, and return its exit code."""
         self.summary.write_text("")
         for text, instead in FEWER.items():
             command = command.replace(text, instead)

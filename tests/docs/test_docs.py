@@ -170,7 +170,6 @@ def check_output(wanted: str, printed: str, where: str) -> None:
 
 
 def run(command: str, folder: Path) -> tuple[int, str]:
-    """Run a convcheck command in this process, any other in a shell."""
     if command.startswith("convcheck ") and not set(re.sub(r"'[^']*'", "", command)) & SHELL:
         done = convcheck(*shlex.split(command.replace("\\\n", " "))[1:], cwd=folder)
         return done.returncode, done.stdout + done.stderr
@@ -188,7 +187,6 @@ def run(command: str, folder: Path) -> tuple[int, str]:
 
 
 def test_a_check_that_cannot_fail_is_none(tmp_path: Path) -> None:
-    """A wrong output, exit code, link and block are found."""
     block = Block("console", "$ convcheck show specs\nnothing\n", 1, ())
     with pytest.raises(AssertionError, match="prints"):
         check_commands(block, "page", tmp_path)

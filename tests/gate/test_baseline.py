@@ -235,8 +235,6 @@ ASKED = ["onnx.Cast-19", "onnx.Cast-21", "--from", "float64", "--from", "float32
 
 
 class Shell:
-    """A folder with this test's backend, in which commands run."""
-
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.list, self.json = folder, folder / "known.toml", folder / "run.json"
         self.patch = monkeypatch

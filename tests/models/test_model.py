@@ -192,7 +192,6 @@ def test_data(whole: Path, tmp_path: Path) -> None:
 
 
 def report(path: Path, name: str, verdict: Verdict, row: str, digest: str = "a") -> Path:
-    """Write a report of one case that fails or passes under a row."""
     by, kind = decision("float-to-float8", row, 117), "odd" if verdict == "fail" else ""
     found = replace(group(by, verdict, kind, (4, 9)), digest=digest * 32)
     eight = case("onnx.Cast-21", "float32", "float8e4m3fn", saturate=0)

@@ -58,7 +58,6 @@ def test_siblings_are_in_one_shard() -> None:
 
 
 def test_a_cache_that_forgets_an_attribute_shows_in_each_shard(tmp_path: Path) -> None:
-    """And the merged report equals that of a single run."""
     ask = ("onnx.Cast-21", "--backend", "tests.planted.deviating:CoarseCache",
            "--from", "float32", "--case", "*-to-float8e*/saturate=*", "--jobs", "1")  # fmt: skip
     whole, merged = tmp_path / "whole.json", tmp_path / "merged.json"

@@ -43,7 +43,6 @@ def asked(span: Span, *apart: int) -> Tally:
 
 
 def result(first: int, tallies: list[Tally]) -> CaseResult:
-    """Return the result of a case that has only these spans."""
     gathering = Gathering([Unit(case_of(), Span(first, COUNT), COUNT)], CORPUS.conversion)
     for tally in tallies:
         gathering.add(part_of(Unit(case_of(), Span(first, COUNT), COUNT), tally))

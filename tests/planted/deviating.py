@@ -21,8 +21,6 @@ LONG = 600.0
 
 
 def edited(edit: Callable[[Case, Inputs, Outputs], Sequence[Bits]]) -> type[Reference]:
-    """Replace the arrays of right outputs."""
-
     class Edited(Reference):
         def answer(self, case: Case, inputs: Inputs) -> Answer:
             right = super().answer(case, inputs)
@@ -36,8 +34,6 @@ def edited(edit: Callable[[Case, Inputs, Outputs], Sequence[Bits]]) -> type[Refe
 def asked_as(
     change: Callable[[Catalog, Case, Inputs], tuple[Case, Inputs]],
 ) -> type[Reference]:
-    """Answer another question."""
-
     class AskedAs(Reference):
         def __init__(self) -> None:
             super().__init__()  # with all specs, not only those of the run

@@ -47,7 +47,5 @@ class WrongOnce(Right):
 
 
 class Reciprocal(Right):
-    """Multiplies by the rounded reciprocal instead of dividing."""
-
     def quotient(self, x: Floats, scale: Floats) -> Floats:
         return x * (np.float32(1) / scale)

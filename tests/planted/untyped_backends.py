@@ -170,8 +170,6 @@ class RemovesTemporaryFolder(Honest):
 
 
 class LeavesProcesses(Honest):
-    """Leaves processes in places where a run may lose them."""
-
     left = False
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:

@@ -95,7 +95,6 @@ RIGHT: dict[str, Conversion] = {
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_without_the_fault_nothing_is_caught(name: str) -> None:
-    """The shared code of conversions is right."""
     assert caught_by(RIGHT[name], edge(latest_cases("onnx.Cast")[name])) == 0
 
 

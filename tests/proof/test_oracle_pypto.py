@@ -133,7 +133,6 @@ def code_of(name: str, value: float) -> int:
 
 
 def said(pair: str, mode: str, value: float, satmode: str = "ON") -> str:
-    """Return the oracle's level and number for a number."""
     source, target = pair.split(">")
     return shown(target, wanted(source, target, mode, code_of(source, value), satmode))
 

@@ -26,7 +26,6 @@ RIGHT = group(ELSE, "pass", counts=(980, 980))
 
 
 def told(fits: Mapping[str, Sequence[Names]], digest: str = "a") -> RunResult:
-    """Make a run with these failing cases and their causes."""
     failing = replace(TRUNCATED, digest=digest * 32)
     cases = [
         replace(

@@ -212,7 +212,6 @@ def test_the_text_in_float32_is_tolerated_or_passes() -> None:
 
 
 def in_float64(inside: Part) -> Part:
-    """Compute in float64, and round at the end."""
     return lambda x, a: bug(inside)(x.astype(float), Given(*(one.astype(float) for one in a)))
 
 

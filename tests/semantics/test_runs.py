@@ -67,7 +67,6 @@ def outlined(case: Case, program: Program, first: int, count: int, tile: int = T
 def wrong(
     case: Case, program: Program, first: int, count: int, codes: Codes, tile: int = TILE
 ) -> list[str]:
-    """Return the first codes for which runs differ from the evaluator."""
     found_runs, due = outlined(case, program, first, count, tile), run_program(program, case, codes)
     differ = unlike(looked_up(found_runs, due, tile, codes), due)
     return [hex(code) for code in codes[differ][:4]]

@@ -62,7 +62,6 @@ def test_json_is_a_vector_file_of_one_case(name: str, capsys: pytest.CaptureFixt
 
 
 def test_a_folder_of_json_is_a_vectors_folder(tmp_path: Path) -> None:
-    """Files of all versions equal the checked-in ones."""
     export("onnx.BitCast-26", "onnx.Range-*", "--as", "json", "--out", tmp_path / "out")
     for name in ("onnx/BitCast/float32.json", "onnx/Range/int32.json"):
         assert (tmp_path / "out" / name).read_text() == (data_dir("vectors") / name).read_text()

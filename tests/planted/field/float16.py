@@ -30,7 +30,6 @@ def shifted_twice(codes: Bits) -> Bits:
 
 
 def rounded_13(significand: Ints) -> Ints:
-    """Round off the last 13 bits to nearest even."""
     return nearest_even(significand, np.full(len(significand), 13))
 
 
