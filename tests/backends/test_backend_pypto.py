@@ -42,9 +42,6 @@ def answered(answer: Answer) -> np.ndarray:
     return answer.arrays[0]
 
 
-# The real thing
-
-
 @pytest.fixture(scope="module")
 def pypto() -> Backend:
     pytest.importorskip("torch", reason="torch is not installed: pip install '.[pypto]'")
@@ -186,9 +183,6 @@ def test_what_it_cannot_be_asked(pypto: Backend, question: Case, words: str) -> 
     assert pypto.support(case("float32", "float16", "ODD")) is None
 
 
-# After an exception
-
-
 class Faulty(Pypto):
     def __init__(self, raises: Callable[[Bits], bool]) -> None:
         self.spoiled, self._plain, self.raises, self.calls = False, None, raises, 0
@@ -310,9 +304,6 @@ def test_a_cache_that_cannot_be_written_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError, match="could not be put") as error:
         pypto_build.once(tmp_path / "file" / "lib.so", build_slowly, say_nothing)
     assert "XDG_CACHE_HOME" in error.value.hint
-
-
-# Missing parts
 
 
 @pytest.fixture

@@ -44,9 +44,6 @@ BAD = f"{PYTHON} {HERE / 'bad.py'}"
 CODES = np.arange(30, dtype=np.uint8)
 
 
-# The examples
-
-
 def compiled(folder: Path, source: str, *compiler: str) -> str:
     """Compile a C program without warnings, beside the output of `c-header`. Return its path."""
     (folder / "mine.c").write_text(source)
@@ -322,9 +319,6 @@ def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Mon
             open_backend(f"process:{command}")
 
 
-# In a run
-
-
 def run(mode: str, numbers: Any, timeout: float = 20.0) -> tuple[CaseResult, ...]:
     return execute(
         f"process:{BAD} {mode}", [case(n) for n in numbers], Corpus(), jobs=1, timeout=timeout,
@@ -364,9 +358,6 @@ def test_a_program_that_dies_while_it_starts() -> None:
                 fail_fast=False, on_result=lambda result: None, judge=judge)  # fmt: skip
 
 
-# Cleanup
-
-
 HANGING = """\
 import os, signal, sys, time
 signal.signal(signal.SIGINT, lambda *a: open('interrupted', 'w').close())
@@ -396,9 +387,6 @@ def test_a_hanging_program_ends_with_convcheck(number: int, tmp_path: Path) -> N
         parent.wait()
     assert eventually(lambda: not is_alive(pid))
     assert not (tmp_path / "interrupted").exists()
-
-
-# The schema
 
 
 SCHEMA = json.loads((Path(headers.__file__).parent / "schema.json").read_text("utf-8"))

@@ -309,9 +309,6 @@ def test_whole_calls_are_told_by_their_readings() -> None:
     assert text.endswith("SURVEYED 2 rows, 1 case, 15 answers; backends differ in 2 rows")
 
 
-# The command line.
-
-
 def test_real_runtimes_are_surveyed(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     select = ("onnx.Cast-21", "--from", "float32", "--to", "int8", "--to", "int4")
