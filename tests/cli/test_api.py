@@ -1,7 +1,5 @@
 """The Python API of two functions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The packages that a release publishes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

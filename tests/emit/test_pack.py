@@ -1,7 +1,5 @@
 """A pack of vectors: its readers, its schema, and its versions."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

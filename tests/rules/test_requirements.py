@@ -1,7 +1,5 @@
 """Requirement sets: each member catches a mistake, and a run is scored by them."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Permanent ids of quoted sentences."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from catalogue import CATALOG
