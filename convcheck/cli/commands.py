@@ -40,7 +40,7 @@ _TEST = (
         """Test a backend against the standard, and report failures.
 
         Without SPEC, test all that the backend implements. SPEC is an id or glob of specs or
-        cases. The backend answers:FILE reads them from FILE.
+        cases. Backend answers:FILE reads them from FILE.
 
         Exit codes: 0 passed or known, 1 failed, 2 bad input, 3 nothing was judged, 4 the backend
         did not start.""",
@@ -255,6 +255,7 @@ _READ = (
         ),
         JOBS,
         TIMEOUT,
+        JSON,
         calls=("read.history",),
     ),
     declare(

@@ -415,8 +415,8 @@ report_options = packed(
     out_option(
         *FORMATS,
         GITHUB,
-        text="Write FILE.jsonl (the log), .html, .md or .xml (JUnit); - is the log on stdout, "
-        "github: prints annotations.",
+        text="Write FILE.jsonl (the log), .html, .md, .xml (JUnit) or - (stdout); "
+        "github: annotates.",
     ),
     click.option("--verbose", "-v", is_flag=True, help=_DETAIL),
     click.option("--quiet", "-q", is_flag=True, help=_DETAIL),

@@ -191,8 +191,10 @@ def history(
     cause: str | None,
     jobs: int | None,
     timeout: float,
+    outputs: tuple[Output, ...],
 ) -> int:
     """Run every release, or bisect them."""
+    check_outputs(named(outputs))
     wanted, loaded = parse_wanted(releases), catalog()
     known = [one.name for one in causes_of(loaded)] if cause is not None else []
     if cause is not None and cause not in known:
@@ -203,7 +205,7 @@ def history(
     work = HistoryWork(wanted, loaded, asking, environments_folder(folder))
     found = find_releases(wanted)
     try:
-        return _bisect(work, found, cause) if cause else _tell(work, found)
+        return _bisect(work, found, cause) if cause else _tell(work, found, outputs)
     except (_StoppedError, KeyboardInterrupt):
         signals.handled()
         say(f"the same command goes on from {work.reports}", err=True)
@@ -246,14 +248,15 @@ def _ask(work: HistoryWork, release: Release) -> AskedRelease:
     return AskedRelease(release, run)
 
 
-def _tell(work: HistoryWork, releases: Sequence[Release]) -> int:
+def _tell(work: HistoryWork, releases: Sequence[Release], outputs: tuple[Output, ...]) -> int:
     asked = [_ask(work, release) for release in releases]
     found = history_of(asked)
     count, cases = plural(len(asked), "release"), plural(len(work.asking.cases), "case")
     say(f"{work.wanted}: {count}, {cases}, edge inputs")
     if not any(release.date for release in releases):
         say("the package index has no dates")
-    put(history_page(found))
+    texts = ((one.path, lambda: json_text(found.document, "causes")) for one in outputs)
+    show(lambda whole: history_page(found), *texts)
     say(f"\nreports: {work.reports}")
     judged = {"pass", "tolerated", "fail", "refused", "crashed", "inconsistent"}
     if any(one.verdict in judged for run in found.runs.values() for one in run.cases):

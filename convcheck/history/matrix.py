@@ -7,11 +7,11 @@ are blamed on it and the rest on the other. A release passes only if it was judg
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from convcheck.causes.gather import chosen_causes
 from convcheck.history.environments import Release
@@ -112,6 +112,11 @@ class CauseHistory:
         """Return the state of a release over all rows, if it was tested."""
         return _gravest(state for row in self.rows if (state := row.state(release)))
 
+    @property
+    def changes(self) -> bool:
+        """Whether a case began or ceased to fail."""
+        return any(True for row in self.rows for _ in row.turns)
+
 
 @dataclass(frozen=True)
 class History:
@@ -121,6 +126,21 @@ class History:
     asked: tuple[AskedRelease, ...]
     #: Most cases first; unexplained failures last.
     causes: tuple[CauseHistory, ...]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The history as JSON: releases, and for each cause its rows with counts of states."""
+        causes = [
+            {"causes": [cause.name for cause in one.causes],
+             "changes": one.changes,
+             "rows": [{"rule": row.key.rule, "row": row.key.row, "place": row.key.place,
+                       "states": {str(release): Counter(states.values())
+                                  for release, states in row.states.items()}}
+                      for row in one.rows]}
+            for one in self.causes
+        ]  # fmt: skip
+        asked = [{"release": str(one.release), "why": one.why} for one in self.asked]
+        return {"format": "convcheck-history/1", "releases": asked, "causes": causes}
 
     @property
     def runs(self) -> Mapping[Release, RunResult]:

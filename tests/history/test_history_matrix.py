@@ -87,8 +87,13 @@ def test_a_case_that_dies_is_not_repaired() -> None:
 def test_of_two_at_work_together_each_has_its_rows() -> None:
     """1.1 fixes one cause: its row passes, and the other's stays."""
     found = history_of(asked((fails("twice", "wraps"),), (fails("wraps"),)))
-    rows = {name.partition("  ")[2]: symbols for name, symbols in shown(found).items()}
-    assert rows == {"float-to-float8-saturating / [x] > max": "XX", "float-to-float / else": "X."}
+    rows = [row for cause in found.causes for row in cause.rows]
+    states = {row.key.rule: [row.state(release) for release in row.states] for row in rows}
+    assert states == {
+        "float-to-float8-saturating": ["fails", "fails"],
+        "float-to-float": ["fails", "passes"],
+    }
+    assert list(shown(found).values()) == ["X."]  # the rows of what changed
     assert "fixed in 1.1" in story(found)
 
 
@@ -152,3 +157,11 @@ def test_nothing_to_bisect() -> None:
     other = (fails("wraps"),)
     assert searched(BAD, other, BAD)[0] == "nothing to bisect for twice: both ends show it"
     assert searched(other, BAD, other)[0] == "nothing to bisect for twice: neither end shows it"
+
+
+def test_a_history_is_data() -> None:
+    found = history_of(asked((fails("twice", "wraps"),), (fails("wraps"),))).document
+    assert [one["release"] for one in found["releases"]] == ["1.0", "1.1"]
+    rows = {one["causes"][0]: (one["changes"], one["rows"][0]["states"]) for one in found["causes"]}
+    assert rows["twice"] == (True, {"1.0": {"fails": 1}, "1.1": {"passes": 1}})
+    assert not rows["wraps"][0]

@@ -38,7 +38,10 @@ _TURNS: tuple[tuple[State, State, str], ...] = (
 
 
 def history_page(found: History) -> Iterator[Block]:
-    """Yield missing releases, a line of signs for each cause, then each cause with its rows."""
+    """Yield missing releases, a line of signs for each cause, then the rows of those that changed.
+
+    Changed causes are first. If none changed, all rows follow.
+    """
     for one in found.asked:
         if one.why:
             said = f"! {one.release}: {one.why}"
@@ -46,15 +49,17 @@ def history_page(found: History) -> Iterator[Block]:
     lettered = list(_lettered(found.causes))
     if lettered:
         yield from _overview(found, lettered)
+    changed = any(cause.changes for _, cause in lettered)
     for letters, cause in lettered:
-        yield BLANK
-        yield from _cause(letters, cause, found)
+        if cause.changes or not changed:
+            yield BLANK
+            yield from _cause(letters, cause, found)
 
 
 def _lettered(causes: Sequence[CauseHistory]) -> Iterator[tuple[str, CauseHistory]]:
     """Yield causes with their letters, combinations with several letters."""
     letters: dict[str, str] = {}
-    for one in causes:
+    for one in sorted(causes, key=lambda one: not one.changes):
         for cause in one.causes:
             letters.setdefault(cause.name, letter_of(len(letters)))
         yield "+".join(letters[cause.name] for cause in one.causes) or "?", one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from convcheck.judge.words import clean, value
@@ -9,7 +10,7 @@ from convcheck.models.calls import CLASSES, Argument, InputClass, Judged
 from convcheck.models.conversions import BackendFacts, ModelConversion
 from convcheck.models.known import KnownValues, ends_of_codes
 from convcheck.records import grouped
-from convcheck.report.blocks import BLANK, Block, Text, cut, under
+from convcheck.report.blocks import BLANK, Block, Said, Table, Text, cut, styled, under
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
 from convcheck.streams import number, plural
 
@@ -38,6 +39,8 @@ def model_page(found: ModelReport) -> Iterator[Block]:
     yield Text(clean(f"{found.file}: operator set {graph.opset}, {', '.join(said)}"))
     for remark in graph.remarks:
         yield under(clean(remark), "yellow", hang=2)
+    if len(found.conversions) > 1:
+        yield from (BLANK, _overview(found))
     alike = grouped((tuple(_facts(one)), clean(one.one.node.path)) for one in found.conversions)
     for facts, paths in alike.items():
         yield BLANK
@@ -50,10 +53,26 @@ def model_page(found: ModelReport) -> Iterator[Block]:
         yield from _chain(chain)
 
 
+def _overview(found: ModelReport) -> Table:
+    """Return a row per conversion, equal ones once: what is due, and each backend's verdict."""
+    rows = Counter(
+        (_conversion(told.one), told.one.judged.kind if told.one.judged else "unknown",
+         *(facts.verdict or "not asked" for facts in told.backends))
+        for told in found.conversions
+    )  # fmt: skip
+    heads = ["conversion", "nodes", "result", *found.backends]
+    said: list[list[Said]] = [[what, number(n), *rest] for (what, *rest), n in rows.items()]
+    return Table([styled("dim", heads)], said, right=[1])
+
+
+def _conversion(one: ModelConversion) -> str:
+    types = " → ".join(", ".join(map(_type, some)) for some in (one.inputs, one.outputs))
+    return f"{clean(one.node.op)} {types}"
+
+
 def _facts(told: ReportedConversion) -> Iterator[Block]:
     one = told.one
-    types = " → ".join(", ".join(map(_type, some)) for some in (one.inputs, one.outputs))
-    yield under(f"{clean(one.node.op)} {types}  {_cases(one)}", "dim", hang=2)
+    yield under(f"{_conversion(one)}  {_cases(one)}", "dim", hang=2)
     if one.known.is_bounded:
         yield under(f"input: {_known(one.known)}", hang=2)
     for argument in one.arguments:
