@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 
-from convcheck.cli.asking import Asking, corpus_of_run, selected
+from convcheck.cli.asking import Asking, cases_and_corpus
 from convcheck.cli.options import RunOptions, catalog, selection_of
 from convcheck.documents.decode import read_each
 from convcheck.judge.result import RunResult
@@ -27,8 +27,8 @@ def run(
     search for the causes of failures. Raises ConvcheckError.
     """
     loaded, options = catalog(), RunOptions(jobs, timeout, tier, no_causes=not causes)
-    cases = selected(loaded, selection_of(specs), [backend], tier)
-    return Asking(cases, corpus_of_run(loaded, options, cases), options).ask(backend)
+    cases, corpus = cases_and_corpus(loaded, selection_of(specs), [backend], options)
+    return Asking(cases, corpus, options).ask(backend)
 
 
 def open_log(path: str | PathLike[str]) -> tuple[RunResult, ...]:

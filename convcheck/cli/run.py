@@ -14,7 +14,14 @@ import numpy as np
 from convcheck.backends.protocol import takes
 from convcheck.chains.asked import chain_case, takes_pairs
 from convcheck.chains.type_chain import CompiledCasts, takes_chains
-from convcheck.cli.asking import Asking, corpus_of_run, each, kept_until_done, selected
+from convcheck.cli.asking import (
+    Asking,
+    cases_and_corpus,
+    corpus_of_run,
+    each,
+    kept_until_done,
+    selected,
+)
 from convcheck.cli.early import ANSWERS
 from convcheck.cli.known import write_list
 from convcheck.cli.options import Reports, RunOptions, catalog
@@ -187,8 +194,7 @@ def main(
     elif chains:
         cases, corpus = chains_of_run(loaded, selection, backends, options)
     else:
-        cases = selected(loaded, selection, asked, options.tier)
-        corpus = corpus_of_run(loaded, options, cases)
+        cases, corpus = cases_and_corpus(loaded, selection, asked, options)
     most = 1 if fail_fast else max_failures
     asking = Asking(cases, corpus, options, most, part, required=required)
     if dry_run:

@@ -483,7 +483,8 @@ def _unknown_case(row: Row, literals: Mapping[str, Spelling]) -> SpecError:
 
 def _unknown_outcome(outcome: Outcome, cell: Cell) -> SpecError:
     said = f"{outcome.word} {outcome.argument}".strip()
-    hint = meant(said, known_outcomes())
+    known = known_outcomes()
+    hint = f"quote it: '[{said}]'" if f"[{said}]" in known else meant(said, known)
     return SpecError(f"unknown outcome word {said!r}", place=cell.place, hint=hint)
 
 
