@@ -415,9 +415,10 @@ def _cause(
     one: ToldCause,
 ) -> Json:
     shown = shown_failures(one, failures)
-    told = ("letter", "label", "says", "whole", "names", "scope", "gated")
+    told = ("letter", "label", "says", "whole", "names", "gated")
     return {
         **{name: getattr(one, name) for name in told},
+        "scope": one.scope.removesuffix(" (-v)"),
         "where": one.where.lines,
         "answers": one.found.answers,
         "others": tuple(one.others.values()),

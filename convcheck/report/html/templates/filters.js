@@ -97,7 +97,7 @@ function showFilters(counts) {
       const at = kind === "status" ? statusOf[word].rank : data.levels.indexOf(word);
       chip.setAttribute("aria-pressed", String(state[kind].has(word)));
       chip.classList.toggle("none", !numbers[at] && !others[at]);
-      count.textContent = number(numbers[at]) + (others[at] ? ` +${number(others[at])}` : "");
+      count.textContent = number(numbers[at]) + (others[at] ? ` +${number(others[at])} in part` : "");
       chip.title = chipTitle(kind, word, numbers[at], others[at]);
     }
   }
