@@ -19,7 +19,7 @@ from convcheck import __version__
 PAGE = ROOT / "docs" / "ci.md"
 KERNEL = KERNELS / "cast.c"
 ACTION = "OWNER/convcheck@v1"
-INSTALL = ("pip install convcheck==0.1.0", 'python -m pip install --quiet "$ACTION"')
+INSTALL = ("pipx install convcheck==0.1.0", 'python -m pip install --quiet "$ACTION"')
 BASELINE = "convcheck run --backend 'process:./mine' onnx.Cast-21 --known known.toml --update"
 NIGHTLY = BASELINE.replace("--known known", "--tier boundary --known known-boundary")
 # The spec's cases that the kernel may know, in the default tier: a minute less than all 490.
