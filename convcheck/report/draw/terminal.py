@@ -62,9 +62,9 @@ def report_page(
 ) -> Iterator[Block]:
     """Yield the report.
 
-    `verbose` shows every matrix, case and message. `quiet` shows only problems of the
-    known-failures list, a line per cause and unexplained finding, and the verdict. If `whole`, as
-    in a file, the digest has all findings.
+    `verbose` shows every matrix, case and message, and a line for each finding with a cause.
+    `quiet` shows only problems of the known-failures list, a line per cause and unexplained
+    finding, and the verdict. If `whole`, as in a file, the digest has all findings.
     """
     return _brief(document, whole) if quiet else _full(document, verbose, whole)
 
@@ -88,14 +88,16 @@ def _full(document: Document, verbose: bool, whole: bool) -> Iterator[Block]:
         yield from (BLANK, Text(causes_summary(document), "bold", hang=2), BLANK)
         yield from (*cause_blocks(document.causes, verbose), BLANK)
         yield from matrix_blocks(document.letters) if verbose else ()
-        if document.unexplained and not verbose:
+        if document.unexplained:
             yield from (Text(unexplained_summary(document), "bold"), BLANK)
     if not brief:
         yield from _matrices(document, verbose)
-    found = [finding for finding in document.findings if not finding.excuse]
-    found = list(document.unexplained) if brief else found
-    for finding in document.findings if verbose else found:
+    every = [finding for finding in document.findings if not finding.excuse]
+    left = list(document.unexplained) if document.causes else every
+    excused = [finding for finding in document.findings if finding.excuse and verbose]
+    for finding in (*left, *excused):
         yield from (*finding_blocks(finding, verbose), BLANK)
+    found = every if verbose else left
     yield from _problems(document.problems)
     if brief:
         few = len(document.causes) <= IN_FULL
@@ -132,7 +134,8 @@ def _finding_row(finding: Finding, named: bool, every: bool) -> list[Said]:
     names = ", ".join(finding.cases)
     of = f"{names if every else cut(names, _NAMES)}: " if named else ""
     count = f"{plural(len(finding.members), 'case'):>10}"
-    return [count, [(finding.id, "dim")], of + finding.labelled_line]
+    gate = "" if finding.gated else " (below the gate)"
+    return [count, [(finding.id, "dim")], of + finding.labelled_line + gate]
 
 
 def verdict_line(document: Document) -> Text:
