@@ -98,11 +98,7 @@ _KEPT = 1024  # programs of a few tens of kB
 
 
 def compile_table(spec: Spec, case: Case) -> Program:
-    """Return the program of a case.
-
-    Raises SpecError for an unknown word, an outcome that the destination lacks, or an undecided
-    input.
-    """
+    """Return the program of a case. Raises SpecError for an unknown word or undecided input."""
     attributes = tuple((name, str(value)) for name, value in case.attributes)
     if entry := uncovered_by(spec, case):
         return _left_out(spec, case.inputs[0], case.outputs[0], entry.rule)
@@ -117,9 +113,9 @@ def compile_conversion(
     attributes: tuple[tuple[str, str], ...] = (),
     rule: str = "",
 ) -> Program:
-    """Return the program that converts one type to another by a spec's rules, or by one of them.
+    """Return the program that converts one type to another, by all rules or one. Cached.
 
-    Cached. Raises SpecError as `compile_table` does.
+    Raises SpecError.
     """
     subject = _subject(spec, source, target, attributes)
     rules = _rules_of(spec, source.name, target.name)
@@ -133,10 +129,7 @@ def compile_untold(
     attributes: tuple[tuple[str, str], ...],
     below: Spec | None = None,
 ) -> Program:
-    """Compile edited rules without citations.
-
-    Rules of `below` decide what they leave. Raises SpecError as `compile_table` does.
-    """
+    """Compile edited rules without citations; those of `below` follow. Raises SpecError."""
     subject = _subject(spec, source, target, attributes, told=False, below=below)
     return _program(subject, spec.rules) if below else _going_on(subject)
 
@@ -399,10 +392,7 @@ def _as_below(subject: Subject, rule: str) -> Program:
 def _gone_through(
     subject: Subject, hop: Hop, behind: Callable[[Subject], Program]
 ) -> CompiledOutcome:
-    """Compile a hop followed by the rules for its type, or for the source if there are none.
-
-    Texts always use the rules for the source. A number that is already real skips the hop.
-    """
+    """Compile a hop followed by the rules for its type, or for the source."""
     # wrong conversions only
     from convcheck.semantics.hops import keeps, with_ieee_specials
 
@@ -574,10 +564,7 @@ def compile_edited(
     attributes: Words = (),
     rule: str = "",
 ) -> Program:
-    """Return the conversion of one type to another by rules, or one of them, that causes have
-    edited, under attribute values. Raises SpecError where the destination cannot hold what they
-    give.
-    """
+    """Return a conversion by rules that causes have edited. Raises SpecError."""
     above, below = _edited(_by_rule(spec, rule), causes)
     return compile_untold(above, source, target, attributes, below)
 
@@ -595,9 +582,7 @@ def right_program(spec: Spec, case: Case) -> Program:
 
 @lru_cache(_KEPT_WRONG)
 def _in_force(spec: Spec, case: Case, *versions: str) -> Spec | None:
-    """Return the spec whose rules decide a case, where those of earlier versions are in force; None
-    where it extends no such version, or that has not the types of the case.
-    """
+    """Return the spec with the rules of earlier versions; None without such a version or types."""
     if not versions:
         return spec
     earlier = spec.earlier(versions[0])
@@ -607,9 +592,6 @@ def _in_force(spec: Spec, case: Case, *versions: str) -> Spec | None:
 
 
 def _given(spec: Spec, case: Case, *under: Words) -> Words:
-    """Return the attributes of a case that a spec knows, with the values that causes set of those
-    that there are.
-    """
     names = {a.name for a in spec.attributes}
     given = {name: str(value) for name, value in case.attributes if name in names}
     given |= {name: value for words in under for name, value in words if name in names}
@@ -630,9 +612,7 @@ def _asked(spec: Spec, case: Case) -> Spec:
 
 @lru_cache(_KEPT_WRONG)
 def _edited(spec: Spec, causes: tuple[Cause, ...]) -> tuple[Spec, Spec]:
-    """Return a spec of the rules that causes add, and the spec below it, as they have edited it.
-    A cause that is there twice counts once.
-    """
+    """Return a spec of the rules that causes add, and the edited one below it."""
     above: tuple[Rule, ...] = ()
     below = spec
     for cause in reversed(dict.fromkeys(causes)):

@@ -14,19 +14,12 @@ from convcheck.semantics.program import Program
 
 
 def evaluate(spec: Spec, case: Case, bits: Bits) -> Expected:
-    """Return the expectation of each input: codes or texts, shape (n,).
-
-    Raises SpecError if the spec does not decide the case.
-    """
+    """Return the expectation of each code or text, shape (n,). Raises SpecError."""
     return run_program(compile_case(spec, case), case, bits)
 
 
 def compile_case(spec: Spec, case: Case) -> Program:
-    """Return the program of a case of elements.
-
-    Raises SpecError for an unknown word, an outcome that the destination lacks, or an undecided
-    input.
-    """
+    """Return the program of a case of elements. Raises SpecError."""
     return compile_fixed(spec, case) if case.fixed else compile_table(spec, case)
 
 

@@ -204,10 +204,7 @@ Call = tuple[Bits, ...]  # a tensor of codes for each input
 
 @dataclass(frozen=True)
 class ExpectedOutput:
-    """The expectation of one output.
-
-    `codes` and `patterns` are flat, in C order.
-    """
+    """The expectation of one output. `codes` and `patterns` are flat, in C order."""
 
     dtype: DType
     shape: tuple[int, ...]
@@ -301,10 +298,7 @@ class CompiledCalls(ABC):
 
     @property
     def along(self) -> tuple[int, int] | None:
-        """Axis and block size by which other inputs broadcast to the first.
-
-        The size is 0 without blocks. The whole is None for plain broadcasting.
-        """
+        """Axis and block size (0 for none) of the other inputs; None for plain broadcasting."""
         return None
 
     @abstractmethod

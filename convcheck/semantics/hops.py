@@ -78,9 +78,7 @@ def _scaled(points: Points, hop: Hop) -> Points:
 
 
 def _shifted_modulo(points: Points, hop: Hop) -> Points:
-    """Return numbers as they are shifted to the place of the destination's subnormals by a count
-    that is taken modulo a number. Subnormals have the exponent that they are stored with.
-    """
+    """Shift numbers to the place of the destination's subnormals, by a count modulo a number."""
     x, least = points.x, _least_normal(cast(Float, points.target))
     stored = np.maximum(x.exponent, _least_normal(cast(Float, points.source)))
     count = np.where((x.kind == FINITE) & (x.significand != 0), least - stored, 0)
@@ -98,9 +96,7 @@ def _short(points: Points, hop: Hop) -> Points:
 
 
 def _aligned(points: Points, hop: Hop) -> Points:
-    """Return numbers without what a significand of the source's width loses when it is shifted to
-    the place of the destination's subnormals.
-    """
+    """Drop the bits that a significand of the source loses when shifted to a subnormal."""
     source, target = cast(Float, points.source), cast(Float, points.target)
     lowest = _least_normal(target) - source.mantissa
     return _cut(points, np.maximum(points.x.exponent - source.mantissa, lowest))
@@ -149,9 +145,7 @@ def _ieee(points: Points, hop: Hop) -> Points:
 
 
 def _times_power(points: Points, hop: Hop) -> Points:
-    """Return decimal texts as float64 numbers: the digits as an integer, times a power of ten, each
-    rounded.
-    """
+    """Read decimal texts as an integer times a power of ten, in float64."""
     if not isinstance(points.source, Text):
         return points
     texts = np.empty(len(points.bits), object)
@@ -307,9 +301,7 @@ def _has_all(fmt: Float, source: Float, beyond: str) -> bool:
 
 
 def _as_float(points: Points, fmt: Float, hop: Hop) -> Codes:
-    """Return numbers rounded to a float. NaN stays one: quiet, with its sign and the bits of its
-    payload that fit.
-    """
+    """Round to a float. NaN becomes quiet and keeps its sign and leading payload bits."""
     x, nan = points.x, points.x.kind == NAN
     if hop.subnormals == CARRIED_TWICE:
         x = _carried_twice(x, fmt, MODES[hop.round])
@@ -329,9 +321,7 @@ def _wide(fmt: Float) -> Float:
 
 
 def _carried_twice(x: Numbers, fmt: Float, mode: Mode) -> Numbers:
-    """Return numbers with those doubled that are below the least normal number, and that as many
-    bits as a normal one has round up to a power of two.
-    """
+    """Double numbers below the least normal one that round up to a power of two."""
     wide = _wide(fmt)
     rounded = (round_to(x, wide, mode).magnitude >> np.uint64(fmt.mantissa)).astype(np.int64)
     carried = (x.significand != 0) & (rounded - wide.bias > x.exponent)
@@ -339,9 +329,7 @@ def _carried_twice(x: Numbers, fmt: Float, mode: Mode) -> Numbers:
 
 
 def _as_integer(points: Points, fmt: Int, hop: Hop) -> Codes:
-    """Return numbers rounded to an integer. Of NaN that is what becomes of it: 0 where it clamps
-    or wraps, and else what every number gives that the type cannot hold.
-    """
+    """Round to an integer. NaN gives 0 if the hop clamps or wraps, else its value for overflow."""
     x = points.x
     low = COMPUTATIONS["wrapped"][0]
     wrapped = cast(Codes, low(Points(points.source, fmt, points.bits, x), hop.round))

@@ -76,19 +76,15 @@ class Computed(Protocol):
         ...
 
     def changes(self, first: int, last: int) -> NDArray[np.uint64] | None:
-        """Return the codes where the expectation changes, including `first`, or None if unknown.
-
-        The codes share a sign.
+        """Return the codes of one sign where the expectation changes, with `first`; None if
+        unknown.
         """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Rows in order, the last one `else`, and the decisions of all rows, flattened.
-
-    Programs compare by identity.
-    """
+    """Rows in order, the last one `else`, with all decisions. Compared by identity."""
 
     entries: tuple[CompiledRow, ...]
     decisions: tuple[Decision, ...]

@@ -50,10 +50,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Affine:
-    """Whole tiles of codes with affine expectations: `shape + base` for each reading.
-
-    Modulo the destination's storage. A shape has TILE codes, `bases` one code per tile.
-    """
+    """Whole tiles of codes with expectations `shape + base`, modulo the destination's storage."""
 
     first: int
     end: int
@@ -135,9 +132,9 @@ def lookup(program: Program, source: Numeric, target: Numeric) -> Segments:
 
 
 def changes_of(by_code: Segments, part: Segment, most: int) -> U64 | None:
-    """Return the codes of a segment where the expectation may change, including the first.
+    """Return the codes where the expectation may change, with the first.
 
-    None if they are unknown, or if a binade has more than `most`.
+    None if unknown, or if a binade has more than `most`.
     """
     found: list[U64] = []
     for _, changes in _cut(by_code, part, (part.first, part.last), most=most):
@@ -197,11 +194,7 @@ def _tiles(by_code: Segments, part: Segment, interval: Interval, tile: int) -> I
 def _cut(
     by_code: Segments, part: Segment, within: Interval, most: int = 1 << 32, apart: int = 1
 ) -> Iterator[tuple[Interval, U64 | None]]:
-    """Cut an interval at powers of two.
-
-    Yields each part with the codes where the expectation may change, or None if they are unknown,
-    more than `most`, or closer than `apart` codes.
-    """
+    """Cut an interval at powers of two, each with the codes where the expectation may change."""
     first, last = within
     if first > last:
         return

@@ -122,10 +122,7 @@ def _segment(first: int, last: int, program: Program, target: Numeric) -> Segmen
 
 
 def _formats(program: Program, target: Numeric) -> tuple[Format, ...] | None:
-    """Return the types that x is rounded to.
-
-    None if an expectation may neither be constant between two steps of a type nor grow with x.
-    """
+    """Return the types that x is rounded to, None if the expectation may not be monotone."""
     found: list[Format] = []
     for entry in program.entries:
         word = entry.test
@@ -160,10 +157,7 @@ def _formats_of(step: CompiledOutcome, target: Numeric) -> tuple[Format, ...] | 
 def key_changes(
     intervals: Sequence[Interval], key: Callable[[U64], NDArray[np.int64]]
 ) -> list[int]:
-    """Return the codes where a key changes.
-
-    Equal keys at both ends of an interval must hold throughout. Keys have shape (n,) or (n, k).
-    """
+    """Return the codes where a key changes. Equal keys at both ends must hold throughout."""
     firsts, lasts = (np.array(ends, np.uint64) for ends in zip(*intervals, strict=True))
     keys = np.split(key(np.concatenate([firsts, lasts])).reshape(2 * len(firsts), -1), 2)
     cuts: list[int] = []
@@ -301,10 +295,7 @@ class _Cutting:
     def _without_wrapping(
         self, hop: Hop, path: Path, interval: Interval
     ) -> Iterator[tuple[Interval, Hop]]:
-        """Split an interval by whether a wrapping type holds the numbers.
-
-        Inside, wrapping becomes clamping, which is monotone.
-        """
+        """Split an interval by whether a wrapping type holds the numbers: there it only clamps."""
         from convcheck.semantics.hops import holds
 
         fmt = None if isinstance(hop.type, str) else hop.type.format

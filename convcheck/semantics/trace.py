@@ -54,10 +54,7 @@ class RoundedValue:
 
 @dataclass(frozen=True)
 class Given:
-    """The outcome of one reading.
-
-    If it delegates to a rule, `links` are the deciding rows there, and `gives` is the last outcome.
-    """
+    """The outcome of one reading. `links` are the rows of rules that it delegates to."""
 
     outcome: Outcome
     gives: Outcome

@@ -37,8 +37,7 @@ EXACTLY: Operations = {
 def operations(fmt: Numeric, machine: bool = False) -> Operations:
     """Return the operations of a type, or of a machine's integers.
 
-    They raise BeyondError on overflow and division by zero, but machine integers raise
-    ZeroDivisionError.
+    They raise BeyondError, machine integers ZeroDivisionError.
     """
     wraps = machine and isinstance(fmt, Int)
     divide = operator.truediv if wraps else _quotient
@@ -77,10 +76,9 @@ class Typed:
 def typed_operations(
     formats: Mapping[str, Numeric], machine: bool = False
 ) -> Mapping[str, Callable[..., Typed]]:
-    """Return operations on typed values of one type, and conversions.
+    """Return operations on typed values, and conversions to `formats` by name.
 
-    `formats` are the types of 'convert' by name. The operations raise BeyondError,
-    ZeroDivisionError, and SpecError for operands of two types.
+    They raise BeyondError, ZeroDivisionError, and SpecError for operands of two types.
     """
     table = {name: _typed(name, machine) for name in EXACTLY}
     table["number"] = lambda n: Typed(Fraction(n), None, literal=True)

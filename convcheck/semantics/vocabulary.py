@@ -245,10 +245,7 @@ _DOUBLE = Float(11, 52, 1023, "ieee", infinity=True)
 
 
 def _out_of_range(p: Points) -> Mask:
-    """Return a mask of x for which C's strtod sets ERANGE.
-
-    x overflows a double, or is inexact and below the least normal even with unbounded exponent.
-    """
+    """Return a mask of x for which C's strtod sets ERANGE: overflow, or inexact and tiny."""
     low, near, high = (round_to(p.x, _DOUBLE, MODES[m]).magnitude for m in _TO_DOUBLE)
     twice = round_to(replace(p.x, exponent=p.x.exponent + 1), _DOUBLE, MODES["nearest-even"])
     tiny = (twice.magnitude < np.uint64(2 << _DOUBLE.mantissa)) & (low != high)
@@ -640,10 +637,7 @@ def is_computable(word: str, source: Format, target: Format) -> bool:
 
 
 def _payload(p: Points, mode: str) -> Codes:
-    """Return a NaN with its payload rounded to the destination.
-
-    A zero payload becomes infinity, and a carry goes into the sign.
-    """
+    """Return NaN with its payload rounded. A zero payload is infinity, a carry reaches the sign."""
     source, target = cast(Float, p.source), cast(Float, p.target)
     bits = cast(Codes, p.bits).astype(np.uint64) & np.uint64((1 << source.mantissa) - 1)
     exponent, significand = normalised(bits, target.mantissa - source.mantissa)

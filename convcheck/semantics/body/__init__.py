@@ -40,11 +40,7 @@ Edits = Callable[[Sequence["Cause"]], Iterable[WrongCall]]
 
 
 def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
-    """Return a function from causes to the answers of implementations with them.
-
-    It yields one answer for each reading that the causes leave, and nothing if the edits do not
-    apply or change nothing.
-    """
+    """Return a function from causes to wrong calls, one per reading; none if nothing changes."""
     make: Callable[[Spec, Case, Sequence[Call]], Edits] = resolve_name(WRONG[spec.body.name])
     made = make(spec, case, calls)
 

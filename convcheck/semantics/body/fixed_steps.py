@@ -59,9 +59,8 @@ class FixedSteps:
         return Expected(rows, self.compiled.decisions, tuple(one for [one] in due))
 
     def changes(self, first: int, last: int) -> U64 | None:
-        """Return the codes from `first` to `last` where the expectation changes, including `first`.
-
-        The codes must share a sign. Return None if unknown.
+        """Return the codes of one sign where the expectation changes, with `first`; None if
+        unknown.
         """
         if not self.rises:
             return None
@@ -100,10 +99,7 @@ class FixedSteps:
 
 
 def can_fix(spec: Spec, case: Case) -> bool:
-    """Return whether a case can be a conversion of its first input.
-
-    It needs one value of each other input and a conversion at the end.
-    """
+    """Return whether the other inputs have one value each and a conversion ends the case."""
     steps = spec.body
     if not isinstance(steps, Steps) or not steps.back or steps.lines[-1].be is not None:
         return False

@@ -144,10 +144,7 @@ class FormulaCalls(CompiledCalls):
         return ExpectedCall(row, tuple(readings), between)
 
     def arguments(self, inputs: Sequence[Bits]) -> tuple[dict[str, Fraction], bool]:
-        """Return the arguments by name, and whether one is -0.
-
-        Raises UndefinedError for what is not a finite scalar.
-        """
+        """Return the arguments by name, and whether one is -0. Raises UndefinedError."""
         if any(bits.ndim for bits in inputs):
             raise UndefinedError(self._row(NOT_SCALAR))
         formats = [cast(Numeric, dtype.format) for dtype in self.case.inputs]

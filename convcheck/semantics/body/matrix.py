@@ -40,10 +40,7 @@ _KEPT = 4096  # small calls of a conversion whose result is cached
 
 @dataclass(frozen=True)
 class FoundCell:
-    """A cell of a matrix, its pair as (row, column), and the common type.
-
-    `answer` depends on the attributes.
-    """
+    """A cell of a matrix: (row, column), common type, and answer under the attributes."""
 
     table: MatrixTable
     pair: Pair

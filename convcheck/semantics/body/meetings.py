@@ -15,9 +15,9 @@ Places = NDArray[np.intp]
 
 
 def met(places: Places, shape: tuple[int, ...], along: tuple[int, int] | None = None) -> Places:
-    """Return what each element of a tensor of a shape meets of another: along an axis and in blocks
-    of a size where these are given, else as numpy broadcasts. Raises ValueError where they do not
-    meet.
+    """Return the place in another tensor that each element meets: along an axis, or broadcast.
+
+    Raises ValueError if the shapes do not fit.
     """
     if along and places.ndim and places.shape != shape:
         return met_along(places, shape, *along)
@@ -25,9 +25,9 @@ def met(places: Places, shape: tuple[int, ...], along: tuple[int, int] | None = 
 
 
 def met_along(index: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    """Return what each element of a tensor of a shape meets of a vector that goes along an axis,
-    or of a tensor each element of which is there `block` times. Raises ValueError where they do
-    not meet.
+    """Return the place that each element meets in a vector along an axis, or in blocks.
+
+    Raises ValueError if the shapes do not fit.
     """
     if not -len(shape) <= axis < len(shape):
         raise ValueError("no such axis")

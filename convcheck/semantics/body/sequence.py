@@ -53,10 +53,7 @@ def _typed(
 
 @dataclass(frozen=True)
 class Sequences:
-    """The exact arguments of a call and the output's format.
-
-    Methods raise BeyondError on overflow, ZeroDivisionError, and SpecError for an invalid length.
-    """
+    """The exact arguments of a call. Methods raise BeyondError, ZeroDivisionError or SpecError."""
 
     formula: Formula
     output: Numeric

@@ -156,10 +156,7 @@ class CompiledSteps(CompiledCalls):
 
     @cached_property
     def meaning(self) -> Meaning:
-        """A key: equal keys mean equal expectations of elements that meet.
-
-        It ignores layouts, places and citations.
-        """
+        """A key of the expectations, without layouts, places and citations."""
         steps = self.steps
         types = self.names, self.case.inputs, self.output, self.outside
         ends = steps.back, steps.back_of, steps.free_zero, steps.free_rest
@@ -171,10 +168,7 @@ class CompiledSteps(CompiledCalls):
         return inputs[0].size
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return the expectation of tensors of codes, which broadcast to the first.
-
-        Raises SpecError if they do not broadcast and the case is not excluded.
-        """
+        """Return the expectation of tensors that broadcast to the first. Raises SpecError."""
         return self.expect_all([inputs])[0]
 
     def expect_all(self, calls: Sequence[Sequence[Bits]]) -> list[ExpectedCall]:
@@ -270,10 +264,7 @@ class CompiledSteps(CompiledCalls):
         return ExpectedCall(DIFFER if len(readings) > 1 else AGREE, tuple(readings), rows=rows)
 
     def exact(self, inputs: Sequence[Bits]) -> Mask:
-        """Return a mask of elements that every reading computes exactly, shape (n,).
-
-        Excludes a conversion of -0, which some types lack.
-        """
+        """Return a mask of elements, shape (n,), that all readings compute exactly, except -0."""
         return self._plain([self.run(inputs, reading) for reading in self.steps.readings])
 
     def _plain(self, runs: Sequence[Run]) -> Mask:
@@ -291,8 +282,7 @@ class CompiledSteps(CompiledCalls):
         """Return the expected outputs under each reading, calls concatenated, and the distinct
         runs.
 
-        `kept` holds runs of other steps over these calls. A run starts from the longest of them
-        that it begins with.
+        `kept` are runs of other steps over these calls, which share beginnings.
         """
         apart, kept = self.distinct(self.steps.readings), {} if kept is None else kept
         computed = {key: self._run_all(one, calls, kept) for key, one in apart.items()}
@@ -369,8 +359,7 @@ class CompiledSteps(CompiledCalls):
     def undone(self, converted: Codes, others: Mapping[str, Rational]) -> Codes:
         """Apply the lines after the last conversion to codes of the first input's type.
 
-        `others` are the values of the other inputs, shape (n,). If those lines invert the earlier
-        ones, the result is the data that convert to these codes.
+        `others` are the values of the other inputs, shape (n,).
         """
         fmt, last = cast(Float, self.data.format), self.conversion
         start = {**others, last.name: of_numbers(decode(fmt, converted))}
@@ -380,10 +369,9 @@ class CompiledSteps(CompiledCalls):
         return rounded_codes(run.values[self.lines[-1].name].numbers, fmt)
 
     def brought(self, wanted: Rational, others: Mapping[str, Rational]) -> tuple[Codes, Rational]:
-        """Return the data that bring the last line to `wanted` values, rounded and exact.
+        """Return the data for which the last line has `wanted` values, rounded and exact.
 
-        Uses the spec's `back`. `others` are the values of the other inputs, shape (n,); inputs
-        outside the question count as 0.
+        `others` are the values of the other inputs, shape (n,).
         """
         back, brought = cast(Expression, self.steps.back), self.steps.back_of or self.lines[-1].name
         run = Run.of({"": wanted})
@@ -398,10 +386,7 @@ class CompiledSteps(CompiledCalls):
         return encode(whole, np.minimum(magnitude, np.uint64(whole.max)), x.sign), x
 
     def thresholds(self, others: Mapping[str, Rational]) -> Codes:
-        """Return the thresholds of branches on the first input, rounded to its type.
-
-        `others` are the values of the other inputs, shape (n,).
-        """
+        """Return the thresholds of branches on the first input. `others` has shape (n,)."""
         run, first = Run.of(others), self.names[0]
         values, found = {**others, **self._numbers(run)}, []
         for branch in (branch for line in self.lines for branch in line.branches):
@@ -577,10 +562,7 @@ class CompiledSteps(CompiledCalls):
         return self.programs[self.taken_as(line, reading).name, line.name]
 
     def reached(self, line: StepsLine, reading: StepsReading, run: Run) -> Codes:
-        """Return the codes that enter a conversion.
-
-        A reinterpreted value is rounded to odd, so that a second rounding is safe.
-        """
+        """Return the codes that enter a conversion. A reinterpreted value is rounded to odd."""
         fmt = cast(Float, self.taken_as(line, reading).format)
         odd = line.taken_as or reading.taken_as
         return rounded_codes(run.values[line.source].numbers, fmt, ODD if odd else NEAREST)
@@ -645,10 +627,7 @@ class Run:
         return lambda *operands: self.rounded(operation(*operands), fmt, mode)
 
     def whole(self, mode: str, unsure: Float | None, x: Rational) -> Rational:
-        """Round to integers.
-
-        If the last bit is uncertain, rounded values near a tie become NaN.
-        """
+        """Round to integers. Near a tie with an uncertain last bit, give NaN."""
         result = rational.rounded_whole(x, mode)
         if unsure is None:
             return result
@@ -656,11 +635,7 @@ class Run:
         return replace(result, kind=np.where(unknown, NAN, result.kind).astype(np.uint8))
 
     def branched(self, line: StepsLine, operations: Mapping[str, Operation]) -> Rational:
-        """Return the result of a line: that of the first branch whose condition holds, or its
-        expression.
-
-        Rounding in other branches is ignored.
-        """
+        """Return a line's result by the first branch that holds."""
         before = self.inexact
         result = compute(cast(Expression, line.be), self.values, operations)
         inexact = self.inexact
@@ -678,10 +653,7 @@ class Run:
         return rational.compared(next(ends), condition.relation, next(ends))
 
     def reduced(self, choose: Operation, x: Rational) -> Rational:
-        """Reduce over the elements of each call.
-
-        If one of them is undefined, all are.
-        """
+        """Reduce over the elements of each call; undefined if one is."""
         sizes = [size for size in self.sizes if size]
         if not sizes:
             return x
@@ -744,10 +716,7 @@ def _near_tie(x: Numbers, fmt: Float) -> Mask:
 
 
 def _differ(x: Rational, there: Rational) -> Mask:
-    """Return a mask of numbers that differ.
-
-    Zeros are equal, and NaNs differ. `there` fits 64 bits.
-    """
+    """Return a mask of different numbers. Zeros are equal, NaNs are not."""
     a, b = x.numbers, there.numbers
     same = (a.kind == b.kind) & (a.kind != NAN) & (a.significand == b.significand)
     same &= (a.significand == 0) | ((a.exponent == b.exponent) & (a.sign == b.sign))
@@ -755,11 +724,7 @@ def _differ(x: Rational, there: Rational) -> Mask:
 
 
 def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
-    """Compile a case of steps.
-
-    Raises SpecError for an unknown or incomplete rule, and for an attribute value that names no
-    type.
-    """
+    """Compile a case of steps. Raises SpecError for an unknown rule or type."""
     steps = spec.body_as(Steps)
     layout = layout_of(spec, case)
     outside = outside_of(steps, layout, case)

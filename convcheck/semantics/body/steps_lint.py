@@ -191,10 +191,7 @@ def _tried(compiled: CompiledSteps, steps: Steps) -> Iterator[list[Bits]]:
 
 
 def _spread(compiled: CompiledSteps, words: dict[str, str]) -> list[Bits] | None:
-    """Return data around one and at halves, for one set of other inputs.
-
-    Return None if a type lacks a value.
-    """
+    """Return data around one and at halves; None if a type lacks a value."""
     others: list[Bits] = []
     for name, dtype in zip(compiled.names[1:], compiled.case.inputs[1:], strict=True):
         if _outside_of(dtype, words[name]):

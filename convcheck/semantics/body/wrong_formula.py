@@ -84,9 +84,6 @@ class WrongFormulas:
         return length, element
 
     def _changed(self, way: FormulaWay, changes: Changes, own: Expression) -> FormulaWay:
-        """Return a way with changes; `own` is the formula's expression. Those that compute the same
-        are equal.
-        """
         names = dict(zip(ARGUMENTS, self.formula.arguments, strict=True))
         expression = way.expression
         if "expression" in changes:
@@ -122,17 +119,13 @@ class WrongFormulas:
         return call_reading("", codes, self.case.outputs[0], found.free_zero)
 
     def _codes(self, values: Sequence[Fraction], hops: Sequence[Hop], mode: str) -> Codes:
-        """Return elements as codes of the output's type: of what it cannot hold the low bits, or
-        the largest number of a float type.
-        """
+        """Return codes of the output's type: low bits, or the largest float, on overflow."""
         last = Hop(self.case.outputs[0], mode, "wrap")
         x = _gone(from_fractions([*values]), (*hops, last), self.output)
         return encode(self.output, round_to(x, self.output, MODES[mode]).magnitude, x.sign)
 
     def _made(self, through: Arguments, call: Call) -> Sequences | None:
-        """Return the sequences of a call, the arguments gone through what their types go through;
-        None of what is no numbers. Raises BeyondError of what cannot be held.
-        """
+        """Return the sequences of changed arguments, None for NaN or infinity. Raises BeyondError."""
         try:
             values, has_minus_zero = self.right.arguments(call)
         except UndefinedError:
@@ -145,9 +138,9 @@ class WrongFormulas:
 
 
 def _gone(x: Numbers, hops: Sequence[Hop], fmt: Numeric) -> Numbers:
-    """Return what becomes of finite numbers by hops; only a float keeps the sign of what becomes
-    zero. Raises BeyondError where one becomes infinite, and SpecError for what happens to codes,
-    texts or bits.
+    """Apply hops to finite numbers. Only a float keeps the sign of a zero.
+
+    Raises BeyondError on infinity, and SpecError for hops of codes, texts or bits.
     """
     for hop in hops:
         of_codes = hop.subnormals or hop.by_code or hop.normal_only or hop.no_specials

@@ -58,8 +58,8 @@ class WrongMatrices:
         self._right = _key(self._compiled(found, ((), ())), _flushed((), case, found))
 
     def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
-        """Yield what the calls become, one for each reading of the cell: if causes act on all
-        values, and if they leave those alone that have the common type already.
+        """Yield the wrong calls of each reading: with all values converted, and without needless
+        ones.
         """
         with suppress(SpecError):
             found, sources = self._found(causes), self.case.inputs
@@ -120,9 +120,6 @@ def _flushed(causes: Sequence[Cause], case: Case, found: FoundCell) -> tuple[boo
 
 
 def _with_zeros(output: ExpectedOutput) -> ExpectedOutput:
-    """Return an output with +0 in the place of subnormal numbers and zeros, if it has any of the
-    former.
-    """
     fmt = cast(Float, output.dtype.format)
     magnitude = output.codes & output.codes.dtype.type(fmt.magnitude_mask)
     little = (output.patterns == EXACT) & (magnitude >> fmt.mantissa == 0)

@@ -50,9 +50,7 @@ class WrongSteps:
         self._parts = [slice(*ends_of) for ends_of in pairwise(ends)]
 
     def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
-        """Yield what the calls become, one for each reading that is left. Causes that edit nothing
-        but conversions have to change something.
-        """
+        """Yield the wrong calls, one for each remaining reading."""
         edits = [cause.call for cause in causes if isinstance(cause.call, StepsEdit)]
         if equal := [edit.equal for edit in edits if edit.equal]:
             types = dict(zip(self._shapes, self.case.inputs, strict=True))
@@ -108,9 +106,7 @@ class WrongSteps:
         )
 
     def _fits(self, edit: StepsEdit) -> bool:
-        """Return whether an edit has a meaning for the case: it has these lines and inputs, or the
-        inputs are not all that is edited, and tensors of several elements that may meet the first.
-        """
+        """Return whether the case has the lines, inputs and tensors that an edit needs."""
         several = any(dims for dims in [*self._shapes.values()][1:])
         return (
             edit.lines.keys() <= {line.name for line in self.steps.lines}
