@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -21,6 +21,7 @@ from convcheck.chains.compare import known_inputs
 from convcheck.chains.type_chain import CompiledCast, CompiledCasts
 from convcheck.errors import SpecError, UsageError
 from convcheck.numerics.format import Float
+from convcheck.records import replace
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases, fixes_all
 from convcheck.rules.find import find_spec

@@ -125,7 +125,10 @@ class WrongFormulas:
         return encode(self.output, round_to(x, self.output, MODES[mode]).magnitude, x.sign)
 
     def _made(self, through: Arguments, call: Call) -> Sequences | None:
-        """Return the sequences of changed arguments, None for NaN or infinity. Raises BeyondError."""
+        """Return the sequences of changed arguments, None for NaN or infinity.
+
+        Raises BeyondError.
+        """
         try:
             values, has_minus_zero = self.right.arguments(call)
         except UndefinedError:
