@@ -154,10 +154,7 @@ def said_of(causes: Sequence[CauseInWords]) -> str:
 
 
 def wrong_answers(explanations: Sequence[Explanation]) -> Iterator[Shown]:
-    """Yield a wrong answer for each explanation, under its strongest rule if possible.
-
-    Preferably, earlier causes do not give the answer.
-    """
+    """Yield a wrong answer for each explanation, of its strongest rule, and new if possible."""
     told: set[str] = set()
     for one in explanations:
         names = {cause.name for cause in one.causes}

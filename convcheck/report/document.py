@@ -247,10 +247,7 @@ def _outcome(
 
 
 def _asked(by_noun: Mapping[str, CaseCounts], wrong: bool) -> Iterator[str]:
-    """Yield counts of judged values and calls, with tested ones if they differ.
-
-    `wrong` adds how many are wrong.
-    """
+    """Yield counts of judged values and calls, of tested ones if they differ, and if `wrong`."""
     for noun, counts in by_noun.items():
         said = plural(counts.values_judged, noun)
         if counts.values_judged != counts.checked:

@@ -300,10 +300,7 @@ def with_deciding_words(example: Example | CallExample) -> Example | CallExample
 
 
 def deciding_words(example: CallExample) -> tuple[Word, ...]:
-    """Return a word per input: the elements behind the difference, or else the first ones.
-
-    Empty if an input has no elements.
-    """
+    """Return a word per input: behind the difference, or the first; empty without elements."""
     output, element = example.difference or (0, -1)
     strips = () if isinstance(example.expected, str) else example.expected
     shape = strips[output].shape if output < len(strips) else None

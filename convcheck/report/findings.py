@@ -394,10 +394,7 @@ class Finding:
 
 
 def findings_of(failures: Iterable[CaseFailure], address: str) -> list[Finding]:
-    """Group the failures of cases by cause, the most serious first.
-
-    `address` is the backend's, '' if unknown.
-    """
+    """Group failures by cause, the most serious first. `address` is the backend's, or ''."""
     found = grouped(((failure.cause, failure.excuse), failure) for failure in failures)
     ordered = sorted(found.values(), key=_gravity)
     return [Finding(tuple(same), address) for same in ordered]

@@ -1,7 +1,4 @@
-"""Draw the expected outputs of one input or call, its rule, and a backend's answer.
-
-Answers of the user have more: the wrong conversions that give them all.
-"""
+"""Draw the expected outputs of one input or call, its rule, and answers."""
 
 from __future__ import annotations
 
@@ -124,10 +121,7 @@ def _pattern(index: int) -> Block:
 def explain_page(
     vectors: VectorSet, trace: Trace, notes: Sequence[str], verbose: bool
 ) -> Iterator[Block]:
-    """Yield an explanation of one input. `verbose` adds the rows tried before.
-
-    `notes` are on a value that its type cannot represent.
-    """
+    """Yield an explanation of one input. `verbose` adds the rows tried before."""
     case, code = vectors.case, entry_word(vectors.inputs[0][0])
     target = case.outputs[0].format
     yield from _head(case)
@@ -221,10 +215,7 @@ def _outcome(target: Format, by: Decision, given: Given) -> Iterator[Block]:
 def explain_call_page(
     spec: Spec, calls: CallSet, notes: Mapping[str, Sequence[str]]
 ) -> Iterator[Block]:
-    """Yield an explanation of a set of one call: inputs, rule, and the outputs of each reading.
-
-    `notes` of each input are on values that its type cannot represent.
-    """
+    """Yield an explanation of one call: inputs with notes, rule, outputs of each reading."""
     [expected], [call] = calls.expected, calls.calls
     yield from _head(calls.case)
     for (name, said), dtype, tensor in zip(notes.items(), calls.case.inputs, call, strict=True):

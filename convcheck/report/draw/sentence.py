@@ -20,10 +20,7 @@ _CASES = 6  # lines of case names
 def citing(
     every: Iterable[VectorSet | CallSet], sentence: str
 ) -> tuple[dict[Decision, int], list[Case]]:
-    """Return the decisions that cite a sentence with the numbers of their vectors, and the cases.
-
-    `sentence` is an id, such as '#3fa91c'.
-    """
+    """Return the vectors of each decision that cites a sentence ('#3fa91c'), and their cases."""
     counts, cases = dict[Decision, int](), list[Case]()
     for vectors in every:
         rows = Counter(vectors.rows.tolist())

@@ -262,10 +262,7 @@ def _unjudged(document: Document, verbose: bool) -> Iterator[Block]:
 def _rule(
     verdict: Verdict, rule: str, ways: Mapping[str, Mapping[str, Case]], verbose: bool
 ) -> Iterator[Block]:
-    """Yield `tolerated  onnx.Cast-* some-rule: reads it as … (12 cases)`.
-
-    If there are many readings, only the most frequent one is listed unless `verbose`.
-    """
+    """Yield `tolerated onnx.Cast-* some-rule: reads it as … (12 cases)` for the readings."""
     few = verbose or len(ways) <= _READINGS
     others = "" if few else f"; {len(ways) - 1}{GLUE}other{GLUE}ways (-v)"
     for what in ways if few else [max(ways, key=lambda way: len(ways[way]))]:

@@ -111,10 +111,7 @@ def _setting(case: Case) -> Setting:
 
 
 def names_of(settings: Iterable[Setting], asked: Sequence[Setting]) -> list[str]:
-    """Return short names of settings, without parts that all settings share.
-
-    Settings of only a few type pairs do not count as shared.
-    """
+    """Return short names of settings, without parts that most settings share."""
     times = Counter(asked)
     most = max(times.values())
     usual = [setting for setting in times if times[setting] == most]

@@ -177,10 +177,7 @@ def _indexed(fmt: Numeric, spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
 
 
 def overview(source: Format, spans: Sequence[Span]) -> dict[str, Any] | None:
-    """Return the failing ranges on the line of all source values, and whether NaNs fail.
-
-    Ranges at most a place apart are merged.
-    """
+    """Return the failing ranges on the line of source values, and whether NaNs fail."""
     if isinstance(source, Text):
         return None
     found: list[tuple[int, int]] = []
@@ -193,10 +190,7 @@ def overview(source: Format, spans: Sequence[Span]) -> dict[str, Any] | None:
 
 
 def axis(source: Format, target: Format) -> dict[str, Any] | None:
-    """Return the labelled places of the source's line and of the destination's ends.
-
-    None for a text source.
-    """
+    """Return labelled places of the source's line and the destination's ends; None for texts."""
     if isinstance(source, Text):
         return None
     low, high = ends(source)
@@ -221,10 +215,7 @@ def _short(fmt: Numeric, index: int) -> str:
 
 
 def _place(fmt: Numeric, index: int) -> int:
-    """Return the place of an index, clamped to the ends.
-
-    Floats are linear in the index, integers logarithmic.
-    """
+    """Return the place of an index: linear for floats, logarithmic for integers."""
     low, high = ends(fmt)
     index = min(max(index, low), high)
     if isinstance(fmt, Float):
