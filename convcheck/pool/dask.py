@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import threading
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 from convcheck import __version__
 from convcheck.ask.jobs import Job
@@ -26,11 +26,8 @@ from convcheck.rules.load import SPECS_VARIABLE
 from convcheck.streams import say
 from convcheck.vectors.corpus import Corpus
 
-Client = Any  # distributed.Client
-BATCHES_A_LANE = 4  # each batch starts a runtime
 CONNECTING = 5.0  # seconds to reach the scheduler
 LONELY = 30.0  # seconds to wait for a worker
-LOOKING = 0.5  # seconds between checks for cancellation
 VARIABLES = (SPECS_VARIABLE, protocol.LIMIT_VARIABLE, protocol.TIMEOUT_VARIABLE)  # sent to workers
 EXAMPLE = "dask://HOST:PORT, such as dask://localhost:8786"
 
@@ -40,56 +37,49 @@ def on_cluster(
 ) -> Generator[Report, None, None]:
     """Run jobs on the Dask cluster at `url`, dask://HOST:PORT, and yield reports as `locally` does.
 
-    Batches of a lost worker run again elsewhere. Closing the iterator cancels the rest. Raises
-    UsageError for a wrong address, UnavailableError if the cluster fails or its versions differ,
-    and any error from opening the backend.
+    Batches of a lost worker run again elsewhere. Raises UsageError for a wrong address,
+    UnavailableError if the cluster fails or its versions differ, and errors of the backend.
     """
-    address = address_of(url)
+    found = re.fullmatch(r"dask://((?:\[[0-9a-f:.]+\]|[^][/@?#:\s]+):([0-9]{1,5}))/?", url)
+    if not found or not 0 < int(found[2]) < 1 << 16:
+        raise UsageError(f"not the address of a Dask cluster: {url!r}", hint=f"write {EXAMPLE}")
     protocol.max_elements()  # reports errors in the environment once
-    restarts, first = 0, ("", "")  # backend version, worker address
-    with _connected(url, address) as client:
+    restarts, first = 0, ("", "")  # the backend's label, a worker's address
+    with _connected(url, f"tcp://{found[1]}") as client:
         for version, worker, reports in _results(client, url, setup, jobs, timeout):
             _check_same("convcheck", __version__, "this machine", version, worker)
             if isinstance(reports, ConvcheckError):
                 reports.hint = f"{reports.hint} (from the cluster's worker {worker})".strip()
                 raise reports
-            for info in (report for report in reports if isinstance(report, BackendInfo)):
-                label = f"{info.name} {info.version}"
-                if not first[0]:
-                    first = label, worker
-                    yield info
-                _check_same("the backend", *first, label, worker)
-            yield from (report for report in reports if isinstance(report, Reported))
+            for report in reports:
+                if isinstance(report, BackendInfo):
+                    label = f"{report.name} {report.version}"
+                    if not first[0]:
+                        first = label, worker
+                        yield report
+                    _check_same("the backend", *first, label, worker)
+                elif isinstance(report, Reported):
+                    yield report
             restarts += max((r.count for r in reports if isinstance(r, Restarts)), default=0)
         yield Restarts(restarts)
 
 
-def address_of(url: str) -> str:
-    """Return the tcp:// address of dask://HOST:PORT. Raises UsageError for anything else."""
-    with contextlib.suppress(ValueError):  # a malformed port or bracket
-        parts = urlsplit(url)
-        bare = parts.geturl().rstrip("/") == f"dask://{parts.netloc}" and "@" not in parts.netloc
-        if bare and parts.hostname and parts.port:
-            return f"tcp://{parts.netloc}"
-    raise UsageError(f"not the address of a Dask cluster: {url!r}", hint=f"write {EXAMPLE}")
-
-
 @contextlib.contextmanager
-def _connected(url: str, address: str) -> Iterator[Client]:
+def _connected(url: str, address: str) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError as error:
-        said = f"cannot use a Dask cluster: {error}"
-        raise UnavailableError(said, hint=install_hint("dask")) from error
+        hint = install_hint("dask")
+        raise UnavailableError(f"cannot use a Dask cluster: {error}", hint=hint) from error
     for name in list(logging.root.manager.loggerDict):
         if name.split(".")[0] in ("distributed", "tornado"):  # its exceptions say the same
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         client = Client(address, timeout=CONNECTING, set_as_default=False)
     except Exception as error:  # the system's, the network's or another server's
+        said = f"no Dask scheduler answers at {url} ({type(error).__name__})"
         hint = f"`dask scheduler` starts one; then write {EXAMPLE}"
-        message = f"no Dask scheduler answers at {url} ({type(error).__name__})"
-        raise UnavailableError(message, hint=hint) from error
+        raise UnavailableError(said, hint=hint) from error
     with client:
         try:
             client.wait_for_workers(1, timeout=LONELY)
@@ -100,24 +90,23 @@ def _connected(url: str, address: str) -> Iterator[Client]:
 
 
 def _results(
-    client: Client, url: str, setup: Setup, jobs: Sequence[Job], timeout: float
+    client: Any, url: str, setup: Setup, jobs: Sequence[Job], timeout: float
 ) -> Iterator[tuple[str, str, list[Report] | ConvcheckError]]:
     from distributed import as_completed
 
     futures = []
     try:
-        batches = in_batches(jobs, sum(client.nthreads().values()), BATCHES_A_LANE)
+        batches = in_batches(jobs, sum(client.nthreads().values()), 4)  # each starts a runtime
         said = {name: os.environ[name] for name in VARIABLES if name in os.environ}
         do = partial(do_batch, timeout=timeout, folder=os.getcwd(), variables=said)
         # a task result, unlike scattered data, is recomputed if it is lost
         shared = client.submit(replace, setup, pure=False)
         futures = [client.submit(do, shared, batch, pure=False) for batch in batches]
-        for _, result in as_completed(futures, loop=client.loop, with_results=True):
-            yield result
+        done = as_completed(futures, loop=client.loop, with_results=True)
+        yield from (result for _, result in done)
     except Exception as error:
-        dying = type(error).__name__ == "KilledWorker"
-        how = "its workers keep dying" if dying else protocol.last_words(error)
-        hint = "see the logs of its scheduler and workers"
+        hint, how = "see the logs of its scheduler and workers", protocol.last_words(error)
+        how = "its workers keep dying" if type(error).__name__ == "KilledWorker" else how
         if isinstance(error, ImportError):
             hint = f"install convcheck {__version__} where the workers run, from the same checkout"
         raise UnavailableError(f"the Dask cluster at {url} failed: {how}", hint=hint) from error
@@ -128,18 +117,14 @@ def _results(
 
 def _check_same(what: str, one: str, where: str, other: str, there: str) -> None:
     if one != other:
-        message = f"{what} is {one} on {where} and {other} on {there}"
         hint = "a run needs the same version everywhere: install it, or end the other worker"
-        raise UnavailableError(message, hint=hint)
+        raise UnavailableError(f"{what} is {one} on {where} and {other} on {there}", hint=hint)
 
 
 def do_batch(
     setup: Setup, jobs: list[Job], timeout: float, folder: str, variables: dict[str, str]
 ) -> tuple[str, str, list[Report] | ConvcheckError]:
-    """Run a batch on a cluster worker until it is cancelled.
-
-    Returns convcheck's version there, the worker's address, and the reports or an error.
-    """
+    """Return convcheck's version on a cluster worker, its address, and the reports or an error."""
     from distributed import Reschedule, get_worker
 
     worker = get_worker()
@@ -148,11 +133,11 @@ def do_batch(
         there = tuple(one for one in setup.corpus.manifests if one.folder.is_dir())
         setup = replace(setup, corpus=replace(setup.corpus, manifests=there))
     kept = {name: value for name, value in os.environ.items() if name not in VARIABLES}
-    start = Start({**kept, **variables}, folder, setup.address)
-    queue, done = WorkQueue(setup, timeout, deque([jobs]), start), threading.Event()
+    start, done = Start({**kept, **variables}, folder, setup.address), threading.Event()
+    queue = WorkQueue(setup, timeout, deque([jobs]), start)
 
     def watch() -> None:
-        while not done.wait(LOOKING):
+        while not done.wait(0.5):
             if task is None or task.state == "cancelled":
                 queue.stop()
 
