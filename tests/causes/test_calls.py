@@ -142,7 +142,10 @@ def _answer(given: CallReading | None) -> Answer | None:
     return Outputs(arrays, tuple(output.dtype.name for output in given.outputs))
 
 
-@pytest.mark.parametrize("name", list(OF_CALLS))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * bool(i % 3)) for i, name in enumerate(OF_CALLS)],
+)
 def test_each_cause_is_found_in_the_answers_that_it_gives(name: str) -> None:
     cause = CAUSES[name]
     alike = [CAUSES[one] for one, body in OF_CALLS.items() if body == OF_CALLS[name]]

@@ -1,5 +1,6 @@
 """`convcheck run` reports the causes of failures, however the run is divided."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_without_causes_the_report_has_findings(tmp_path: Path) -> None:
     out = tmp_path / "run.json"
     done = convcheck(*RUN, "--no-causes", "-o", out)
     assert "explain" not in done.stdout.replace("convcheck explain", "")
-    assert "\nFAIL  onnx.Cast-21/float32-to-" in done.stdout
+    assert re.search(r"\n +[0-9]+ cases?  [0-9a-f]{8}  ", done.stdout)  # a line for each finding
     found = report_at(out)
     assert "causes" not in found
     assert all("diagnosis" not in case for case in found["cases"])

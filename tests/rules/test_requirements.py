@@ -25,7 +25,10 @@ def test_the_published_sets_are_as_published() -> None:
     }
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "quantize-2026")) for name in SETS],
+)
 def test_no_member_is_idle(name: str) -> None:
     one = SETS[name]
     cases, later = one.cases(CATALOG)
