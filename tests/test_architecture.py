@@ -91,7 +91,7 @@ BUDGET = {
     "models": 1_283,
     "numerics": 1_487,
     "plan": 1_563,
-    "pool": 1_764,
+    "pool": 1_762,
     "report": 6_477,
     "reproduce": 1_168,
     "rules": 4_787,

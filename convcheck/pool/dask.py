@@ -1,7 +1,5 @@
 """Run jobs on a Dask cluster, a batch per task."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os
