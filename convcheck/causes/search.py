@@ -235,7 +235,7 @@ def _acting(trial: AnyTrial, tried: Sequence[Tried]) -> list[Tried]:
 
 
 def _complements(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[Cause, Cause]]:
-    """Yield pairs of which at least one explains each answer."""
+    """Yield pairs that explain each answer together."""
     if some := _acting(trial, tried):
         missed = np.array([~given for _, given in some], np.float32)
         pairs = np.argwhere(np.triu(missed @ missed.T == 0, 1))

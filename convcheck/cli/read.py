@@ -70,6 +70,9 @@ def show_command(
     """Print a list, the tables of specs, the changes between two specs, or a sentence."""
     if "#" in what:
         return _sentence(catalog(), what, reports)
+    if reports:
+        hint = "as reports print it: `convcheck show onnx.Cast-21#b0053c --report run.jsonl`"
+        raise UsageError("--report goes with a sentence", hint=hint)
     if what == "backends":
         return _say(columns([[name, _state(name)] for name in backend_names()]))
     loaded = catalog()

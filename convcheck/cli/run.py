@@ -189,7 +189,7 @@ def main(
     loaded = catalog()
     required = None
     if options.require:
-        cases, required = _required(loaded, options.require, selection, chains)
+        cases, required = _required(loaded, options.require, options, selection, chains)
         corpus = corpus_of_run(loaded, options, cases)
     elif chains:
         cases, corpus = chains_of_run(loaded, selection, backends, options)
@@ -226,12 +226,15 @@ def main(
 
 
 def _required(
-    loaded: Catalog, name: str, selection: Selection, chains: bool
+    loaded: Catalog, name: str, options: RunOptions, selection: Selection, chains: bool
 ) -> tuple[list[Case], Required]:
     """Return the cases of a requirement set. Raises UsageError."""
     if chains or selection != Selection():
         hint = "leave out SPEC, --from, --to, --where, --case and --chains"
         raise UsageError("--require selects its cases itself", hint=hint)
+    if options.tier != "edge" or options.inputs:
+        hint = "leave out --tier and --inputs"
+        raise UsageError("a requirement set is scored on edge inputs", hint=hint)
     cases, later = named_requirements(loaded, name).cases(loaded)
     return cases, Required(name, len(cases), later)
 

@@ -1,4 +1,4 @@
-"""A pack: the vectors of cases as a repository of data, with a version of its own.
+"""A pack: the vectors of cases as a repository of data, with its own version.
 
 A case is a JSON file whose head is its first line, with a line per vector. The id of a vector is a
 hash of the case and the vector's input, which readers compute.
@@ -45,7 +45,8 @@ def files(corpus: Corpus, suites: Iterable[Suite], path: Path) -> Files:
         return name, content
 
     for suite in suites:
-        name, head, lines = f"{CASES}{suite.case.id}.json", _head(suite), [*_lines(suite.vectors)]
+        name, head = f"{CASES}{suite.case.id}.json", _head(suite)
+        lines = [*dict.fromkeys(_lines(suite.vectors))]  # two calls may be one when written
         specs[suite.spec.id] = digest_of_spec(suite.spec)
         counts = [counts[0] + 1, counts[1] + len(lines)]
         if name in before:

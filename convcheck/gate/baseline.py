@@ -125,7 +125,7 @@ class Written:
     removed: int = 0
     #: Expired entries.
     late: tuple[Place, ...] = ()
-    #: Entries of which the run lacks cases.
+    #: Entries with cases that the run lacks.
     partly: int = 0
     judged: int = 0
 

@@ -215,7 +215,7 @@ def _call(group: Group, example: CallExample) -> str:
     output, element = example.difference or (0, -1)
     if got is None or isinstance(due, str):
         came = group.verdict if got is None else forms(got)
-        return f"{given} → {came}" + (f", expected {pattern(due)}" if isinstance(due, str) else "")
+        return f"{given} → {came}, expected {pattern(due) if isinstance(due, str) else forms(due)}"
     if element < 0:
         return f"{given} → {forms(got)}, expected {forms(due)}"
     wanted, came = (spelled(s, s.words[element - s.first]) for s in (due[output], got[output]))

@@ -301,8 +301,9 @@ class Finding:
         if by is None:
             return ""
         one = by.sentences[0]
+        quoted = cited(one.text) if one.text else ""
         named = f"{self.members[0].case.spec}{one.id}" if one.id else one.document
-        return f"{cited(one.text)} ({named},{GLUE}{by.level})".lstrip()
+        return f"{quoted} ({named},{GLUE}{by.level})".lstrip()
 
     @cached_property
     def kind(self) -> str:

@@ -127,6 +127,15 @@ def test_a_version_says_what_changed(packed: Path, tmp_path: Path, edit: Any, ve
     assert content(folder) == content(packed)
 
 
+def test_calls_that_are_written_alike_are_one_vector(tmp_path: Path) -> None:
+    name = "onnx.DynamicQuantizeLinear-11/float32-to-uint8/tensor"
+    for _ in range(2):
+        assert convcheck("export", name, "--as", "pack", "--out", tmp_path / "p").returncode == 0
+    assert json.loads((tmp_path / "p/MANIFEST.json").read_text())["version"] == "1.0.0"
+    inputs = [json.dumps(one["input"]) for one in content(tmp_path / "p", name)["vectors"]]
+    assert len(set(inputs)) == len(inputs)
+
+
 def test_a_changed_answer_is_listed(packed: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pack"
     shutil.copytree(packed, folder)

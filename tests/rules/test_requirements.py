@@ -64,6 +64,8 @@ def test_a_set_fails_a_backend_without_its_cases(tmp_path: Path) -> None:
     [
         (["--require", "cast-2025"], "no requirement set 'cast-2025'"),
         (["--require", "cast-2026", "onnx.Cast-21"], "--require selects its cases itself"),
+        (["--require", "cast-2026", "--tier", "boundary"], "is scored on edge inputs"),
+        (["--require", "cast-2026", "--inputs", "mine.npy"], "is scored on edge inputs"),
     ],
 )
 def test_bad_sets_are_refused(words: list[str], said: str) -> None:

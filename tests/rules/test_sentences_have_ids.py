@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from catalogue import CATALOG
 from command import convcheck, refused
 
@@ -49,6 +50,33 @@ def test_a_sentence_is_shown(tmp_path: Path) -> None:
     assert '"| [x] > FLT_MAX | NaN | NaN | Inf | NaN |"' in words
     assert "float-to-float8 / [x] > max" in words
     assert "breaks it in 1 of 1 case" in words
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "sentence", "said"),
+    [
+        ("reference", "onnx.Cast-21/float32-to-float8e4m3fn/saturate=0", "#b0053c", "keeps it"),
+        ("mine:Mine", "onnx.Cast-21/float32-to-float8e4m3fn/saturate=0", "#b0053c",
+         "was not judged by it"),
+        ("reference", "onnx.Cast-21/float16-to-float32", "#b0053c", "was not judged by it"),
+    ],
+)  # fmt: skip
+def test_a_report_says_what_a_backend_does(
+    tmp_path: Path, backend: str, name: str, sentence: str, said: str
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from convcheck.backends.protocol import Declined\n"
+        "class Mine:\n"
+        "    name, version = 'mine', '1'\n"
+        "    def support(self, case): return Declined('no kernel')\n"
+    )
+    convcheck("run", "--backend", backend, name, "-o", "run.jsonl", cwd=tmp_path)
+    shown = convcheck("show", f"onnx.Cast-21{sentence}", "--report", "run.jsonl", cwd=tmp_path)
+    assert said in " ".join(shown.stdout.split())
+
+
+def test_a_report_goes_with_a_sentence() -> None:
+    assert "--report goes with a sentence" in refused("show", "cases", "--report", "run.jsonl")
 
 
 def test_an_unknown_sentence_is_refused() -> None:

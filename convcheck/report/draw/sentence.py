@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from convcheck.errors import Place
 from convcheck.judge.result import FAILURES, RunResult
 from convcheck.judge.words import cited, clean
 from convcheck.report.blocks import BLANK, Block, Text, field
-from convcheck.rules.find import compact_names
+from convcheck.rules.find import compact_names, ids_of
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision, Quotation
 from convcheck.streams import plural
@@ -53,10 +54,7 @@ def sentence_page(
     for i, (row, by) in enumerate({by.name: by for by in counts}.items()):
         yield field("" if i else "rules", row, right=[(str(by.place), "dim")])
     yield field("vectors", f"{sum(counts.values()):,} in {plural(len(cases), 'case')}")
-    names = compact_names(case.id for case in cases)
-    yield from (field("", one) for one in names[:_CASES])
-    if len(names) > _CASES:
-        yield field("", f"and {len(names) - _CASES} more")
+    yield from _names([case.id for case in cases])
     for run in runs:
         yield BLANK
         yield from _of_run(run, sentence)
@@ -71,11 +69,24 @@ def _of_run(run: RunResult, sentence: str) -> Iterator[Block]:
     ]
     wrong = [(case, group) for case, group in groups if group.verdict in FAILURES]
     cases = {case.id for case, _ in groups}
+    verdicts = {group.verdict for _, group in groups}
     broken = dict.fromkeys(case.id for case, _ in wrong)
-    said = f"breaks it in {len(broken)} of {plural(len(cases), 'case')}" if broken else "keeps it"
-    said = said if groups else "was not asked"
+    if broken:
+        said = f"breaks it in {len(broken)} of {plural(len(cases), 'case')}"
+    elif "tolerated" in verdicts:
+        said = "follows a reading of it"
+    else:
+        said = "keeps it" if "pass" in verdicts else "was not judged by it"
     yield Text(f"{clean(run.backend.name)} {clean(run.backend.version)}: {said}", "bold")
     findings = Counter(group.finding for _, group in wrong if group.finding)
     if findings:
         yield field("findings", ", ".join(findings))
-    yield from (field("", one) for one in compact_names(broken)[:_CASES])
+    yield from _names(broken)
+
+
+def _names(ids: Collection[str]) -> Iterator[Block]:
+    names = compact_names(ids)[:_CASES]
+    yield from (field("", one) for one in names)
+    listed = sum(len(ids_of(one, Place("", 0))) for one in names)
+    if listed < len(ids):
+        yield field("", f"and {plural(len(ids) - listed, 'case')} more")
