@@ -11,11 +11,10 @@ import numpy as np
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.apart import bytes_of, some_calls
 from convcheck.causes.trial import freed
-from convcheck.judge.answers import ANSWERED, CRASHED, Answers
+from convcheck.judge.answers import ANSWERED, CRASHED, Answers, may_refuse
 from convcheck.judge.answers import REFUSED as WAS_REFUSED
 from convcheck.judge.calls import is_wrong_answer, judged_call
 from convcheck.judge.matching import Mask, matching
-from convcheck.judge.refusals import may_refuse
 from convcheck.judge.result import RIGHT, Word, entry_word
 from convcheck.judge.words import shown
 from convcheck.numerics.format import Format, Text

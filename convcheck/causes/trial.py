@@ -10,10 +10,19 @@ from typing import cast
 import numpy as np
 
 from convcheck.causes.apart import some_calls, spread, telling_inputs, unseen_calls, unseen_inputs
-from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere, Index
+from convcheck.judge.answers import (
+    ANSWERED,
+    CRASHED,
+    NOT_ASKED,
+    REFUSED,
+    Answers,
+    Elsewhere,
+    Index,
+    all_refused,
+    is_refusal,
+)
 from convcheck.judge.calls import judged_call
 from convcheck.judge.matching import Mask, difference, matching
-from convcheck.judge.refusals import all_refused, is_refusal
 from convcheck.judge.result import RIGHT
 from convcheck.numerics.format import Format, Text
 from convcheck.numerics.number import Bits

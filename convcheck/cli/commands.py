@@ -76,7 +76,7 @@ _TEST = (
         click.option("--dry-run", is_flag=True, help="Print what would be tested, and stop."),
         click.option("--update", is_flag=True, help="Update the file of --known."),
         report_options,
-        calls=("early.start_worker", "run.main"),
+        calls=("options.start_worker", "run.main"),
     ),
     declare(
         "explain",

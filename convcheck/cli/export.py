@@ -17,8 +17,8 @@ from convcheck.plan.selection import Selection
 from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case
 from convcheck.streams import plural, say
+from convcheck.vectors import folder
 from convcheck.vectors.corpus import Corpus, open_corpus
-from convcheck.vectors.export import folder
 from convcheck.vectors.model import Tier
 from convcheck.vectors.store.write import by_file
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 Call = Callable[..., Any]
 Option = Callable[[Call], Call]
 _SPECS = "convcheck.specs"
+ANSWERS = "answers:"  # prefix of backends that are files
 _MOST_SAMPLES = 10**12
 
 
@@ -405,6 +407,22 @@ def source_date() -> datetime | None:
         hint = "seconds since 1970, or leave it unset"
         raise UsageError(f"SOURCE_DATE_EPOCH is {said!r} in the environment", hint=hint)
     return datetime.fromtimestamp(int(said), UTC)
+
+
+def start_worker(
+    backends: tuple[str, ...], options: RunOptions, is_open: bool, dry_run: bool, **_: object
+) -> None:
+    """Start the fork server and the first worker, before heavy imports."""
+    from convcheck.pool.forkserver import start_server
+
+    started = [] if dry_run or is_open else [b for b in backends if not b.startswith(ANSWERS)]
+    if started and not options.executor:
+        with contextlib.suppress(OSError):  # the first worker will report it
+            start_server()
+        from convcheck.pool.process import end_ahead, start_ahead
+
+        start_ahead(started[0])
+        click.get_current_context().call_on_close(end_ahead)
 
 
 _DETAIL = "Print every case, or only failures."

@@ -27,8 +27,8 @@ from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case
 from convcheck.streams import plural, say
+from convcheck.vectors import folder
 from convcheck.vectors.corpus import open_corpus
-from convcheck.vectors.export import folder
 from convcheck.vectors.model import CallSet, Vectors
 
 ONNX = "onnx"  # the form's name in `convcheck export`

@@ -22,9 +22,8 @@ from convcheck.cli.asking import (
     kept_until_done,
     selected,
 )
-from convcheck.cli.early import ANSWERS
 from convcheck.cli.known import write_list
-from convcheck.cli.options import Reports, RunOptions, catalog
+from convcheck.cli.options import ANSWERS, Reports, RunOptions, catalog
 from convcheck.cli.outputs import check_outputs, named, tracked
 from convcheck.cli.reports import (
     INTERRUPTED,

@@ -21,8 +21,8 @@ from convcheck.reproduce.emit.onnx import rule_of, sentences_of, urls_of
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, EXACT, NEGATIVE_NAN, UNDEFINED, Decision
+from convcheck.vectors import folder
 from convcheck.vectors.corpus import Corpus
-from convcheck.vectors.export import folder
 from convcheck.vectors.lines import lines
 from convcheck.vectors.model import Vectors, VectorSet
 from convcheck.vectors.store.write import Files as VectorFiles

@@ -23,7 +23,7 @@ from convcheck.numerics.format import Format
 from convcheck.rules.digest import digest_of_spec
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision, ExpectedOutput
 from convcheck.vectors.corpus import Corpus
-from convcheck.vectors.export.folder import check
+from convcheck.vectors.folder import check
 from convcheck.vectors.model import CallSet, Vectors
 
 FORMAT = "convcheck-pack/1"

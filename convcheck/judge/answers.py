@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Declined
-from convcheck.records import Record, by_hook
+from convcheck.records import Record, by_hook, replace
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import REFUSED as REFUSAL
+from convcheck.semantics.expected import UNDEFINED, Reading
 from convcheck.streams import plural
 from convcheck.vectors.corpus import CHUNK as CHUNK
+from convcheck.vectors.model import CallSet, Vectors
 
 Index = NDArray[np.intp]
 if TYPE_CHECKING:
@@ -104,3 +108,35 @@ class Avoid:
 
 
 EVERYWHERE = frozenset(FIRST)
+
+
+def is_refusal(vectors: Vectors, declined: Declined) -> bool:
+    """Return whether declining a case, which cannot be sent, counts as a refusal of its inputs.
+
+    It does if a refusal is expected or accepted, or if the output type is the answer.
+    """
+    if declined.missing or not len(vectors):
+        return False
+    return is_due(vectors) or vectors.case.refusal or not vectors.case.outputs
+
+
+def is_due(vectors: Vectors) -> bool:
+    """Return whether the first reading refuses every input."""
+    if isinstance(vectors, CallSet):
+        return all(each.readings[0].pattern == REFUSAL for each in vectors.expected)
+    return bool((vectors.expected.readings[0].patterns == REFUSAL).all())
+
+
+def may_refuse(case: Case, reading: Reading) -> NDArray[np.bool_]:
+    """Return a mask of elements that may be refused, shape (n,)."""
+    if case.refusal:
+        return np.ones(reading.patterns.shape, bool)
+    return np.asarray((reading.patterns == REFUSAL) | (reading.patterns == UNDEFINED))
+
+
+def all_refused(vectors: Vectors, answers: Answers, message: str) -> Answers:
+    """Return the answers to a rejected model: every element, or the first call, is refused."""
+    state = np.full(len(answers.state), REFUSED, np.uint8)
+    if isinstance(vectors, CallSet):
+        state[1:] = NOT_ASKED
+    return replace(answers, state=state, messages={0: message}, declined=None)

@@ -13,7 +13,16 @@ from typing import cast
 import numpy as np
 
 from convcheck.backends.protocol import Outputs
-from convcheck.judge.answers import CRASHED, LOST, NOT_ASKED, REFUSED, Answers
+from convcheck.judge.answers import (
+    CRASHED,
+    LOST,
+    NOT_ASKED,
+    REFUSED,
+    Answers,
+    all_refused,
+    is_due,
+    is_refusal,
+)
 from convcheck.judge.digest import added, digest_of_bytes, spell_digest
 from convcheck.judge.elements import tally_of
 from convcheck.judge.examples import call_example, fault_groups
@@ -26,7 +35,6 @@ from convcheck.judge.matching import (
     kind_of_elements,
     shapes_of,
 )
-from convcheck.judge.refusals import all_refused, is_due, is_refusal
 from convcheck.judge.result import (
     BY_CALL,
     RIGHT,

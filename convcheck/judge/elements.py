@@ -15,13 +15,13 @@ from convcheck.judge.answers import (
     REFUSED,
     WITH_OTHERS,
     Answers,
+    may_refuse,
 )
 from convcheck.judge.digest import digest_of_pairs, spell_digest
 from convcheck.judge.examples import example_of, fault_groups
 from convcheck.judge.kinds import errors_of, named_kinds
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges, outermost, ranges_of
-from convcheck.judge.refusals import may_refuse
 from convcheck.judge.result import (
     RIGHT,
     Group,

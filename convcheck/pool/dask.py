@@ -35,8 +35,7 @@ def on_cluster(
 ) -> Generator[Report, None, None]:
     """Run jobs on the Dask cluster at `url`, dask://HOST:PORT, and yield reports as `locally` does.
 
-    Batches of a lost worker run again elsewhere. Raises UsageError for a wrong address,
-    UnavailableError if the cluster fails or its versions differ, and errors of the backend.
+    Raises UsageError for a wrong address, UnavailableError for a failing cluster or other versions.
     """
     found = re.fullmatch(r"dask://((?:\[[0-9a-f:.]+\]|[^][/@?#:\s]+):([0-9]{1,5}))/?", url)
     if not found or not 0 < int(found[2]) < 1 << 16:
@@ -67,8 +66,7 @@ def _connected(url: str, address: str) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError as error:
-        hint = install_hint("dask")
-        raise UnavailableError(f"cannot use a Dask cluster: {error}", hint=hint) from error
+        raise UnavailableError(f"no Dask: {error}", hint=install_hint("dask")) from error
     for name in list(logging.root.manager.loggerDict):
         if name.split(".")[0] in ("distributed", "tornado"):  # its exceptions say the same
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)

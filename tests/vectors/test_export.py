@@ -14,7 +14,7 @@ from convcheck.rules.find import find_case
 from convcheck.rules.load import data_dir
 from convcheck.semantics.expected import ANY_NAN, EXACT, PATTERNS
 from convcheck.vectors.corpus import open_corpus
-from convcheck.vectors.export.folder import MARK
+from convcheck.vectors.folder import MARK
 from convcheck.vectors.model import CallSet, VectorSet
 
 CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))

@@ -1,1 +1,0 @@
-"""Export vectors for other tools."""
