@@ -39,7 +39,6 @@ def main(*, own: bool = True) -> None:
 
 
 def _ended() -> object:
-    """Return the exit code. Raises KeyboardInterrupt."""
     import click
 
     if isinstance(sys.stdout, io.TextIOWrapper):

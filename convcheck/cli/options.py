@@ -80,8 +80,6 @@ def _configured() -> list[Path]:
 
 
 class _Seconds(click.FloatRange):
-    """Seconds from 0.1 to a day."""
-
     def convert(
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> float:

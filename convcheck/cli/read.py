@@ -92,7 +92,6 @@ def show_command(
 
 
 def _sentence(loaded: Catalog, name: str, reports: tuple[str, ...]) -> int:
-    """Print a sentence: SPEC#ID. Raises UsageError if no spec cites it."""
     from convcheck.report.draw.sentence import citing, sentence_page
     from convcheck.vectors.corpus import open_corpus
 

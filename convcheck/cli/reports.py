@@ -165,7 +165,6 @@ def main(
 
 
 def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[str, RunResult]]:
-    """Merge shards. Raises UsageError if they do not fit, or vectors differ."""
     of = {run.shard.of for _, run in runs if run.shard}
     if of and (len(runs) > 1 or of == {1}):
         corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))

@@ -227,7 +227,6 @@ def main(
 def _required(
     loaded: Catalog, name: str, options: RunOptions, selection: Selection, chains: bool
 ) -> tuple[list[Case], Required]:
-    """Return the cases of a requirement set. Raises UsageError."""
     if chains or selection != Selection():
         hint = "leave out SPEC, --from, --to, --where, --case and --chains"
         raise UsageError("--require selects its cases itself", hint=hint)

@@ -41,8 +41,6 @@ DAMAGE = (ValueError, LookupError, TypeError, OverflowError, RecursionError)
 
 
 class _Format(msgspec.Struct):
-    """The format field of a document."""
-
     format: str = ""
 
 

@@ -155,7 +155,6 @@ class Writing:
 
 
 def _spelled(case: Case, example: Example | CallExample) -> Example | CallExample:
-    """Spell an example's codes, each with its value."""
     if isinstance(example, CallExample):
         due, got = example.expected, example.got
         given = zip((t.format for t in case.inputs), example.arguments, strict=False)

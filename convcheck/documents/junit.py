@@ -172,7 +172,6 @@ def _tolerated(groups: Iterable[Group]) -> str:
 
 
 def _others(document: Document) -> list[Element]:
-    """Return suites for problems outside cases."""
     suites = []
     if document.problems:
         tests = [_problem(problem) for problem in document.problems]

@@ -174,8 +174,6 @@ def _output(due: ExpectedOutput) -> list[Any]:
 
 @dataclass
 class _Changes:
-    """What differs from the pack before."""
-
     #: the vectors whose expected answer differs: id, case, input, old, new, sentence
     changed: list[Json] = field(default_factory=list)
     #: case -> number of vectors

@@ -292,7 +292,6 @@ def _commands(
 
 
 def _run(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
-    """Run a command without PYTHONPATH and PYTHONHOME."""
     own = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
     try:
         return subprocess.run(  # noqa: S603

@@ -208,7 +208,6 @@ def groups_of(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult,
 
 
 def _summary(result: RunResult) -> tuple[str, list[str]]:
-    """Return the verdict in a word, its reasons, and other counts."""
     asked = _counts_by_noun(result)
     counts = sum(asked.values(), counts_of((), result.level))
     word, said = _outcome(result, counts, asked)

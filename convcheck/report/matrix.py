@@ -142,7 +142,6 @@ def _marked(status: Status, letter: str) -> Status:
 
 
 def _folded(whole: StatusMatrix, kept: StatusMatrix, types: Types | None) -> StatusMatrix:
-    """Restrict a matrix to the kept rows and columns, and merge equal rows."""
     found = {(source, target): status for source, target, status in whole.cells}
     alike_rows = grouped((tuple(found.get((s, t)) for t in kept.targets), s) for s in kept.sources)
     rows = {

@@ -78,7 +78,6 @@ def _inputs(case: Case) -> tuple[str, ...]:
 
 
 def _output(case: Case) -> str:
-    """Return the output's type, '' if the inputs determine it."""
     said = case.outputs and not (case.bound and case.ranks)
     return case.outputs[0].name if said else ""
 
@@ -184,7 +183,6 @@ class _Words:
         return [name for name in names if name not in free]
 
     def _specs(self, specs: Sequence[str]) -> str:
-        """Name specs: onnx.Cast-6,19…25, CastLike-19…25."""
         found: dict[str, list[str]] = {}
         for op, mine in _versions_of(specs).items():
             standard, _, name = op.partition(".")

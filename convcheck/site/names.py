@@ -56,7 +56,6 @@ def run_name(backend: BackendInfo) -> RunName:
 
 
 def _variant(name: str) -> str:
-    """Return the variant of a backend name: const of openvino:const."""
     inside = _INSIDE.search(name) if name.startswith(f"{SCHEME}:") else None
     before, _, variant = (inside[1] if inside else name).partition(":")
     return "" if before == "process" or "." in before else clean(variant)

@@ -104,7 +104,6 @@ def _said(cause: CauseHistory) -> str:
 
 
 def _causes(site: Site) -> Iterator[tuple[str, str, str]]:
-    """Yield each cause, the newest releases with it, and the runtimes that ever had it."""
     for sides in site.causes:
         now = [
             f"{site.runtime(name).newest.name}: {plural(count, 'case')}"
@@ -134,7 +133,6 @@ def _finding(site: Site, one: SiteRuntime, run: SiteRun, rule: RuleKey) -> SiteF
 
 
 def _causes_of_finding(one: SiteRuntime, run: SiteRun, rule: RuleKey) -> Iterator[tuple[str, str]]:
-    """Yield the causes of a rule's failures in a release, with case counts."""
     mine, release = run.rules[rule].failing, Release(run.name.release)
     for cause in one.history.causes:
         cases: set[str] = set()
@@ -161,7 +159,6 @@ def _rule(site: Site, rule: RuleKey) -> SiteFile:
 
 
 def _lead(site: Site, rule: RuleKey) -> str:
-    """Return which newest releases break a rule."""
     newest = [one.newest for one in site.runtimes if rule in one.newest.rules]
     bad = [str(run.name) for run in newest if run.rules[rule].failing]
     good = [run for run in newest if run.rules[rule].judged and not run.rules[rule].failing]
@@ -174,7 +171,6 @@ def _lead(site: Site, rule: RuleKey) -> str:
 
 
 def _articles(site: Site, rule: RuleKey) -> Iterator[Drawn]:
-    """Yield the rows of a rule, grouped by quoted sentences."""
     found: dict[tuple[str, ...], list[Drawn]] = {}
     seen: set[str] = set()
     for run in (run for one in site.runtimes for run in one.runs[::-1] if rule in run.rules):

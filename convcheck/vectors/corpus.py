@@ -76,7 +76,6 @@ def is_swept(case: Case) -> bool:
 
 
 def _bits(case: Case) -> int:
-    """Return the bits of the only numeric source, else 0."""
     source = case.inputs[0].format
     if case.whole_calls or isinstance(source, Text) or isinstance(case.outputs[0].format, Text):
         return 0

@@ -108,7 +108,6 @@ def cause_at_length(one: ToldCause, verbose: bool = False) -> Iterator[Block]:
 
 
 def _in_full(one: ToldCause) -> Iterator[Block]:
-    """Yield a cause: its effect, where, the standard's sentence, a wrong answer, a command."""
     finding = one.finding
     yield _title(one, "")
     yield under(one.scope + ("; default attributes" * one.found.hits_defaults), hang=2)
@@ -121,7 +120,6 @@ def _in_full(one: ToldCause) -> Iterator[Block]:
 
 
 def _together(causes: Sequence[ToldCause]) -> Iterator[Block]:
-    """Yield the number of combinations of causes listed above, and of their cases."""
     if causes:
         cases = plural(sum(len(one.cases) for one in causes), "case")
         explain = "pair of these explains" if len(causes) == 1 else "pairs of these explain"

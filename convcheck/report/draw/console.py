@@ -178,7 +178,6 @@ def command_lines(parts: Sequence[str], width: int) -> list[str]:
 
 
 def _codes(block: Codes, width: int, whole: bool) -> Iterator[Line]:
-    """Yield lines of codes, with values in a column if they fit."""
     rows = block.rows
     widest = max((_length(line) for row in rows for line in row.bits), default=0)
     narrow = block.indent + LABEL + widest > width  # float64 in 80 columns

@@ -103,7 +103,6 @@ def _partial(which: str, run: ComparedRun) -> Iterator[str]:
 
 
 def _cause(one: CauseChange, verbose: bool) -> Iterator[Block]:
-    """Yield a cause with its counts and cases, and the states of cases that it gained and lost."""
     sides = (one.before, one.after)
     cases, answers = ([count(side) for side in sides] for count in (len, _answers))
     count = f"{_became(cases, 'case')}, {_became(answers, 'answer')}"
@@ -133,7 +132,6 @@ def _states(counts: Mapping[str, int]) -> str:
 
 
 def _explanations(others: Iterable[OtherCause], verbose: bool) -> Iterator[Block]:
-    """Yield the cases of each changed pair of causes."""
     found = grouped(((_explained_by(o.before), _explained_by(o.after)), o.case) for o in others)
     for (before, after), ids in found.items():
         names, count = ", ".join(compact_names(ids)), plural(len(ids), "case")
@@ -149,7 +147,6 @@ def _explained_by(causes: Sequence[CauseInWords]) -> str:
 
 
 def _finding(same: Sequence[FailureChange], verbose: bool) -> Iterator[Block]:
-    """Yield a finding: cases and counts, then rule row and error."""
     change, names = same[0].change, ", ".join(compact_names(_ids(same)))
     count = [(same[0].finding, "dim"), (f"  {_counts(same)}", "")]
     yield item(change.upper(), _STYLES[change], names, count, cut=not verbose)
@@ -200,7 +197,6 @@ def _kinds(same: Sequence[Failure], whole: bool) -> str:
 
 
 def _kind(failure: Failure, whole: bool) -> str:
-    """Return the kind of error, or a refusal's message."""
     said = clean(f"refused: {failure.message}" if failure.message else failure.kind)
     if failure.verdict in EVER:
         said = f"{failure.verdict}: {said}"

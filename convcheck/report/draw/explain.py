@@ -253,7 +253,6 @@ def _reading(names: Sequence[str], reading: CallReading, several: bool) -> Itera
 
 
 def _due(due: ExpectedOutput) -> str:
-    """Return type, shape and the first elements."""
     one = _strip(due.dtype, due.shape, due.codes, due.patterns)
     if len(one.words) <= _FEW:
         return f"{type_and_shape(one)}  {few(one)}".rstrip()
@@ -298,7 +297,6 @@ def judged_blocks(result: CaseResult) -> Iterator[Block]:
 
 
 def _call(group: Group, example: CallExample) -> Iterator[Block]:
-    """Yield the answer to a call and the expected tensors, without inputs."""
     disputed = group.decision.level == "disputed"
     shown = call_in_words(example, group.verdict, named=disputed, inputs=False, most=_ELEMENTS)
     yield from call_blocks(shown, indent=0)

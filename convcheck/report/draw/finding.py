@@ -114,10 +114,6 @@ def _ways(table: Elements, indent: int) -> Iterator[Table]:
 
 
 def _table(table: Elements, full: Sequence[bool | None], indent: int) -> Table:
-    """Return a table with a row per element: index, inputs, expected value, answer.
-
-    `full` columns have codes, others values only. Columns of None are left out.
-    """
     shown = [i for i, f in enumerate(full) if f is not None]
     head = f"output {table.output}" if table.output else "element"
     heads: list[Said] = [[("  " + head, "dim")], *([(table.heads[i], "dim")] for i in shown)]

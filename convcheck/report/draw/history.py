@@ -57,7 +57,6 @@ def history_page(found: History) -> Iterator[Block]:
 
 
 def _lettered(causes: Sequence[CauseHistory]) -> Iterator[tuple[str, CauseHistory]]:
-    """Yield causes with their letters, combinations with several letters."""
     letters: dict[str, str] = {}
     for one in sorted(causes, key=lambda one: not one.changes):
         for cause in one.causes:

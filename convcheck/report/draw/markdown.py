@@ -101,7 +101,6 @@ def _problem(one: Problem) -> str:
 
 
 def _causes(document: Document) -> Iterator[str]:
-    """Yield a line per cause, then each cause in full, folded."""
     causes = document.causes
     yield f"**{escaped(causes_summary(document))}**"
     yield _block(cause_per_line(causes[:_ROWS]))
@@ -118,7 +117,6 @@ def _causes(document: Document) -> Iterator[str]:
 
 
 def _findings(found: Sequence[Finding], opened: int) -> Iterator[str]:
-    """Yield findings, folded except the first gated ones."""
     for i, finding in enumerate(found):
         title = f"{finding.label} {finding.id}: {cut(finding.line, _LONG)}"
         count, shown = finding.count or "1 case", _block(finding_blocks(finding))

@@ -144,12 +144,10 @@ def _gravity(sides: Shared) -> tuple[bool, int, int, int]:
 
 
 def _shown(sides: Shared) -> Finding:
-    """Return the finding with the most cases."""
     return max((one for _, one in sides), key=lambda one: len(one.members))
 
 
 def _finding(sides: Shared, backends: int, verbose: bool) -> Iterator[Block]:
-    """Yield a finding with its backends and, if they differ, their cases and counts."""
     shown = _shown(sides)
     if backends > 1:
         yield Text(", ".join(name for name, _ in sides), "bold cyan")
@@ -165,7 +163,6 @@ def _finding(sides: Shared, backends: int, verbose: bool) -> Iterator[Block]:
 
 
 def _digest(found: Sequence[Shared], names: Sequence[str], every: bool) -> Iterator[Block]:
-    """Yield a line per finding, with the number of cases in each backend."""
     if len(found) <= _FEW:
         return
     said = f"{plural(len(found), 'finding')}, and the cases in which each backend has them:"
@@ -183,7 +180,6 @@ def _digest(found: Sequence[Shared], names: Sequence[str], every: bool) -> Itera
 
 
 def _counted(names: Sequence[str], rows: Sequence[tuple[Sequence[int], str]]) -> Iterator[Block]:
-    """Yield lines with a column of counts per backend."""
     heads = list(names)
     if sum(2 + max(len(name), 4) for name in names) > _HEADS:
         heads = [f"({i})" for i in range(1, len(names) + 1)]
@@ -195,7 +191,6 @@ def _counted(names: Sequence[str], rows: Sequence[tuple[Sequence[int], str]]) ->
 
 
 def _tolerated(ran: Sequence[tuple[str, Document]]) -> Iterator[Block]:
-    """Yield a line per disputed rule: the reading of each backend."""
     rules: dict[str, dict[str, list[str]]] = {}
     for name, document in ran:
         for case, group in groups_of(document.result, "tolerated"):

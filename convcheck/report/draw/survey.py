@@ -58,7 +58,6 @@ def _title(survey: Survey, names: Sequence[str]) -> Iterator[Block]:
 
 
 def _block(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[Block]:
-    """Yield a row: name, place, quotation, tested cases, and each backend's behaviour."""
     by = row.decision
     yield Text(by.name, "bold", hang=2, right=[(str(by.place), "dim")])
     source = f" — {by.source}" if by.source else ""
@@ -151,7 +150,6 @@ def _law(law: str, row: SurveyRow) -> str:
 
 
 def _beside(told: Told, cases: list[Case], found: list[Surveyed]) -> Iterator[str]:
-    """Yield examples that no law fits, and a runtime's message."""
     laws = {law for _, law in told}
     if "" in laws:
         odd, asked = sum(one.odd for one in found), sum(one.asked for one in found)

@@ -180,7 +180,6 @@ def _short(count: int) -> str:
 
 
 def _problems(problems: Sequence[Problem]) -> Iterator[Block]:
-    """Yield each problem and the exact text to write, unbroken."""
     for one in problems:
         yield item(one.kind.upper(), "bold red", str(one.place))
         yield under(one.message)
@@ -236,7 +235,6 @@ def _of(cases: Mapping[str, Case]) -> str:
 
 
 def _asked_otherwise(coverage: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Block]:
-    """Yield the cases with another coverage than most."""
     most = max((len(cases) for _, cases in coverage), default=0)
     for words, cases in coverage:
         if len(cases) < most:

@@ -82,7 +82,6 @@ def _settings(pattern: Pattern, asked: Sequence[Setting], verbose: bool) -> Iter
 
 
 def _grid(pattern: Pattern, whole: StatusMatrix, verbose: bool) -> Iterator[Block]:
-    """Yield the part of the matrix with wrong cells."""
     wrong = {(row, column): said for row, column, said in sorted(pattern.cells)}
     targets, sources = map(abbreviated, whole.targets), map(abbreviated, whole.sources)
     columns = [name for name in targets if name in {column for _, column in wrong}]
@@ -123,7 +122,6 @@ def names_of(settings: Iterable[Setting], asked: Sequence[Setting]) -> list[str]
 
 
 def _merged(entries: Sequence[_Entry], axis: int) -> list[_Entry]:
-    """Merge entries that differ only at `axis`."""
     words: dict[_Entry, tuple[str, ...]] = {}
     for entry in entries:
         key = entry[:axis] + entry[axis + 1 :]

@@ -154,7 +154,6 @@ def _spelled(fmt: Numeric, index: int) -> str:
 
 
 def _stretches(window: _Window, fmt: Numeric, spans: Iterable[Span]) -> list[list[int]]:
-    """Return the failing ranges within the window."""
     low, high = index_below(fmt, window.low), index_below(fmt, window.high)
     return [
         [min(max(window.place(value_at(fmt, index)) or 0, 0), ACROSS) for index in indices]
@@ -164,7 +163,6 @@ def _stretches(window: _Window, fmt: Numeric, spans: Iterable[Span]) -> list[lis
 
 
 def _indexed(fmt: Numeric, spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
-    """Yield the indices of ranges without NaNs."""
     for span in spans:
         low, high = (word for word in span if isinstance(word, int))
         if not nan(fmt, low):
@@ -360,7 +358,6 @@ def _evidence(case: Case, found: Group) -> Json:
 
 
 def _example(case: Case, group: Group, shown: Example | CallExample) -> Json:
-    """Return an example in words, with the arguments of its explain command."""
     made = _call(group, shown) if isinstance(shown, CallExample) else _element(case, group, shown)
     return {
         **made,

@@ -120,7 +120,6 @@ def body_blocks(spec: Spec, types: Types) -> Iterator[Block]:
 
 
 def _parts(spec: Spec, types: Types, of: Any) -> Iterator[Block]:
-    """Yield the fields of a part of a body, then its named parts."""
     named: list[tuple[str, Any]] = []
     for name, (label, said) in _SHOWN.items():
         value = getattr(of, name, None)
@@ -209,7 +208,6 @@ def products(
 
 
 def _matrix(spec: Spec, matrix: Matrix, types: Types) -> Iterator[Block]:
-    """Yield the legend, then the tables in order of precedence."""
     yield BLANK
     yield Text("matrix", "bold")
     for sign, said in _legend(matrix):
@@ -266,7 +264,6 @@ def _feet(spec: Spec, table: MatrixTable, types: Types) -> Iterator[Block]:
 
 
 def _of(cell: MatrixCell) -> Iterator[tuple[str, Level, Cite]]:
-    """Yield the citations of a cell: for its type, and for refusal or acceptance."""
     free, guarded = cell.free.ruling, cell.guarded
     yield "type", free.level, free.cite
     for reading in guarded.readings:

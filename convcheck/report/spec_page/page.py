@@ -37,7 +37,6 @@ def spec_page(spec: Spec, types: Types) -> Iterator[Block]:
 
 
 def _asked(spec: Spec) -> Iterator[Block]:
-    """Yield shapes, pairs, layouts and other tested combinations."""
     if spec.body.whole_calls or spec.likes:
         yield field("inputs", "; ".join(_tensor(spec, *pair) for pair in spec.inputs))
         yield field("outputs", "; ".join(_tensor(spec, *pair) for pair in spec.outputs))
@@ -84,7 +83,6 @@ def _pairs(spec: Spec, pairs: Pairs) -> Iterator[Block]:
 
 
 def _outside(spec: Spec, entry: Uncovered) -> Iterator[Block]:
-    """Yield the pairs that the version leaves out."""
     asked: dict[str, dict[str, None]] = {}  # source -> its destinations
     sources: dict[str, list[str]] = {}  # destinations -> sources with them
     values: dict[str, None] = {}

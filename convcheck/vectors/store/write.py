@@ -294,7 +294,6 @@ def _manifest_of(folder: Path) -> Any:
 
 
 def _listed(folder: Path) -> set[str]:
-    """Return the existing files that the manifest lists: only these may be removed."""
     inside, files = folder.resolve(), (_manifest_of(folder) or {}).get("files")
     names = []
     for name, entry in files.items() if isinstance(files, dict) else ():
