@@ -83,7 +83,8 @@ def cause_per_line(causes: Sequence[ToldCause]) -> Iterator[Block]:
     rows: list[list[Said]] = []
     for one in causes:
         answers = number(one.found.answers)
-        said = f"{one.whole}, {answers} of {answers}: {one.scope}"
+        effects = one.says or " and ".join(one.names)  # those of several are told above
+        said = f"{effects}, {answers} of {answers}: {one.scope}"
         count = f"{plural(len(one.cases), 'case'):>10}"
         rows.append([count, [(one.letter, "bold red")], said])
     if rows:
