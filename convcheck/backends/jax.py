@@ -1,7 +1,7 @@
 """JAX: the functions in the specs' `calls`, compiled by XLA for the CPU.
 
-`jax` compiles calls with the array as an argument. `jax:eager` does not compile calls (option
-`jit`). `jax:const` compiles the array as a constant, which XLA folds.
+`jax` compiles with the array as an argument, `jax:const` as a constant, which XLA folds.
+`jax:eager` does not compile.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ class Jax(NumpyTypes):
     #: The options that affect graphs.
     graphs = ("jit",)
 
-    def start(self) -> str:
-        """Import JAX for the CPU."""
+    def _start(self) -> str:
         import jax
 
         jax.config.update("jax_platforms", "cpu")
@@ -44,7 +43,7 @@ class Jax(NumpyTypes):
         return str(jax.__version__)
 
     def configured(self, choice: Mapping[str, str]) -> Jax:
-        """Return the same backend with jit on or off. Raises UsageError for an unknown option."""
+        """Return the backend with another value of `jit`. Raises UsageError."""
         jit = checked_choice(self.runtime, self.options, choice)["jit"]
         return Jax("eager" if jit == "off" else "", catalog=self._catalog)
 
@@ -53,14 +52,13 @@ class Jax(NumpyTypes):
         if declined := super().support(case):
             return declined
         for dtype in (t for cast in case.hops or (case,) for t in (*cast.inputs, *cast.outputs)):
-            if reason := _unknown(self.type_of(dtype)):
+            if reason := _unknown(self._type_of(dtype)):
                 return Declined(reason, missing=True)
         if ("input", "fed") in case.setting and self._variant == "const":
             return Declined(f"{self.name} has constants as inputs")
         return None
 
-    def cast(self, case: Case, array: Array) -> Array:
-        """Run a case's casts, compiled once per shape and cached for the last case."""
+    def _cast(self, case: Case, array: Array) -> Array:
         if self._kept is None or self._kept[0] != case:
             self._kept = (case, self._compiled(case))
         try:
@@ -74,7 +72,7 @@ class Jax(NumpyTypes):
         import jax
 
         setting = dict(case.setting)
-        casts = partial(seen, case, cast=self._cast)
+        casts = partial(seen, case, cast=self._hop)
         if setting.get("jit") == "off" or self._variant == "eager":
             return lambda array: casts(jax.device_put(array))[0]
         if setting.get("input") == "constant" or self._variant == "const":
@@ -82,17 +80,16 @@ class Jax(NumpyTypes):
         compiled = jax.jit(casts)
         return lambda array: compiled(array)[0]
 
-    def _cast(self, hop: Case, array: Array) -> Array:
+    def _hop(self, hop: Case, array: Array) -> Array:
         from jax import lax
 
-        return lax.convert_element_type(array, self.type_of(hop.outputs[0]))
+        return lax.convert_element_type(array, self._type_of(hop.outputs[0]))
 
-    def arange(self, case: Case, start: float, stop: float, step: float) -> Array:
-        """Call jnp.arange with Python numbers, since compiled calls take no others."""
+    def _arange(self, case: Case, start: float, stop: float, step: float) -> Array:
         import jax
         from jax import numpy as jnp
 
-        call = partial(jnp.arange, start, stop, step, dtype=self.type_of(case.outputs[0]))
+        call = partial(jnp.arange, start, stop, step, dtype=self._type_of(case.outputs[0]))
         made = jax.eval_shape(call)
         if too_large(made.shape, ()):
             return made
@@ -101,7 +98,7 @@ class Jax(NumpyTypes):
 
 @cache
 def _unknown(dtype: np.dtype[Any]) -> str:
-    """Return why XLA takes no array of a numpy type; '' if it does."""
+    """Return why XLA takes no array of a numpy type, or ''."""
     import jax
 
     try:

@@ -1,7 +1,4 @@
-"""The memory layout and size of tensors.
-
-Sub-byte codes are packed low bits first: n codes of w bits take ⌈n·w/8⌉ bytes.
-"""
+"""The memory of tensors. Sub-byte codes are packed low bits first."""
 
 from __future__ import annotations
 
@@ -39,9 +36,9 @@ def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
 
 
 def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Unpack codes of a shape from tensor memory, as a copy. Unused bits are ignored.
+    """Unpack codes of a shape from tensor memory, as a copy.
 
-    Raises ValueError if the memory has the wrong size for the shape.
+    Unused bits are ignored. Raises ValueError for memory of the wrong size.
     """
     if not is_packed(fmt):
         return memory.view(fmt.storage).reshape(shape).copy()
@@ -59,7 +56,7 @@ def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> N
 
 
 def unpack_into(fmt: Numeric, memory: NDArray[np.uint8], out: Codes) -> None:
-    """Unpack sub-byte codes into a contiguous array, like `unpack`."""
+    """Unpack sub-byte codes into a contiguous array."""
     if 8 % fmt.bits == 0 and out.size * fmt.bits == memory.size * 8:
         _spread(memory, fmt.bits, out.reshape(-1))
     else:
@@ -72,10 +69,7 @@ def is_packed(fmt: Numeric) -> bool:
 
 
 def too_large(shape: Sequence[int], inputs: Sequence[Bits]) -> bool:
-    """Return whether an output exceeds the limit of elements.
-
-    Outputs no larger than an input are never too large.
-    """
+    """Return whether an output exceeds the limit of elements and every input."""
     size = math.prod(shape)
     for bits in inputs:
         if size <= bits.size:
@@ -84,7 +78,6 @@ def too_large(shape: Sequence[int], inputs: Sequence[Bits]) -> bool:
 
 
 def _spread(memory: NDArray[np.uint8], width: int, codes: Codes) -> None:
-    """Write the codes of each byte, the lowest first."""
     each = 8 // width
     for i in range(each):
         np.right_shift(memory, i * width, out=codes[i::each])

@@ -1,7 +1,7 @@
 """Shrink a failing group to the smallest call that shows it, by testing the backend again.
 
-An element is tried alone, then in growing tensors. A whole call is cut to the element that differs,
-or halved as long as it shows the finding.
+An element is tried alone, then in growing tensors. A whole call is cut to the differing element, or
+halved.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> Aske
 
 
 def does_not_fail(one: CaseResult, address: str) -> UsageError:
-    """Return the error for a case without a finding."""
+    """Return the error for a case without findings."""
     said = f"{one.case.id} does not fail on {address}: {one.verdict}"
     if one.message:
         said += f" ({one.message})"
@@ -125,7 +125,7 @@ def _keep(vectors: Vectors, answers: Answers) -> CaseResult:
 def _showing(
     found: AskedCase, tries: Sequence[CallSet], group: Group, before: Case | None = None
 ) -> Iterator[tuple[int, Witness]]:
-    """Make calls in one worker, first of `before`, and yield those that show a group."""
+    """Make calls in one worker, after those of `before`, and yield those that show a group."""
     if not tries:
         return
     first, every = tries[0], tuple(one.calls[0] for one in tries)
@@ -175,7 +175,7 @@ def _of_elements(found: AskedCase, vectors: VectorSet, group: Group) -> Witness 
 
 
 def _needed(asked: AskedCase, vectors: VectorSet, group: Group) -> list[int]:
-    """Return a group's element, and elements that rule out other readings for the whole case."""
+    """Return a group's element, and elements that rule out other readings."""
     example = group.examples[0] if group.examples else None
     if not isinstance(example, Example):
         return [0] if len(vectors) else []

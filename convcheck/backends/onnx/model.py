@@ -27,10 +27,7 @@ _KEPT = 64  # graphs; versions of an operator are adjacent
 
 
 def cannot_ask(case: Case) -> Declined | None:
-    """Return why a case has no ONNX model: another standard's operator, or an unknown type.
-
-    Builds no model.
-    """
+    """Return why a case has no ONNX model: another standard's operator, or an unknown type."""
     if case.op.partition(".")[0] != WORLD:
         return Declined(f"{case.op} is not an ONNX operator", missing=True)
     casts = case.hops or (case,)
@@ -41,7 +38,7 @@ def cannot_ask(case: Case) -> Declined | None:
 
 
 def is_of_onnx(spec: Spec) -> bool:
-    """Return whether a spec is one of ONNX."""
+    """Return whether a spec is ONNX's."""
     return spec.op.partition(".")[0] == WORLD
 
 
@@ -51,12 +48,12 @@ def tensor_type_number(dtype: DType) -> int:
 
 
 def input_names(case: Case) -> list[str]:
-    """Return the graph's input names, in the operator's order."""
+    """Return the names of the graph's inputs."""
     return [f"x{i}" for i in range(len(case.inputs))]
 
 
 def output_names(case: Case) -> list[str]:
-    """Return the graph's output names, in the operator's order."""
+    """Return the names of the graph's outputs."""
     return [f"y{i}" for i in range(len(case.outputs))]
 
 
@@ -81,8 +78,7 @@ def node_constants(case: Case) -> list[list[tuple[str, DType, Bits]]]:
 def build(case: Case, constants: Sequence[Bits] = ()) -> ModelProto:
     """Build the model of a node or a chain, with the spec's version as opset.
 
-    Graph inputs have no shape; all of them may be constants instead. Types and attributes that ONNX
-    forbids are left to the runtime.
+    Graph inputs have no shape. What ONNX forbids is left to the runtime.
     """
     model = _empty_model(case.version)
     if case.hops:
@@ -101,7 +97,7 @@ def build(case: Case, constants: Sequence[Bits] = ()) -> ModelProto:
 
 
 def serialised(case: Case) -> bytes:
-    """Return the serialised model. Versions of an operator share the part after the opset."""
+    """Return the serialised model. Versions of an operator share all but the opset."""
     decides = case.inputs, case.outputs, case.given, case.carried, case.hops, case.setting
     return _opset_part(case.version) + _graph_part(_Graph(case.op, decides, case))
 
@@ -116,7 +112,7 @@ def _opset_part(opset: int) -> bytes:
 
 @dataclass(frozen=True)
 class _Graph:
-    """A cache key of a graph, with a case that has it."""
+    """A cache key of a graph."""
 
     op: str
     decides: tuple[tuple[object, ...], ...]
@@ -132,10 +128,7 @@ def _graph_part(graph: _Graph) -> bytes:
 
 
 def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()) -> ModelProto:
-    """Build the model with the inputs' ranks and inferred outputs. Dimensions are symbolic.
-
-    Raises the errors of onnx's shape inference.
-    """
+    """Build the model with symbolic dimensions and inferred outputs. Raises like onnx."""
     from onnx import shape_inference
 
     model = build(case, constants)
@@ -148,7 +141,7 @@ def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = (
 
 
 def text_of(case: Case, ranks: Sequence[int] = ()) -> str:
-    """Return the model in ONNX's textual syntax, without constants, with the inputs' ranks."""
+    """Return the model in ONNX's text syntax, without constants, with the inputs' ranks."""
     from onnx.printer import to_text
 
     model = build(case)
@@ -163,7 +156,6 @@ def text_of(case: Case, ranks: Sequence[int] = ()) -> str:
 
 
 def _set_chain(graph: GraphProto, case: Case) -> None:
-    """Add a node for each cast. Exposed intermediate tensors become outputs."""
     names = [*input_names(case), *middle_names(case), *output_names(case)]
     nodes = zip(case.hops, pairwise(names), node_constants(case), strict=True)
     for hop, (before, after), constants in nodes:
@@ -253,13 +245,13 @@ def to_array(dtype: DType, bits: Bits) -> NDArray[Any]:
 
 
 def plain_bits(dtype: DType, shape: tuple[int, ...]) -> Bits:
-    """Return a small value of every format: the text "1", or code 1."""
+    """Return a small value of any format: the text "1", or code 1."""
     value = "1" if isinstance(dtype.format, Text) else 1
     return np.full(shape, value, dtype.format.storage)
 
 
 def to_codes(array: NDArray[Any], types: Sequence[DType]) -> tuple[Bits, str]:
-    """Return an array's codes and type name; numpy's name for an unknown type."""
+    """Return an array's codes, and its type's name, numpy's if unknown."""
     name = next((t.name for t in types if _is_of(array, t)), str(array.dtype))
     if array.dtype.kind in _TEXT_KINDS:
         return array.astype(object), name
@@ -271,7 +263,7 @@ def to_answer(
 ) -> Outputs | Oversized:
     """Return arrays as an answer, without outputs beyond the case's.
 
-    If a runtime's integers are `signless`, they take the sign that the graph declares.
+    Integers that are `signless` take the sign that the graph declares.
     """
     due = [*case.outputs, *case.inputs]
     own = results[: len(case.outputs)]

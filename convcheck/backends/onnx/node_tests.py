@@ -24,7 +24,7 @@ _EXACTLY = json.dumps({"rtol": 0, "atol": 0}) + "\n"
 
 
 def test_files(case: Case, data_sets: Sequence[DataSet]) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a test as (name, content), the model first."""
+    """Yield a test's files as (name, content), the model first."""
     name = "test_" + re.sub(r"\W+", "_", case.id).lower()
     model = build(case)
     model.producer_name = "convcheck"
@@ -46,7 +46,7 @@ def test_files(case: Case, data_sets: Sequence[DataSet]) -> Iterator[tuple[str, 
 
 
 def _state_shape(value: ValueInfoProto, shapes: set[tuple[int, ...]]) -> None:
-    """Set the rank, which ONNX's checker needs, and the dimensions that all data sets share."""
+    """Set the rank, which ONNX's checker needs, and dimensions that all data sets share."""
     if len({len(shape) for shape in shapes}) != 1:
         return
     stated = value.type.tensor_type.shape

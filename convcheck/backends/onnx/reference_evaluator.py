@@ -1,8 +1,4 @@
-"""The onnx package's ReferenceEvaluator as a backend.
-
-It computes in numpy: narrow types as ml_dtypes arrays, one element per byte with high bits 0,
-string inputs as object arrays.
-"""
+"""The onnx package's ReferenceEvaluator, with ml_dtypes arrays of one element per byte."""
 
 from __future__ import annotations
 
@@ -33,7 +29,7 @@ _PLAIN_SHAPES: tuple[tuple[int, ...], ...] = ((), (1,))
 
 
 class OnnxReference:
-    """The reference evaluator, at the opset of the spec under test."""
+    """The reference evaluator at the spec's opset."""
 
     name = "onnx-reference"
 
@@ -51,10 +47,7 @@ class OnnxReference:
         return cannot_ask(case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Evaluate the case's node on inputs of any shapes.
-
-        An exception that plain inputs also raise is Declined. Any other is Refused.
-        """
+        """Evaluate the case. An exception that plain inputs also raise is Declined."""
         evaluator = self._load(case)
         if isinstance(evaluator, Declined):
             return evaluator
@@ -115,6 +108,5 @@ def _declined(error: Exception) -> Declined:
 
 
 def _words(error: Exception) -> str:
-    """Return an exception's message. The evaluator wraps an operator's TypeError."""
     cause = error.__cause__ or error
     return f"{type(cause).__name__}: {cause}"

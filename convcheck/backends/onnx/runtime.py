@@ -1,7 +1,6 @@
-"""ONNX Runtime as a backend.
+"""ONNX Runtime, through the server of `standalone.py`.
 
-It uses the server of `standalone.py`, as another environment does. Every tensor is a graph input
-and the optimiser is off, to test the kernel and not constant folding.
+Tensors are graph inputs and the optimiser is off, to test kernels and not constant folding.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ Session = Any  # InferenceSession
 
 
 def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
-    """Return whether a case of one input and output can run on two buffers of equal shape.
+    """Return whether a case can run on two buffers.
 
-    Texts cannot, nor buffers that are empty, read-only, not contiguous, or of a wrong storage type.
+    It has one input and one output, not texts. Buffers are contiguous, of the same non-empty shape.
     """
     types = (*case.inputs, *case.outputs)
     if len(case.inputs) != 1 or len(case.outputs) != 1 or codes.shape != out.shape:
@@ -63,10 +62,7 @@ def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
 def bind(
     classes: Classes, session: Session, case: Case, codes: Codes, out: Codes, again: Bound
 ) -> Bound:
-    """Bind buffers that `can_bind`. A run that raises returns the result of `again`.
-
-    The returned function keeps the session and the buffers alive.
-    """
+    """Bind buffers that `can_bind`. A run that raises returns the result of `again`."""
     source, target = (cast(Numeric, t.format) for t in (case.inputs[0], case.outputs[0]))
     given = pack(source, codes) if is_packed(source) else codes
     memory = pack(target, np.zeros_like(out)) if is_packed(target) else out
@@ -125,10 +121,7 @@ _KEPT_WORDS = 4096
 
 
 class OnnxRuntime:
-    """ONNX Runtime on an execution provider, by default the CPU's.
-
-    Other providers never fall back to the CPU: a node that they do not take is declined.
-    """
+    """ONNX Runtime on an execution provider, without fallback to the CPU."""
 
     #: Modules that a worker imports in advance.
     loads = ("onnx", "onnxruntime")
@@ -143,9 +136,8 @@ class OnnxRuntime:
         *,
         catalog: Catalog | None = None,
     ) -> None:
-        """Open an execution provider, with values of some options.
-
-        Raises UnavailableError for an unknown provider, UsageError for an unknown option or value.
+        """Raises UnavailableError for an unknown provider, UsageError for an unknown option or
+        value.
         """
         self._variant, self._choice = variant, checked_choice("ort", self.options, choice or {})
         try:
@@ -169,7 +161,7 @@ class OnnxRuntime:
     takes = staticmethod(is_of_onnx)
 
     def configured(self, choice: Mapping[str, str]) -> OnnxRuntime:
-        """Return the same backend with other values of some options. Cached with its session."""
+        """Return the backend with other values of some options, cached with its session."""
         key = tuple(sorted(choice.items()))
         if key not in self._others:
             chosen = {**self._choice, **choice}
@@ -181,10 +173,7 @@ class OnnxRuntime:
         return cannot_ask(case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Run the case's node on inputs of any shapes.
-
-        A failed session is Declined, and a failed run Refused, unless it lacks an implementation.
-        """
+        """Run the case's graph. A failed session is Declined."""
         if not case.setting:
             return self._direct.answer(case, inputs)
         choice = {name: value for name, value in case.setting if name in self.options}
@@ -197,11 +186,7 @@ class OnnxRuntime:
         return self._direct.answer(case, inputs, {**self._direct.question(case), "model": model})
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
-        """Return a function that runs the case's node from one buffer into another, if possible.
-
-        The provider has to be the CPU's, with one input and one output, not texts, and equal,
-        contiguous, non-empty shapes in the case's types.
-        """
+        """Return a function between buffers that `can_bind`, on the CPU, else None."""
         if self._server.provider != CPU or not can_bind(case, codes, out):
             return None
         try:
@@ -218,7 +203,6 @@ def _same(answer: Answer) -> Answer:
 
 
 def _question(choice: Mapping[str, str], case: Case, catalog: Catalog) -> Question:
-    """Return the request to the server, with options unless they are the server's."""
     found: Question = {"model": _text(serialised(case)), "types": _types(catalog.types)}
     if case.hops:  # exposed intermediate outputs follow
         found["outputs"] = len(case.outputs)
@@ -231,7 +215,7 @@ def _question(choice: Mapping[str, str], case: Case, catalog: Catalog) -> Questi
 
 
 def optimisation_of(choice: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
-    """Return the name of a session's level of graph optimisation, and its configuration entries."""
+    """Return the name of a session's optimisation level, and its configuration entries."""
     value = choice.get(OPTIMISATION, "off")
     return _LEVELS[value], {_CAST_CHAINS: "1"} if value == "all-and-cast-chains" else {}
 
@@ -265,20 +249,20 @@ _MISSING = (
 
 
 def from_load(message: str) -> Declined:
-    """Classify a session that failed: missing support, or a rejected model."""
+    """Classify a failed session."""
     text = _words(message)
     return Declined(text, missing=any(phrase in text for phrase in _MISSING))
 
 
 @lru_cache(maxsize=_KEPT_WORDS)
 def from_run(message: str) -> Refused | Declined:
-    """Classify a run that failed: a missing kernel, or refused values."""
+    """Classify a failed run."""
     text = _words(message)
     return Declined(text, missing=True) if _NO_KERNEL in text else Refused(text)
 
 
 def _words(message: str) -> str:
-    """Shorten a message: drop C++ source lines and line breaks, keep the status word."""
+    """Drop C++ source lines and line breaks from a message, keep the status word."""
     text = _STATUS.sub(r"\1: ", _SOURCE_LINE.sub("", " ".join(message.split())))
     return _RUNNING.sub("", text)
 

@@ -1,8 +1,7 @@
-"""A backend that is a program: it reads requests from stdin and answers on stdout.
+"""A program as a backend: it reads requests from stdin and answers on stdout.
 
-The address is `process:COMMAND`. docs/protocol.md describes the protocol, `schema.json` its header
-lines; `serve` implements the other end. The program runs in the worker's process group and ends
-with it. It shares the worker's stderr.
+docs/protocol.md describes the protocol, `schema.json` its header lines. The program ends with the
+worker, in its process group, and shares its stderr.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ RUNTIMES: Mapping[str, Native] = {"ort": ORT, "openvino": OPENVINO, "torch": TOR
 
 
 def native_of(runtime: str) -> Native | None:
-    """Return the native requests of a runtime, if it is named. Raises ProtocolError."""
+    """Return the native requests of a runtime, None for ''. Raises ProtocolError."""
     if runtime and runtime not in RUNTIMES:
         headers.wrong(f"it wants questions of {runtime!r}", f"one of {', '.join(RUNTIMES)}")
     return RUNTIMES[runtime] if runtime else None
@@ -64,10 +63,10 @@ class RequestTemplate:
 
 
 class Process:
-    """A program that speaks the process protocol. If `spoiled`, it has to be restarted."""
+    """A program that speaks the process protocol. If `spoiled`, it needs a restart."""
 
     def __init__(self, command: str = "", *, catalog: Catalog | None = None) -> None:
-        """Start a command and greet it.
+        """Start a program.
 
         Raises UsageError for an empty command, UnavailableError if it cannot start or violates the
         protocol, DiedError if it ends or hangs.
@@ -97,21 +96,15 @@ class Process:
         return "any program that speaks the protocol: 'process:./mine --flag'"
 
     def support(self, case: Case) -> Declined | None:
-        """Return None: a program declines cases itself. Native runtimes cannot take every case."""
+        """Return None, since programs decline cases themselves, except for native runtimes."""
         return self._native.support(case, self._catalog) if self._native else None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Send one request and read its answer.
-
-        Raises ProtocolError for a wrong answer, DiedError if the program ends or hangs.
-        """
+        """Send one request and read its answer. Raises ProtocolError or DiedError."""
         return next(self.answers(case, [inputs]))
 
     def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
-        """Send several requests in batches that cannot deadlock, and yield the answers.
-
-        Raises like `answer`, at the failing request.
-        """
+        """Send requests in batches that cannot deadlock. Raises like `answer`, at a failing one."""
         if self._question is None or self._question.case is not case:
             self._question = template_of(case, self._catalog, self._native)
         first = run = self._run + 1
@@ -163,7 +156,6 @@ def _behind(error: ProtocolError, run: int, first: int) -> ProtocolError:
 
 
 def _batches(questions: Iterable[Sequence[Bits]], ahead: int) -> Iterator[list[Sequence[Bits]]]:
-    """Group requests that fit into a pipe at once."""
     batch: list[Sequence[Bits]] = []
     size = 0
     for inputs in questions:
@@ -188,8 +180,7 @@ def receive(
 ) -> tuple[Answer, bool]:
     """Read an answer, and whether the program asks for a restart.
 
-    With `own_types`, outputs may have types outside the specs. Raises ProtocolError for a wrong
-    answer, DiedError if the program ends or hangs.
+    With `own_types`, outputs may have types outside the specs. Raises ProtocolError or DiedError.
     """
     found, restart = headers.read_answer(program.line(deadline), run, types, own_types=own_types)
     if not isinstance(found, tuple):
@@ -207,13 +198,13 @@ def receive(
 
 
 def nothing_more(program: RunningProgram, run: int) -> None:
-    """Raise ProtocolError for extra data after an answer. Run 0 is hello."""
+    """Raise ProtocolError for data after an answer. Run 0 is hello."""
     if extra := program.left_over():
         raise _too_much(extra, run)
 
 
 def greet(program: RunningProgram) -> headers.Welcome:
-    """Say hello and return the answer. Raises DiedError, ProtocolError or UnavailableError."""
+    """Say hello. Raises DiedError, ProtocolError or UnavailableError."""
     deadline = within(STARTING)
     program.send([headers.HELLO], deadline)
     welcome = headers.read_welcome(program.line(deadline))
@@ -222,7 +213,7 @@ def greet(program: RunningProgram) -> headers.Welcome:
 
 
 def template_of(case: Case, catalog: Catalog, native: Native | None = None) -> RequestTemplate:
-    """Return the common parts of all requests of a case."""
+    """Return the common parts of a case's requests."""
     start: dict[str, object] = {
         "case": case.id,
         "spec": case.spec,
@@ -247,7 +238,6 @@ def request(asked: RequestTemplate, run: int, inputs: Sequence[Bits]) -> list[by
 
 
 def _input_names(case: Case, catalog: Catalog) -> list[str]:
-    """Return the spec's names of a case's inputs, for layouts those that they have."""
     spec = catalog.specs.get(case.spec)
     if spec is None:
         return [f"x{n}" for n in range(len(case.inputs))]

@@ -1,8 +1,7 @@
-"""Runtimes in other environments: another Python, `env:PATH/TO/PYTHON:RUNTIME`, and Node.
+"""Runtimes in another Python (`env:PATH/TO/PYTHON:RUNTIME`) and in Node.
 
-That Python runs `standalone.py` and needs only numpy and the runtime. Node runs `javascript.mjs`:
-`ort-node` is its native add-on, `ort-web` the WebAssembly build. Their address may name the folder
-of the npm package; by default, it is the working folder.
+That Python runs `standalone.py`, with numpy and the runtime. Node runs `javascript.mjs`: `ort-node`
+is the native add-on, `ort-web` WebAssembly, of the npm package in a folder, by default here.
 """
 
 from __future__ import annotations
@@ -28,9 +27,7 @@ class Environment(Process):
     """A runtime in another Python, behind the process protocol."""
 
     def __init__(self, address: str = "", *, catalog: Catalog | None = None) -> None:
-        """Start the Python of an address. Raises UsageError for a wrong address, and like
-        `Process`.
-        """
+        """Raises UsageError for a wrong address, and like `Process`."""
         python, runtime = split_address(address)
         # -I: ignore this process's environment
         command = shlex.join([python, "-I", str(SERVER), runtime])
@@ -51,7 +48,7 @@ class Environment(Process):
 
     @staticmethod
     def stands_for(variant: str) -> str:
-        """Return the backend that sends the same inputs in this environment."""
+        """Return the backend that sends the same inputs here."""
         return split_address(variant)[1]
 
 
@@ -90,7 +87,7 @@ class OrtNode(Process):
     package: ClassVar[str] = "onnxruntime-node"
 
     def __init__(self, folder: str = "", *, catalog: Catalog | None = None) -> None:
-        """Start Node. Raises UnavailableError without Node or the package."""
+        """Raises UnavailableError without Node or the package."""
         if shutil.which("node") is None:
             raise UnavailableError(
                 f"{self.package} needs Node.js", hint="install Node.js 18 or newer"

@@ -54,7 +54,7 @@ STEPS = {
 
 @dataclass(frozen=True)
 class ProbeStep:
-    """The result of a step: a note, or what is wrong."""
+    """A step's note, or what is wrong."""
 
     name: str
     note: str = ""
@@ -64,13 +64,13 @@ class ProbeStep:
 
     @property
     def rule(self) -> str:
-        """The rule of the protocol that the step checks."""
+        """The rule of the protocol."""
         return STEPS[self.name]
 
 
 @dataclass
 class Probe:
-    """The check of a program. `supported` are the cases with outputs."""
+    """The check of a program. `supported` are cases with outputs."""
 
     command: str
     catalog: Catalog
@@ -83,7 +83,7 @@ class Probe:
     printed: list[str] = field(default_factory=list)
 
     def steps(self) -> Iterator[ProbeStep]:
-        """Yield the steps in order, up to the first failure."""
+        """Yield the steps up to the first failure."""
         with unnamed_file() as log:
             try:
                 self._program = RunningProgram(self.command, own_group=True, stderr=log)
@@ -218,7 +218,6 @@ class Probe:
         return f"after {(time.monotonic() - begun) * 1000:,.0f} ms"
 
     def _element_case(self) -> Case | None:
-        """Return a supported elementwise conversion of numbers, if any."""
         found = [c for c in self.supported if not c.whole_calls and c.sources == c.inputs]
         numbers = (c for c in found if not isinstance(c.inputs[0].format, Text))
         return next(numbers, None)
@@ -244,7 +243,7 @@ class Probe:
 
 
 def questions(cases: Iterable[Case]) -> list[list[Case]]:
-    """Return the cases of each combination of types and spec, with all attribute values."""
+    """Return the cases of each spec and combination of types, with all attribute values."""
     found: dict[object, list[Case]] = {}
     for case in cases:
         if not case.outside:
@@ -266,7 +265,6 @@ def _ones(dtype: DType, shape: tuple[int, ...]) -> Bits:
 
 
 def _check_form(case: Case, inputs: Sequence[Bits], answer: Outputs) -> None:
-    """Raise ProtocolError if outputs have the wrong number, types or shapes."""
     due = [dtype.name for dtype in case.outputs] or list(answer.types[:1])
     if list(answer.types) != due:
         raise ProtocolError(f"asked for {', '.join(due)}, it answered {', '.join(answer.types)}: "

@@ -1,8 +1,7 @@
 """A running program and its pipes, without deadlocks and with a deadline for every wait.
 
-Both pipes are non-blocking. Output is read while a request is written, because the program may
-answer before it has read everything. A crash ends a wait even if a forked child holds stdout open.
-A program that exits with status 0 may have left its work to such a child.
+Output is read while a request is written, since the program may answer early. A crash ends a wait
+even if a child holds stdout open. A program that exits with status 0 may have left work to a child.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Deadline:
     said: str
 
     def left(self) -> int:
-        """Return the remaining milliseconds, at least 0."""
+        """Return the remaining milliseconds."""
         return max(int((self.at - time.monotonic()) * 1000), 0)
 
 
@@ -59,7 +58,7 @@ def within(seconds: float) -> Deadline:
 
 
 def within_call(seconds: float) -> Deadline:
-    """Return such a deadline for a backend call with the user's time-out."""
+    """Return such a deadline for a call with the user's time-out."""
     return Deadline(_before(seconds), time_of_call(seconds))
 
 
@@ -68,12 +67,12 @@ def _before(seconds: float) -> float:
 
 
 class RunningProgram:
-    """A command, started without a shell, optionally in a new process group."""
+    """A command without a shell, optionally in a new process group."""
 
     def __init__(
         self, command: str, *, own_group: bool = False, stderr: IO[bytes] | None = None
     ) -> None:
-        """Start it. Raises UsageError for an empty command, UnavailableError if it cannot start."""
+        """Raises UsageError for an empty command, UnavailableError if it cannot start."""
         words = _words(command)
         self.name = command if len(command) <= LONGEST_NAME else words[0]
         self._group = own_group
@@ -111,7 +110,7 @@ class RunningProgram:
         return None
 
     def _has_died(self) -> bool:
-        """Return whether the program crashed and left no output. Reports an exit only once."""
+        """Return whether the program crashed without output. An exit is reported once."""
         if self._end is None or (status := self._popen.poll()) is None:
             return False
         for each in (self._reads, self._both):
@@ -183,7 +182,7 @@ class RunningProgram:
         )
 
     def payload(self, size: int, what: str, deadline: Deadline) -> NDArray[np.uint8]:
-        """Read the bytes of a tensor. Raises DiedError or ProtocolError."""
+        """Read a tensor's bytes. Raises DiedError or ProtocolError."""
         if size <= len(self._waiting):  # it came with the header
             memory = np.frombuffer(bytearray(self._waiting[:size]), np.uint8)
             self._waiting = self._waiting[size:]
@@ -247,7 +246,7 @@ class RunningProgram:
                              "input")  # fmt: skip
 
     def wait(self, seconds: float) -> int | None:
-        """Wait for its end. Return the status, negative for a signal, or None if it still runs."""
+        """Return the exit status, negative for a signal, None if it still runs."""
         try:
             return self._popen.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -260,7 +259,7 @@ class RunningProgram:
             self._popen.stdin.close()
 
     def rest(self) -> bytes:
-        """Return all unread output after its end."""
+        """Return unread output after its end."""
         found = self.left_over()
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self._out, PIPE_SIZE):
@@ -274,7 +273,7 @@ class RunningProgram:
         self.kill()
 
     def kill(self) -> None:
-        """Kill it now, with its process group if that is its own."""
+        """Kill it, with its own process group if any."""
         with contextlib.suppress(ProcessLookupError):
             if self._group:
                 os.killpg(self._popen.pid, signal.SIGKILL)

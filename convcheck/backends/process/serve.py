@@ -24,7 +24,7 @@ from convcheck.streams import number, plural
 
 @dataclass(frozen=True)
 class Request:
-    """A parsed request: its case and tensors. An unknown case is Declined."""
+    """A request's case and tensors. An unknown case is Declined."""
 
     #: The number to repeat in the answer.
     run: int
@@ -33,10 +33,7 @@ class Request:
 
 
 def serve(backend: Backend, catalog: Catalog, requests: IO[bytes], answers: int) -> None:
-    """Answer requests until they end, on file descriptor `answers`.
-
-    Exceptions of the adapter are answered with `error`. Raises ProtocolError for a bad request.
-    """
+    """Answer requests on file descriptor `answers`. Raises ProtocolError for a bad request."""
     side = _Side(backend, catalog)
     for line in iter(requests.readline, b""):
         request = side.read(line)
@@ -54,7 +51,6 @@ class _Side:
         self._supported: tuple[Case, Declined | None] | None = None
 
     def read(self, line: bytes) -> Request | None:
-        """Read a request's header, or None for a hello. Raises ProtocolError."""
         hello = headers.read_header(line, headers.Hello, "stdin").hello
         if hello is not None:
             if hello != headers.VERSION:
@@ -78,7 +74,6 @@ class _Side:
             return Declined(f"no case {name} here: {error.message}", missing=True)
 
     def answer(self, request: Request, inputs: Sequence[Bits]) -> list[bytes | memoryview]:
-        """Return the backend's answer as a message."""
         try:
             found = self._found(request.case, inputs)
             restart = bool(getattr(self._backend, "spoiled", False))
@@ -100,14 +95,13 @@ class _Side:
 
 
 class _Cases(dict[str, Case]):
-    """Cases by id, loaded with the first case of their spec."""
+    """Cases by id, loaded with their spec."""
 
     def __init__(self, catalog: Catalog) -> None:
         super().__init__()
         self._catalog = catalog
 
     def __missing__(self, name: str) -> Case:
-        """Find a case. Raises UsageError."""
         spec = self._catalog.specs.get(name.partition("/")[0])
         if spec is not None:
             self.update((case.id, case) for case in cases(spec) if case.id not in self)
@@ -122,7 +116,6 @@ def _welcome(backend: Backend) -> bytes:
 
 
 def _take(requests: IO[bytes], tensor: headers.WireTensor) -> Bits:
-    """Read a tensor's payload. Raises ProtocolError if the input ends early."""
     if tensor.size <= headers.SMALL:
         data = bytearray(requests.read(tensor.size))
         if len(data) == tensor.size:
