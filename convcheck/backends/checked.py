@@ -1,7 +1,5 @@
 """Check that adapters return well-formed answers, and bound texts from outside."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

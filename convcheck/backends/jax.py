@@ -4,8 +4,6 @@
 `jax:eager` does not compile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
@@ -29,9 +27,7 @@ class Jax(NumpyTypes):
         "eager": "XLA on the CPU, no jit, one primitive after the other",
         "const": "XLA on the CPU, jit, arrays as constants",
     }
-    #: Its options, with their values.
     options: Mapping[str, tuple[str, ...]] = {"jit": ("on", "off")}
-    #: The options that affect graphs.
     graphs = ("jit",)
 
     def _start(self) -> str:
@@ -42,7 +38,7 @@ class Jax(NumpyTypes):
         self._kept: tuple[Case, Callable[[Array], Array]] | None = None
         return str(jax.__version__)
 
-    def configured(self, choice: Mapping[str, str]) -> Jax:
+    def configured(self, choice: Mapping[str, str]) -> "Jax":
         """Return the backend with another value of `jit`. Raises UsageError."""
         jit = checked_choice(self.runtime, self.options, choice)["jit"]
         return Jax("eager" if jit == "off" else "", catalog=self._catalog)

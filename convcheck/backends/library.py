@@ -1,7 +1,5 @@
 """Tensor libraries with functions, as in the specs' `calls`. Bits are passed as memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -39,12 +37,9 @@ def checked_choice(
 class TensorLibrary:
     """A library that casts arrays and can make sequences."""
 
-    #: Its name, extra, and key in `calls`.
-    runtime: ClassVar[str]
-    #: The column of specs/dtypes.yaml with its type names, if not its own.
-    types: ClassVar[str] = ""
-    #: The functions that the adapter calls, by their names in `calls`.
-    functions: ClassVar[tuple[str, ...]]
+    runtime: ClassVar[str]  # its name, extra, and key in `calls`
+    types: ClassVar[str] = ""  # the column of specs/dtypes.yaml with its types, if not its own
+    functions: ClassVar[tuple[str, ...]]  # those of `calls` that the adapter knows
     #: Its variants, with their description in the version.
     says: Mapping[str, str]
     #: Its exceptions for values. All others are errors of the adapter.
@@ -85,17 +80,16 @@ class TensorLibrary:
         return self._catalog.specs[case.spec].calls[self.runtime].function
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Convert the first input, or make a sequence from three numbers.
-
-        A second input of a conversion only gives the type.
-        """
+        """Convert the first input, to which a second only gives the type, or make a sequence."""
         is_range = self._function_of(case) == ARANGE
         raised = _OF_SEQUENCES if is_range else self.refusals
         array = None if is_range else self._array(case.inputs[0], inputs[0])
         try:
-            made = (
-                self._arange(case, *_numbers(case, inputs)) if is_range else self._cast(case, array)
-            )
+            if is_range:
+                pairs = zip(case.inputs, inputs, strict=True)
+                made = self._arange(case, *(bits.view(t.name).item() for t, bits in pairs))
+            else:
+                made = self._cast(case, array)
         except NotImplementedError as error:
             return Declined(words(error), missing=True)
         except raised as error:
@@ -106,8 +100,6 @@ class TensorLibrary:
         if too_large(shape, inputs):
             return Oversized((shape,), (name,))
         return Outputs((self._codes(due, made),), (name,))
-
-    # Overridden by libraries
 
     def _start(self) -> str:
         """Import the library and return its release."""
@@ -165,8 +157,3 @@ def seen(case: Case, array: Array, cast: Callable[[Case, Array], Array]) -> list
 def words(error: BaseException) -> str:
     """Return an exception's message on one line."""
     return " ".join(str(error).split())
-
-
-def _numbers(case: Case, inputs: Sequence[Bits]) -> list[int | float]:
-    """Return one-element tensors as Python numbers, exactly. Raises ValueError for other sizes."""
-    return [bits.view(dtype.name).item() for dtype, bits in zip(case.inputs, inputs, strict=True)]

@@ -1,10 +1,8 @@
-"""LiteRT (TensorFlow Lite): models of the operators in the specs' `calls`, for a call's shape.
+"""LiteRT (TensorFlow Lite): models of the operators in the specs' `calls`.
 
 `litert` uses optimised kernels, `litert:xnnpack` also the default delegate, `litert:reference`
-reference kernels. Arrays are numpy's, sub-byte types with one element per byte.
+reference kernels. Sub-byte types have one element per byte.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -39,7 +37,6 @@ class Litert(NumpyTypes):
         "xnnpack": "CPU, XNNPACK, 1 thread",
         "reference": "CPU, reference kernels, 1 thread",
     }
-    #: It takes graphs and has no options for them.
     graphs = ()
 
     def _start(self) -> str:

@@ -1,7 +1,5 @@
 """numpy with ml_dtypes: `astype`. Sub-byte types have one element per byte."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

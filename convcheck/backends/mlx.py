@@ -1,9 +1,7 @@
 """MLX on the CPU: the functions in the specs' `calls`.
 
-MLX has no 8-bit float type, but functions from and to 8-bit floats in byte arrays.
+It has no 8-bit float type, but functions from and to 8-bit floats in byte arrays.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -26,9 +24,7 @@ class Mlx(TensorLibrary):
     runtime = "mlx"
     functions = ("astype", ARANGE)
     says: Mapping[str, str] = {"": "CPU, eager", "compile": "CPU, mx.compile"}
-    #: Its options, with their values.
     options: Mapping[str, tuple[str, ...]] = {"compile": ("off", "on")}
-    #: The options that affect graphs.
     graphs = ("compile",)
 
     def _start(self) -> str:
@@ -38,7 +34,7 @@ class Mlx(TensorLibrary):
         self._kept: tuple[Case, Callable[[Array], list[Array]]] | None = None
         return str(mx.__version__)
 
-    def configured(self, choice: Mapping[str, str]) -> Mlx:
+    def configured(self, choice: Mapping[str, str]) -> "Mlx":
         """Return the backend with another value of `compile`. Raises UsageError."""
         compiles = checked_choice(self.runtime, self.options, choice)["compile"]
         return Mlx("compile" if compiles == "on" else "", catalog=self._catalog)

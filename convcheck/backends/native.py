@@ -1,9 +1,4 @@
-"""Run runtimes through the servers of `standalone.py`, here or in another Python behind a pipe.
-
-A server knows no specs: a request has all that its runtime needs.
-"""
-
-from __future__ import annotations
+"""Run runtimes through the servers of `standalone.py`, here or in another Python."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -33,9 +28,9 @@ Question = dict[str, Any]
 class Native:
     """The requests and answers of a runtime's server."""
 
-    #: Returns why a case cannot be run, None if it can. Needs no runtime.
+    #: Returns why a case cannot be run, if so, without the runtime.
     support: Callable[[Case, Catalog], Declined | None]
-    #: Returns the `native` part of a request, except the limit of output elements.
+    #: Returns the `native` part of a request, without the limit of output elements.
     ask: Callable[[Case, Catalog], Question]
     #: Interprets an answer with the runtime's message.
     heard: Callable[[Answer], Answer]
@@ -107,7 +102,7 @@ def _bits(fmt: Format) -> int:
 def release_of(extra: str, *, module: str = "", package: str = "") -> str:
     """Return a runtime's package and release, named like `extra` unless given.
 
-    Raises UnavailableError with convcheck's extra that installs it.
+    Raises UnavailableError with the extra.
     """
     if find_spec(module or extra) is None:
         said = f"No module named {module or extra!r}"

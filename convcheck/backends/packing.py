@@ -1,7 +1,5 @@
 """The memory of tensors. Sub-byte codes are packed low bits first."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -16,10 +14,7 @@ from convcheck.streams import plural
 
 
 def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
-    """Pack codes of any shape into tensor memory: a 1-D byte array in C order.
-
-    Bits above the format's width are dropped. Unused bits of the last byte are 0.
-    """
+    """Pack codes of any shape into tensor memory: a 1-D byte array in C order, padded with 0."""
     flat = np.ascontiguousarray(codes, fmt.storage).reshape(-1)
     if not is_packed(fmt):
         return flat.view(np.uint8)
@@ -36,10 +31,7 @@ def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
 
 
 def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Unpack codes of a shape from tensor memory, as a copy.
-
-    Unused bits are ignored. Raises ValueError for memory of the wrong size.
-    """
+    """Unpack codes of a shape from tensor memory, as a copy. Raises ValueError for a wrong size."""
     if not is_packed(fmt):
         return memory.view(fmt.storage).reshape(shape).copy()
     count = math.prod(shape)

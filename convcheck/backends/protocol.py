@@ -31,8 +31,6 @@ The life of a backend:
    session. No method is called. `atexit` works unless the worker is killed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import importlib.util
@@ -67,7 +65,6 @@ class Outputs:
     entry. Types are convcheck's names.
     """
 
-    #: One array per output, of any shape.
     arrays: tuple[Bits, ...]
     types: tuple[str, ...]
 
@@ -76,7 +73,6 @@ class Outputs:
 class Refused:
     """The runtime raised an error on these values."""
 
-    #: The runtime's message.
     message: str
 
 
@@ -89,11 +85,11 @@ class Raised(Refused):
 class Declined:
     """The case cannot be run.
 
-    `missing` is true if the kernel does not exist, false if the runtime rejected the model, which
-    counts as a refusal if one is expected.
+    `message` is the runtime's, or the adapter's if it did not call the runtime. `missing` is true
+    if the kernel does not exist, false if the runtime rejected the model, which counts as a refusal
+    if one is expected.
     """
 
-    #: The runtime's message, or the adapter's if it did not call the runtime.
     message: str
     missing: bool = False
 
@@ -102,7 +98,6 @@ class Declined:
 class Oversized:
     """An output has more than `max_elements` elements. Shapes and types cover all outputs."""
 
-    #: One shape per output.
     shapes: tuple[tuple[int, ...], ...]
     types: tuple[str, ...]
 
@@ -140,7 +135,7 @@ def time_of_call(seconds: float) -> str:
 
 
 class DiedError(Exception):
-    """The adapter's own process died in a call, or hangs, like a death of the worker.
+    """The adapter's own process died in a call, or hangs.
 
     If `printed`, the end of the process's stderr explains `how`.
     """
@@ -185,7 +180,7 @@ def answers_of(
 ) -> Iterator[Answer]:
     """Yield the answers to several inputs of a case, each when requested.
 
-    A backend's `answers(case, questions)` can read the next inputs before it answers the last.
+    A backend's `answers(case, questions)` can read the next inputs before it answers.
     """
     ahead = getattr(backend, "answers", None)
     if callable(ahead):  # a user's class can use the name for data
@@ -201,8 +196,8 @@ def bound(backend: Backend, case: Case, codes: Codes, out: Codes) -> Bound:
 
     The case has one input that is not fixed. `out` has the shape of `codes` and the output's
     storage type. The function returns None if `out` has a well-formed answer, else the answer. A
-    backend may have `bind(case, codes, out)`, which returns such a function, or None if it cannot.
-    Otherwise, and for cases with fixed inputs, `answer` is called each time.
+    backend may have `bind(case, codes, out)`, which returns such a function, or None; else `answer`
+    is called.
     """
     bind = None if case.fixed else getattr(backend, "bind", None)
     made = cast(Bound | None, bind(case, codes, out)) if callable(bind) else None
@@ -244,11 +239,11 @@ def _found_on(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
+def open_backend(address: str, catalog: "Catalog | None" = None) -> Backend:
     """Open the backend at an address: NAME, NAME:VARIANT, process:COMMAND or MODULE:Class.
 
-    A constructor's parameter `catalog` gets the specs and types; without them it loads its own.
-    Raises UsageError for an unknown name, UnavailableError for a runtime that is not installed.
+    A constructor's parameter `catalog` gets the specs and types. Raises UsageError for an unknown
+    name, UnavailableError for a runtime that is not installed.
     """
     name, _, variant = address.partition(":")
     points = _installed()
@@ -271,7 +266,9 @@ def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
     raise UsageError(f"unknown backend {address!r}{also}", hint=meant(name, points, all_forms))
 
 
-def _made(factory: Callable[..., Backend], variant: list[str], catalog: Catalog | None) -> Backend:
+def _made(
+    factory: Callable[..., Backend], variant: list[str], catalog: "Catalog | None"
+) -> Backend:
     if catalog is not None and "catalog" in inspect.signature(factory).parameters:
         return factory(*variant, catalog=catalog)
     return factory(*variant)
@@ -289,8 +286,7 @@ def is_class(address: str) -> bool:
 def prepare_backend(address: str, say: Callable[[str], None]) -> None:
     """Call a backend's `prepare`, for slow work needed once per machine, in the parent.
 
-    It imports no runtime. `say` prints progress. Raises UnavailableError if the work fails. A
-    missing backend is reported later.
+    It imports no runtime. `say` prints progress. Raises UnavailableError if the work fails.
     """
     prepare = _of_class(address, "prepare")
     if prepare is not None:
@@ -319,7 +315,7 @@ def graph_options(address: str) -> Mapping[str, tuple[str, ...]] | None:
     """Return the options of a backend that affect graphs, with their values.
 
     `graphs` of its class names them. The backend then runs a chain (`hops` of a case) as one graph,
-    built by the case's `setting`. None without `graphs`. Raises UsageError for a missing class.
+    built by the case's `setting`. None without `graphs`. Raises UsageError.
     """
     name, _, variant = address.partition(":")
     made = _class(name, variant) if is_class(address) else None
@@ -360,5 +356,4 @@ def _class(module: str, attribute: str) -> Callable[..., Backend]:
     if factory is None:
         classes = [name for name, value in vars(found).items() if isinstance(value, type)]
         raise UsageError(f"{module} has no {attribute}", hint=meant(attribute, classes))
-    made: Callable[..., Backend] = factory
-    return made
+    return cast(Callable[..., Backend], factory)

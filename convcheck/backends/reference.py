@@ -1,9 +1,4 @@
-"""convcheck's own evaluator as a backend, which passes by construction.
-
-It serves to test pipelines, and as the base of planted bugs.
-"""
-
-from __future__ import annotations
+"""convcheck's own evaluator as a backend, to test pipelines and to plant bugs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,7 +72,9 @@ class Reference:
                 return found
         reading = run_program(self._compiled(case), case, bits).readings[0]
         if 0 < len(bits) <= KEPT:
-            self._known = _Known.of(case, bits, reading)
+            codes, first = np.unique(bits, return_index=True)
+            due = Reading(reading.codes[first], reading.patterns[first])
+            self._known = _Known(case, cast(Bits, codes), due)
         return reading
 
     def _call(self, case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -111,16 +108,8 @@ class _Known:
     """The expected values of sorted, unique inputs of a case."""
 
     case: Case
-    #: The inputs, sorted and unique.
     codes: Bits
-    #: The expected value of each.
     due: Reading
-
-    @staticmethod
-    def of(case: Case, bits: Bits, reading: Reading) -> _Known:
-        codes, first = np.unique(bits, return_index=True)
-        due = Reading(reading.codes[first], reading.patterns[first])
-        return _Known(case, cast(Bits, codes), due)
 
     def reading(self, bits: Bits) -> Reading | None:
         """Return the expected values of inputs of shape (n,), None unless all are known."""

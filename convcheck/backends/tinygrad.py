@@ -1,10 +1,7 @@
-"""tinygrad: the functions in the specs' `calls`, compiled for a device.
+"""tinygrad: the functions in the specs' `calls`, compiled for a device without cached kernels.
 
-`tinygrad` compiles kernels with clang, `tinygrad:python` interprets them in Python. Devices emulate
-types that they lack. Kernels cached on disk are not used.
+`tinygrad` compiles kernels with clang, `tinygrad:python` interprets them in Python.
 """
-
-from __future__ import annotations
 
 import os
 import shutil
@@ -34,7 +31,6 @@ class Tinygrad(TensorLibrary):
         "": "device CPU, kernels compiled",
         "python": "device PYTHON, kernels interpreted",
     }
-    #: It takes graphs and has no options for them.
     graphs = ()
 
     def _start(self) -> str:

@@ -1,7 +1,5 @@
 """PyTorch: the functions in the specs' `calls`, through the server of `standalone.py`."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Mapping, Sequence
@@ -27,7 +25,6 @@ class Torch(TensorLibrary):
     runtime = RUNTIME
     functions = ("to", "result_type", ARANGE)
     says: Mapping[str, str] = {"": "CPU, 1 thread"}
-    #: Its options, with their values.
     options: Mapping[str, tuple[str, ...]] = {"threads": ("1", "2", "4")}
     imports = ("torch",)
 
@@ -35,7 +32,7 @@ class Torch(TensorLibrary):
         self._server, self._threads = TorchServer(""), 1
         return str(self._server.torch.__version__)
 
-    def configured(self, choice: Mapping[str, str]) -> Torch:
+    def configured(self, choice: Mapping[str, str]) -> "Torch":
         """Return the backend with another number of threads. Raises UsageError."""
         other = copy.copy(self)
         other._threads = int(checked_choice(self.runtime, self.options, choice)["threads"])

@@ -1,9 +1,7 @@
-"""Triton's interpreter: a kernel that casts, in numpy, on torch tensors on the CPU.
+"""Triton's interpreter, in numpy: a kernel that casts torch tensors on the CPU.
 
 Compiled kernels on a GPU can answer differently.
 """
-
-from __future__ import annotations
 
 import os
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ An element is tried alone, then in growing tensors. A whole call is cut to the d
 halved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product

@@ -1,7 +1,5 @@
 """The smallest call that shows a finding, from new answers or from a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 A variant, or a chain's setting, makes the inputs constants.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -26,17 +24,12 @@ _SHOWN = 300  # characters of an exception
 class Importer:
     """A runtime that compiles and runs ONNX models."""
 
-    #: Its name, also of its extra and module.
-    runtime: ClassVar[str]
-    #: The name of its package.
+    runtime: ClassVar[str]  # its name, also of its extra and module
     package: ClassVar[str]
     #: Its variants, with their description in the version.
     says: Mapping[str, str]
-    #: Its exceptions for values. All others are errors of the adapter.
-    refusals: tuple[type[Exception], ...]
-    #: Whether its integers are signless.
-    signless: ClassVar[bool] = False
-    #: It takes graphs and has no options for them.
+    refusals: tuple[type[Exception], ...]  # for values; all others are errors of the adapter
+    signless: ClassVar[bool] = False  # whether its integers have no sign
     graphs = ()
 
     def __init__(self, variant: str = "") -> None:
@@ -98,8 +91,6 @@ class Importer:
                 return self._compiled(build_ranked(case, ranks, constants))
         except Exception as error:  # onnx and importers raise anything
             return Declined(self._words(error), missing=True)
-
-    # Overridden by runtimes
 
     def _start(self) -> str:
         """Import the runtime and return its name and release."""

@@ -1,7 +1,5 @@
 """IREE on the CPU: ONNX models compiled with LLVM, or for IREE's virtual machine (`iree:vmvx`)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any

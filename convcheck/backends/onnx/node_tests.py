@@ -5,8 +5,6 @@
 `data.json` sets the tolerances to 0.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -45,7 +43,7 @@ def test_files(case: Case, data_sets: Sequence[DataSet]) -> Iterator[tuple[str, 
                 yield f"{folder}/{kind}_{i}.pb", content
 
 
-def _state_shape(value: ValueInfoProto, shapes: set[tuple[int, ...]]) -> None:
+def _state_shape(value: "ValueInfoProto", shapes: set[tuple[int, ...]]) -> None:
     """Set the rank, which ONNX's checker needs, and dimensions that all data sets share."""
     if len({len(shape) for shape in shapes}) != 1:
         return

@@ -1,7 +1,5 @@
 """The onnx package's ReferenceEvaluator, with ml_dtypes arrays of one element per byte."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +12,10 @@ from convcheck.backends.onnx.model import (
     input_names,
     is_of_onnx,
     plain_bits,
+    to_answer,
     to_array,
-    to_codes,
 )
-from convcheck.backends.packing import too_large
-from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
+from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
@@ -55,14 +52,11 @@ class OnnxReference:
         try:
             found = _evaluate(evaluator, feeds)
         except Exception as error:  # numpy and Python raise anything
-            return _failure(evaluator, case, error)
-        results = [to_codes(array, (*case.outputs, *case.inputs)) for array in found]
-        arrays, names = tuple(bits for bits, _ in results), tuple(name for _, name in results)
-        if any(too_large(bits.shape, inputs) for bits in arrays):
-            return Oversized(tuple(bits.shape for bits in arrays), names)
-        return Outputs(arrays, names)
+            plain = _answers_plain(evaluator, case)
+            return Refused(_words(error)) if plain else _declined(error)
+        return to_answer(case, found, inputs)
 
-    def _load(self, case: Case) -> ReferenceEvaluator | Declined:
+    def _load(self, case: Case) -> "ReferenceEvaluator | Declined":
         from onnx.reference import ReferenceEvaluator
 
         if self._case != case:
@@ -82,16 +76,14 @@ def _feeds(case: Case, inputs: Sequence[Bits]) -> dict[str, NDArray[Any]]:
     }
 
 
-def _evaluate(evaluator: ReferenceEvaluator, feeds: dict[str, NDArray[Any]]) -> list[NDArray[Any]]:
+def _evaluate(
+    evaluator: "ReferenceEvaluator", feeds: dict[str, NDArray[Any]]
+) -> list[NDArray[Any]]:
     with np.errstate(all="ignore"):  # overflow, NaN to integer: the result is judged
         return [np.asarray(result) for result in evaluator.run(None, feeds)]
 
 
-def _failure(evaluator: ReferenceEvaluator, case: Case, error: Exception) -> Declined | Refused:
-    return Refused(_words(error)) if _answers_plain(evaluator, case) else _declined(error)
-
-
-def _answers_plain(evaluator: ReferenceEvaluator, case: Case) -> bool:
+def _answers_plain(evaluator: "ReferenceEvaluator", case: Case) -> bool:
     for shape in _PLAIN_SHAPES:
         feeds = _feeds(case, [plain_bits(dtype, shape) for dtype in case.inputs])
         try:

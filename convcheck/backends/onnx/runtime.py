@@ -1,15 +1,13 @@
 """ONNX Runtime, through the server of `standalone.py`.
 
-Tensors are graph inputs and the optimiser is off, to test kernels and not constant folding.
+Tensors are graph inputs, without optimisation, to test kernels and not constant folding.
 """
-
-from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,19 +34,9 @@ from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 from convcheck.streams import plural
 
-if TYPE_CHECKING:
-    from convcheck.backends.protocol import Answer, Bound
-
-
-Classes = Any  # onnxruntime's module of classes
-Session = Any  # InferenceSession
-
 
 def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
-    """Return whether a case can run on two buffers.
-
-    It has one input and one output, not texts. Buffers are contiguous, of the same non-empty shape.
-    """
+    """Return whether a case of one input and output, not texts, can run on two buffers."""
     types = (*case.inputs, *case.outputs)
     if len(case.inputs) != 1 or len(case.outputs) != 1 or codes.shape != out.shape:
         return False
@@ -59,14 +47,17 @@ def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
     return fit and out.flags.writeable
 
 
-def bind(
-    classes: Classes, session: Session, case: Case, codes: Codes, out: Codes, again: Bound
-) -> Bound:
+def bind(classes: Any, session: Any, case: Case, codes: Codes, out: Codes, again: Bound) -> Bound:
     """Bind buffers that `can_bind`. A run that raises returns the result of `again`."""
     source, target = (cast(Numeric, t.format) for t in (case.inputs[0], case.outputs[0]))
     given = pack(source, codes) if is_packed(source) else codes
     memory = pack(target, np.zeros_like(out)) if is_packed(target) else out
-    run = _runner(classes, session, case, codes.shape, given, memory)
+    device = classes.OrtDevice(classes.OrtDevice.cpu(), classes.OrtDevice.default_memory(), 0)
+    binding = classes.SessionIOBinding(session)  # binds addresses and keeps no array alive
+    numbers = tensor_type_number(case.inputs[0]), tensor_type_number(case.outputs[0])
+    address = given.ctypes.data, memory.ctypes.data
+    binding.bind_input(input_names(case)[0], device, numbers[0], codes.shape, address[0])
+    binding.bind_output(output_names(case)[0], device, numbers[1], codes.shape, address[1])
 
     def convert() -> Answer | None:
         if given is not codes:
@@ -75,7 +66,7 @@ def bind(
             # what a kernel does not write cannot pass for the last answer
             np.invert(memory, out=memory)
         try:
-            run()
+            session.run_with_iobinding(binding, None)
         except Exception:  # onnxruntime's exceptions share no other base class
             return again()
         if memory is not out:
@@ -83,23 +74,6 @@ def bind(
         return None
 
     return convert
-
-
-def _runner(
-    classes: Classes,
-    session: Session,
-    case: Case,
-    shape: tuple[int, ...],
-    given: Codes,
-    memory: Codes,
-) -> Callable[[], None]:
-    (source,), (target,) = input_names(case), output_names(case)
-    numbers = tensor_type_number(case.inputs[0]), tensor_type_number(case.outputs[0])
-    device = classes.OrtDevice(classes.OrtDevice.cpu(), classes.OrtDevice.default_memory(), 0)
-    binding = classes.SessionIOBinding(session)  # binds addresses and keeps no array alive
-    binding.bind_input(source, device, numbers[0], shape, given.ctypes.data)
-    binding.bind_output(target, device, numbers[1], shape, memory.ctypes.data)
-    return partial(session.run_with_iobinding, binding, None)
 
 
 CPU = "CPUExecutionProvider"
@@ -123,10 +97,8 @@ _KEPT_WORDS = 4096
 class OnnxRuntime:
     """ONNX Runtime on an execution provider, without fallback to the CPU."""
 
-    #: Modules that a worker imports in advance.
     loads = ("onnx", "onnxruntime")
     options = OPTIONS
-    #: The options that affect graphs.
     graphs = (OPTIMISATION,)
 
     def __init__(
@@ -160,7 +132,7 @@ class OnnxRuntime:
 
     takes = staticmethod(is_of_onnx)
 
-    def configured(self, choice: Mapping[str, str]) -> OnnxRuntime:
+    def configured(self, choice: Mapping[str, str]) -> "OnnxRuntime":
         """Return the backend with other values of some options, cached with its session."""
         key = tuple(sorted(choice.items()))
         if key not in self._others:
@@ -182,7 +154,7 @@ class OnnxRuntime:
         if ("input", "constant") not in case.setting:
             return self._direct.answer(case, inputs)
         # the chain's inputs are part of the model
-        model = _text(build(case, inputs).SerializeToString())
+        model = base64.b64encode(build(case, inputs).SerializeToString()).decode()
         return self._direct.answer(case, inputs, {**self._direct.question(case), "model": model})
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
@@ -192,18 +164,16 @@ class OnnxRuntime:
         try:
             session = self._server.load(self._direct.question(case))
         except Told as told:
-            return partial(_same, self._direct.told(told))
+            answer = self._direct.told(told)
+            return lambda: answer
         # after a failure, retry without these buffers
         again = partial(self.answer, case, [codes])
         return bind(self._server.classes, session, case, codes, out, again)
 
 
-def _same(answer: Answer) -> Answer:
-    return answer
-
-
 def _question(choice: Mapping[str, str], case: Case, catalog: Catalog) -> Question:
-    found: Question = {"model": _text(serialised(case)), "types": _types(catalog.types)}
+    model = base64.b64encode(serialised(case)).decode()
+    found: Question = {"model": model, "types": _types(catalog.types)}
     if case.hops:  # exposed intermediate outputs follow
         found["outputs"] = len(case.outputs)
     if any(choice.get(name, values[0]) != values[0] for name, values in OPTIONS.items()):
@@ -226,10 +196,6 @@ def _types(types: Types) -> dict[str, object]:
     return known_types(tensor_type_number, known)
 
 
-def _text(model: bytes) -> str:
-    return base64.b64encode(model).decode()
-
-
 _RUNNING = re.compile(
     r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: "
 )
@@ -248,19 +214,7 @@ _MISSING = (
 )
 
 
-def from_load(message: str) -> Declined:
-    """Classify a failed session."""
-    text = _words(message)
-    return Declined(text, missing=any(phrase in text for phrase in _MISSING))
-
-
 @lru_cache(maxsize=_KEPT_WORDS)
-def from_run(message: str) -> Refused | Declined:
-    """Classify a failed run."""
-    text = _words(message)
-    return Declined(text, missing=True) if _NO_KERNEL in text else Refused(text)
-
-
 def _words(message: str) -> str:
     """Drop C++ source lines and line breaks from a message, keep the status word."""
     text = _STATUS.sub(r"\1: ", _SOURCE_LINE.sub("", " ".join(message.split())))
@@ -269,8 +223,12 @@ def _words(message: str) -> str:
 
 def _heard(answer: Answer) -> Answer:
     if isinstance(answer, Declined) and not answer.missing:
-        return from_load(answer.message)
-    return from_run(answer.message) if isinstance(answer, Refused) else answer
+        text = _words(answer.message)
+        return Declined(text, missing=any(phrase in text for phrase in _MISSING))
+    if isinstance(answer, Refused):
+        text = _words(answer.message)
+        return Declined(text, missing=True) if _NO_KERNEL in text else Refused(text)
+    return answer
 
 
 ORT = Native(lambda case, catalog: cannot_ask(case), partial(_question, {}), _heard)

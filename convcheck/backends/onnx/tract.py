@@ -1,7 +1,5 @@
 """tract on the CPU: ONNX models."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """Apache TVM on the CPU: ONNX models compiled with LLVM."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """OpenVINO on the CPU: any of its own operators, and ONNX models, through `standalone.py`."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Sequence
@@ -15,17 +13,16 @@ from convcheck.backends.process.standalone import OPENVINO_WAYS, OpenVinoServer
 from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.numerics.number import Bits
 from convcheck.rules.load import Catalog, load, user_folders
-from convcheck.rules.model import Case, DType, Spec, Value
+from convcheck.rules.model import Case, DType, Spec
 from convcheck.rules.types import Types
 
 WORLD = "openvino"
-_BOOLS = {"true": True, "false": False}
+_BOOLS: dict[str, Any] = {"true": True, "false": False}
 
 
 class OpenVino:
     """OpenVINO's CPU plugin or core. `variant` is a key of OPENVINO_WAYS."""
 
-    #: It takes graphs and has no options for them.
     graphs = ()
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
@@ -108,11 +105,8 @@ def _node(case: Case) -> dict[str, object]:
 def attributes_of(case: Case) -> list[tuple[str, Any]]:
     """Return a node's attributes with OpenVINO's values."""
     carried = [(name, case.outputs[0].name_in(WORLD)) for name, _ in case.carried]
-    return [*((name, _value(value)) for name, value in case.given), *carried]
-
-
-def _value(value: Value) -> Value | bool:
-    return _BOOLS.get(value, value) if isinstance(value, str) else value
+    given = [(name, _BOOLS.get(str(value), value)) for name, value in case.given]
+    return [*given, *carried]
 
 
 _NOISE = re.compile(

@@ -1,10 +1,7 @@
-"""A program as a backend: it reads requests from stdin and answers on stdout.
+"""A program as a backend, as docs/protocol.md and `schema.json` describe.
 
-docs/protocol.md describes the protocol, `schema.json` its header lines. The program ends with the
-worker, in its process group, and shares its stderr.
+The program ends with the worker, in its process group, and shares its stderr.
 """
-
-from __future__ import annotations
 
 import atexit
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +12,7 @@ from convcheck.backends.onnx.runtime import ORT
 from convcheck.backends.openvino.backend import OPENVINO
 from convcheck.backends.packing import too_large
 from convcheck.backends.process import headers
-from convcheck.backends.process.program import Deadline, RunningProgram, within, within_call
+from convcheck.backends.process.program import Deadline, RunningProgram, within
 from convcheck.backends.protocol import (
     Answer,
     Declined,
@@ -25,6 +22,7 @@ from convcheck.backends.protocol import (
     ProtocolError,
     Raised,
     call_timeout,
+    time_of_call,
 )
 from convcheck.backends.torch import TORCH
 from convcheck.errors import UnavailableError
@@ -52,24 +50,19 @@ STARTING = 60.0  # seconds for the answer to hello
 class RequestTemplate:
     """The common parts of all requests of a case."""
 
-    #: None if the case is not in a spec.
-    case: Case | None
-    #: The header's keys before the inputs, except the run.
-    start: Mapping[str, object]
+    case: Case | None  # None if it is not in a spec
+    start: Mapping[str, object]  # the header's keys before the inputs, except the run
     names: Sequence[str]
     types: Sequence[DType]
-    #: The names of the output types.
-    outputs: Sequence[str]
+    outputs: Sequence[str]  # names of types
 
 
 class Process:
     """A program that speaks the process protocol. If `spoiled`, it needs a restart."""
 
     def __init__(self, command: str = "", *, catalog: Catalog | None = None) -> None:
-        """Start a program.
-
-        Raises UsageError for an empty command, UnavailableError if it cannot start or violates the
-        protocol, DiedError if it ends or hangs.
+        """Raises UsageError for an empty command, UnavailableError if it cannot start or violates
+        the protocol, DiedError if it ends or hangs.
         """
         self._program = RunningProgram(command)
         atexit.register(self._program.leave)
@@ -113,46 +106,39 @@ class Process:
             for batch in _batches(questions, min(AHEAD, self._program.room)):
                 first = self._run + 1
                 self._run += len(batch)
-                self._send(self._question, first, batch)
+                parts: list[bytes | memoryview] = []
+                for run, inputs in enumerate(batch, first):
+                    parts += request(self._question, run, inputs)
+                self._program.send(parts, self._deadline())
                 for run, inputs in enumerate(batch, first):
                     yield self._due(run, inputs)
         except DiedError as error:
             self._program.kill()
-            raise _among(error, len(batch)) from None
+            if len(batch) == 1:
+                raise
+            how = f"{error.how}, {plural(len(batch), 'request')} sent at once"
+            raise DiedError(how, timed_out=error.timed_out, printed=error.printed) from None
         except ProtocolError as error:
             self._program.kill()
-            raise _behind(error, run, first) from None
+            if run == first or error.hint != headers.NOISE:
+                raise
+            hint = f"{error.hint}; or the answer to run {run - 1} is not as long as its `bytes`"
+            raise ProtocolError(error.message, hint=hint) from None
 
-    def _send(self, asked: RequestTemplate, first: int, batch: Sequence[Sequence[Bits]]) -> None:
-        parts: list[bytes | memoryview] = []
-        for run, inputs in enumerate(batch, first):
-            parts += request(asked, run, inputs)
-        self._program.send(parts, within_call(self._timeout))
+    def _deadline(self) -> Deadline:
+        return within(self._timeout, time_of_call(self._timeout))
 
     def _due(self, run: int, inputs: Sequence[Bits]) -> Answer:
         types, own = self._catalog.types.types, self._native is not None
-        deadline = within_call(self._timeout)
-        answer, restart = receive(self._program, types, run, inputs, deadline, own_types=own)
+        answer, restart = receive(
+            self._program, types, run, inputs, self._deadline(), own_types=own
+        )
         self.spoiled = self.spoiled or restart
         if run == self._run:
             nothing_more(self._program, run)
         if self._native is None or isinstance(answer, Raised):
             return answer
         return self._native.heard(answer)
-
-
-def _among(error: DiedError, count: int) -> DiedError:
-    if count == 1:
-        return error
-    how = f"{error.how}, {plural(count, 'request')} sent at once"
-    return DiedError(how, timed_out=error.timed_out, printed=error.printed)
-
-
-def _behind(error: ProtocolError, run: int, first: int) -> ProtocolError:
-    if run == first or error.hint != headers.NOISE:
-        return error
-    hint = f"{error.hint}; or the answer to run {run - 1} is not as long as its `bytes`"
-    return ProtocolError(error.message, hint=hint)
 
 
 def _batches(questions: Iterable[Sequence[Bits]], ahead: int) -> Iterator[list[Sequence[Bits]]]:
@@ -199,8 +185,15 @@ def receive(
 
 def nothing_more(program: RunningProgram, run: int) -> None:
     """Raise ProtocolError for data after an answer. Run 0 is hello."""
-    if extra := program.left_over():
-        raise _too_much(extra, run)
+    extra = program.left_over()
+    if not extra:
+        return
+    line, after = extra.partition(b"\n")[0], f"run {run}" if run else "hello"
+    quoted = headers.quoted_line(line)
+    if headers.looks_like_json(line):
+        headers.wrong(f"{after} is answered twice: {quoted}", "answer each request exactly once")
+    said = f"{plural(len(extra), 'byte')} too many after the answer to {after}: {quoted}"
+    headers.wrong(said, "send exactly `bytes` bytes, and print to stderr")
 
 
 def greet(program: RunningProgram) -> headers.Welcome:
@@ -245,15 +238,3 @@ def _input_names(case: Case, catalog: Catalog) -> list[str]:
     there = layouts.get(case.layout) or next(iter(layouts.values()), None)
     names = [name for name, _ in spec.inputs if there is None or name in there]
     return names if len(names) == len(case.inputs) else [f"x{n}" for n in range(len(case.inputs))]
-
-
-def _too_much(extra: bytes, run: int) -> ProtocolError:
-    line = extra.partition(b"\n")[0]
-    after = f"run {run}" if run else "hello"
-    if headers.looks_like_json(line):
-        message = f"{after} is answered twice: {headers.quoted_line(line)}"
-        return ProtocolError(message, hint="answer each request exactly once")
-    hint = "send exactly `bytes` bytes, and print to stderr"
-    count = plural(len(extra), "byte")
-    message = f"{count} too many after the answer to {after}: {headers.quoted_line(line)}"
-    return ProtocolError(message, hint=hint)

@@ -4,8 +4,6 @@ That Python runs `standalone.py`, with numpy and the runtime. Node runs `javascr
 is the native add-on, `ort-web` WebAssembly, of the npm package in a folder, by default here.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -34,10 +32,9 @@ class Environment(Process):
         try:
             super().__init__(command, catalog=catalog)
         except UnavailableError as error:
-            package = package_of(runtime)
-            hint = (
-                f"{python} -m pip install {package}; with releases of before June 2024, 'numpy<2'"
-            )
+            name = runtime.partition(":")[0]
+            install = f"{python} -m pip install {PACKAGES.get(name, name)}"
+            hint = f"{install}; with releases of before June 2024, 'numpy<2'"
             raise UnavailableError(error.message, hint=error.hint or hint) from None
         self.name = f"{SCHEME}:{address}"
 
@@ -69,34 +66,23 @@ def split_address(address: str) -> tuple[str, str]:
     return python, found["runtime"]
 
 
-def package_of(runtime: str) -> str:
-    """Return the package of a runtime or of a variant."""
-    name = runtime.partition(":")[0]
-    return PACKAGES.get(name, name)
-
-
 _SERVER = Path(__file__).with_name("javascript.mjs")
 
 
 class OrtNode(Process):
     """ONNX Runtime's Node add-on."""
 
-    #: The name of the backend.
     scheme: ClassVar[str] = "ort-node"
-    #: The npm package.
     package: ClassVar[str] = "onnxruntime-node"
 
     def __init__(self, folder: str = "", *, catalog: Catalog | None = None) -> None:
         """Raises UnavailableError without Node or the package."""
         if shutil.which("node") is None:
-            raise UnavailableError(
-                f"{self.package} needs Node.js", hint="install Node.js 18 or newer"
-            )
-        place = folder or "."
+            said = f"{self.package} needs Node.js"
+            raise UnavailableError(said, hint="install Node.js 18 or newer")
+        command = shlex.join(["node", str(_SERVER), self.package, folder or "."])
         try:
-            super().__init__(
-                shlex.join(["node", str(_SERVER), self.package, place]), catalog=catalog
-            )
+            super().__init__(command, catalog=catalog)
         except UnavailableError as error:
             hint = f"npm install {self.package}, and name the folder: {self.scheme}:FOLDER"
             raise UnavailableError(error.message, hint=hint) from None

@@ -1,7 +1,5 @@
 """The header lines of the process protocol."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys
@@ -40,7 +38,6 @@ class WireTensor:
     """A tensor in a header: `size` bytes of payload, or texts."""
 
     dtype: DType
-    #: () for a scalar.
     shape: tuple[int, ...]
     size: int
     texts: Texts | None = None
@@ -98,11 +95,6 @@ def quoted_line(line: bytes) -> str:
     return f"`{text[:SHOWN]}…`" if len(text) > SHOWN else f"`{text}`"
 
 
-def size_of(dtype: DType, count: int) -> int:
-    """Return the payload of `count` elements in bytes."""
-    return 0 if isinstance(dtype.format, Text) else count * dtype.format.storage.itemsize
-
-
 def wrong(message: str, hint: str) -> NoReturn:
     """Raise ProtocolError."""
     raise ProtocolError(message, hint=hint)
@@ -124,8 +116,7 @@ class Welcome(msgspec.Struct, frozen=True):
     hello: int
     name: str | None = None
     version: str | None = None
-    #: The runtime that gets native requests; '' for none.
-    native: str = ""
+    native: str = ""  # the runtime that gets native requests
     unavailable: str | None = None
 
     def __str__(self) -> str:
@@ -171,9 +162,7 @@ class AnswerHeader(msgspec.Struct, frozen=True):
     refused: str | None = None
     oversized: tuple[OversizedEntry, ...] | None = None
     error: str | None = None
-    #: Whether a declined case lacks a kernel.
     missing: bool = False
-    #: Whether to restart the program before the next request.
     restart: bool = False
 
 
@@ -270,7 +259,8 @@ def read_tensor(
     """
     count = math.prod(entry.shape)
     dtype = _type(entry.type, types, what, own_types, entry.bytes // count if count else 1)
-    if entry.bytes != (due := size_of(dtype, count)):
+    due = 0 if isinstance(dtype.format, Text) else count * dtype.format.storage.itemsize
+    if entry.bytes != due:
         elements = f"{plural(count, 'element')} of {dtype} (shape {list(entry.shape)})"
         wrong(
             f"{what} is {plural(entry.bytes, 'byte')}, but {elements} take {plural(due, 'byte')}",

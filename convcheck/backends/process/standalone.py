@@ -2,13 +2,12 @@
 
     python server.py ort
 
-It speaks convcheck's process protocol on stdin and stdout. It knows no operators, rules or types:
-requests bring their native form, such as an ONNX model, under `native`. So it imports neither
-convcheck nor onnx. convcheck's own adapters use the same classes without a pipe.
+It speaks convcheck's process protocol on stdin and stdout. Requests bring their native form, such
+as an ONNX model, under `native`, so it imports neither convcheck nor onnx. convcheck's own adapters
+use the same classes without a pipe.
 
-Numbers are raw bits. Only new releases of ONNX Runtime make tensors of types that numpy lacks
-(bfloat16, float8, packed int4, strings) from Python. Earlier ones, from 1.15 on, return them as
-outputs of a model with an initialiser.
+Numbers are raw bits. Only new releases of ONNX Runtime make tensors of types that numpy lacks from
+Python. Earlier ones, from 1.15 on, return them as outputs of a model with an initialiser.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import os
 import platform
 import sys
 from inspect import signature
-from typing import IO, Any, Callable, Dict, Sequence, Tuple
+from typing import Any, Callable, Dict, Sequence, Tuple
 
 try:
     import numpy as np
@@ -111,10 +110,7 @@ class OrtServer:
         self.share = getattr(classes.OrtValue, "ortvalue_from_numpy_with_onnx_type", None)
         self.name = "onnxruntime"
         self.version = f"{onnxruntime.__version__}, {self.provider}, {HOW}"
-        self._check()
-
-    def _check(self) -> None:
-        value = self.classes.OrtValue.ortvalue_from_numpy(np.ones(2, np.float32), self.device)
+        value = classes.OrtValue.ortvalue_from_numpy(np.ones(2, np.float32), self.device)
         if value.numpy().tolist() != [1.0, 1.0]:
             raise ValueError("onnxruntime and numpy do not go together")
 
@@ -276,12 +272,12 @@ class OpenVinoServer:
     """OpenVINO on the CPU.
 
     Parameters of a compiled model test the plugin's kernel. In `first`, all inputs but the first
-    are Constants, like limits and scales in models. `const` has the compiler fold Constants. `eval`
-    uses Node.evaluate, the reference in OpenVINO's core.
+    are Constants. `const` has the compiler fold Constants. `eval` uses Node.evaluate, the core's
+    reference.
 
-    The plugin has separate kernels for static and dynamic dimensions. The first call of a request
-    is compiled with its shapes. Others, and all whose answer is the output type, share a model with
-    dynamic dimensions per combination of ranks.
+    The plugin has other kernels for dynamic dimensions. The first call of a request is compiled
+    with its shapes. Others, and all whose answer is the output type, share a dynamic model per
+    ranks.
     """
 
     def __init__(self, variant: str) -> None:
@@ -364,7 +360,7 @@ class OpenVinoServer:
         pairs = zip(given, dims)
         return [self.op.Parameter(self._type_of(one), partial(list(sizes))) for one, sizes in pairs]
 
-    def _constants(self, tensors: Sequence[Any]) -> list[Any]:
+    def _constants(self, tensors: list[Any]) -> list[Any]:
         return [self.op.Constant(tensor, shared_memory=False) for tensor in tensors]
 
     def _outputs(self, question: Own, sources: list[Any]) -> list[Any]:
@@ -439,9 +435,13 @@ class OpenVinoServer:
         if question["outputs"]:  # the request is unique
             self.answers.clear()
         if key not in self.answers:
-            ask = self._folded if folds else self._evaluated
             try:
-                self.answers[key] = ask(question, tensors, given)
+                outputs = self._graph(question, tensors, given)
+                if folds:
+                    made = self._made(outputs, [])
+                    self.answers[key] = self._run(made, len(outputs), question, given)
+                else:
+                    self.answers[key] = self._evaluated(outputs, question, given)
             except Told as told:
                 self.answers[key] = told
             except OPENVINO_RAISES as error:
@@ -461,12 +461,7 @@ class OpenVinoServer:
             _check_size(list(zip(names, shapes)), question, given)
         return outputs
 
-    def _folded(self, question: Own, tensors: list[Any], given: list[Fed]) -> list[Made]:
-        outputs = self._graph(question, tensors, given)
-        return self._run(self._made(outputs, []), len(outputs), question, given)
-
-    def _evaluated(self, question: Own, tensors: list[Any], given: list[Fed]) -> list[Made]:
-        outputs = self._graph(question, tensors, given)
+    def _evaluated(self, outputs: list[Any], question: Own, given: list[Fed]) -> list[Made]:
         values: dict[object, Any] = {}
         for node in self.api.Model(outputs, [], "convcheck").get_ordered_ops():
             if node.get_type_name() == "Result":
@@ -624,10 +619,6 @@ RUNTIMES: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _taken(pipe: IO[bytes], request: dict[str, Any]) -> list[bytes]:
-    return [pipe.read(entry["bytes"]) for entry in request["inputs"]]
-
-
 def _read_input(entry: dict[str, Any], data: bytes, types: dict[str, Own]) -> Fed:
     known, shape = types[entry["type"]], tuple(entry["shape"])
     bits = known["bits"]
@@ -710,7 +701,8 @@ def serve_alone() -> int:
         if "hello" in request:
             answers.write(_header_line(welcome))
         else:
-            answers.write(_answered(runtime, request, _taken(pipe, request)))
+            payloads = [pipe.read(entry["bytes"]) for entry in request["inputs"]]
+            answers.write(_answered(runtime, request, payloads))
         answers.flush()
     return 0
 

@@ -4,8 +4,6 @@ pypto checks its compiler with it. It runs when a function is traced, and writes
 files. After an exception the process is unusable: the next call may fail or crash.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import ctypes
@@ -14,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +45,7 @@ class Pypto:
     def __init__(self) -> None:
         """Raises UnavailableError without pypto, torch, CMake or a compiler."""
         self.version = pypto_build.installed().label
-        library = pypto_build.calculator(_to_stderr)
+        library = pypto_build.calculator(partial(say, err=True))
         self._scratch = _scratch()
         self._pypto, self._impl = _load(library, self._scratch)
         self.spoiled = False
@@ -88,8 +86,8 @@ class Pypto:
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Trace the case's function on inputs of rank 1 to 4.
 
-        A case that raises on plain inputs is Declined, and the adapter is `spoiled`. Raises
-        SpoiledError if only these inputs raise, or if it is already spoiled.
+        A case that raises on plain inputs is Declined. Raises SpoiledError if only these inputs
+        raise, or if the adapter is already `spoiled`.
         """
         if self.spoiled:
             raise SpoiledError("pypto raised in this process before")
@@ -113,18 +111,17 @@ class Pypto:
 
     def _traced(self, case: Case, inputs: Sequence[Bits]) -> Outputs:
         tensors = [_tensor(bits) for bits in inputs]  # their memory has to outlive the trace
-        self._reset()
+        self._impl.Reset()
+        self._pypto.set_verify_options(enable_pass_verify=True, pass_verify_pass_filter=[])
+        # the interpreter runs this graph
+        self._pypto.set_host_options(compile_stage=self._pypto.CompStage.TENSOR_GRAPH)
         try:
             self._trace(case, tensors)
             codes = self._saved(case.outputs[0], inputs[0].shape)
         finally:
-            self._empty()
+            for folder in self._scratch.glob("output_*"):
+                shutil.rmtree(folder, ignore_errors=True)
         return Outputs((codes,), (case.outputs[0].name,))
-
-    def _reset(self) -> None:
-        self._impl.Reset()
-        self._pypto.set_verify_options(enable_pass_verify=True, pass_verify_pass_filter=[])
-        self._pypto.set_host_options(compile_stage=self._pypto.CompStage.TENSOR_GRAPH)
 
     def _trace(self, case: Case, tensors: Sequence[Any]) -> None:
         """Trace a function that saves its result, since an input moved to an output kills pypto."""
@@ -151,10 +148,6 @@ class Pypto:
         codes = np.fromfile(path, dtype.format.storage)
         # a wrong number of elements is judged
         return codes.reshape(shape) if codes.size == np.prod(shape, dtype=int) else codes
-
-    def _empty(self) -> None:
-        for folder in self._scratch.glob("output_*"):
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 @cache
@@ -200,9 +193,8 @@ def _load(library: Path, scratch: Path) -> tuple[Any, Any]:
 
 
 def _scratch() -> Path:
-    """Make a folder that is removed at exit, and remove those of killed processes.
-
-    It is in memory if possible, since a call writes dozens of small files.
+    """Make a folder, in memory if possible, that is removed at exit. Remove those of killed
+    processes.
     """
     root = MEMORY if os.access(MEMORY, os.W_OK) else tempfile.gettempdir()
     for old in Path(root).glob(f"{SCRATCH}*"):
@@ -221,7 +213,3 @@ def _alive(pid: int) -> bool:
         except ProcessLookupError:
             return False
     return True
-
-
-def _to_stderr(line: str) -> None:
-    say(line, err=True)

@@ -1,10 +1,8 @@
 """pypto's calculator: the library that computes its golden values, built once per machine.
 
-It is a CMake project of pypto, linked with torch. The user's cache folder has a library per
-versions of both and C++ ABI. Neither is imported, since this runs before workers start.
+It is a CMake project of pypto, linked with torch, and cached per versions of both and C++ ABI.
+Neither is imported, since this runs before workers start.
 """
-
-from __future__ import annotations
 
 import fcntl
 import os
@@ -121,17 +119,13 @@ def once(library: Path, make: Callable[[Path], Path], say: Say) -> None:
         with _locked(library.parent / "lock", say):
             if not library.is_file():
                 say("building pypto's calculator, about a minute, once for these versions ...")
-                _build(library, make)
+                for old in library.parent.glob("build-*"):  # of a killed build, as the lock is ours
+                    shutil.rmtree(old, ignore_errors=True)
+                with tempfile.TemporaryDirectory(prefix="build-", dir=library.parent) as folder:
+                    os.replace(make(Path(folder)), library)
     except OSError as error:
         message = f"pypto's calculator could not be put into {library.parent}: {error}"
         raise UnavailableError(message, hint="set XDG_CACHE_HOME to a folder to write to") from None
-
-
-def _build(library: Path, make: Callable[[Path], Path]) -> None:
-    for old in library.parent.glob("build-*"):  # of a killed build, since the lock is ours
-        shutil.rmtree(old, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix="build-", dir=library.parent) as folder:
-        os.replace(make(Path(folder)), library)
 
 
 @contextmanager

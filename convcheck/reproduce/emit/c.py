@@ -1,7 +1,5 @@
 """Write a witness as C arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Write vectors and witnesses in the layout of ONNX's backend tests."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -3,8 +3,6 @@
 Values from outside become the repr of a number or a text, or a one-line comment, never code.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
