@@ -67,19 +67,15 @@ class Jax(NumpyTypes):
     def _compiled(self, case: Case) -> Callable[[Array], Array]:
         import jax
 
-        setting = dict(case.setting)
-        casts = partial(seen, case, cast=self._hop)
+        setting, types = dict(case.setting), self._type_of
+        converts = jax.lax.convert_element_type
+        casts = partial(seen, case, cast=lambda hop, it: converts(it, types(hop.outputs[0])))
         if setting.get("jit") == "off" or self._variant == "eager":
             return lambda array: casts(jax.device_put(array))[0]
         if setting.get("input") == "constant" or self._variant == "const":
             return lambda array: jax.jit(lambda: casts(array))()[0]
         compiled = jax.jit(casts)
         return lambda array: compiled(array)[0]
-
-    def _hop(self, hop: Case, array: Array) -> Array:
-        from jax import lax
-
-        return lax.convert_element_type(array, self._type_of(hop.outputs[0]))
 
     def _arange(self, case: Case, start: float, stop: float, step: float) -> Array:
         import jax

@@ -49,9 +49,7 @@ class TensorLibrary:
     package: ClassVar[str] = ""
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
-        """Raises UsageError for an unknown variant, ImportError or UnavailableError without the
-        library.
-        """
+        """Raises UsageError for an unknown variant, ImportError or UnavailableError without it."""
         self._variant, self.name = variant, variant_name(self.runtime, variant, self.says)
         self.version = f"{self.runtime} {self._start()}, {self.says[variant]}"
         self._catalog = catalog or load(user_folders())

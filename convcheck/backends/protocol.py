@@ -26,7 +26,7 @@ The life of a backend:
    were lowered, if `spoiled` is true at the end of a case, or if a case's answers equal those of an
    earlier case with other attribute values, which could have leaked. The server that forks it has
    imported the class's `imports`. A case is given up after 64 crashes, or if its calls have taken
-   8 times `--timeout`. Calls of a sweep have no such limit.
+   8 times `--timeout` in total. Calls of a sweep have no such limit.
 9. *Closed.* The parent closes its pipe, and the worker ends with its child processes, in any
    session. No method is called. `atexit` works unless the worker is killed.
 """
@@ -170,7 +170,8 @@ class Backend(Protocol):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Run a case on inputs of the given shapes.
 
-        Calls of a case follow each other. Adapters should cache what they built for it.
+        Calls of a case follow each other, with varying shapes. Adapters should cache what they
+        built.
         """
         ...
 

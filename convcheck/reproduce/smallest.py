@@ -6,6 +6,7 @@ halved.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import prod
 from typing import cast
@@ -100,10 +101,9 @@ def smallest(found: AskedCase, group: Group) -> Witness:
     else:
         witness = _of_elements(found, found.vectors, group)
     if witness is None:
-        raise UsageError(
-            f"{found.address} does not show it again: {group.kind or group.verdict}",
-            hint="it may depend on earlier calls; --report FILE takes it from a report",
-        )
+        said = f"{found.address} does not show it again: {group.kind or group.verdict}"
+        hint = "it may depend on earlier calls; --report FILE takes it from a report"
+        raise UsageError(said, hint=hint)
     return witness
 
 
@@ -238,8 +238,7 @@ def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | N
 
 
 def _of_calls(found: AskedCase, calls: CallSet, group: Group) -> Witness | None:
-    def expecting(call: Call) -> CallSet | None:
-        return expecting_call(found.spec, calls.case, call)
+    expecting = partial(expecting_call, found.spec, calls.case)
 
     def tried(call: Call) -> Witness | None:
         return _alone(found, expecting(call), group)

@@ -70,7 +70,10 @@ def _types_of(case: Case) -> list[DType]:
 def _question(case: Case, catalog: Catalog) -> Question:
     found: dict[str, Any] = {}
     if case.op.startswith(f"{ONNX}."):
-        found["model"] = base64.b64encode(_model(case)).decode()
+        # some importers of operators need the ranks
+        ranks = case.hops[0].ranks[:1] if case.hops else case.ranks
+        model = build_ranked(case, ranks) if ranks else build(case)
+        found["model"] = base64.b64encode(model.SerializeToString()).decode()
     elif case.hops:
         found["hops"] = [_node(hop) for hop in case.hops]
         found["exposed"] = ("middle", "exposed") in case.setting
@@ -86,12 +89,6 @@ def _question(case: Case, catalog: Catalog) -> Question:
 def _types(own: tuple[DType, ...], types: Types) -> dict[str, object]:
     known = [*own, *(t for t in types.types.values() if t not in own)]
     return known_types(lambda dtype: dtype.name_in(WORLD), known)
-
-
-def _model(case: Case) -> bytes:
-    # some importers of operators need the ranks
-    ranks = case.hops[0].ranks[:1] if case.hops else case.ranks
-    return bytes((build_ranked(case, ranks) if ranks else build(case)).SerializeToString())
 
 
 def _node(case: Case) -> dict[str, object]:

@@ -97,8 +97,7 @@ def _word(fmt: Format | None, word: Word) -> str:
 def _broken(expression: str, texts: bool) -> str:
     if texts or len(expression) < _WIDTH:
         return expression
-    lines = textwrap.wrap(expression, _WIDTH, subsequent_indent="    ", break_long_words=False)
-    return "\n".join(lines)
+    return textwrap.fill(expression, _WIDTH, subsequent_indent="    ", break_long_words=False)
 
 
 def _question(witness: Witness, kinds: Names, texts: bool, name: str) -> dict[str, Any]:
