@@ -1,10 +1,4 @@
-"""Check that adapters return well-formed answers.
-
-A malformed answer is an error of the adapter and says nothing about the kernel. Texts from outside
-are cut to a maximum length.
-"""
-
-from __future__ import annotations
+"""Check that adapters return well-formed answers, and bound texts from outside."""
 
 import re
 from collections.abc import Sequence
@@ -25,14 +19,11 @@ _MARK = re.compile(r" … \(cut, of [0-9,]{1,20} characters\)")
 
 
 class AnswerError(Exception):
-    """The adapter returned a malformed answer. The message has the line to write instead."""
+    """A malformed answer. The message has the line to write instead."""
 
 
 def bounded(text: str, most: int = LONGEST) -> str:
-    """Cut a text from outside that is too long, and mark it as cut.
-
-    Lone surrogates, which JSON cannot hold, become escapes.
-    """
+    """Cut a text that is too long, and mark it. Lone surrogates, which JSON lacks, are escaped."""
     text = str.__getitem__(text, slice(None))  # the characters of a subclass of str
     text = text.encode("utf-8", "backslashreplace").decode()
     if len(text) <= most or _MARK.fullmatch(text[most:]):
@@ -41,7 +32,7 @@ def bounded(text: str, most: int = LONGEST) -> str:
 
 
 def checked_answer(answer: object, case: Case) -> Answer:
-    """Return an adapter's answer. Raises AnswerError if it is malformed."""
+    """Return a well-formed answer. Raises AnswerError."""
     if isinstance(answer, Outputs):
         return _outputs(answer, case)
     if isinstance(answer, Refused):
@@ -54,7 +45,7 @@ def checked_answer(answer: object, case: Case) -> Answer:
 
 
 def checked_support(found: object) -> Declined | None:
-    """Return the result of an adapter's `support`. Raises AnswerError if it is malformed."""
+    """Return a well-formed result of `support`. Raises AnswerError."""
     if isinstance(found, Declined):
         return _declined(found)
     if found is not None:
@@ -77,7 +68,6 @@ def _outputs(answer: Outputs, case: Case) -> Outputs:
 
 
 def _array(array: object, n: int, case: Case) -> Any:
-    """Return an output as an array. Numpy scalars of the right type become 0-D arrays."""
     if isinstance(array, np.ndarray):
         return array
     due = case.outputs[n].format.storage if n < len(case.outputs) else None
@@ -125,7 +115,6 @@ def _is_shape(shape: object) -> bool:
 
 
 def _written(case: Case, codes: str = "result") -> str:
-    """Return the line that an adapter should have."""
     name = "case.outputs[0].name" if case.outputs else "'float32'"
     return f"Outputs(({codes},), ({name},))"
 

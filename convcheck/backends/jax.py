@@ -1,10 +1,8 @@
 """JAX: the functions in the specs' `calls`, compiled by XLA for the CPU.
 
-`jax` compiles calls with the array as an argument. `jax:eager` does not compile calls (option
-`jit`). `jax:const` compiles the array as a constant, which XLA folds.
+`jax` compiles with the array as an argument, `jax:const` as a constant, which XLA folds.
+`jax:eager` does not compile.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
@@ -29,13 +27,10 @@ class Jax(NumpyTypes):
         "eager": "XLA on the CPU, no jit, one primitive after the other",
         "const": "XLA on the CPU, jit, arrays as constants",
     }
-    #: Its options, with their values.
     options: Mapping[str, tuple[str, ...]] = {"jit": ("on", "off")}
-    #: The options that affect graphs.
     graphs = ("jit",)
 
-    def start(self) -> str:
-        """Import JAX for the CPU."""
+    def _start(self) -> str:
         import jax
 
         jax.config.update("jax_platforms", "cpu")
@@ -43,8 +38,8 @@ class Jax(NumpyTypes):
         self._kept: tuple[Case, Callable[[Array], Array]] | None = None
         return str(jax.__version__)
 
-    def configured(self, choice: Mapping[str, str]) -> Jax:
-        """Return the same backend with jit on or off. Raises UsageError for an unknown option."""
+    def configured(self, choice: Mapping[str, str]) -> "Jax":
+        """Return the backend with another value of `jit`. Raises UsageError."""
         jit = checked_choice(self.runtime, self.options, choice)["jit"]
         return Jax("eager" if jit == "off" else "", catalog=self._catalog)
 
@@ -53,14 +48,13 @@ class Jax(NumpyTypes):
         if declined := super().support(case):
             return declined
         for dtype in (t for cast in case.hops or (case,) for t in (*cast.inputs, *cast.outputs)):
-            if reason := _unknown(self.type_of(dtype)):
+            if reason := _unknown(self._type_of(dtype)):
                 return Declined(reason, missing=True)
         if ("input", "fed") in case.setting and self._variant == "const":
             return Declined(f"{self.name} has constants as inputs")
         return None
 
-    def cast(self, case: Case, array: Array) -> Array:
-        """Run a case's casts, compiled once per shape and cached for the last case."""
+    def _cast(self, case: Case, array: Array) -> Array:
         if self._kept is None or self._kept[0] != case:
             self._kept = (case, self._compiled(case))
         try:
@@ -73,8 +67,9 @@ class Jax(NumpyTypes):
     def _compiled(self, case: Case) -> Callable[[Array], Array]:
         import jax
 
-        setting = dict(case.setting)
-        casts = partial(seen, case, cast=self._cast)
+        setting, types = dict(case.setting), self._type_of
+        converts = jax.lax.convert_element_type
+        casts = partial(seen, case, cast=lambda hop, it: converts(it, types(hop.outputs[0])))
         if setting.get("jit") == "off" or self._variant == "eager":
             return lambda array: casts(jax.device_put(array))[0]
         if setting.get("input") == "constant" or self._variant == "const":
@@ -82,17 +77,11 @@ class Jax(NumpyTypes):
         compiled = jax.jit(casts)
         return lambda array: compiled(array)[0]
 
-    def _cast(self, hop: Case, array: Array) -> Array:
-        from jax import lax
-
-        return lax.convert_element_type(array, self.type_of(hop.outputs[0]))
-
-    def arange(self, case: Case, start: float, stop: float, step: float) -> Array:
-        """Call jnp.arange with Python numbers, since compiled calls take no others."""
+    def _arange(self, case: Case, start: float, stop: float, step: float) -> Array:
         import jax
         from jax import numpy as jnp
 
-        call = partial(jnp.arange, start, stop, step, dtype=self.type_of(case.outputs[0]))
+        call = partial(jnp.arange, start, stop, step, dtype=self._type_of(case.outputs[0]))
         made = jax.eval_shape(call)
         if too_large(made.shape, ()):
             return made
@@ -101,7 +90,7 @@ class Jax(NumpyTypes):
 
 @cache
 def _unknown(dtype: np.dtype[Any]) -> str:
-    """Return why XLA takes no array of a numpy type; '' if it does."""
+    """Return why XLA takes no array of a numpy type, or ''."""
     import jax
 
     try:

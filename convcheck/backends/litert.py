@@ -1,11 +1,8 @@
 """LiteRT (TensorFlow Lite): models of the operators in the specs' `calls`.
 
-A model is built for the types and shape of a call. `litert` uses optimised kernels,
-`litert:xnnpack` the default delegate in addition, `litert:reference` reference kernels. Inputs and
-outputs are numpy arrays, sub-byte types with one element per byte.
+`litert` uses optimised kernels, `litert:xnnpack` also the default delegate, `litert:reference`
+reference kernels. Sub-byte types have one element per byte.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -31,7 +28,7 @@ _IDENTIFIER = b"TFL3"
 
 
 class Litert(NumpyTypes):
-    """LiteRT's interpreter on the CPU, one thread. Its types are numpy's names in capitals."""
+    """LiteRT's interpreter on the CPU. Its types are numpy's names in capitals."""
 
     runtime, module, package = "litert", "ai_edge_litert", "ai-edge-litert"
     functions = ("CAST",)  # the schema's operator names
@@ -40,12 +37,10 @@ class Litert(NumpyTypes):
         "xnnpack": "CPU, XNNPACK, 1 thread",
         "reference": "CPU, reference kernels, 1 thread",
     }
-    #: It takes graphs and has no options for them.
     graphs = ()
 
-    def start(self) -> str:
-        """Import LiteRT, and ml_dtypes, without which it crashes."""
-        import ml_dtypes  # noqa: F401
+    def _start(self) -> str:
+        import ml_dtypes  # noqa: F401 without it, LiteRT crashes
         from ai_edge_litert.interpreter import OpResolverType
 
         self._resolver = getattr(OpResolverType, _RESOLVERS[self._variant])
@@ -63,8 +58,7 @@ class Litert(NumpyTypes):
                 return Declined(f"{self.runtime} has no type {dtype}", missing=True)
         return None
 
-    def cast(self, case: Case, array: Array) -> Array:
-        """Run the model of a case. Raises NotImplementedError without a kernel or array type."""
+    def _cast(self, case: Case, array: Array) -> Array:
         try:
             interpreter = self._interpreter(case, array.shape)
             interpreter.set_tensor(0, array)
@@ -73,7 +67,7 @@ class Litert(NumpyTypes):
             fmt = target.format
             if isinstance(fmt, Int) and is_packed(fmt):  # one element per byte
                 values = np.asarray(interpreter.get_tensor(index)).view(np.uint8)
-                return (values & (1 << fmt.bits) - 1).view(self.type_of(target))
+                return (values & (1 << fmt.bits) - 1).view(self._type_of(target))
             return np.array(interpreter.tensor(index)())  # get_tensor lacks bfloat16
         except ValueError as error:  # the Python interface lacks the type
             raise NotImplementedError(str(error)) from None
@@ -83,7 +77,6 @@ class Litert(NumpyTypes):
             raise
 
     def _interpreter(self, case: Case, shape: tuple[int, ...]) -> Any:
-        """Return an interpreter for a case and shape, cached for the last pair."""
         if self._kept is None or self._kept[:2] != (case, shape):
             from ai_edge_litert.interpreter import Interpreter
 
@@ -96,19 +89,15 @@ class Litert(NumpyTypes):
             self._kept = (case, shape, made)
         return self._kept[2]
 
-    def array(self, dtype: DType, bits: Bits) -> Array:
-        """View codes as a numpy array. Sub-byte types have one element per byte."""
-        array = super().array(dtype, bits)
+    def _array(self, dtype: DType, bits: Bits) -> Array:
+        array = super()._array(dtype, bits)
         if isinstance(dtype.format, Int) and is_packed(dtype.format):
-            return array.astype(np.int8 if self.name_of(dtype).startswith("i") else np.uint8)
+            return array.astype(np.int8 if self._name_of(dtype).startswith("i") else np.uint8)
         return array
 
 
 def _model(catalog: Catalog, case: Case, shape: tuple[int, ...]) -> bytes:
-    """Return the model of a case's operator, or of a chain.
-
-    Tensor 0 is the input, tensor k + 1 the output of operator k.
-    """
+    """Return the model of a chain. Tensor 0 is the input, tensor k + 1 the output of operator k."""
     import flatbuffers
     from ai_edge_litert import schema_py_generated as schema
 
@@ -145,7 +134,7 @@ def _tensor(dtype: DType, shape: tuple[int, ...]) -> Any:
 
 
 def _number(dtype: DType) -> int | None:
-    """Return a type's number in LiteRT's schema; None if it lacks the type."""
+    """Return a type's number in LiteRT's schema, None if it lacks the type."""
     from ai_edge_litert import schema_py_generated as schema
 
     return getattr(schema.TensorType, dtype.name_in(Litert.types).upper(), None)

@@ -1,9 +1,4 @@
-"""numpy with ml_dtypes: `astype`, as in the specs' `calls`.
-
-Sub-byte types have one element per byte. numpy raises no exceptions for values, only warnings.
-"""
-
-from __future__ import annotations
+"""numpy with ml_dtypes: `astype`. Sub-byte types have one element per byte."""
 
 from collections.abc import Mapping
 
@@ -14,22 +9,20 @@ from convcheck.rules.model import Case
 
 
 class MlDtypes(NumpyTypes):
-    """numpy arrays, with the types that ml_dtypes adds."""
+    """numpy arrays with ml_dtypes' types."""
 
     runtime = "ml_dtypes"
     functions = ("astype",)
     says: Mapping[str, str] = {"": f"numpy {np.__version__}"}
 
-    def start(self) -> str:
-        """Import ml_dtypes, which registers its types with numpy."""
+    def _start(self) -> str:
         import ml_dtypes
 
         return str(ml_dtypes.__version__)
 
-    def cast(self, case: Case, array: Array) -> Array:
-        """Call astype. Raises NotImplementedError for an unsupported pair of types."""
+    def _cast(self, case: Case, array: Array) -> Array:
         try:
             with np.errstate(all="ignore"):  # overflow, NaN to integer: the result is judged
-                return array.astype(self.type_of(case.outputs[0]))
+                return array.astype(self._type_of(case.outputs[0]))
         except TypeError as error:
             raise NotImplementedError(str(error)) from None

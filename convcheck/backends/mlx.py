@@ -1,10 +1,7 @@
 """MLX on the CPU: the functions in the specs' `calls`.
 
-MLX has no 8-bit float type, but functions from and to 8-bit floats in byte arrays. They are tested
-as conversions of that type.
+It has no 8-bit float type, but functions from and to 8-bit floats in byte arrays.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -27,34 +24,27 @@ class Mlx(TensorLibrary):
     runtime = "mlx"
     functions = ("astype", ARANGE)
     says: Mapping[str, str] = {"": "CPU, eager", "compile": "CPU, mx.compile"}
-    #: Its options, with their values.
     options: Mapping[str, tuple[str, ...]] = {"compile": ("off", "on")}
-    #: The options that affect graphs.
     graphs = ("compile",)
 
-    def start(self) -> str:
-        """Import MLX for the CPU."""
+    def _start(self) -> str:
         import mlx.core as mx
 
         mx.set_default_device(mx.cpu)
         self._kept: tuple[Case, Callable[[Array], list[Array]]] | None = None
         return str(mx.__version__)
 
-    def configured(self, choice: Mapping[str, str]) -> Mlx:
-        """Return the same backend with or without compilation. Raises UsageError if unknown."""
+    def configured(self, choice: Mapping[str, str]) -> "Mlx":
+        """Return the backend with another value of `compile`. Raises UsageError."""
         compiles = checked_choice(self.runtime, self.options, choice)["compile"]
         return Mlx("compile" if compiles == "on" else "", catalog=self._catalog)
 
-    def cast(self, case: Case, array: Array) -> Array:
-        """Build the graph of a case's casts and evaluate it.
-
-        Errors while building are NotImplementedError, since they do not depend on values.
-        """
+    def _cast(self, case: Case, array: Array) -> Array:
         import mlx.core as mx
 
         try:
             made = self._graph(case, array)
-        except (ValueError, RuntimeError) as error:
+        except (ValueError, RuntimeError) as error:  # no values are read yet
             raise NotImplementedError(words(error)) from None
         mx.eval(made)
         return made[0]
@@ -64,7 +54,7 @@ class Mlx(TensorLibrary):
 
         setting = dict(case.setting)
         compiles = setting.get("compile", "on" if self._variant else "off") == "on"
-        casts: Callable[[Array], list[Array]] = partial(seen, case, cast=self._cast)
+        casts: Callable[[Array], list[Array]] = partial(seen, case, cast=self._hop)
         if compiles and setting.get("input") == "constant":
             constant: list[Array] = mx.compile(lambda: casts(array))()
             return constant
@@ -72,43 +62,39 @@ class Mlx(TensorLibrary):
             self._kept = (case, mx.compile(casts) if compiles else casts)
         return self._kept[1](array)
 
-    def _cast(self, hop: Case, array: Array) -> Array:
+    def _hop(self, hop: Case, array: Array) -> Array:
         import mlx.core as mx
 
         source, target = hop.inputs[0], hop.outputs[0]
-        if self.name_of(source) == _BYTES:
-            return mx.from_fp8(array, dtype=self.type_of(target))
-        if self.name_of(target) == _BYTES:
+        if self._name_of(source) == _BYTES:
+            return mx.from_fp8(array, dtype=self._type_of(target))
+        if self._name_of(target) == _BYTES:
             return mx.to_fp8(array)
-        return array.astype(self.type_of(target))
+        return array.astype(self._type_of(target))
 
-    def arange(self, case: Case, start: float, stop: float, step: float) -> Array:
-        """Call mx.arange with Python numbers."""
+    def _arange(self, case: Case, start: float, stop: float, step: float) -> Array:
         import mlx.core as mx
 
-        made = mx.arange(start, stop, step, dtype=self.type_of(case.outputs[0]))
+        made = mx.arange(start, stop, step, dtype=self._type_of(case.outputs[0]))
         if not too_large(made.shape, ()):
             mx.eval(made)
         return made
 
-    def type_of(self, dtype: DType) -> Any:
-        """Return MLX's type."""
+    def _type_of(self, dtype: DType) -> Any:
         import mlx.core as mx
 
-        name = self.name_of(dtype)
+        name = self._name_of(dtype)
         return mx.uint8 if name == _BYTES else getattr(mx, name)
 
-    def array(self, dtype: DType, bits: Bits) -> Array:
-        """View a copy of codes as an array of the type."""
+    def _array(self, dtype: DType, bits: Bits) -> Array:
         import mlx.core as mx
 
         codes: Any = np.asarray(bits, dtype.format.storage, order="C")
         if isinstance(dtype.format, Bool):
             return mx.array(codes.view(np.bool_))
-        return mx.array(codes).view(self.type_of(dtype))
+        return mx.array(codes).view(self._type_of(dtype))
 
-    def codes(self, dtype: DType, array: Array) -> Bits:
-        """View an array's memory as codes."""
+    def _codes(self, dtype: DType, array: Array) -> Bits:
         import mlx.core as mx
 
         if array.dtype == mx.bool_:

@@ -1,10 +1,4 @@
-"""Run runtimes through the servers of `standalone.py`.
-
-A server knows no specs and types. A request has all inputs of its runtime, and this module
-interprets the answer. Servers run in this process or in another Python behind a pipe.
-"""
-
-from __future__ import annotations
+"""Run runtimes through the servers of `standalone.py`, here or in another Python."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -34,9 +28,9 @@ Question = dict[str, Any]
 class Native:
     """The requests and answers of a runtime's server."""
 
-    #: Returns why a case cannot be run, None if it can. Needs no runtime.
+    #: Returns why a case cannot be run, if so, without the runtime.
     support: Callable[[Case, Catalog], Declined | None]
-    #: Returns the `native` part of a request, except the limit of output elements.
+    #: Returns the `native` part of a request, without the limit of output elements.
     ask: Callable[[Case, Catalog], Question]
     #: Interprets an answer with the runtime's message.
     heard: Callable[[Answer], Answer]
@@ -47,14 +41,14 @@ class Native:
 
 
 class Direct:
-    """A runtime's server in this process. It caches the last case's request."""
+    """A runtime's server in this process."""
 
     def __init__(self, native: Native, server: Any, catalog: Catalog) -> None:
         self._native, self._server, self._catalog = native, server, catalog
         self._last: tuple[Case, Question] | None = None
 
     def question(self, case: Case) -> Question:
-        """Return the request of a case."""
+        """Return the request of a case, cached for the last one."""
         if self._last is None or self._last[0] is not case:
             self._last = (case, self._native.question(case, self._catalog))
         return self._last[1]
@@ -62,7 +56,7 @@ class Direct:
     def answer(
         self, case: Case, inputs: Sequence[Bits], question: Question | None = None
     ) -> Answer:
-        """Run a request on the server, by default the case's."""
+        """Run a request, by default the case's."""
         asked = question or self.question(case)
         given = [fed(t, bits, asked) for t, bits in zip(case.inputs, inputs, strict=True)]
         try:
@@ -78,7 +72,7 @@ class Direct:
 
 
 def fed(dtype: DType, bits: Bits, question: Question) -> Fed:
-    """Return an input for a server: a copy, since a runtime may write to it."""
+    """Return an input for a server, copied, since a runtime may write to it."""
     known = question["types"][dtype.name]
     codes = np.array(bits, dtype.format.storage, order="C")
     return Fed(known["own"], known["bits"], bits.shape, codes)
@@ -87,7 +81,7 @@ def fed(dtype: DType, bits: Bits, question: Question) -> Fed:
 def known_types(own: Callable[[DType], object], types: Iterable[DType]) -> dict[str, object]:
     """Return types for a server: the runtime's name and the number of bits, 0 for texts.
 
-    If several types share a name, the first is used.
+    The first of several types with the same name is used.
     """
     found: dict[str, object] = {}
     taken = set()
@@ -106,9 +100,9 @@ def _bits(fmt: Format) -> int:
 
 
 def release_of(extra: str, *, module: str = "", package: str = "") -> str:
-    """Return a runtime's package and release. The names equal `extra` unless given.
+    """Return a runtime's package and release, named like `extra` unless given.
 
-    Raises UnavailableError if it is not installed, with the extra of convcheck that has it.
+    Raises UnavailableError with the extra.
     """
     if find_spec(module or extra) is None:
         said = f"No module named {module or extra!r}"
@@ -117,7 +111,7 @@ def release_of(extra: str, *, module: str = "", package: str = "") -> str:
 
 
 def variant_name(runtime: str, variant: str, variants: Iterable[str]) -> str:
-    """Return the name of a backend's variant, '' for the default. Raises UsageError if unknown."""
+    """Return the name of a backend's variant, '' for the default. Raises UsageError."""
     names = {known: f"{runtime}:{known}" if known else runtime for known in variants}
     if variant not in names:
         hint = f"one of {', '.join(names.values())}"

@@ -1,9 +1,4 @@
-"""The memory layout and size of tensors.
-
-Sub-byte codes are packed low bits first: n codes of w bits take ⌈n·w/8⌉ bytes.
-"""
-
-from __future__ import annotations
+"""The memory of tensors. Sub-byte codes are packed low bits first."""
 
 import math
 from collections.abc import Sequence
@@ -19,10 +14,7 @@ from convcheck.streams import plural
 
 
 def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
-    """Pack codes of any shape into tensor memory: a 1-D byte array in C order.
-
-    Bits above the format's width are dropped. Unused bits of the last byte are 0.
-    """
+    """Pack codes of any shape into tensor memory: a 1-D byte array in C order, padded with 0."""
     flat = np.ascontiguousarray(codes, fmt.storage).reshape(-1)
     if not is_packed(fmt):
         return flat.view(np.uint8)
@@ -39,10 +31,7 @@ def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
 
 
 def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Unpack codes of a shape from tensor memory, as a copy. Unused bits are ignored.
-
-    Raises ValueError if the memory has the wrong size for the shape.
-    """
+    """Unpack codes of a shape from tensor memory, as a copy. Raises ValueError for a wrong size."""
     if not is_packed(fmt):
         return memory.view(fmt.storage).reshape(shape).copy()
     count = math.prod(shape)
@@ -59,7 +48,7 @@ def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> N
 
 
 def unpack_into(fmt: Numeric, memory: NDArray[np.uint8], out: Codes) -> None:
-    """Unpack sub-byte codes into a contiguous array, like `unpack`."""
+    """Unpack sub-byte codes into a contiguous array."""
     if 8 % fmt.bits == 0 and out.size * fmt.bits == memory.size * 8:
         _spread(memory, fmt.bits, out.reshape(-1))
     else:
@@ -72,10 +61,7 @@ def is_packed(fmt: Numeric) -> bool:
 
 
 def too_large(shape: Sequence[int], inputs: Sequence[Bits]) -> bool:
-    """Return whether an output exceeds the limit of elements.
-
-    Outputs no larger than an input are never too large.
-    """
+    """Return whether an output exceeds the limit of elements and every input."""
     size = math.prod(shape)
     for bits in inputs:
         if size <= bits.size:
@@ -84,7 +70,6 @@ def too_large(shape: Sequence[int], inputs: Sequence[Bits]) -> bool:
 
 
 def _spread(memory: NDArray[np.uint8], width: int, codes: Codes) -> None:
-    """Write the codes of each byte, the lowest first."""
     each = 8 // width
     for i in range(each):
         np.right_shift(memory, i * width, out=codes[i::each])

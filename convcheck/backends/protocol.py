@@ -2,40 +2,34 @@
 
 The life of a backend:
 
-1. *Found.* The command looks up the address (`open_backend`): an entry point with a variant after a
-   colon, `process:COMMAND`, or a class. `takes` gives the specs that a run uses by default.
-2. *Prepared.* `prepare_backend` calls `prepare`, if there is one, in the parent, once per run and
-   before any worker starts. Slow work belongs here, since users see its progress.
-3. *Started.* A fork server, which has loaded no runtime, forks the worker process. The worker makes
-   its one instance (`open_backend`, with the catalogue of the run's specs) and sends its `name` and
-   `version` to the parent. If the constructor raises, the run ends with exit code 4.
-4. *Supported cases.* The worker calls `support(case)` before the first call of a case. It is quick
-   and builds no model. If it returns `Declined`, the case is unsupported and not run.
-5. *Calls.* The worker calls `answer(case, inputs)` once per call, one after the other: vectors in
-   every placement, then spans. It uses `answers` and `bind` if the backend has them. A case with
-   `hops` is a chain of casts in one graph, only for classes with `graphs`. Before each call, the
-   worker records it in shared memory. For `--consistency`, `configured` makes a second instance
-   with other options.
+1. *Found.* `open_backend` looks up the address: an entry point with a variant after a colon,
+   `process:COMMAND`, or a class. `takes` gives the specs that a run uses by default.
+2. *Prepared.* The parent calls `prepare`, if there is one, once per run before any worker starts.
+   Slow work belongs here, since users see its progress.
+3. *Started.* A fork server without runtimes forks the worker process. The worker makes its one
+   instance, with the catalogue of the run's specs, and sends its `name` and `version` to the
+   parent. If the constructor raises, the run ends with exit code 4.
+4. *Supported cases.* `support(case)` is called before the first call of a case. It is quick and
+   builds no model. A case that it declines is unsupported.
+5. *Calls.* `answer(case, inputs)` is called once per call: vectors in every placement, then spans.
+   `answers` and `bind` are used if there are any. A case with `hops` is a chain of casts in one
+   graph, only for classes with `graphs`. Each call is first recorded in shared memory. For
+   `--consistency`, `configured` makes a second instance with other options.
 6. *Answers.* `judge` compares `Outputs` with expected values. `Refused` is wrong if a value is
-   expected. `Declined` is allowed here, since some runtimes only now find that a kernel is missing.
-   `Oversized` is judged by its shapes. An exception is an error of the adapter: the verdict is
-   `error`, and the instance is not used again.
-7. *Crashes and hangs.* The worker ends by a signal or exit, raises `DiedError`, or exceeds
-   `--timeout` in a call. The parent ends the worker with its child processes and starts another one
-   (3). This one bisects the recorded call to find the inputs that crash. These are `crashed`, and
-   all others are run as before.
+   expected. `Declined` is allowed, since some runtimes only now find a kernel missing. `Oversized`
+   is judged by its shapes. An exception is an error of the adapter: the verdict is `error`, and
+   the instance is not used again.
+7. *Crashes and hangs.* The worker dies, raises `DiedError`, or exceeds `--timeout` in a call. The
+   parent ends it with its child processes and starts another (3), which bisects the recorded call.
+   The inputs that crash are `crashed`, all others are run as before.
 8. *Restarts.* A worker is restarted after a crash, after an exception, if limits of the process
    were lowered, if `spoiled` is true at the end of a case, or if a case's answers equal those of an
-   earlier case with other attribute values, which could have leaked. The server that forks such a
-   worker has imported the modules in `imports`, if the class has them. A case is given up after 64
-   crashes, or if its calls have taken 8 times `--timeout` in total. Calls of a sweep have no such
-   limit.
-9. *Closed.* The parent closes its pipe, and the worker process ends. No method is called. Cleanup
-   can be registered with `atexit`, but a killed process skips it. The worker's child processes end
-   with it, in any session.
+   earlier case with other attribute values, which could have leaked. The server that forks it has
+   imported the class's `imports`. A case is given up after 64 crashes, or if its calls have taken
+   8 times `--timeout` in total. Calls of a sweep have no such limit.
+9. *Closed.* The parent closes its pipe, and the worker ends with its child processes, in any
+   session. No method is called. `atexit` works unless the worker is killed.
 """
-
-from __future__ import annotations
 
 import contextlib
 import importlib
@@ -65,13 +59,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outputs:
-    """An answer: the codes (or texts), shape and type of each output.
+    """The codes (or texts), shape and type of each output.
 
-    Codes are raw bit patterns in the format's storage type. Sub-byte types have one element per
-    entry, in the low bits. Types are convcheck's names.
+    Codes are bit patterns in the format's storage type, of sub-byte types in the low bits of an
+    entry. Types are convcheck's names.
     """
 
-    #: One array per output, of any shape.
     arrays: tuple[Bits, ...]
     types: tuple[str, ...]
 
@@ -80,36 +73,31 @@ class Outputs:
 class Refused:
     """The runtime raised an error on these values."""
 
-    #: The runtime's message.
     message: str
 
 
 @dataclass(frozen=True)
 class Raised(Refused):
-    """The adapter raised an error. Only convcheck makes these answers."""
+    """The adapter raised an error. Only convcheck makes this answer."""
 
 
 @dataclass(frozen=True)
 class Declined:
-    """The case cannot be run: a kernel is missing, or the model was rejected.
+    """The case cannot be run.
 
-    `missing` is true if the kernel does not exist, false if the runtime rejected the model. Only
-    the latter counts as a refusal if one is expected.
+    `message` is the runtime's, or the adapter's if it did not call the runtime. `missing` is true
+    if the kernel does not exist, false if the runtime rejected the model, which counts as a refusal
+    if one is expected.
     """
 
-    #: The runtime's message, or the adapter's if it did not call the runtime.
     message: str
     missing: bool = False
 
 
 @dataclass(frozen=True)
 class Oversized:
-    """An answer with an output of more than `max_elements` elements, which was not fetched.
+    """An output has more than `max_elements` elements. Shapes and types cover all outputs."""
 
-    Shapes and types cover all outputs.
-    """
-
-    #: One shape per output.
     shapes: tuple[tuple[int, ...], ...]
     types: tuple[str, ...]
 
@@ -123,8 +111,7 @@ DEFAULT_LIMIT = 1 << 24
 def max_elements() -> int:
     """Return the largest number of output elements that adapters fetch.
 
-    It comes from an environment variable, which workers inherit. Raises UsageError if it is not a
-    number.
+    It comes from an environment variable, which workers inherit. Raises UsageError.
     """
     said = os.environ.get(LIMIT_VARIABLE, str(DEFAULT_LIMIT))
     if not re.fullmatch(r"[0-9]{1,18}", said) or not int(said):
@@ -138,7 +125,7 @@ DEFAULT_TIMEOUT = 30.0
 
 
 def call_timeout() -> float:
-    """Return the time limit of a call in seconds, from the worker's environment."""
+    """Return the time limit of a call in seconds."""
     return float(os.environ.get(TIMEOUT_VARIABLE, DEFAULT_TIMEOUT))
 
 
@@ -150,8 +137,7 @@ def time_of_call(seconds: float) -> str:
 class DiedError(Exception):
     """The adapter's own process died in a call, or hangs.
 
-    The run treats this like a death of the worker. If `printed`, the end of the process's stderr
-    explains `how`.
+    If `printed`, the end of the process's stderr explains `how`.
     """
 
     def __init__(self, how: str, *, timed_out: bool = False, printed: bool = False) -> None:
@@ -164,7 +150,7 @@ class ProtocolError(ConvcheckError):
 
 
 def last_words(error: BaseException) -> str:
-    """Return the exception of an adapter with the last lines of its traceback."""
+    """Return an adapter's exception with the last lines of its traceback."""
     if isinstance(error, ProtocolError):
         return "; ".join(filter(None, (error.message, error.hint)))
     lines = traceback.TracebackException.from_exception(error, limit=-1).format()
@@ -184,8 +170,8 @@ class Backend(Protocol):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Run a case on inputs of the given shapes.
 
-        Calls for a case follow each other, with varying inputs and shapes. Adapters should cache
-        what they built for the last case.
+        Calls of a case follow each other, with varying shapes. Adapters should cache what they
+        built.
         """
         ...
 
@@ -193,9 +179,9 @@ class Backend(Protocol):
 def answers_of(
     backend: Backend, case: Case, questions: Iterable[Sequence[Bits]]
 ) -> Iterator[Answer]:
-    """Run several inputs of a case, and yield each answer when requested.
+    """Yield the answers to several inputs of a case, each when requested.
 
-    A backend's `answers(case, questions)` can read the next inputs before it answers the last.
+    A backend's `answers(case, questions)` can read the next inputs before it answers.
     """
     ahead = getattr(backend, "answers", None)
     if callable(ahead):  # a user's class can use the name for data
@@ -210,10 +196,9 @@ def bound(backend: Backend, case: Case, codes: Codes, out: Codes) -> Bound:
     """Return a function that converts codes from one buffer into another repeatedly.
 
     The case has one input that is not fixed. `out` has the shape of `codes` and the output's
-    storage type. The function returns None if `out` has a well-formed answer, and any other answer
-    as it is. A backend may have `bind(case, codes, out)`, which returns such a function, or None if
-    it cannot bind the case or buffers. Without one, and for cases with fixed inputs, `answer` is
-    called each time.
+    storage type. The function returns None if `out` has a well-formed answer, else the answer. A
+    backend may have `bind(case, codes, out)`, which returns such a function, or None; else `answer`
+    is called.
     """
     bind = None if case.fixed else getattr(backend, "bind", None)
     made = cast(Bound | None, bind(case, codes, out)) if callable(bind) else None
@@ -224,7 +209,6 @@ def bound(backend: Backend, case: Case, codes: Codes, out: Codes) -> Bound:
 def _answered_into(
     backend: Backend, case: Case, inputs: Sequence[Bits], out: Codes
 ) -> Answer | None:
-    """Copy a well-formed answer into `out`, and return any other answer."""
     answer = backend.answer(case, inputs)
     if answer is None:  # None would mean that `out` has the answer
         raise TypeError("answer() returned None")
@@ -243,7 +227,7 @@ GROUP = "convcheck.backends"
 
 
 def backend_names() -> list[str]:
-    """Return the sorted names of the installed backends of all packages."""
+    """Return the sorted names of the installed backends."""
     return sorted(_installed())
 
 
@@ -253,16 +237,14 @@ def _installed() -> Mapping[str, EntryPoint]:
 
 @cache
 def _found_on(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
-    """Return the backends by name. Reads a file of every installed package."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
+def open_backend(address: str, catalog: "Catalog | None" = None) -> Backend:
     """Open the backend at an address: NAME, NAME:VARIANT, process:COMMAND or MODULE:Class.
 
-    A constructor with a parameter `catalog` gets the specs and types; without a catalogue it loads
-    them itself. Raises UsageError for an unknown name, UnavailableError for a runtime that is not
-    installed.
+    A constructor's parameter `catalog` gets the specs and types. Raises UsageError for an unknown
+    name, UnavailableError for a runtime that is not installed.
     """
     name, _, variant = address.partition(":")
     points = _installed()
@@ -285,14 +267,16 @@ def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
     raise UsageError(f"unknown backend {address!r}{also}", hint=meant(name, points, all_forms))
 
 
-def _made(factory: Callable[..., Backend], variant: list[str], catalog: Catalog | None) -> Backend:
+def _made(
+    factory: Callable[..., Backend], variant: list[str], catalog: "Catalog | None"
+) -> Backend:
     if catalog is not None and "catalog" in inspect.signature(factory).parameters:
         return factory(*variant, catalog=catalog)
     return factory(*variant)
 
 
 def is_class(address: str) -> bool:
-    """Return whether an address is MODULE:Class, in a package or here, and not a backend's name."""
+    """Return whether an address is MODULE:Class, in a package or the working folder."""
     name, _, attribute = address.partition(":")
     if not attribute or name in backend_names():
         return False
@@ -301,11 +285,9 @@ def is_class(address: str) -> bool:
 
 
 def prepare_backend(address: str, say: Callable[[str], None]) -> None:
-    """Call a backend's `prepare`, for slow work needed once per machine.
+    """Call a backend's `prepare`, for slow work needed once per machine, in the parent.
 
-    It runs in the parent before workers start, since their prints are not shown. It imports no
-    runtime. `say` prints its progress. Raises UnavailableError if the work fails. A missing backend
-    is reported later by `open_backend`.
+    It imports no runtime. `say` prints progress. Raises UnavailableError if the work fails.
     """
     prepare = _of_class(address, "prepare")
     if prepare is not None:
@@ -313,10 +295,7 @@ def prepare_backend(address: str, say: Callable[[str], None]) -> None:
 
 
 def modules_of(address: str) -> tuple[str, ...]:
-    """Return the modules to import before a backend is opened.
-
-    They are its class's `loads`, or else `imports`.
-    """
+    """Return the modules to import before a backend is opened: its `loads`, or else `imports`."""
     found = _of_class(address, "loads") or _of_class(address, "imports")
     return tuple(map(str, found)) if isinstance(found, tuple) else ()
 
@@ -324,7 +303,7 @@ def modules_of(address: str) -> tuple[str, ...]:
 def takes(address: str, spec: Spec) -> bool:
     """Return whether a run without SPEC runs this spec on a backend.
 
-    The static method `takes` of its class decides; without it, every spec is run. A class that runs
+    Its class's static method `takes` decides; without it, every spec is run. A class that runs
     another backend elsewhere has `stands_for`, which returns its address.
     """
     if stands_for := _of_class(address, "stands_for"):
@@ -336,9 +315,8 @@ def takes(address: str, spec: Spec) -> bool:
 def graph_options(address: str) -> Mapping[str, tuple[str, ...]] | None:
     """Return the options of a backend that affect graphs, with their values.
 
-    None if it takes no graphs. `graphs` of a backend's class names these options. The backend then
-    runs a chain (`hops` of a case) as one graph, built by the case's `setting`. Raises UsageError
-    for a missing class.
+    `graphs` of its class names them. The backend then runs a chain (`hops` of a case) as one graph,
+    built by the case's `setting`. None without `graphs`. Raises UsageError.
     """
     name, _, variant = address.partition(":")
     made = _class(name, variant) if is_class(address) else None
@@ -353,7 +331,6 @@ def graph_options(address: str) -> Mapping[str, tuple[str, ...]] | None:
 
 
 def _of_class(address: str, name: str) -> Callable[..., object] | None:
-    """Return an attribute of an installed backend's class; None if missing."""
     point = _installed().get(address.partition(":")[0])
     with contextlib.suppress(ImportError):
         return getattr(point.load(), name, None) if point else None
@@ -380,5 +357,4 @@ def _class(module: str, attribute: str) -> Callable[..., Backend]:
     if factory is None:
         classes = [name for name, value in vars(found).items() if isinstance(value, type)]
         raise UsageError(f"{module} has no {attribute}", hint=meant(attribute, classes))
-    made: Callable[..., Backend] = factory
-    return made
+    return cast(Callable[..., Backend], factory)

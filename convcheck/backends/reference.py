@@ -1,10 +1,4 @@
-"""convcheck's own evaluator as a backend.
-
-It passes by construction. It serves to test pipelines, to give expected values, and as the base of
-planted bugs. The tests compare it with an independent oracle.
-"""
-
-from __future__ import annotations
+"""convcheck's own evaluator as a backend, to test pipelines and to plant bugs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,7 +55,7 @@ class Reference:
         return Declined(f"no spec {case.spec} among the built-in ones", missing=True)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Evaluate the case on inputs of any shape."""
+        """Evaluate the case."""
         return self._call(case, inputs) if case.whole_calls else self._elements(case, inputs[0])
 
     def _elements(self, case: Case, bits: Bits) -> Answer:
@@ -72,16 +66,15 @@ class Reference:
         return Outputs((codes,), tuple(t.name for t in case.outputs))
 
     def _reading(self, case: Case, bits: Bits) -> Reading:
-        """Return the expected values, cached for few inputs, which are repeated in other orders and
-        parts.
-        """
         if self._known is not None and self._known.case == case:
             found = self._known.reading(bits)
             if found is not None:
                 return found
         reading = run_program(self._compiled(case), case, bits).readings[0]
         if 0 < len(bits) <= KEPT:
-            self._known = _Known.of(case, bits, reading)
+            codes, first = np.unique(bits, return_index=True)
+            due = Reading(reading.codes[first], reading.patterns[first])
+            self._known = _Known(case, cast(Bits, codes), due)
         return reading
 
     def _call(self, case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -102,7 +95,7 @@ class Reference:
 
 
 def _answer_to(due: ExpectedOutput) -> Bits:
-    """Return codes that match an output. If any NaN matches, use the format's own."""
+    """Return codes that match an output, for any NaN the format's own."""
     if not isinstance(due.dtype.format, Float):
         return due.codes.reshape(due.shape)
     nan, codes = due.dtype.format.nan_code, cast(Codes, due.codes)
@@ -112,23 +105,14 @@ def _answer_to(due: ExpectedOutput) -> Bits:
 
 @dataclass(frozen=True)
 class _Known:
-    """The expected values of some inputs of a case."""
+    """The expected values of sorted, unique inputs of a case."""
 
     case: Case
-    #: The inputs, sorted and unique.
     codes: Bits
-    #: The expected value of each.
     due: Reading
 
-    @staticmethod
-    def of(case: Case, bits: Bits, reading: Reading) -> _Known:
-        """Cache the expected values of inputs of shape (n,), n > 0."""
-        codes, first = np.unique(bits, return_index=True)
-        due = Reading(reading.codes[first], reading.patterns[first])
-        return _Known(case, cast(Bits, codes), due)
-
     def reading(self, bits: Bits) -> Reading | None:
-        """Return the expected values of inputs of shape (n,); None unless all are known."""
+        """Return the expected values of inputs of shape (n,), None unless all are known."""
         place = np.searchsorted(self.codes[:-1], bits)
         if not (self.codes[place] == bits).all():
             return None

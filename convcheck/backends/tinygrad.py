@@ -1,11 +1,7 @@
-"""tinygrad: the functions in the specs' `calls`, compiled for a device.
+"""tinygrad: the functions in the specs' `calls`, compiled for a device without cached kernels.
 
-`tinygrad` compiles kernels for device CPU with clang. `tinygrad:python` interprets them in Python.
-Devices emulate types that they lack, so these are two implementations. Kernels cached on disk by
-earlier processes are not used.
+`tinygrad` compiles kernels with clang, `tinygrad:python` interprets them in Python.
 """
-
-from __future__ import annotations
 
 import os
 import shutil
@@ -35,11 +31,9 @@ class Tinygrad(TensorLibrary):
         "": "device CPU, kernels compiled",
         "python": "device PYTHON, kernels interpreted",
     }
-    #: It takes graphs and has no options for them.
     graphs = ()
 
-    def start(self) -> str:
-        """Import tinygrad. Raises UnavailableError if its compiler is missing."""
+    def _start(self) -> str:
         from tinygrad.helpers import CACHELEVEL
 
         CACHELEVEL.value = 0  # another compiler could have made cached kernels
@@ -47,53 +41,48 @@ class Tinygrad(TensorLibrary):
         return release if self._variant else f"{release}, {_compiler()}"
 
     def support(self, case: Case) -> Declined | None:
-        """Decline types that tinygrad lacks, and calls that its function lacks."""
+        """Decline constants, and types and calls that tinygrad lacks."""
         if ("input", "constant") in case.setting:
             return Declined("an array is no constant of a kernel of tinygrad", missing=True)
         return super().support(case)
 
-    def cast(self, case: Case, array: Array) -> Array:
-        """Run a case's casts, in one kernel unless intermediate results are exposed."""
+    def _cast(self, case: Case, array: Array) -> Array:
         from tinygrad import Tensor
 
-        made = seen(case, array, lambda hop, it: it.cast(self.type_of(hop.outputs[0])))
+        made = seen(case, array, lambda hop, it: it.cast(self._type_of(hop.outputs[0])))
         if len(made) > 1 and array.numel():
             Tensor.realize(*reversed(made))
         return _computed(made[0])
 
-    def arange(self, case: Case, start: float, stop: float, step: float) -> Array:
-        """Call Tensor.arange with Python numbers, on the device."""
+    def _arange(self, case: Case, start: float, stop: float, step: float) -> Array:
         from tinygrad import Context, Tensor
 
         with Context(DEV=self._device):
-            kind = self.type_of(case.outputs[0])
+            kind = self._type_of(case.outputs[0])
             made = Tensor.arange(start, stop, step, dtype=kind).contiguous()
             return made if too_large(made.shape, ()) else _computed(made)
 
-    def type_of(self, dtype: DType) -> Any:
-        """Return tinygrad's type."""
+    def _type_of(self, dtype: DType) -> Any:
         from tinygrad import dtypes
 
-        return getattr(dtypes, self.name_of(dtype))
+        return getattr(dtypes, self._name_of(dtype))
 
-    def array(self, dtype: DType, bits: Bits) -> Array:
-        """Copy codes into a tensor."""
+    def _array(self, dtype: DType, bits: Bits) -> Array:
         from tinygrad import Tensor
 
-        made = {"dtype": self.type_of(dtype), "device": self._device}
+        made = {"dtype": self._type_of(dtype), "device": self._device}
         if not bits.size:
             return Tensor.empty(*bits.shape, **made)
         memory = np.asarray(bits, dtype.format.storage).tobytes()
         return Tensor(memory, **made).reshape(bits.shape).realize()
 
-    def codes(self, dtype: DType, array: Array) -> Bits:
-        """Copy a tensor's memory. Empty tensors have none."""
+    def _codes(self, dtype: DType, array: Array) -> Bits:
         memory = bytes(array._buffer().as_memoryview()) if array.numel() else b""
         return np.frombuffer(memory, dtype.format.storage).reshape(array.shape)
 
 
 def _computed(tensor: Array) -> Array:
-    """Compute a tensor. Raises NotImplementedError for a kernel that does not compile."""
+    """Compute a tensor. Raises NotImplementedError if its kernel does not compile."""
     try:
         return tensor.realize() if tensor.numel() else tensor
     except subprocess.CalledProcessError as error:
@@ -101,10 +90,7 @@ def _computed(tensor: Array) -> Array:
 
 
 def _compiler() -> str:
-    """Return the compiler of the CPU device.
-
-    Raises UnavailableError if it is missing, or cannot compile the simplest kernel.
-    """
+    """Return the CPU device's compiler. Raises UnavailableError if it compiles no kernel."""
     from tinygrad import Tensor, dtypes
 
     compiler = os.environ.get("CC", "clang")

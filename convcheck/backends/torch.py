@@ -1,9 +1,4 @@
-"""PyTorch: the functions in the specs' `calls`.
-
-It uses the server of `standalone.py`, as another environment does.
-"""
-
-from __future__ import annotations
+"""PyTorch: the functions in the specs' `calls`, through the server of `standalone.py`."""
 
 import copy
 import re
@@ -25,22 +20,20 @@ RUNTIME = "torch"  # its column in specs/dtypes.yaml, and its key in `calls`
 
 
 class Torch(TensorLibrary):
-    """PyTorch on the CPU, eager, by default with one thread."""
+    """PyTorch on the CPU, eager."""
 
     runtime = RUNTIME
     functions = ("to", "result_type", ARANGE)
     says: Mapping[str, str] = {"": "CPU, 1 thread"}
-    #: Its options, with their values.
     options: Mapping[str, tuple[str, ...]] = {"threads": ("1", "2", "4")}
     imports = ("torch",)
 
-    def start(self) -> str:
-        """Import torch."""
+    def _start(self) -> str:
         self._server, self._threads = TorchServer(""), 1
         return str(self._server.torch.__version__)
 
-    def configured(self, choice: Mapping[str, str]) -> Torch:
-        """Return the same backend with other threads. Raises UsageError for an unknown option."""
+    def configured(self, choice: Mapping[str, str]) -> "Torch":
+        """Return the backend with another number of threads. Raises UsageError."""
         other = copy.copy(self)
         other._threads = int(checked_choice(self.runtime, self.options, choice)["threads"])
         threads = plural(other._threads, "thread")
@@ -48,10 +41,7 @@ class Torch(TensorLibrary):
         return other
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Call the function on tensors with the inputs' bits and shapes.
-
-        Unimplemented kernels are Declined, other exceptions are Refused.
-        """
+        """Call the function. Unimplemented kernels are Declined."""
         self._server.torch.set_num_threads(self._threads)  # the number is global to the process
         return self._direct.answer(case, inputs)
 
@@ -75,10 +65,7 @@ def _question(case: Case, catalog: Catalog) -> Question:
 
 
 def _heard(answer: Answer) -> Answer:
-    """Distinguish a missing kernel from a refusal.
-
-    Old releases (such as 2.7.1) raise the same error for both.
-    """
+    """Distinguish a missing kernel from a refusal, for which old releases raise the same error."""
     if not isinstance(answer, Declined | Refused):
         return answer
     text = " ".join(answer.message.split())

@@ -1,10 +1,7 @@
-"""Triton's interpreter: a kernel that casts, as in the specs' `calls`.
+"""Triton's interpreter, in numpy: a kernel that casts torch tensors on the CPU.
 
-The interpreter runs kernels in numpy, on torch tensors on the CPU. Compiled kernels on a GPU can
-answer differently. Its types are torch's.
+Compiled kernels on a GPU can answer differently.
 """
-
-from __future__ import annotations
 
 import os
 from collections.abc import Mapping
@@ -26,21 +23,19 @@ tl: Any = None  # triton.language once imported, a global that the kernel uses
 
 
 def _cast_kernel(source, target, count):  # type: ignore[no-untyped-def]
-    """Convert the elements of one tensor into another, in Triton's language."""
     index = tl.program_id(0) * 1024 + tl.arange(0, 1024)
     values = tl.load(source + index, mask=index < count)
     tl.store(target + index, values.to(target.dtype.element_ty), mask=index < count)
 
 
 class Triton(TensorLibrary):
-    """Triton's interpreter on the CPU, with torch tensors."""
+    """Triton's interpreter, with torch's types."""
 
     runtime, types = "triton", "torch"
     functions = ("cast",)
     says: Mapping[str, str] = {"": "interpreter on the CPU"}
 
-    def start(self) -> str:
-        """Import Triton. Raises UnavailableError if it was imported for compilation."""
+    def _start(self) -> str:
         os.environ[_INTERPRET] = "1"
         import triton
 
@@ -50,16 +45,11 @@ class Triton(TensorLibrary):
         self._torch = TorchServer("")
         return str(triton.__version__)
 
-    def cast(self, case: Case, array: Array) -> Array:
-        """Run the kernel.
-
-        Raises NotImplementedError if Triton rejects it, since the interpreter raises any exception
-        of numpy and Python.
-        """
+    def _cast(self, case: Case, array: Array) -> Array:
         import torch
         import triton
 
-        target = torch.empty(array.shape, dtype=self.type_of(case.outputs[0]))
+        target = torch.empty(array.shape, dtype=self._type_of(case.outputs[0]))
         count = array.numel()
         if not count:  # an empty grid is invalid
             return target
@@ -74,18 +64,15 @@ class Triton(TensorLibrary):
             raise NotImplementedError(said) from None
         return target
 
-    def type_of(self, dtype: DType) -> Any:
-        """Return torch's type."""
-        return self._torch.type_of(self.name_of(dtype))
+    def _type_of(self, dtype: DType) -> Any:
+        return self._torch.type_of(self._name_of(dtype))
 
-    def array(self, dtype: DType, bits: Bits) -> Array:
-        """View a copy of codes as a tensor."""
+    def _array(self, dtype: DType, bits: Bits) -> Array:
         codes = np.array(bits, dtype.format.storage)
         width = 8 * codes.itemsize
-        return self._torch.tensor(Fed(self.name_of(dtype), width, bits.shape, codes))
+        return self._torch.tensor(Fed(self._name_of(dtype), width, bits.shape, codes))
 
-    def codes(self, dtype: DType, array: Array) -> Bits:
-        """View a tensor's memory as codes."""
+    def _codes(self, dtype: DType, array: Array) -> Bits:
         codes: Bits = self._torch.codes(array)
         return codes
 

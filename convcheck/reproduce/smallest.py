@@ -1,13 +1,12 @@
 """Shrink a failing group to the smallest call that shows it, by testing the backend again.
 
-An element is tried alone, then in growing tensors. A whole call is cut to the element that differs,
-or halved as long as it shows the finding.
+An element is tried alone, then in growing tensors. A whole call is cut to the differing element, or
+halved.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import prod
 from typing import cast
@@ -86,7 +85,7 @@ def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> Aske
 
 
 def does_not_fail(one: CaseResult, address: str) -> UsageError:
-    """Return the error for a case without a finding."""
+    """Return the error for a case without findings."""
     said = f"{one.case.id} does not fail on {address}: {one.verdict}"
     if one.message:
         said += f" ({one.message})"
@@ -102,10 +101,9 @@ def smallest(found: AskedCase, group: Group) -> Witness:
     else:
         witness = _of_elements(found, found.vectors, group)
     if witness is None:
-        raise UsageError(
-            f"{found.address} does not show it again: {group.kind or group.verdict}",
-            hint="it may depend on earlier calls; --report FILE takes it from a report",
-        )
+        said = f"{found.address} does not show it again: {group.kind or group.verdict}"
+        hint = "it may depend on earlier calls; --report FILE takes it from a report"
+        raise UsageError(said, hint=hint)
     return witness
 
 
@@ -125,7 +123,7 @@ def _keep(vectors: Vectors, answers: Answers) -> CaseResult:
 def _showing(
     found: AskedCase, tries: Sequence[CallSet], group: Group, before: Case | None = None
 ) -> Iterator[tuple[int, Witness]]:
-    """Make calls in one worker, first of `before`, and yield those that show a group."""
+    """Make calls in one worker, after those of `before`, and yield those that show a group."""
     if not tries:
         return
     first, every = tries[0], tuple(one.calls[0] for one in tries)
@@ -175,7 +173,7 @@ def _of_elements(found: AskedCase, vectors: VectorSet, group: Group) -> Witness 
 
 
 def _needed(asked: AskedCase, vectors: VectorSet, group: Group) -> list[int]:
-    """Return a group's element, and elements that rule out other readings for the whole case."""
+    """Return a group's element, and elements that rule out other readings."""
     example = group.examples[0] if group.examples else None
     if not isinstance(example, Example):
         return [0] if len(vectors) else []
@@ -240,8 +238,7 @@ def _of_texts(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | N
 
 
 def _of_calls(found: AskedCase, calls: CallSet, group: Group) -> Witness | None:
-    def expecting(call: Call) -> CallSet | None:
-        return expecting_call(found.spec, calls.case, call)
+    expecting = partial(expecting_call, found.spec, calls.case)
 
     def tried(call: Call) -> Witness | None:
         return _alone(found, expecting(call), group)

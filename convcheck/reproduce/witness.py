@@ -1,7 +1,5 @@
 """The smallest call that shows a finding, from new answers or from a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,7 +85,7 @@ class Witness:
 
     @cached_property
     def inputs(self) -> tuple[Strip, ...]:
-        """The input tensors with all elements."""
+        """The input tensors."""
         tensors = zip(self.case.inputs, self.one.calls[0], strict=True)
         return tuple(Strip(_type(t), bits.shape, 0, _words(bits)) for t, bits in tensors)
 
@@ -196,7 +194,7 @@ def _words(bits: Bits) -> tuple[Word, ...]:
 
 
 def _part(name: TypeName, bits: Bits, at: int, due: Bits | None = None) -> Strip:
-    """Return a tensor, or the elements around `at` of a long one. Patterns are words in <>."""
+    """Return a tensor, of a long one the elements around `at`. Patterns are words in <>."""
     first = max(0, at - BEFORE) if bits.size > SHOWN else 0
     cut = slice(first, first + SHOWN)
     words = _words(bits.reshape(-1)[cut])
@@ -235,7 +233,7 @@ def reported(
 ) -> Witness:
     """Return the witness of a group's first example, without a backend. Raises UsageError.
 
-    `calls` are the known calls of the case in a run's order.
+    `calls` are those of the case, in a run's order.
     """
     if not group.examples:
         raise _ask_again(f"the report has no example of {group.kind or group.verdict}")

@@ -1,9 +1,7 @@
-"""Runtimes that import ONNX models, one model for each combination of input ranks.
+"""Runtimes that import ONNX models, one model per combination of input ranks.
 
-A variant, or a chain's setting, may make the inputs constants instead.
+A variant, or a chain's setting, makes the inputs constants.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -26,24 +24,19 @@ _SHOWN = 300  # characters of an exception
 class Importer:
     """A runtime that compiles and runs ONNX models."""
 
-    #: Its name, also of its extra and module.
-    runtime: ClassVar[str]
-    #: The name of its package.
+    runtime: ClassVar[str]  # its name, also of its extra and module
     package: ClassVar[str]
     #: Its variants, with their description in the version.
     says: Mapping[str, str]
-    #: Its exceptions for values. All others are errors of the adapter.
-    refusals: tuple[type[Exception], ...]
-    #: Whether its integers are signless.
-    signless: ClassVar[bool] = False
-    #: It takes graphs and has no options for them.
+    refusals: tuple[type[Exception], ...]  # for values; all others are errors of the adapter
+    signless: ClassVar[bool] = False  # whether its integers have no sign
     graphs = ()
 
     def __init__(self, variant: str = "") -> None:
         """Raises UsageError for an unknown variant, ImportError if the runtime is not installed."""
         self.name = variant_name(self.runtime, variant, self.says)
         self._variant = variant
-        self.version = f"{self.start()}, {self.says[variant]}"
+        self.version = f"{self._start()}, {self.says[variant]}"
         self._case: Case | None = None
         self._models: dict[tuple[int, ...], Model | Declined] = {}
 
@@ -63,74 +56,63 @@ class Importer:
         return cannot_ask(case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Run the case's graph on inputs of any shapes.
-
-        A graph that cannot be compiled and a type without a Python interface are Declined, an
-        exception of a run is Refused.
-        """
+        """Run the case's graph. Graphs that do not compile and unsupported types are Declined."""
         constant = self._variant == CONSTANT or ("input", "constant") in case.setting
-        model = self._model(case, (), inputs) if constant else self._of_ranks(case, inputs)
+        model = self._of_case(case, (), inputs) if constant else self._of_ranks(case, inputs)
         if isinstance(model, Declined):
             return model
         pairs = [] if constant else zip(case.inputs, inputs, strict=True)
         arrays = [to_array(dtype, bits) for dtype, bits in pairs]
         try:
-            fed = [self.tensor(array) for array in arrays]
+            fed = [self._tensor(array) for array in arrays]
         except Exception as error:  # a type that it lacks
-            return Declined(self.words(error), missing=True)
+            return Declined(self._words(error), missing=True)
         try:
-            results = self.run(model, fed)
+            results = self._run(model, fed)
         except NotImplementedError as error:
             return Declined(str(error), missing=True)
         except self.refusals as error:
-            return self.failed(case, None if constant else model, inputs, error)
+            return self._failed(case, None if constant else model, inputs, error)
         return to_answer(case, results, inputs, self.signless)
 
     def _of_ranks(self, case: Case, inputs: Sequence[Bits]) -> Model | Declined:
-        """Return the model for the inputs' ranks, cached for the last case."""
         if self._case != case:
             self._case, self._models = case, {}
         ranks = tuple(bits.ndim for bits in inputs)
         if ranks not in self._models:
-            self._models[ranks] = self._model(case, ranks)
+            self._models[ranks] = self._of_case(case, ranks)
         return self._models[ranks]
 
-    def _model(
+    def _of_case(
         self, case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()
     ) -> Model | Declined:
         try:
             with np.errstate(all="ignore"):  # numpy may fold constants
-                return self.model(build_ranked(case, ranks, constants))
+                return self._compiled(build_ranked(case, ranks, constants))
         except Exception as error:  # onnx and importers raise anything
-            return Declined(self.words(error), missing=True)
+            return Declined(self._words(error), missing=True)
 
-    # Overridden by runtimes
-
-    def start(self) -> str:
+    def _start(self) -> str:
         """Import the runtime and return its name and release."""
         raise NotImplementedError
 
-    def model(self, proto: Any) -> Model:
+    def _compiled(self, proto: Any) -> Model:
         """Import and compile an ONNX model."""
         raise NotImplementedError
 
-    def tensor(self, array: NDArray[Any]) -> Any:
+    def _tensor(self, array: NDArray[Any]) -> Any:
         """Return an array as the runtime's tensor."""
         raise NotImplementedError
 
-    def run(self, model: Model, fed: Sequence[Any]) -> list[NDArray[Any]]:
-        """Run a model and return its outputs.
-
-        Raises NotImplementedError for an output type without a Python interface.
-        """
+    def _run(self, model: Model, fed: Sequence[Any]) -> list[NDArray[Any]]:
+        """Run a model. Raises NotImplementedError for outputs without a Python interface."""
         raise NotImplementedError
 
-    def failed(
+    def _failed(
         self, case: Case, model: Model | None, inputs: Sequence[Bits], error: Exception
     ) -> Declined | Refused:
         """Classify an exception of a run. `model` is None if it has no inputs."""
-        return Refused(self.words(error))
+        return Refused(self._words(error))
 
-    def words(self, error: Exception) -> str:
-        """Return an exception's message on one line."""
+    def _words(self, error: Exception) -> str:
         return " ".join(f"{type(error).__name__}: {error}".split())[:_SHOWN]

@@ -1,9 +1,4 @@
-"""IREE on the CPU: ONNX models, imported and compiled ahead of time.
-
-`iree` compiles with LLVM, `iree:vmvx` for IREE's virtual machine.
-"""
-
-from __future__ import annotations
+"""IREE on the CPU: ONNX models compiled with LLVM, or for IREE's virtual machine (`iree:vmvx`)."""
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -22,7 +17,7 @@ _ERROR = "error: "
 
 
 class Iree(Importer):
-    """IREE's compiler and runtime, one thread."""
+    """IREE's compiler and runtime."""
 
     runtime, package = "iree", "iree-base-compiler"
     says: Mapping[str, str] = {
@@ -33,16 +28,14 @@ class Iree(Importer):
     refusals = (RuntimeError, ValueError, IndexError)
     signless = True
 
-    def start(self) -> str:
-        """Import IREE's compiler and runtime."""
+    def _start(self) -> str:
         import iree.compiler
         import iree.runtime
 
         self._config = iree.runtime.Config("local-sync")
         return f"iree compiler {version(self.package)}, runtime {version('iree-base-runtime')}"
 
-    def model(self, proto: Any) -> Model:
-        """Import a model as MLIR and compile it."""
+    def _compiled(self, proto: Any) -> Model:
         import iree.runtime as runtime
         from iree.compiler.tools import compile_str
 
@@ -55,26 +48,23 @@ class Iree(Importer):
         context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, code))
         return context.modules[_MODULE][_FUNCTION]
 
-    def tensor(self, array: NDArray[Any]) -> Any:
-        """Return an array in device memory."""
+    def _tensor(self, array: NDArray[Any]) -> Any:
         import iree.runtime as runtime
 
         return runtime.asdevicearray(self._config.device, array)
 
-    def run(self, model: Model, fed: Sequence[Any]) -> list[NDArray[Any]]:
-        """Call the function of a module."""
+    def _run(self, model: Model, fed: Sequence[Any]) -> list[NDArray[Any]]:
         made = model(*fed)
         results = made if isinstance(made, tuple | list) else [made]
         # to_host views device memory, which dies with the result
         return [np.array(result.to_host()) for result in results]
 
-    def words(self, error: Exception) -> str:
-        """Return the compiler's first error, without its place in generated text."""
+    def _words(self, error: Exception) -> str:
         lines = str(error).splitlines()
         first = next((line for line in lines if _ERROR in line), "")
         if first and type(error).__name__ == "CompilerToolError":
             return " ".join(first.partition(_ERROR)[2].split())[:300]
-        return super().words(error)
+        return super()._words(error)
 
 
 def _imported(proto: Any) -> str:

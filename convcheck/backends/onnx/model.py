@@ -1,7 +1,5 @@
 """Build ONNX models from cases, for any operator."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -27,10 +25,7 @@ _KEPT = 64  # graphs; versions of an operator are adjacent
 
 
 def cannot_ask(case: Case) -> Declined | None:
-    """Return why a case has no ONNX model: another standard's operator, or an unknown type.
-
-    Builds no model.
-    """
+    """Return why a case has no ONNX model: another standard's operator, or an unknown type."""
     if case.op.partition(".")[0] != WORLD:
         return Declined(f"{case.op} is not an ONNX operator", missing=True)
     casts = case.hops or (case,)
@@ -41,7 +36,7 @@ def cannot_ask(case: Case) -> Declined | None:
 
 
 def is_of_onnx(spec: Spec) -> bool:
-    """Return whether a spec is one of ONNX."""
+    """Return whether a spec is ONNX's."""
     return spec.op.partition(".")[0] == WORLD
 
 
@@ -51,18 +46,13 @@ def tensor_type_number(dtype: DType) -> int:
 
 
 def input_names(case: Case) -> list[str]:
-    """Return the graph's input names, in the operator's order."""
+    """Return the names of the graph's inputs."""
     return [f"x{i}" for i in range(len(case.inputs))]
 
 
 def output_names(case: Case) -> list[str]:
-    """Return the graph's output names, in the operator's order."""
+    """Return the names of the graph's outputs."""
     return [f"y{i}" for i in range(len(case.outputs))]
-
-
-def middle_names(case: Case) -> list[str]:
-    """Return the names of a chain's intermediate tensors."""
-    return [f"h{i}" for i in range(1, len(case.hops))]
 
 
 def node_constants(case: Case) -> list[list[tuple[str, DType, Bits]]]:
@@ -78,11 +68,10 @@ def node_constants(case: Case) -> list[list[tuple[str, DType, Bits]]]:
     ]
 
 
-def build(case: Case, constants: Sequence[Bits] = ()) -> ModelProto:
+def build(case: Case, constants: Sequence[Bits] = ()) -> "ModelProto":
     """Build the model of a node or a chain, with the spec's version as opset.
 
-    Graph inputs have no shape; all of them may be constants instead. Types and attributes that ONNX
-    forbids are left to the runtime.
+    Graph inputs have no shape. The runtime checks what ONNX forbids.
     """
     model = _empty_model(case.version)
     if case.hops:
@@ -101,7 +90,7 @@ def build(case: Case, constants: Sequence[Bits] = ()) -> ModelProto:
 
 
 def serialised(case: Case) -> bytes:
-    """Return the serialised model. Versions of an operator share the part after the opset."""
+    """Return the serialised model. Versions of an operator share all but the opset."""
     decides = case.inputs, case.outputs, case.given, case.carried, case.hops, case.setting
     return _opset_part(case.version) + _graph_part(_Graph(case.op, decides, case))
 
@@ -116,7 +105,7 @@ def _opset_part(opset: int) -> bytes:
 
 @dataclass(frozen=True)
 class _Graph:
-    """A cache key of a graph, with a case that has it."""
+    """A cache key of a graph."""
 
     op: str
     decides: tuple[tuple[object, ...], ...]
@@ -131,11 +120,8 @@ def _graph_part(graph: _Graph) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()) -> ModelProto:
-    """Build the model with the inputs' ranks and inferred outputs. Dimensions are symbolic.
-
-    Raises the errors of onnx's shape inference.
-    """
+def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()) -> "ModelProto":
+    """Build the model with symbolic dimensions and inferred outputs. Raises like onnx."""
     from onnx import shape_inference
 
     model = build(case, constants)
@@ -148,7 +134,7 @@ def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = (
 
 
 def text_of(case: Case, ranks: Sequence[int] = ()) -> str:
-    """Return the model in ONNX's textual syntax, without constants, with the inputs' ranks."""
+    """Return the model in ONNX's text syntax, without constants, with the inputs' ranks."""
     from onnx.printer import to_text
 
     model = build(case)
@@ -162,9 +148,9 @@ def text_of(case: Case, ranks: Sequence[int] = ()) -> str:
     return str(to_text(model))
 
 
-def _set_chain(graph: GraphProto, case: Case) -> None:
-    """Add a node for each cast. Exposed intermediate tensors become outputs."""
-    names = [*input_names(case), *middle_names(case), *output_names(case)]
+def _set_chain(graph: "GraphProto", case: Case) -> None:
+    middle = [f"h{i}" for i in range(1, len(case.hops))]
+    names = [*input_names(case), *middle, *output_names(case)]
     nodes = zip(case.hops, pairwise(names), node_constants(case), strict=True)
     for hop, (before, after), constants in nodes:
         node = graph.node.add(op_type=hop.op.partition(".")[2], input=[before], output=[after])
@@ -174,12 +160,12 @@ def _set_chain(graph: GraphProto, case: Case) -> None:
         _set_attributes(node, hop)
     _declare(graph, case)
     if ("middle", "exposed") in case.setting:
-        for name, hop in zip(names[1:-1], case.hops, strict=False):
+        for name, hop in zip(middle, case.hops, strict=False):
             number = tensor_type_number(hop.outputs[0])
             graph.output.add(name=name).type.tensor_type.elem_type = number
 
 
-def tensor_of(name: str, dtype: DType, bits: Bits) -> TensorProto:
+def tensor_of(name: str, dtype: DType, bits: Bits) -> "TensorProto":
     """Return a named tensor of codes or texts."""
     from onnx import TensorProto
 
@@ -207,7 +193,7 @@ def _ir_version(opset: int) -> int:
     return int(helper.find_min_ir_version_for(ids, ignore_unknown=True))
 
 
-def _empty_model(opset: int) -> ModelProto:
+def _empty_model(opset: int) -> "ModelProto":
     from onnx import ModelProto
 
     model = ModelProto(ir_version=_ir_version(opset))
@@ -216,7 +202,7 @@ def _empty_model(opset: int) -> ModelProto:
     return model
 
 
-def _set_attributes(node: NodeProto, case: Case) -> None:
+def _set_attributes(node: "NodeProto", case: Case) -> None:
     for name, value in case.given:
         _set_attribute(node, name, value)
     for name, kind in case.carried:
@@ -225,7 +211,7 @@ def _set_attributes(node: NodeProto, case: Case) -> None:
         _set_attribute(node, name, carried)
 
 
-def _set_attribute(node: NodeProto, name: str, value: Value) -> None:
+def _set_attribute(node: "NodeProto", name: str, value: Value) -> None:
     from onnx import AttributeProto
 
     if isinstance(value, int):
@@ -234,7 +220,7 @@ def _set_attribute(node: NodeProto, name: str, value: Value) -> None:
         node.attribute.add(name=name, type=AttributeProto.STRING, s=value.encode())
 
 
-def _declare(graph: GraphProto, case: Case) -> None:
+def _declare(graph: "GraphProto", case: Case) -> None:
     for name, dtype in zip(input_names(case), case.inputs, strict=True):
         graph.input.add(name=name).type.tensor_type.elem_type = tensor_type_number(dtype)
     for name, dtype in zip(output_names(case), case.outputs, strict=True):
@@ -253,17 +239,9 @@ def to_array(dtype: DType, bits: Bits) -> NDArray[Any]:
 
 
 def plain_bits(dtype: DType, shape: tuple[int, ...]) -> Bits:
-    """Return a small value of every format: the text "1", or code 1."""
+    """Return a small value of any format: the text "1", or code 1."""
     value = "1" if isinstance(dtype.format, Text) else 1
     return np.full(shape, value, dtype.format.storage)
-
-
-def to_codes(array: NDArray[Any], types: Sequence[DType]) -> tuple[Bits, str]:
-    """Return an array's codes and type name; numpy's name for an unknown type."""
-    name = next((t.name for t in types if _is_of(array, t)), str(array.dtype))
-    if array.dtype.kind in _TEXT_KINDS:
-        return array.astype(object), name
-    return array.view(f"u{array.dtype.itemsize}"), name
 
 
 def to_answer(
@@ -271,18 +249,23 @@ def to_answer(
 ) -> Outputs | Oversized:
     """Return arrays as an answer, without outputs beyond the case's.
 
-    If a runtime's integers are `signless`, they take the sign that the graph declares.
+    Integers that are `signless` take the sign that the graph declares.
     """
     due = [*case.outputs, *case.inputs]
     own = results[: len(case.outputs)]
     if signless:
         pairs = zip(own, case.outputs, strict=False)
         own = [_signed(array, _numpy_type(dtype)) for array, dtype in pairs]
-    found = [to_codes(array, due) for array in own]
-    names = tuple(name for _, name in found)
-    if any(too_large(bits.shape, inputs) for bits, _ in found):
-        return Oversized(tuple(bits.shape for bits, _ in found), names)
-    return Outputs(tuple(bits for bits, _ in found), names)
+    names = tuple(next((t.name for t in due if _is_of(a, t)), str(a.dtype)) for a in own)
+    if any(too_large(array.shape, inputs) for array in own):
+        return Oversized(tuple(array.shape for array in own), names)
+    return Outputs(tuple(map(_codes, own)), names)
+
+
+def _codes(array: NDArray[Any]) -> Bits:
+    if array.dtype.kind in _TEXT_KINDS:
+        return array.astype(object)
+    return array.view(f"u{array.dtype.itemsize}")
 
 
 def _signed(array: NDArray[Any], due: np.dtype[Any]) -> NDArray[Any]:

@@ -5,8 +5,6 @@
 `data.json` sets the tolerances to 0.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -24,7 +22,7 @@ _EXACTLY = json.dumps({"rtol": 0, "atol": 0}) + "\n"
 
 
 def test_files(case: Case, data_sets: Sequence[DataSet]) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a test as (name, content), the model first."""
+    """Yield a test's files as (name, content), the model first."""
     name = "test_" + re.sub(r"\W+", "_", case.id).lower()
     model = build(case)
     model.producer_name = "convcheck"
@@ -45,8 +43,8 @@ def test_files(case: Case, data_sets: Sequence[DataSet]) -> Iterator[tuple[str, 
                 yield f"{folder}/{kind}_{i}.pb", content
 
 
-def _state_shape(value: ValueInfoProto, shapes: set[tuple[int, ...]]) -> None:
-    """Set the rank, which ONNX's checker needs, and the dimensions that all data sets share."""
+def _state_shape(value: "ValueInfoProto", shapes: set[tuple[int, ...]]) -> None:
+    """Set the rank, which ONNX's checker needs, and dimensions that all data sets share."""
     if len({len(shape) for shape in shapes}) != 1:
         return
     stated = value.type.tensor_type.shape

@@ -1,10 +1,4 @@
-"""The onnx package's ReferenceEvaluator as a backend.
-
-It computes in numpy: narrow types as ml_dtypes arrays, one element per byte with high bits 0,
-string inputs as object arrays.
-"""
-
-from __future__ import annotations
+"""The onnx package's ReferenceEvaluator, with ml_dtypes arrays of one element per byte."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,11 +12,10 @@ from convcheck.backends.onnx.model import (
     input_names,
     is_of_onnx,
     plain_bits,
+    to_answer,
     to_array,
-    to_codes,
 )
-from convcheck.backends.packing import too_large
-from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
+from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
@@ -33,7 +26,7 @@ _PLAIN_SHAPES: tuple[tuple[int, ...], ...] = ((), (1,))
 
 
 class OnnxReference:
-    """The reference evaluator, at the opset of the spec under test."""
+    """The reference evaluator at the spec's opset."""
 
     name = "onnx-reference"
 
@@ -51,10 +44,7 @@ class OnnxReference:
         return cannot_ask(case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Evaluate the case's node on inputs of any shapes.
-
-        An exception that plain inputs also raise is Declined. Any other is Refused.
-        """
+        """Evaluate the case. An exception that plain inputs also raise is Declined."""
         evaluator = self._load(case)
         if isinstance(evaluator, Declined):
             return evaluator
@@ -62,14 +52,11 @@ class OnnxReference:
         try:
             found = _evaluate(evaluator, feeds)
         except Exception as error:  # numpy and Python raise anything
-            return _failure(evaluator, case, error)
-        results = [to_codes(array, (*case.outputs, *case.inputs)) for array in found]
-        arrays, names = tuple(bits for bits, _ in results), tuple(name for _, name in results)
-        if any(too_large(bits.shape, inputs) for bits in arrays):
-            return Oversized(tuple(bits.shape for bits in arrays), names)
-        return Outputs(arrays, names)
+            plain = _answers_plain(evaluator, case)
+            return Refused(_words(error)) if plain else _declined(error)
+        return to_answer(case, found, inputs)
 
-    def _load(self, case: Case) -> ReferenceEvaluator | Declined:
+    def _load(self, case: Case) -> "ReferenceEvaluator | Declined":
         from onnx.reference import ReferenceEvaluator
 
         if self._case != case:
@@ -89,16 +76,14 @@ def _feeds(case: Case, inputs: Sequence[Bits]) -> dict[str, NDArray[Any]]:
     }
 
 
-def _evaluate(evaluator: ReferenceEvaluator, feeds: dict[str, NDArray[Any]]) -> list[NDArray[Any]]:
+def _evaluate(
+    evaluator: "ReferenceEvaluator", feeds: dict[str, NDArray[Any]]
+) -> list[NDArray[Any]]:
     with np.errstate(all="ignore"):  # overflow, NaN to integer: the result is judged
         return [np.asarray(result) for result in evaluator.run(None, feeds)]
 
 
-def _failure(evaluator: ReferenceEvaluator, case: Case, error: Exception) -> Declined | Refused:
-    return Refused(_words(error)) if _answers_plain(evaluator, case) else _declined(error)
-
-
-def _answers_plain(evaluator: ReferenceEvaluator, case: Case) -> bool:
+def _answers_plain(evaluator: "ReferenceEvaluator", case: Case) -> bool:
     for shape in _PLAIN_SHAPES:
         feeds = _feeds(case, [plain_bits(dtype, shape) for dtype in case.inputs])
         try:
@@ -115,6 +100,5 @@ def _declined(error: Exception) -> Declined:
 
 
 def _words(error: Exception) -> str:
-    """Return an exception's message. The evaluator wraps an operator's TypeError."""
     cause = error.__cause__ or error
     return f"{type(cause).__name__}: {cause}"

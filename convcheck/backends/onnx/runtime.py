@@ -1,16 +1,13 @@
-"""ONNX Runtime as a backend.
+"""ONNX Runtime, through the server of `standalone.py`.
 
-It uses the server of `standalone.py`, as another environment does. Every tensor is a graph input
-and the optimiser is off, to test the kernel and not constant folding.
+Tensors are graph inputs, without optimisation, to test kernels and not constant folding.
 """
-
-from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -37,19 +34,9 @@ from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 from convcheck.streams import plural
 
-if TYPE_CHECKING:
-    from convcheck.backends.protocol import Answer, Bound
-
-
-Classes = Any  # onnxruntime's module of classes
-Session = Any  # InferenceSession
-
 
 def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
-    """Return whether a case of one input and output can run on two buffers of equal shape.
-
-    Texts cannot, nor buffers that are empty, read-only, not contiguous, or of a wrong storage type.
-    """
+    """Return whether a case of one input and output, not texts, can run on two buffers."""
     types = (*case.inputs, *case.outputs)
     if len(case.inputs) != 1 or len(case.outputs) != 1 or codes.shape != out.shape:
         return False
@@ -60,17 +47,17 @@ def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
     return fit and out.flags.writeable
 
 
-def bind(
-    classes: Classes, session: Session, case: Case, codes: Codes, out: Codes, again: Bound
-) -> Bound:
-    """Bind buffers that `can_bind`. A run that raises returns the result of `again`.
-
-    The returned function keeps the session and the buffers alive.
-    """
+def bind(classes: Any, session: Any, case: Case, codes: Codes, out: Codes, again: Bound) -> Bound:
+    """Bind buffers that `can_bind`. A run that raises returns the result of `again`."""
     source, target = (cast(Numeric, t.format) for t in (case.inputs[0], case.outputs[0]))
     given = pack(source, codes) if is_packed(source) else codes
     memory = pack(target, np.zeros_like(out)) if is_packed(target) else out
-    run = _runner(classes, session, case, codes.shape, given, memory)
+    device = classes.OrtDevice(classes.OrtDevice.cpu(), classes.OrtDevice.default_memory(), 0)
+    binding = classes.SessionIOBinding(session)  # binds addresses and keeps no array alive
+    numbers = tensor_type_number(case.inputs[0]), tensor_type_number(case.outputs[0])
+    address = given.ctypes.data, memory.ctypes.data
+    binding.bind_input(input_names(case)[0], device, numbers[0], codes.shape, address[0])
+    binding.bind_output(output_names(case)[0], device, numbers[1], codes.shape, address[1])
 
     def convert() -> Answer | None:
         if given is not codes:
@@ -79,7 +66,7 @@ def bind(
             # what a kernel does not write cannot pass for the last answer
             np.invert(memory, out=memory)
         try:
-            run()
+            session.run_with_iobinding(binding, None)
         except Exception:  # onnxruntime's exceptions share no other base class
             return again()
         if memory is not out:
@@ -87,23 +74,6 @@ def bind(
         return None
 
     return convert
-
-
-def _runner(
-    classes: Classes,
-    session: Session,
-    case: Case,
-    shape: tuple[int, ...],
-    given: Codes,
-    memory: Codes,
-) -> Callable[[], None]:
-    (source,), (target,) = input_names(case), output_names(case)
-    numbers = tensor_type_number(case.inputs[0]), tensor_type_number(case.outputs[0])
-    device = classes.OrtDevice(classes.OrtDevice.cpu(), classes.OrtDevice.default_memory(), 0)
-    binding = classes.SessionIOBinding(session)  # binds addresses and keeps no array alive
-    binding.bind_input(source, device, numbers[0], shape, given.ctypes.data)
-    binding.bind_output(target, device, numbers[1], shape, memory.ctypes.data)
-    return partial(session.run_with_iobinding, binding, None)
 
 
 CPU = "CPUExecutionProvider"
@@ -125,15 +95,10 @@ _KEPT_WORDS = 4096
 
 
 class OnnxRuntime:
-    """ONNX Runtime on an execution provider, by default the CPU's.
+    """ONNX Runtime on an execution provider, without fallback to the CPU."""
 
-    Other providers never fall back to the CPU: a node that they do not take is declined.
-    """
-
-    #: Modules that a worker imports in advance.
     loads = ("onnx", "onnxruntime")
     options = OPTIONS
-    #: The options that affect graphs.
     graphs = (OPTIMISATION,)
 
     def __init__(
@@ -143,9 +108,8 @@ class OnnxRuntime:
         *,
         catalog: Catalog | None = None,
     ) -> None:
-        """Open an execution provider, with values of some options.
-
-        Raises UnavailableError for an unknown provider, UsageError for an unknown option or value.
+        """Raises UnavailableError for an unknown provider, UsageError for an unknown option or
+        value.
         """
         self._variant, self._choice = variant, checked_choice("ort", self.options, choice or {})
         try:
@@ -168,8 +132,8 @@ class OnnxRuntime:
 
     takes = staticmethod(is_of_onnx)
 
-    def configured(self, choice: Mapping[str, str]) -> OnnxRuntime:
-        """Return the same backend with other values of some options. Cached with its session."""
+    def configured(self, choice: Mapping[str, str]) -> "OnnxRuntime":
+        """Return the backend with other values of some options, cached with its session."""
         key = tuple(sorted(choice.items()))
         if key not in self._others:
             chosen = {**self._choice, **choice}
@@ -181,10 +145,7 @@ class OnnxRuntime:
         return cannot_ask(case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Run the case's node on inputs of any shapes.
-
-        A failed session is Declined, and a failed run Refused, unless it lacks an implementation.
-        """
+        """Run the case's graph. A failed session is Declined."""
         if not case.setting:
             return self._direct.answer(case, inputs)
         choice = {name: value for name, value in case.setting if name in self.options}
@@ -193,33 +154,26 @@ class OnnxRuntime:
         if ("input", "constant") not in case.setting:
             return self._direct.answer(case, inputs)
         # the chain's inputs are part of the model
-        model = _text(build(case, inputs).SerializeToString())
+        model = base64.b64encode(build(case, inputs).SerializeToString()).decode()
         return self._direct.answer(case, inputs, {**self._direct.question(case), "model": model})
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
-        """Return a function that runs the case's node from one buffer into another, if possible.
-
-        The provider has to be the CPU's, with one input and one output, not texts, and equal,
-        contiguous, non-empty shapes in the case's types.
-        """
+        """Return a function between buffers that `can_bind`, on the CPU, else None."""
         if self._server.provider != CPU or not can_bind(case, codes, out):
             return None
         try:
             session = self._server.load(self._direct.question(case))
         except Told as told:
-            return partial(_same, self._direct.told(told))
+            answer = self._direct.told(told)
+            return lambda: answer
         # after a failure, retry without these buffers
         again = partial(self.answer, case, [codes])
         return bind(self._server.classes, session, case, codes, out, again)
 
 
-def _same(answer: Answer) -> Answer:
-    return answer
-
-
 def _question(choice: Mapping[str, str], case: Case, catalog: Catalog) -> Question:
-    """Return the request to the server, with options unless they are the server's."""
-    found: Question = {"model": _text(serialised(case)), "types": _types(catalog.types)}
+    model = base64.b64encode(serialised(case)).decode()
+    found: Question = {"model": model, "types": _types(catalog.types)}
     if case.hops:  # exposed intermediate outputs follow
         found["outputs"] = len(case.outputs)
     if any(choice.get(name, values[0]) != values[0] for name, values in OPTIONS.items()):
@@ -231,7 +185,7 @@ def _question(choice: Mapping[str, str], case: Case, catalog: Catalog) -> Questi
 
 
 def optimisation_of(choice: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
-    """Return the name of a session's level of graph optimisation, and its configuration entries."""
+    """Return the name of a session's optimisation level, and its configuration entries."""
     value = choice.get(OPTIMISATION, "off")
     return _LEVELS[value], {_CAST_CHAINS: "1"} if value == "all-and-cast-chains" else {}
 
@@ -240,10 +194,6 @@ def optimisation_of(choice: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
 def _types(types: Types) -> dict[str, object]:
     known = [dtype for dtype in types.types.values() if dtype.name_in(WORLD)]
     return known_types(tensor_type_number, known)
-
-
-def _text(model: bytes) -> str:
-    return base64.b64encode(model).decode()
 
 
 _RUNNING = re.compile(
@@ -264,29 +214,21 @@ _MISSING = (
 )
 
 
-def from_load(message: str) -> Declined:
-    """Classify a session that failed: missing support, or a rejected model."""
-    text = _words(message)
-    return Declined(text, missing=any(phrase in text for phrase in _MISSING))
-
-
 @lru_cache(maxsize=_KEPT_WORDS)
-def from_run(message: str) -> Refused | Declined:
-    """Classify a run that failed: a missing kernel, or refused values."""
-    text = _words(message)
-    return Declined(text, missing=True) if _NO_KERNEL in text else Refused(text)
-
-
 def _words(message: str) -> str:
-    """Shorten a message: drop C++ source lines and line breaks, keep the status word."""
+    """Drop C++ source lines and line breaks from a message, keep the status word."""
     text = _STATUS.sub(r"\1: ", _SOURCE_LINE.sub("", " ".join(message.split())))
     return _RUNNING.sub("", text)
 
 
 def _heard(answer: Answer) -> Answer:
     if isinstance(answer, Declined) and not answer.missing:
-        return from_load(answer.message)
-    return from_run(answer.message) if isinstance(answer, Refused) else answer
+        text = _words(answer.message)
+        return Declined(text, missing=any(phrase in text for phrase in _MISSING))
+    if isinstance(answer, Refused):
+        text = _words(answer.message)
+        return Declined(text, missing=True) if _NO_KERNEL in text else Refused(text)
+    return answer
 
 
 ORT = Native(lambda case, catalog: cannot_ask(case), partial(_question, {}), _heard)

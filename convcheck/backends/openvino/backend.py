@@ -1,10 +1,4 @@
-"""OpenVINO on the CPU: its own operators, and ONNX models.
-
-It uses the server of `standalone.py`, as another environment does. Nodes are built from names and
-attributes, for any operator.
-"""
-
-from __future__ import annotations
+"""OpenVINO on the CPU: any of its own operators, and ONNX models, through `standalone.py`."""
 
 import base64
 import re
@@ -19,21 +13,20 @@ from convcheck.backends.process.standalone import OPENVINO_WAYS, OpenVinoServer
 from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.numerics.number import Bits
 from convcheck.rules.load import Catalog, load, user_folders
-from convcheck.rules.model import Case, DType, Spec, Value
+from convcheck.rules.model import Case, DType, Spec
 from convcheck.rules.types import Types
 
 WORLD = "openvino"
-_BOOLS = {"true": True, "false": False}
+_BOOLS: dict[str, Any] = {"true": True, "false": False}
 
 
 class OpenVino:
     """OpenVINO's CPU plugin or core. `variant` is a key of OPENVINO_WAYS."""
 
-    #: It takes graphs and has no options for them.
     graphs = ()
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
-        """Raises UsageError for an unknown variant, ImportError if OpenVINO is not installed."""
+        """Raises UsageError for an unknown variant, ImportError without OpenVINO."""
         self.name = variant_name(WORLD, variant, OPENVINO_WAYS)
         self._server = OpenVinoServer(variant)
         self._direct = Direct(OPENVINO, self._server, catalog or load(user_folders()))
@@ -41,7 +34,7 @@ class OpenVino:
 
     @staticmethod
     def takes(spec: Spec) -> bool:
-        """Return whether the backend runs a spec by default. ONNX specs are not run."""
+        """Return whether a run without SPEC runs this spec: OpenVINO's own."""
         return spec.op.partition(".")[0] == WORLD
 
     def support(self, case: Case) -> Declined | None:
@@ -56,16 +49,11 @@ class OpenVino:
         return None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Infer the types first, then run.
-
-        A graph that cannot be built is Declined, an exception on values Refused, unless it reports
-        missing support.
-        """
+        """Run the case. A graph that cannot be built, or missing support, is Declined."""
         return self._direct.answer(case, inputs)
 
 
 def _supports(case: Case) -> Declined | None:
-    """Decline operators other than OpenVINO's and ONNX's, and types without a name."""
     world = case.op.partition(".")[0]
     if world not in (WORLD, ONNX):
         return Declined(f"{case.op} is neither OpenVINO's operator nor ONNX's", missing=True)
@@ -82,7 +70,10 @@ def _types_of(case: Case) -> list[DType]:
 def _question(case: Case, catalog: Catalog) -> Question:
     found: dict[str, Any] = {}
     if case.op.startswith(f"{ONNX}."):
-        found["model"] = base64.b64encode(_model(case)).decode()
+        # some importers of operators need the ranks
+        ranks = case.hops[0].ranks[:1] if case.hops else case.ranks
+        model = build_ranked(case, ranks) if ranks else build(case)
+        found["model"] = base64.b64encode(model.SerializeToString()).decode()
     elif case.hops:
         found["hops"] = [_node(hop) for hop in case.hops]
         found["exposed"] = ("middle", "exposed") in case.setting
@@ -96,15 +87,8 @@ def _question(case: Case, catalog: Catalog) -> Question:
 
 @lru_cache(maxsize=256)
 def _types(own: tuple[DType, ...], types: Types) -> dict[str, object]:
-    """Return types for the server, the case's own types before others of the same name."""
     known = [*own, *(t for t in types.types.values() if t not in own)]
     return known_types(lambda dtype: dtype.name_in(WORLD), known)
-
-
-def _model(case: Case) -> bytes:
-    # some importers of operators need the ranks
-    ranks = case.hops[0].ranks[:1] if case.hops else case.ranks
-    return bytes((build_ranked(case, ranks) if ranks else build(case)).SerializeToString())
 
 
 def _node(case: Case) -> dict[str, object]:
@@ -116,13 +100,10 @@ def _node(case: Case) -> dict[str, object]:
 
 
 def attributes_of(case: Case) -> list[tuple[str, Any]]:
-    """Return the attributes of a case's node, with OpenVINO's values."""
+    """Return a node's attributes with OpenVINO's values."""
     carried = [(name, case.outputs[0].name_in(WORLD)) for name, _ in case.carried]
-    return [*((name, _value(value)) for name, value in case.given), *carried]
-
-
-def _value(value: Value) -> Value | bool:
-    return _BOOLS.get(value, value) if isinstance(value, str) else value
+    given = [(name, _BOOLS.get(str(value), value)) for name, value in case.given]
+    return [*given, *carried]
 
 
 _NOISE = re.compile(
@@ -148,13 +129,12 @@ _MISSING = (
 
 
 def trimmed(message: str) -> str:
-    """Remove C++ source lines, node listings, line breaks and running numbers from a message."""
+    """Drop C++ source lines, node listings, line breaks and running numbers from a message."""
     text = _NOISE.sub("", " ".join(message.split()))
     return _NUMBERED.sub(r"\1", " ".join(text.split())).strip(": ")
 
 
 def _heard(answer: Answer) -> Answer:
-    """Distinguish missing support from refused values."""
     if not isinstance(answer, Declined | Refused):
         return answer
     text = trimmed(answer.message)

@@ -1,11 +1,7 @@
-"""A backend that is a program: it reads requests from stdin and answers on stdout.
+"""A program as a backend, as docs/protocol.md and `schema.json` describe.
 
-The address is `process:COMMAND`. docs/protocol.md describes the protocol, `schema.json` its header
-lines; `serve` implements the other end. The program runs in the worker's process group and ends
-with it. It shares the worker's stderr.
+The program ends with the worker, in its process group, and shares its stderr.
 """
-
-from __future__ import annotations
 
 import atexit
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +12,7 @@ from convcheck.backends.onnx.runtime import ORT
 from convcheck.backends.openvino.backend import OPENVINO
 from convcheck.backends.packing import too_large
 from convcheck.backends.process import headers
-from convcheck.backends.process.program import Deadline, RunningProgram, within, within_call
+from convcheck.backends.process.program import Deadline, RunningProgram, within
 from convcheck.backends.protocol import (
     Answer,
     Declined,
@@ -26,6 +22,7 @@ from convcheck.backends.protocol import (
     ProtocolError,
     Raised,
     call_timeout,
+    time_of_call,
 )
 from convcheck.backends.torch import TORCH
 from convcheck.errors import UnavailableError
@@ -38,7 +35,7 @@ RUNTIMES: Mapping[str, Native] = {"ort": ORT, "openvino": OPENVINO, "torch": TOR
 
 
 def native_of(runtime: str) -> Native | None:
-    """Return the native requests of a runtime, if it is named. Raises ProtocolError."""
+    """Return the native requests of a runtime, None for ''. Raises ProtocolError."""
     if runtime and runtime not in RUNTIMES:
         headers.wrong(f"it wants questions of {runtime!r}", f"one of {', '.join(RUNTIMES)}")
     return RUNTIMES[runtime] if runtime else None
@@ -53,24 +50,19 @@ STARTING = 60.0  # seconds for the answer to hello
 class RequestTemplate:
     """The common parts of all requests of a case."""
 
-    #: None if the case is not in a spec.
-    case: Case | None
-    #: The header's keys before the inputs, except the run.
-    start: Mapping[str, object]
+    case: Case | None  # None if it is not in a spec
+    start: Mapping[str, object]  # the header's keys before the inputs, except the run
     names: Sequence[str]
     types: Sequence[DType]
-    #: The names of the output types.
-    outputs: Sequence[str]
+    outputs: Sequence[str]  # names of types
 
 
 class Process:
-    """A program that speaks the process protocol. If `spoiled`, it has to be restarted."""
+    """A program that speaks the process protocol. If `spoiled`, it needs a restart."""
 
     def __init__(self, command: str = "", *, catalog: Catalog | None = None) -> None:
-        """Start a command and greet it.
-
-        Raises UsageError for an empty command, UnavailableError if it cannot start or violates the
-        protocol, DiedError if it ends or hangs.
+        """Raises UsageError for an empty command, UnavailableError if it cannot start or violates
+        the protocol, DiedError if it ends or hangs.
         """
         self._program = RunningProgram(command)
         atexit.register(self._program.leave)
@@ -97,21 +89,15 @@ class Process:
         return "any program that speaks the protocol: 'process:./mine --flag'"
 
     def support(self, case: Case) -> Declined | None:
-        """Return None: a program declines cases itself. Native runtimes cannot take every case."""
+        """Return None, since programs decline cases themselves, except for native runtimes."""
         return self._native.support(case, self._catalog) if self._native else None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Send one request and read its answer.
-
-        Raises ProtocolError for a wrong answer, DiedError if the program ends or hangs.
-        """
+        """Send one request and read its answer. Raises ProtocolError or DiedError."""
         return next(self.answers(case, [inputs]))
 
     def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
-        """Send several requests in batches that cannot deadlock, and yield the answers.
-
-        Raises like `answer`, at the failing request.
-        """
+        """Send requests in batches that cannot deadlock. Raises like `answer`, at a failing one."""
         if self._question is None or self._question.case is not case:
             self._question = template_of(case, self._catalog, self._native)
         first = run = self._run + 1
@@ -120,26 +106,33 @@ class Process:
             for batch in _batches(questions, min(AHEAD, self._program.room)):
                 first = self._run + 1
                 self._run += len(batch)
-                self._send(self._question, first, batch)
+                parts: list[bytes | memoryview] = []
+                for run, inputs in enumerate(batch, first):
+                    parts += request(self._question, run, inputs)
+                self._program.send(parts, self._deadline())
                 for run, inputs in enumerate(batch, first):
                     yield self._due(run, inputs)
         except DiedError as error:
             self._program.kill()
-            raise _among(error, len(batch)) from None
+            if len(batch) == 1:
+                raise
+            how = f"{error.how}, {plural(len(batch), 'request')} sent at once"
+            raise DiedError(how, timed_out=error.timed_out, printed=error.printed) from None
         except ProtocolError as error:
             self._program.kill()
-            raise _behind(error, run, first) from None
+            if run == first or error.hint != headers.NOISE:
+                raise
+            hint = f"{error.hint}; or the answer to run {run - 1} is not as long as its `bytes`"
+            raise ProtocolError(error.message, hint=hint) from None
 
-    def _send(self, asked: RequestTemplate, first: int, batch: Sequence[Sequence[Bits]]) -> None:
-        parts: list[bytes | memoryview] = []
-        for run, inputs in enumerate(batch, first):
-            parts += request(asked, run, inputs)
-        self._program.send(parts, within_call(self._timeout))
+    def _deadline(self) -> Deadline:
+        return within(self._timeout, time_of_call(self._timeout))
 
     def _due(self, run: int, inputs: Sequence[Bits]) -> Answer:
         types, own = self._catalog.types.types, self._native is not None
-        deadline = within_call(self._timeout)
-        answer, restart = receive(self._program, types, run, inputs, deadline, own_types=own)
+        answer, restart = receive(
+            self._program, types, run, inputs, self._deadline(), own_types=own
+        )
         self.spoiled = self.spoiled or restart
         if run == self._run:
             nothing_more(self._program, run)
@@ -148,22 +141,7 @@ class Process:
         return self._native.heard(answer)
 
 
-def _among(error: DiedError, count: int) -> DiedError:
-    if count == 1:
-        return error
-    how = f"{error.how}, {plural(count, 'request')} sent at once"
-    return DiedError(how, timed_out=error.timed_out, printed=error.printed)
-
-
-def _behind(error: ProtocolError, run: int, first: int) -> ProtocolError:
-    if run == first or error.hint != headers.NOISE:
-        return error
-    hint = f"{error.hint}; or the answer to run {run - 1} is not as long as its `bytes`"
-    return ProtocolError(error.message, hint=hint)
-
-
 def _batches(questions: Iterable[Sequence[Bits]], ahead: int) -> Iterator[list[Sequence[Bits]]]:
-    """Group requests that fit into a pipe at once."""
     batch: list[Sequence[Bits]] = []
     size = 0
     for inputs in questions:
@@ -188,8 +166,7 @@ def receive(
 ) -> tuple[Answer, bool]:
     """Read an answer, and whether the program asks for a restart.
 
-    With `own_types`, outputs may have types outside the specs. Raises ProtocolError for a wrong
-    answer, DiedError if the program ends or hangs.
+    With `own_types`, outputs may have types outside the specs. Raises ProtocolError or DiedError.
     """
     found, restart = headers.read_answer(program.line(deadline), run, types, own_types=own_types)
     if not isinstance(found, tuple):
@@ -207,13 +184,20 @@ def receive(
 
 
 def nothing_more(program: RunningProgram, run: int) -> None:
-    """Raise ProtocolError for extra data after an answer. Run 0 is hello."""
-    if extra := program.left_over():
-        raise _too_much(extra, run)
+    """Raise ProtocolError for data after an answer. Run 0 is hello."""
+    extra = program.left_over()
+    if not extra:
+        return
+    line, after = extra.partition(b"\n")[0], f"run {run}" if run else "hello"
+    quoted = headers.quoted_line(line)
+    if headers.looks_like_json(line):
+        headers.wrong(f"{after} is answered twice: {quoted}", "answer each request exactly once")
+    said = f"{plural(len(extra), 'byte')} too many after the answer to {after}: {quoted}"
+    headers.wrong(said, "send exactly `bytes` bytes, and print to stderr")
 
 
 def greet(program: RunningProgram) -> headers.Welcome:
-    """Say hello and return the answer. Raises DiedError, ProtocolError or UnavailableError."""
+    """Say hello. Raises DiedError, ProtocolError or UnavailableError."""
     deadline = within(STARTING)
     program.send([headers.HELLO], deadline)
     welcome = headers.read_welcome(program.line(deadline))
@@ -222,7 +206,7 @@ def greet(program: RunningProgram) -> headers.Welcome:
 
 
 def template_of(case: Case, catalog: Catalog, native: Native | None = None) -> RequestTemplate:
-    """Return the common parts of all requests of a case."""
+    """Return the common parts of a case's requests."""
     start: dict[str, object] = {
         "case": case.id,
         "spec": case.spec,
@@ -247,7 +231,6 @@ def request(asked: RequestTemplate, run: int, inputs: Sequence[Bits]) -> list[by
 
 
 def _input_names(case: Case, catalog: Catalog) -> list[str]:
-    """Return the spec's names of a case's inputs, for layouts those that they have."""
     spec = catalog.specs.get(case.spec)
     if spec is None:
         return [f"x{n}" for n in range(len(case.inputs))]
@@ -255,15 +238,3 @@ def _input_names(case: Case, catalog: Catalog) -> list[str]:
     there = layouts.get(case.layout) or next(iter(layouts.values()), None)
     names = [name for name, _ in spec.inputs if there is None or name in there]
     return names if len(names) == len(case.inputs) else [f"x{n}" for n in range(len(case.inputs))]
-
-
-def _too_much(extra: bytes, run: int) -> ProtocolError:
-    line = extra.partition(b"\n")[0]
-    after = f"run {run}" if run else "hello"
-    if headers.looks_like_json(line):
-        message = f"{after} is answered twice: {headers.quoted_line(line)}"
-        return ProtocolError(message, hint="answer each request exactly once")
-    hint = "send exactly `bytes` bytes, and print to stderr"
-    count = plural(len(extra), "byte")
-    message = f"{count} too many after the answer to {after}: {headers.quoted_line(line)}"
-    return ProtocolError(message, hint=hint)

@@ -1,11 +1,8 @@
-"""Runtimes in other environments: another Python, `env:PATH/TO/PYTHON:RUNTIME`, and Node.
+"""Runtimes in another Python (`env:PATH/TO/PYTHON:RUNTIME`) and in Node.
 
-That Python runs `standalone.py` and needs only numpy and the runtime. Node runs `javascript.mjs`:
-`ort-node` is its native add-on, `ort-web` the WebAssembly build. Their address may name the folder
-of the npm package; by default, it is the working folder.
+That Python runs `standalone.py`, with numpy and the runtime. Node runs `javascript.mjs`: `ort-node`
+is the native add-on, `ort-web` WebAssembly, of the npm package in a folder, by default here.
 """
-
-from __future__ import annotations
 
 import os
 import re
@@ -28,19 +25,16 @@ class Environment(Process):
     """A runtime in another Python, behind the process protocol."""
 
     def __init__(self, address: str = "", *, catalog: Catalog | None = None) -> None:
-        """Start the Python of an address. Raises UsageError for a wrong address, and like
-        `Process`.
-        """
+        """Raises UsageError for a wrong address, and like `Process`."""
         python, runtime = split_address(address)
         # -I: ignore this process's environment
         command = shlex.join([python, "-I", str(SERVER), runtime])
         try:
             super().__init__(command, catalog=catalog)
         except UnavailableError as error:
-            package = package_of(runtime)
-            hint = (
-                f"{python} -m pip install {package}; with releases of before June 2024, 'numpy<2'"
-            )
+            name = runtime.partition(":")[0]
+            install = f"{python} -m pip install {PACKAGES.get(name, name)}"
+            hint = f"{install}; with releases of before June 2024, 'numpy<2'"
             raise UnavailableError(error.message, hint=error.hint or hint) from None
         self.name = f"{SCHEME}:{address}"
 
@@ -51,7 +45,7 @@ class Environment(Process):
 
     @staticmethod
     def stands_for(variant: str) -> str:
-        """Return the backend that sends the same inputs in this environment."""
+        """Return the backend that sends the same inputs here."""
         return split_address(variant)[1]
 
 
@@ -72,34 +66,23 @@ def split_address(address: str) -> tuple[str, str]:
     return python, found["runtime"]
 
 
-def package_of(runtime: str) -> str:
-    """Return the package of a runtime or of a variant."""
-    name = runtime.partition(":")[0]
-    return PACKAGES.get(name, name)
-
-
 _SERVER = Path(__file__).with_name("javascript.mjs")
 
 
 class OrtNode(Process):
     """ONNX Runtime's Node add-on."""
 
-    #: The name of the backend.
     scheme: ClassVar[str] = "ort-node"
-    #: The npm package.
     package: ClassVar[str] = "onnxruntime-node"
 
     def __init__(self, folder: str = "", *, catalog: Catalog | None = None) -> None:
-        """Start Node. Raises UnavailableError without Node or the package."""
+        """Raises UnavailableError without Node or the package."""
         if shutil.which("node") is None:
-            raise UnavailableError(
-                f"{self.package} needs Node.js", hint="install Node.js 18 or newer"
-            )
-        place = folder or "."
+            said = f"{self.package} needs Node.js"
+            raise UnavailableError(said, hint="install Node.js 18 or newer")
+        command = shlex.join(["node", str(_SERVER), self.package, folder or "."])
         try:
-            super().__init__(
-                shlex.join(["node", str(_SERVER), self.package, place]), catalog=catalog
-            )
+            super().__init__(command, catalog=catalog)
         except UnavailableError as error:
             hint = f"npm install {self.package}, and name the folder: {self.scheme}:FOLDER"
             raise UnavailableError(error.message, hint=hint) from None

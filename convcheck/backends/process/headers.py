@@ -1,6 +1,4 @@
-"""The header lines of the process protocol, as msgspec structs."""
-
-from __future__ import annotations
+"""The header lines of the process protocol."""
 
 import json
 import math
@@ -37,16 +35,15 @@ LITTLE = sys.byteorder == "little"
 
 @dataclass(frozen=True)
 class WireTensor:
-    """A tensor in a header: `size` bytes of payload, or its texts."""
+    """A tensor in a header: `size` bytes of payload, or texts."""
 
     dtype: DType
-    #: () for a scalar.
     shape: tuple[int, ...]
     size: int
     texts: Texts | None = None
 
     def bits(self, memory: NDArray[np.uint8]) -> Bits:
-        """Return the codes in a payload, without a copy. Unused high bits are cleared."""
+        """View a payload as codes, with unused high bits cleared."""
         fmt = self.dtype.format
         if isinstance(fmt, Text):
             assert self.texts is not None  # noqa: S101
@@ -68,7 +65,7 @@ def describe(dtype: DType, bits: Bits) -> dict[str, object]:
 
 
 def message(line: bytes, tensors: Iterable[tuple[DType, Bits]]) -> list[bytes | memoryview]:
-    """Return the parts of a message. A small message is one part."""
+    """Return the parts of a message, one if it is small."""
     arrays = [bits for dtype, bits in tensors if not isinstance(dtype.format, Text)]
     if not LITTLE:
         arrays = [bits.byteswap() for bits in arrays]
@@ -79,7 +76,7 @@ def message(line: bytes, tensors: Iterable[tuple[DType, Bits]]) -> list[bytes | 
 
 
 def after(parts: list[bytes | memoryview], wrote: int) -> list[bytes | memoryview]:
-    """Return the parts that remain after `wrote` bytes."""
+    """Return the parts after `wrote` bytes."""
     while parts and wrote >= len(parts[0]):
         wrote -= len(parts[0])
         parts = parts[1:]
@@ -92,15 +89,10 @@ def looks_like_json(line: bytes) -> bool:
 
 
 def quoted_line(line: bytes) -> str:
-    """Quote the beginning of a line of any bytes."""
+    """Quote the beginning of a line."""
     text = line.rstrip(b"\r\n")[: 4 * SHOWN].decode(errors="backslashreplace")
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
     return f"`{text[:SHOWN]}…`" if len(text) > SHOWN else f"`{text}`"
-
-
-def size_of(dtype: DType, count: int) -> int:
-    """Return the payload size of `count` elements in bytes."""
-    return 0 if isinstance(dtype.format, Text) else count * dtype.format.storage.itemsize
 
 
 def wrong(message: str, hint: str) -> NoReturn:
@@ -119,13 +111,12 @@ Types = Mapping[str, DType]
 
 
 class Welcome(msgspec.Struct, frozen=True):
-    """The answer to hello: name and version, or why the runtime is unavailable."""
+    """The answer to hello, or why the runtime is unavailable."""
 
     hello: int
     name: str | None = None
     version: str | None = None
-    #: The runtime that gets native requests; '' for none.
-    native: str = ""
+    native: str = ""  # the runtime that gets native requests
     unavailable: str | None = None
 
     def __str__(self) -> str:
@@ -133,7 +124,7 @@ class Welcome(msgspec.Struct, frozen=True):
 
 
 class TensorEntry(msgspec.Struct, frozen=True):
-    """A tensor whose bytes follow. Texts are in the header."""
+    """A tensor whose bytes follow. Texts are in `values`."""
 
     type: str
     shape: tuple[Size, ...]
@@ -171,9 +162,7 @@ class AnswerHeader(msgspec.Struct, frozen=True):
     refused: str | None = None
     oversized: tuple[OversizedEntry, ...] | None = None
     error: str | None = None
-    #: Whether a declined case lacks a kernel.
     missing: bool = False
-    #: Whether to restart the program before the next request.
     restart: bool = False
 
 
@@ -206,7 +195,7 @@ def _parsed(line: bytes, pipe: str) -> object:
 
 
 def read_welcome(line: bytes) -> Welcome:
-    """Parse the answer to hello. Raises ProtocolError, UnavailableError without the runtime."""
+    """Parse the answer to hello. Raises ProtocolError or UnavailableError."""
     found = read_header(line, Welcome)
     if found.hello != VERSION:
         wrong(f"hello is answered with version {found.hello}, not {VERSION}: {quoted_line(line)}",
@@ -222,8 +211,7 @@ def read_welcome(line: bytes) -> Welcome:
 def read_answer(
     line: bytes, run: int, types: Types, *, own_types: bool = False
 ) -> tuple[Answer | tuple[WireTensor, ...], bool]:
-    """Parse the answer to request `run`: an answer or the tensors that follow, and the restart
-    flag.
+    """Parse the answer to request `run`: an answer or its tensors, and the restart flag.
 
     With `own_types`, outputs may have types outside the specs. Raises ProtocolError.
     """
@@ -265,13 +253,14 @@ def without_tensors(found: AnswerHeader) -> Answer:
 def read_tensor(
     entry: TensorEntry, types: Types, what: str, *, own_types: bool = False
 ) -> WireTensor:
-    """Return the tensor of an entry. Raises ProtocolError; `what` names the tensor.
+    """Return the tensor of an entry, `what` in messages. Raises ProtocolError.
 
-    With `own_types`, a type outside the specs is known by its width only.
+    With `own_types`, a type outside the specs is known by its width.
     """
     count = math.prod(entry.shape)
     dtype = _type(entry.type, types, what, own_types, entry.bytes // count if count else 1)
-    if entry.bytes != (due := size_of(dtype, count)):
+    due = 0 if isinstance(dtype.format, Text) else count * dtype.format.storage.itemsize
+    if entry.bytes != due:
         elements = f"{plural(count, 'element')} of {dtype} (shape {list(entry.shape)})"
         wrong(
             f"{what} is {plural(entry.bytes, 'byte')}, but {elements} take {plural(due, 'byte')}",
@@ -304,10 +293,7 @@ def write_header(header: Mapping[str, object]) -> bytes:
 def write_answer(
     run: int, answer: Answer, types: Types, *, restart: bool
 ) -> list[bytes | memoryview]:
-    """Return an answer: the header line, then the payloads.
-
-    Raises TypeError for anything else, and for codes in a wrong storage type.
-    """
+    """Return an answer as a message. Raises TypeError for a malformed one."""
     more = {"restart": True} if restart else {}
     if not isinstance(answer, Outputs):
         return [write_header({"run": run, **_without_payload(answer), **more})]

@@ -1,10 +1,9 @@
 """Check a program that speaks the process protocol, up to the first violation."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from convcheck.backends.process.backend import (
     request,
     template_of,
 )
-from convcheck.backends.process.program import Deadline, RunningProgram, within
+from convcheck.backends.process.program import RunningProgram, within
 from convcheck.backends.protocol import Answer, DiedError, Outputs, ProtocolError, Raised
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
@@ -54,36 +53,32 @@ STEPS = {
 
 @dataclass(frozen=True)
 class ProbeStep:
-    """The result of a step: a note, or what is wrong."""
+    """A step's note, or what is wrong."""
 
     name: str
     note: str = ""
     wrong: str = ""
-    #: '' if nothing is wrong.
     hint: str = ""
 
     @property
     def rule(self) -> str:
-        """The rule of the protocol that the step checks."""
+        """The rule of the protocol."""
         return STEPS[self.name]
 
 
 @dataclass
 class Probe:
-    """The check of a program. `supported` are the cases with outputs."""
+    """The check of a program. `supported` are cases with outputs."""
 
     command: str
     catalog: Catalog
-    #: Lists of cases; each is tried until a case gets outputs.
-    asked: Sequence[Sequence[Case]]
-    #: Called after each list.
-    advance: Callable[[], None] = lambda: None
+    asked: Sequence[Sequence[Case]]  # each list is tried until a case gets outputs
+    advance: Callable[[], None] = lambda: None  # called after each list
     supported: list[Case] = field(default_factory=list)
-    #: Its last lines on stderr.
-    printed: list[str] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)  # its last lines on stderr
 
     def steps(self) -> Iterator[ProbeStep]:
-        """Yield the steps in order, up to the first failure."""
+        """Yield the steps up to the first failure."""
         with unnamed_file() as log:
             try:
                 self._program = RunningProgram(self.command, own_group=True, stderr=log)
@@ -100,8 +95,11 @@ class Probe:
 
     def _run_steps(self) -> Iterator[ProbeStep]:
         self._run = 0
-        doing = (self._starts, self._hello, self._nobodys, self._pairs, self._scalar, self._empty,
-                 self._several, self._large, self._end)  # fmt: skip
+        scalar, empty = partial(self._shaped, ()), partial(self._shaped, (0,))
+        doing: Sequence[Callable[[], str]] = (
+            lambda: "", self._hello, self._nobodys, self._pairs, scalar, empty, self._several,
+            self._large, self._end,
+        )  # fmt: skip
         for name, do in zip(STEPS, doing, strict=True):
             try:
                 note = do()
@@ -112,9 +110,6 @@ class Probe:
                 yield ProbeStep(name, wrong=bounded(error.how))
                 return
             yield ProbeStep(name, note)
-
-    def _starts(self) -> str:
-        return ""
 
     def _hello(self) -> str:
         welcome = greet(self._program)
@@ -132,8 +127,8 @@ class Probe:
         bits = [_ones(dtype, (3,))]
         self._run += 1
         known = RequestTemplate(None, start, ["x"], [dtype], [dtype.name])
-        self._program.send(request(known, self._run, bits), self._soon())
-        answer = self._answer(bits)
+        self._program.send(request(known, self._run, bits), within(PATIENCE))
+        answer = self._answer(bits, self._run, None)
         if isinstance(answer, Outputs):
             raise ProtocolError("it answered an operator that does not exist with outputs",
                                 hint="check `op`, and decline operators that you do "
@@ -152,26 +147,13 @@ class Probe:
         return f"outputs for {len(self.supported):,} of {len(self.asked):,}"
 
     def _answers(self, case: Case) -> bool:
-        inputs = _inputs(case, (3,))
-        answer = self._ask(case, inputs)
-        if isinstance(answer, Outputs):
-            _check_form(case, inputs, answer)
-        return isinstance(answer, Outputs)
-
-    def _scalar(self) -> str:
-        return self._shaped(())
-
-    def _empty(self) -> str:
-        return self._shaped((0,))
+        return isinstance(self._ask(case, _inputs(case, (3,))), Outputs)
 
     def _shaped(self, shape: tuple[int, ...]) -> str:
         case = self._element_case()
         if case is None:
             return "skipped: it supports no element-wise conversion"
-        inputs = _inputs(case, shape)
-        answer = self._ask(case, inputs)
-        if isinstance(answer, Outputs):
-            _check_form(case, inputs, answer)
+        answer = self._ask(case, _inputs(case, shape))
         return "" if isinstance(answer, Outputs) else _said(answer)
 
     def _several(self) -> str:
@@ -181,24 +163,20 @@ class Probe:
         first, self._run = self._run + 1, self._run + 3
         known = template_of(case, self.catalog, self._native)
         parts = [p for n, bits in enumerate(asked) for p in request(known, first + n, bits)]
-        self._program.send([b"".join(parts)], self._soon())
+        self._program.send([b"".join(parts)], within(PATIENCE))
         for n, bits in enumerate(asked):
-            answer = self._answer(bits, first + n, last=n == 2)
-            if isinstance(answer, Outputs):
-                _check_form(case, bits, answer)
+            self._answer(bits, first + n, case, last=n == 2)
         return ""
 
     def _large(self) -> str:
         case = self._element_case()
         if case is None:
             return "skipped: it supports no element-wise conversion"
-        item = case.inputs[0].format.storage.itemsize
-        inputs = _inputs(case, (LARGE // item,))
+        inputs = _inputs(case, (LARGE // case.inputs[0].format.storage.itemsize,))
         begun = time.monotonic()
         answer = self._ask(case, inputs)
         if not isinstance(answer, Outputs):
             return _said(answer)
-        _check_form(case, inputs, answer)
         moved = LARGE + sum(a.nbytes for a in answer.arrays)
         return f"{moved / (time.monotonic() - begun) / 1e6:,.0f} MB/s, both ways and the work"
 
@@ -218,7 +196,6 @@ class Probe:
         return f"after {(time.monotonic() - begun) * 1000:,.0f} ms"
 
     def _element_case(self) -> Case | None:
-        """Return a supported elementwise conversion of numbers, if any."""
         found = [c for c in self.supported if not c.whole_calls and c.sources == c.inputs]
         numbers = (c for c in found if not isinstance(c.inputs[0].format, Text))
         return next(numbers, None)
@@ -226,25 +203,25 @@ class Probe:
     def _ask(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         self._run += 1
         known = template_of(case, self.catalog, self._native)
-        self._program.send(request(known, self._run, inputs), self._soon())
-        return self._answer(inputs)
+        self._program.send(request(known, self._run, inputs), within(PATIENCE))
+        return self._answer(inputs, self._run, case)
 
-    def _answer(self, inputs: Sequence[Bits], run: int = 0, *, last: bool = True) -> Answer:
-        run = run or self._run
+    def _answer(
+        self, inputs: Sequence[Bits], run: int, case: Case | None, *, last: bool = True
+    ) -> Answer:
         types = self.catalog.types.types
-        answer, _ = receive(self._program, types, run, inputs, self._soon())
+        answer, _ = receive(self._program, types, run, inputs, within(PATIENCE))
         if isinstance(answer, Raised):
             raise ProtocolError(answer.message)
         if last:
             nothing_more(self._program, run)
+        if case and isinstance(answer, Outputs):
+            _check_form(case, inputs, answer)
         return answer
-
-    def _soon(self) -> Deadline:
-        return within(PATIENCE)
 
 
 def questions(cases: Iterable[Case]) -> list[list[Case]]:
-    """Return the cases of each combination of types and spec, with all attribute values."""
+    """Return the cases of each spec and combination of types, with all attribute values."""
     found: dict[object, list[Case]] = {}
     for case in cases:
         if not case.outside:
@@ -266,7 +243,6 @@ def _ones(dtype: DType, shape: tuple[int, ...]) -> Bits:
 
 
 def _check_form(case: Case, inputs: Sequence[Bits], answer: Outputs) -> None:
-    """Raise ProtocolError if outputs have the wrong number, types or shapes."""
     due = [dtype.name for dtype in case.outputs] or list(answer.types[:1])
     if list(answer.types) != due:
         raise ProtocolError(f"asked for {', '.join(due)}, it answered {', '.join(answer.types)}: "

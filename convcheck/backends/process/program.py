@@ -1,11 +1,8 @@
 """A running program and its pipes, without deadlocks and with a deadline for every wait.
 
-Both pipes are non-blocking. Output is read while a request is written, because the program may
-answer before it has read everything. A crash ends a wait even if a forked child holds stdout open.
-A program that exits with status 0 may have left its work to such a child.
+Output is read while a request is written. A crash ends a wait even if a child holds stdout open. A
+program that exits with status 0 may have left work to a child.
 """
-
-from __future__ import annotations
 
 import contextlib
 import os
@@ -24,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.process.headers import NOISE, after, looks_like_json, quoted_line
-from convcheck.backends.protocol import DiedError, ProtocolError, time_of_call
+from convcheck.backends.protocol import DiedError, ProtocolError
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.streams import number, plural
 
@@ -43,37 +40,26 @@ _MANY = 1 << 16
 class Deadline:
     """The end of a wait."""
 
-    #: In seconds of `time.monotonic`.
-    at: float
-    #: The limit, as messages name it.
-    said: str
+    at: float  # in seconds of `time.monotonic`
+    said: str  # the limit in words
 
     def left(self) -> int:
-        """Return the remaining milliseconds, at least 0."""
+        """Return the remaining milliseconds."""
         return max(int((self.at - time.monotonic()) * 1000), 0)
 
 
-def within(seconds: float) -> Deadline:
+def within(seconds: float, said: str = "") -> Deadline:
     """Return a deadline shortly before the runner's own."""
-    return Deadline(_before(seconds), f"{seconds:g} s")
-
-
-def within_call(seconds: float) -> Deadline:
-    """Return such a deadline for a backend call with the user's time-out."""
-    return Deadline(_before(seconds), time_of_call(seconds))
-
-
-def _before(seconds: float) -> float:
-    return time.monotonic() + seconds - min(0.5, seconds / 5)
+    return Deadline(time.monotonic() + seconds - min(0.5, seconds / 5), said or f"{seconds:g} s")
 
 
 class RunningProgram:
-    """A command, started without a shell, optionally in a new process group."""
+    """A command without a shell, optionally in a new process group."""
 
     def __init__(
         self, command: str, *, own_group: bool = False, stderr: IO[bytes] | None = None
     ) -> None:
-        """Start it. Raises UsageError for an empty command, UnavailableError if it cannot start."""
+        """Raises UsageError for an empty command, UnavailableError if it cannot start."""
         words = _words(command)
         self.name = command if len(command) <= LONGEST_NAME else words[0]
         self._group = own_group
@@ -90,7 +76,11 @@ class RunningProgram:
         self._reads.register(self._out, select.POLLIN)
         self._both.register(self._out, select.POLLIN)
         self._both.register(self._in, select.POLLOUT)
-        self._end = self._watch()
+        self._end: int | None = None
+        with contextlib.suppress(AttributeError, OSError):
+            self._end = os.pidfd_open(self._popen.pid)
+            for each in (self._reads, self._both):
+                each.register(self._end, select.POLLIN)
         self._waiting = b""  # unread output
         self._deaf = False  # its stdin is closed
 
@@ -102,16 +92,8 @@ class RunningProgram:
             size = fcntl(stream.fileno(), SET_PIPE_SIZE, PIPE_SIZE)
         return stream.fileno(), size
 
-    def _watch(self) -> int | None:
-        with contextlib.suppress(AttributeError, OSError):
-            end = os.pidfd_open(self._popen.pid)
-            for each in (self._reads, self._both):
-                each.register(end, select.POLLIN)
-            return end
-        return None
-
     def _has_died(self) -> bool:
-        """Return whether the program crashed and left no output. Reports an exit only once."""
+        """Return whether the program crashed without output. An exit is reported once."""
         if self._end is None or (status := self._popen.poll()) is None:
             return False
         for each in (self._reads, self._both):
@@ -160,30 +142,28 @@ class RunningProgram:
     def line(self, deadline: Deadline) -> bytes:
         """Read a header line. Raises DiedError or ProtocolError."""
         while (end := self._waiting.find(b"\n") + 1) == 0:
-            if len(self._waiting) > LONGEST_LINE or self._is_noise():
+            header = looks_like_json(self._waiting)
+            if len(self._waiting) > (LONGEST_LINE if header else LONGEST_NOISE):
                 raise self._noise()
-            data = self._read("no header came (is stdout flushed?)", deadline, self._waiting)
+            came = f"a header line without its end, {quoted_line(self._waiting)}, came"
+            so_far = came if self._waiting else "no header came (is stdout flushed?)"
+            data = os.read(self._out, _MANY) if self._wait_to_read(so_far, deadline) else b""
+            if not data:
+                raise self._ended(came if self._waiting else "")
             self._waiting += data
         found, self._waiting = self._waiting[:end], self._waiting[end:]
         return found
 
-    def _is_noise(self) -> bool:
-        return len(self._waiting) > LONGEST_NOISE and not looks_like_json(self._waiting)
-
     def _noise(self) -> ProtocolError:
         if looks_like_json(self._waiting):
             start, count = quoted_line(self._waiting), plural(len(self._waiting), "byte")
-            return ProtocolError(
-                f"a header line has no end: {start}, {count}",
-                hint="end each header line with a line feed",
-            )
-        return ProtocolError(
-            f"stdout had {quoted_line(self._waiting)}, which is not an answer",
-            hint=NOISE,
-        )
+            said = f"a header line has no end: {start}, {count}"
+            return ProtocolError(said, hint="end each header line with a line feed")
+        said = f"stdout had {quoted_line(self._waiting)}, which is not an answer"
+        return ProtocolError(said, hint=NOISE)
 
     def payload(self, size: int, what: str, deadline: Deadline) -> NDArray[np.uint8]:
-        """Read the bytes of a tensor. Raises DiedError or ProtocolError."""
+        """Read a tensor's bytes. Raises DiedError or ProtocolError."""
         if size <= len(self._waiting):  # it came with the header
             memory = np.frombuffer(bytearray(self._waiting[:size]), np.uint8)
             self._waiting = self._waiting[size:]
@@ -195,26 +175,17 @@ class RunningProgram:
         view = memory.data
         while done < size:
             came = f"{number(done)} of the {plural(size, 'byte')} of {what} came"
-            done += self._fill(view[done:], came, deadline)
+            ready = self._wait_to_read(came, deadline)
+            count = os.readv(self._out, [view[done:]]) if ready else 0
+            if not count:
+                raise self._ended(came)
+            done += count
         return memory
 
     def drop(self, size: int, what: str, deadline: Deadline) -> None:
         """Read and discard bytes."""
         for begin in range(0, size, PIPE_SIZE):
             self.payload(min(PIPE_SIZE, size - begin), what, deadline)
-
-    def _fill(self, view: memoryview, so_far: str, deadline: Deadline) -> int:
-        count = os.readv(self._out, [view]) if self._wait_to_read(so_far, deadline) else 0
-        if not count:
-            raise self._ended(so_far)
-        return count
-
-    def _read(self, so_far: str, deadline: Deadline, before: bytes) -> bytes:
-        waited_for = so_far if not before else f"{_unfinished(before)} came"
-        data = os.read(self._out, _MANY) if self._wait_to_read(waited_for, deadline) else b""
-        if not data:
-            raise self._ended(f"{_unfinished(before)} came" if before else "")
-        return data
 
     def _wait_to_read(self, so_far: str, deadline: Deadline) -> bool:
         while self._out not in (ready := dict(self._reads.poll(deadline.left()))):
@@ -247,7 +218,7 @@ class RunningProgram:
                              "input")  # fmt: skip
 
     def wait(self, seconds: float) -> int | None:
-        """Wait for its end. Return the status, negative for a signal, or None if it still runs."""
+        """Return the exit status, negative for a signal, None if it still runs."""
         try:
             return self._popen.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -260,7 +231,7 @@ class RunningProgram:
             self._popen.stdin.close()
 
     def rest(self) -> bytes:
-        """Return all unread output after its end."""
+        """Return unread output after its end."""
         found = self.left_over()
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self._out, PIPE_SIZE):
@@ -274,7 +245,7 @@ class RunningProgram:
         self.kill()
 
     def kill(self) -> None:
-        """Kill it now, with its process group if that is its own."""
+        """Kill it, with its own process group if any."""
         with contextlib.suppress(ProcessLookupError):
             if self._group:
                 os.killpg(self._popen.pid, signal.SIGKILL)
@@ -313,10 +284,6 @@ def _cannot_start(word: str, error: OSError) -> UnavailableError:
     elif shutil.which(word) or os.path.exists(word):  # ENOEXEC
         hint = "a script needs a first line like #!/bin/sh"
     return UnavailableError(f"process: cannot start {word}: {reason}", hint=hint)
-
-
-def _unfinished(line: bytes) -> str:
-    return f"a header line without its end, {quoted_line(line)},"
 
 
 def _signal(number: int) -> str:

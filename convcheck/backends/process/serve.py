@@ -1,14 +1,11 @@
 """Serve a backend over the process protocol."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, NoReturn
+from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convcheck.backends.checked import AnswerError, bounded, checked_answer, checked_support
 from convcheck.backends.process import headers
@@ -24,24 +21,22 @@ from convcheck.streams import number, plural
 
 @dataclass(frozen=True)
 class Request:
-    """A parsed request: its case and tensors. An unknown case is Declined."""
+    """A request's case and tensors. An unknown case is Declined."""
 
-    #: The number to repeat in the answer.
     run: int
     case: Case | Declined
     tensors: tuple[headers.WireTensor, ...]
 
 
 def serve(backend: Backend, catalog: Catalog, requests: IO[bytes], answers: int) -> None:
-    """Answer requests until they end, on file descriptor `answers`.
-
-    Exceptions of the adapter are answered with `error`. Raises ProtocolError for a bad request.
-    """
+    """Answer requests on file descriptor `answers`. Raises ProtocolError for a bad request."""
     side = _Side(backend, catalog)
     for line in iter(requests.readline, b""):
         request = side.read(line)
         if request is None:
-            _write(answers, [_welcome(backend)])
+            name, version = str(backend.name), str(backend.version)
+            welcome = {"hello": headers.VERSION, "name": name, "version": version}
+            _write(answers, [headers.write_header(welcome)])
             continue
         inputs = [_take(requests, tensor) for tensor in request.tensors]
         _write(answers, side.answer(request, inputs))
@@ -49,12 +44,11 @@ def serve(backend: Backend, catalog: Catalog, requests: IO[bytes], answers: int)
 
 class _Side:
     def __init__(self, backend: Backend, catalog: Catalog) -> None:
-        self._backend, self._cases = backend, _Cases(catalog)
-        self._types = catalog.types.types
+        self._backend, self._catalog, self._types = backend, catalog, catalog.types.types
+        self._cases: dict[str, Case] = {}
         self._supported: tuple[Case, Declined | None] | None = None
 
     def read(self, line: bytes) -> Request | None:
-        """Read a request's header, or None for a hello. Raises ProtocolError."""
         hello = headers.read_header(line, headers.Hello, "stdin").hello
         if hello is not None:
             if hello != headers.VERSION:
@@ -72,13 +66,18 @@ class _Side:
         return Request(header.run, case, tensors)
 
     def _case(self, name: str) -> Case | Declined:
-        try:
-            return self._cases[name]
-        except UsageError as error:
-            return Declined(f"no case {name} here: {error.message}", missing=True)
+        if name not in self._cases:
+            spec = self._catalog.specs.get(name.partition("/")[0])
+            new = {case.id: case for case in cases(spec)} if spec else {}
+            self._cases = {**new, **self._cases}
+        if name not in self._cases:  # with an unlisted attribute value
+            try:
+                self._cases[name] = find_case(self._catalog, name, None, None, ())
+            except UsageError as error:
+                return Declined(f"no case {name} here: {error.message}", missing=True)
+        return self._cases[name]
 
     def answer(self, request: Request, inputs: Sequence[Bits]) -> list[bytes | memoryview]:
-        """Return the backend's answer as a message."""
         try:
             found = self._found(request.case, inputs)
             restart = bool(getattr(self._backend, "spoiled", False))
@@ -91,60 +90,21 @@ class _Side:
     def _found(self, case: Case | Declined, inputs: Sequence[Bits]) -> Answer:
         if isinstance(case, Declined):
             return case
-        return self._declined(case) or checked_answer(self._backend.answer(case, inputs), case)
-
-    def _declined(self, case: Case) -> Declined | None:
         if self._supported is None or self._supported[0] is not case:
             self._supported = (case, checked_support(self._backend.support(case)))
-        return self._supported[1]
-
-
-class _Cases(dict[str, Case]):
-    """Cases by id, loaded with the first case of their spec."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        super().__init__()
-        self._catalog = catalog
-
-    def __missing__(self, name: str) -> Case:
-        """Find a case. Raises UsageError."""
-        spec = self._catalog.specs.get(name.partition("/")[0])
-        if spec is not None:
-            self.update((case.id, case) for case in cases(spec) if case.id not in self)
-        if name not in self:  # with an unlisted attribute value
-            self[name] = find_case(self._catalog, name, None, None, ())
-        return self[name]
-
-
-def _welcome(backend: Backend) -> bytes:
-    name, version = str(backend.name), str(backend.version)
-    return headers.write_header({"hello": headers.VERSION, "name": name, "version": version})
+        return self._supported[1] or checked_answer(self._backend.answer(case, inputs), case)
 
 
 def _take(requests: IO[bytes], tensor: headers.WireTensor) -> Bits:
-    """Read a tensor's payload. Raises ProtocolError if the input ends early."""
-    if tensor.size <= headers.SMALL:
-        data = bytearray(requests.read(tensor.size))
-        if len(data) == tensor.size:
-            return tensor.bits(np.frombuffer(data, np.uint8))
-        _ended_early(len(data), tensor.size)
-    return tensor.bits(_large(requests, tensor.size))
-
-
-def _ended_early(done: int, size: int) -> NoReturn:
-    came = f"{number(done)} of the {plural(size, 'byte')} of a tensor"
-    headers.wrong(f"the input ends after {came}", "send exactly `bytes` bytes")
-
-
-def _large(requests: IO[bytes], size: int) -> NDArray[np.uint8]:
-    memory = np.empty(size, np.uint8)
+    memory = np.empty(tensor.size, np.uint8)
     view, done = memory.data, 0
-    while done < size:
+    while done < tensor.size:
         count = requests.readinto(view[done:])  # type: ignore[attr-defined]  # not in IO
         if not count:
-            _ended_early(done, size)
+            came = f"{number(done)} of the {plural(tensor.size, 'byte')} of a tensor"
+            headers.wrong(f"the input ends after {came}", "send exactly `bytes` bytes")
         done += count
-    return memory
+    return tensor.bits(memory)
 
 
 def _write(pipe: int, parts: Sequence[bytes | memoryview]) -> None:

@@ -2,15 +2,12 @@
 
     python server.py ort
 
-Speaks convcheck's process protocol on stdin and stdout. It knows no operators, rules or types: each
-request brings its native form, such as the bytes of an ONNX model, under `native`. So it imports
-neither convcheck nor the onnx package, and passes the runtime's messages on. convcheck's own
-adapters use the same classes without a pipe.
+It speaks convcheck's process protocol on stdin and stdout. Requests bring their native form, such
+as an ONNX model, under `native`, so it imports neither convcheck nor onnx. convcheck's own adapters
+use the same classes without a pipe.
 
-Numbers are raw bits throughout. Only new releases of ONNX Runtime can make a tensor of a type that
-numpy lacks (bfloat16, float8, packed int4, strings) from Python. Earlier ones, from 1.15 on, return
-it as the output of a model with an initialiser, and it then becomes a graph input. Outputs are read
-from memory.
+Numbers are raw bits. Only new releases of ONNX Runtime make tensors of types that numpy lacks from
+Python. Earlier ones, from 1.15 on, return them as outputs of a model with an initialiser.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ import os
 import platform
 import sys
 from inspect import signature
-from typing import IO, Any, Callable, Dict, Sequence, Tuple
+from typing import Any, Callable, Dict, Sequence, Tuple
 
 try:
     import numpy as np
@@ -39,7 +36,7 @@ TOP = 1 << 24  # default limit of elements of an output
 
 
 class Told(Exception):  # noqa: N818  it is an answer
-    """An answer without outputs: its kind and message."""
+    """An answer without outputs."""
 
     def __init__(self, kind: str, said: object, **more: object) -> None:
         super().__init__(kind)
@@ -62,8 +59,7 @@ class Fed:
         return np.packbits(bits, bitorder="little")
 
 
-def unpacked(memory: Any, bits: int, shape: Sequence[int]) -> Codes:
-    """Return codes of a shape from a tensor's memory."""
+def _unpacked(memory: Any, bits: int, shape: Sequence[int]) -> Codes:
     if bits >= 8:
         return memory.view(STORAGE[bits]).reshape(shape)
     count = math.prod(shape)
@@ -72,8 +68,8 @@ def unpacked(memory: Any, bits: int, shape: Sequence[int]) -> Codes:
     return codes.reshape(shape)
 
 
-def check_size(shapes: Sequence[tuple[str, tuple[int, ...]]], question: Own, given: Any) -> None:
-    """Raise Told for an output that is larger than the limit and than every input."""
+def _check_size(shapes: Sequence[tuple[str, tuple[int, ...]]], question: Own, given: Any) -> None:
+    """Raise Told for an output larger than the limit and than every input."""
     for _, shape in shapes:
         size = math.prod(shape)
         if size > question.get("limit", TOP) and all(size > one.codes.size for one in given):
@@ -114,30 +110,26 @@ class OrtServer:
         self.share = getattr(classes.OrtValue, "ortvalue_from_numpy_with_onnx_type", None)
         self.name = "onnxruntime"
         self.version = f"{onnxruntime.__version__}, {self.provider}, {HOW}"
-        self.check()
-
-    def check(self) -> None:
-        """Raise if ONNX Runtime and numpy are incompatible."""
-        value = self.classes.OrtValue.ortvalue_from_numpy(np.ones(2, np.float32), self.device)
+        value = classes.OrtValue.ortvalue_from_numpy(np.ones(2, np.float32), self.device)
         if value.numpy().tolist() != [1.0, 1.0]:
             raise ValueError("onnxruntime and numpy do not go together")
 
     def answer(self, question: Own, given: list[Fed]) -> list[Made]:
         """Run the model of a request. Some inputs may be part of the model."""
         session, feeds = self.load(question), self.classes.OrtValueVector()
-        made = [self.fed(one) for one in given[: len(self.names)]]  # keeps their memory alive
+        made = [self._fed(one) for one in given[: len(self.names)]]  # keeps their memory alive
         for value, _ in made:
             feeds.push_back(value)
         try:
-            values = self.run(session, self.names, feeds, self.outputs)
+            values = self._run(session, self.names, feeds, self.outputs)
         except Exception as error:  # onnxruntime's exceptions share only this base class
             raise Told("refused", str(error)) from None
         found = []
         for one in values:
             name, bits = self.types.get(one.element_type()) or (str(one.data_type()), None)
             found.append((name, tuple(one.shape()), bits, one))
-        check_size([each[:2] for each in found], question, given)
-        return [(name, shape, self.codes(one, bits, shape)) for name, shape, bits, one in found]
+        _check_size([each[:2] for each in found], question, given)
+        return [(name, shape, self._codes(one, bits, shape)) for name, shape, bits, one in found]
 
     def load(self, question: Own) -> Any:
         """Return the session of a request, cached for the last one. Raises Told."""
@@ -145,7 +137,7 @@ class OrtServer:
             self.asked = self.session = None  # frees the last one first
             model = base64.b64decode(question["model"])
             try:
-                self.session = self.loaded(model, self.provider, question.get("options"))
+                self.session = self._loaded(model, self.provider, question.get("options"))
             except Told as told:
                 self.session = told
             else:
@@ -159,15 +151,11 @@ class OrtServer:
             raise self.session.with_traceback(None)
         return self.session
 
-    def loaded(self, model: bytes, provider: str, more: Any = None) -> Any:
-        """Create a session. Raises Told with ONNX Runtime's message.
-
-        Python's InferenceSession takes twice as long: it reads all metadata, and would retry on the
-        CPU and print.
-        """
+    def _loaded(self, model: bytes, provider: str, more: Any = None) -> Any:
+        """Create a session. Python's InferenceSession is slower, and retries on the CPU."""
         key = provider, repr(more)
         if key not in self.options:
-            self.options[key] = self.session_options(provider, **(more or {}))
+            self.options[key] = self._session_options(provider, **(more or {}))
         options = self.options[key]
         try:
             session = self.classes.InferenceSession(options, model, False, False)
@@ -176,10 +164,9 @@ class OrtServer:
             raise Told("declined", str(error)) from None
         return session
 
-    def session_options(
+    def _session_options(
         self, provider: str, threads: int = 1, level: str = "ORT_DISABLE_ALL", entries: Any = ()
     ) -> Any:
-        """Return the options of a session."""
         options = self.runtime.SessionOptions()
         if provider != "CPUExecutionProvider":
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
@@ -191,18 +178,16 @@ class OrtServer:
         options.log_severity_level = FATAL_ONLY
         return options
 
-    def run(self, session: Any, names: list[str], feeds: Any, outputs: list[str]) -> list[Any]:
-        """Return the outputs of a run. onnxruntime's own list of them takes six times as long as a
-        run.
-        """
+    def _run(self, session: Any, names: list[str], feeds: Any, outputs: list[str]) -> list[Any]:
+        """Return a run's outputs. onnxruntime's own list of them takes six times as long."""
         values = self.classes.OrtValueVector()
         session.run_with_ortvaluevector(
             self.run_options, names, feeds, outputs, values, [self.device] * len(outputs)
         )
         return [values[i] for i in range(len(values))]
 
-    def fed(self, one: Fed) -> tuple[Any, Any]:
-        """Return a tensor, and the object that keeps its memory alive."""
+    def _fed(self, one: Fed) -> tuple[Any, Any]:
+        """Return a tensor, and what keeps its memory alive."""
         values = self.classes.OrtValue
         if self.share and one.bits >= 8:
             return self.share(one.codes, one.own), one.codes
@@ -215,62 +200,56 @@ class OrtServer:
             if len(self.texts) >= KEPT_TEXTS:
                 self.texts.clear()
             if key not in self.texts:
-                self.texts[key] = self.source(one)
+                self.texts[key] = self._source(one)
             return self.texts[key]  # type: ignore[no-any-return]
         make = getattr(values, "ortvalue_from_shape_and_onnx_type", None)
         if make is None:
-            return self.source(one)
+            return self._source(one)
         value, memory = make(one.shape, one.own, self.device), one.memory
         if memory.size:  # an empty tensor may have no address
             ctypes.memmove(value.data_ptr(), memory.ctypes.data, memory.nbytes)
         return value, None
 
-    def source(self, one: Fed) -> tuple[Any, Any]:
-        """Return a tensor made by ONNX Runtime, and its session."""
-        session = self.loaded(source_model(one), "CPUExecutionProvider")
-        return self.run(session, [], self.classes.OrtValueVector(), ["x"])[0], session
+    def _source(self, one: Fed) -> tuple[Any, Any]:
+        session = self._loaded(_source_model(one), "CPUExecutionProvider")
+        return self._run(session, [], self.classes.OrtValueVector(), ["x"])[0], session
 
-    def codes(self, value: Any, bits: Any, shape: tuple[int, ...]) -> Codes:
-        """Return the codes of an output, or its bytes without `bits`.
-
-        `OrtValue.numpy` fails for the types that numpy lacks.
-        """
+    def _codes(self, value: Any, bits: Any, shape: tuple[int, ...]) -> Codes:
+        """Return an output's codes, or bytes without `bits`, also of types that numpy lacks."""
         if bits == 0:
             return np.asarray(value.numpy(), dtype=object).reshape(shape)
         size = value.tensor_size_in_bytes() if bits is None else -(-math.prod(shape) * bits // 8)
         memory = ctypes.string_at(value.data_ptr(), size) if size else b""
         codes = np.frombuffer(memory, np.uint8)
-        return codes if bits is None else unpacked(codes, bits, shape)
+        return codes if bits is None else _unpacked(codes, bits, shape)
 
 
-def source_model(one: Fed) -> bytes:
-    """Return an ONNX model without inputs and nodes, whose output is a tensor."""
-    shape = b"".join(proto_number(1, size) for size in one.shape)
-    tensor = shape + proto_number(2, one.own) + proto_bytes(8, b"x")
+def _source_model(one: Fed) -> bytes:
+    """Return an ONNX model that only outputs a tensor."""
+    shape = b"".join(_proto_number(1, size) for size in one.shape)
+    tensor = shape + _proto_number(2, one.own) + _proto_bytes(8, b"x")
     if one.bits:
-        tensor += proto_bytes(9, one.memory.tobytes())
+        tensor += _proto_bytes(9, one.memory.tobytes())
     else:
-        tensor += b"".join(proto_bytes(6, text.encode()) for text in one.codes.reshape(-1))
-    output = proto_bytes(1, b"x") + proto_bytes(2, proto_bytes(1, proto_number(1, one.own)))
-    graph = proto_bytes(2, b"source") + proto_bytes(5, tensor) + proto_bytes(12, output)
-    opset = proto_bytes(8, proto_number(2, 13))  # in every release
-    return proto_number(1, 8) + proto_bytes(7, graph) + opset
+        tensor += b"".join(_proto_bytes(6, text.encode()) for text in one.codes.reshape(-1))
+    output = _proto_bytes(1, b"x") + _proto_bytes(2, _proto_bytes(1, _proto_number(1, one.own)))
+    graph = _proto_bytes(2, b"source") + _proto_bytes(5, tensor) + _proto_bytes(12, output)
+    opset = _proto_bytes(8, _proto_number(2, 13))  # in every release
+    return _proto_number(1, 8) + _proto_bytes(7, graph) + opset
 
 
-def proto_number(field: int, value: int) -> bytes:
-    """Encode a number as a protocol buffer field."""
-    return proto_varint(field << 3) + proto_varint(value)
+def _proto_number(field: int, value: int) -> bytes:
+    return _proto_varint(field << 3) + _proto_varint(value)
 
 
-def proto_bytes(field: int, data: bytes) -> bytes:
-    """Encode bytes as a protocol buffer field."""
-    return proto_varint(field << 3 | 2) + proto_varint(len(data)) + data
+def _proto_bytes(field: int, data: bytes) -> bytes:
+    return _proto_varint(field << 3 | 2) + _proto_varint(len(data)) + data
 
 
-def proto_varint(value: int) -> bytes:
+def _proto_varint(value: int) -> bytes:
     """Encode a number, seven bits a byte, lowest first."""
     low = bytes([value & 0x7F | (0x80 if value > 0x7F else 0)])
-    return low + proto_varint(value >> 7) if value > 0x7F else low
+    return low + _proto_varint(value >> 7) if value > 0x7F else low
 
 
 OPENVINO_CONFIG = {
@@ -290,16 +269,15 @@ OPENVINO_RAISES = (RuntimeError, ValueError, MemoryError)  # C++ exceptions in P
 
 
 class OpenVinoServer:
-    """OpenVINO on the CPU, in four variants.
+    """OpenVINO on the CPU.
 
     Parameters of a compiled model test the plugin's kernel. In `first`, all inputs but the first
-    are Constants, like limits and scales in models. Constants (`const`) are folded by the compiler.
-    `eval` uses Node.evaluate, the reference in OpenVINO's core.
+    are Constants. `const` has the compiler fold Constants. `eval` uses Node.evaluate, the core's
+    reference.
 
-    The plugin has separate kernels for static and dynamic dimensions. The first call of a request
-    is compiled with its shapes. Other shapes share a model with dynamic dimensions for each
-    combination of ranks; the plugin does not support dynamic ranks. If the output type is the
-    answer, every call uses such a model.
+    The plugin has other kernels for dynamic dimensions. The first call of a request is compiled
+    with its shapes. Others, and all whose answer is the output type, share a dynamic model per
+    ranks.
     """
 
     def __init__(self, variant: str) -> None:
@@ -318,30 +296,27 @@ class OpenVinoServer:
         """Run a request. A graph that cannot be built is declined."""
         shapes = tuple(one.shape for one in given)
         try:
-            outputs = self.outputs(question, self.inputs(given, shapes))
-            results = tuple(self.kind(one) for one in outputs)
+            outputs = self._outputs(question, self._inputs(given, shapes))
+            results = tuple(self._kind(one) for one in outputs)
         except OPENVINO_RAISES as error:
             raise Told("declined", str(error)) from None
         if OPENVINO_OVERRUN in results and self.variant != "eval":
             said = f"the CPU plugin overruns an output of {OPENVINO_OVERRUN}"
             raise Told("declined", said, missing=True)
-        self.keep(question, given)
-        tensors = [self.tensor(one) for one in given]
+        self._keep(question, given)
+        tensors = [self._tensor(one) for one in given]
         folds = self.variant == "const" or (self.variant != "eval" and question.get("folds"))
         if folds or self.variant == "eval":
-            return self.of_constants(question, tensors, given, results, folds)
+            return self._of_constants(question, tensors, given, results, folds)
         fed = 1 if self.variant == "first" else len(tensors)
-        request = self.request(question, given, tensors[fed:], results)
+        request = self._request(question, given, tensors[fed:], results)
         for index, tensor in enumerate(tensors[:fed]):
             # set_input_tensor lets an output that is an unchanged input point to freed memory
-            self.copy(tensor, request.get_input_tensor(index))
-        return self.run(request, len(results), question, given)
+            self._copy(tensor, request.get_input_tensor(index))
+        return self._run(request, len(results), question, given)
 
-    def keep(self, question: Own, given: list[Fed]) -> None:
-        """Drop the models of another request.
-
-        If the output types are the answer, inferred types replace attributes in the key.
-        """
+    def _keep(self, question: Own, given: list[Fed]) -> None:
+        """Drop the models of another request. Inferred types replace attributes in the key."""
         hidden = () if question["outputs"] else ("attributes",)
         same = {key: value for key, value in question.items() if key not in hidden}
         asked = same, [one.own for one in given]  # the request has no input types
@@ -351,65 +326,55 @@ class OpenVinoServer:
             self.requests: dict[object, Any] = {}
             self.answers: dict[object, Any] = {}
 
-    def tensor(self, one: Fed) -> Any:
-        """Return the tensor of an input."""
+    def _tensor(self, one: Fed) -> Any:
         if not one.bits:
             return self.api.Tensor(np.array(one.codes.tolist(), np.str_).reshape(one.shape))
-        tensor = self.api.Tensor(self.type_of(one), self.api.Shape(one.shape))
-        self.memory(tensor)[:] = turned(one.memory, one.bits)
+        tensor = self.api.Tensor(self._type_of(one), self.api.Shape(one.shape))
+        self._memory(tensor)[:] = _turned(one.memory, one.bits)
         return tensor
 
-    def type_of(self, one: Fed) -> Any:
-        """Return an input's type. Raises Told if this release lacks it."""
+    def _type_of(self, one: Fed) -> Any:
         found = getattr(self.api.Type, one.own, None)
         if found is None:
             raise Told("declined", f"OpenVINO has no type {one.own}", missing=True)
         return found
 
-    def kind(self, thing: Any) -> str:
-        """Return OpenVINO's name of an output's or tensor's type."""
+    def _kind(self, thing: Any) -> str:
         kind = getattr(thing, "element_type", None) or thing.get_element_type()
         return str(kind.get_type_name())
 
-    def memory(self, tensor: Any) -> Any:
-        """View a numeric tensor's memory as bytes, valid while the tensor lives."""
+    def _memory(self, tensor: Any) -> Any:
         return np.asarray(tensor.data).reshape(-1).view(np.uint8)
 
-    def copy(self, tensor: Any, target: Any) -> None:
-        """Copy a tensor's shape and bits to a tensor of the same type."""
+    def _copy(self, tensor: Any, target: Any) -> None:
         if tuple(target.shape) != tuple(tensor.shape):
             target.shape = tensor.shape
         if "str" in str(tensor.element_type):
             target.str_data = tensor.str_data
         else:
-            self.memory(target)[:] = self.memory(tensor)
+            self._memory(target)[:] = self._memory(tensor)
 
-    def inputs(self, given: list[Fed], dims: Sequence[Sequence[int]]) -> list[Any]:
+    def _inputs(self, given: list[Fed], dims: Sequence[Sequence[int]]) -> list[Any]:
         """Return a Parameter for each input. A dimension of -1 is dynamic."""
         partial = self.api.PartialShape
         pairs = zip(given, dims)
-        return [self.op.Parameter(self.type_of(one), partial(list(sizes))) for one, sizes in pairs]
+        return [self.op.Parameter(self._type_of(one), partial(list(sizes))) for one, sizes in pairs]
 
-    def constants(self, tensors: Sequence[Any]) -> list[Any]:
-        """Return a Constant for each tensor, with a copy of its memory."""
+    def _constants(self, tensors: list[Any]) -> list[Any]:
         return [self.op.Constant(tensor, shared_memory=False) for tensor in tensors]
 
-    def outputs(self, question: Own, sources: list[Any]) -> list[Any]:
-        """Return the outputs of the operator, the chain or the ONNX model on sources.
-
-        Exposed intermediate outputs of a chain follow the last one.
-        """
+    def _outputs(self, question: Own, sources: list[Any]) -> list[Any]:
+        """Return the graph's outputs on sources, then a chain's exposed intermediate outputs."""
         if "model" in question:
-            return self.imported(base64.b64decode(question["model"]), sources)
+            return self._imported(base64.b64decode(question["model"]), sources)
         if "hops" not in question:
-            return self.node(question, sources)
+            return self._node(question, sources)
         made: list[Any] = []
         for hop in question["hops"]:
-            made = [*self.node(hop, made[:1] or sources), *made]
+            made = [*self._node(hop, made[:1] or sources), *made]
         return made if question["exposed"] else made[:1]
 
-    def node(self, question: Own, sources: list[Any]) -> list[Any]:
-        """Return the outputs of an operator on sources."""
+    def _node(self, question: Own, sources: list[Any]) -> list[Any]:
         opset, attributes = question["opset"], question["attributes"]
         factory = self.factory.NodeFactory(opset)
         node = factory.create(question["operator"], list(sources), dict(attributes))
@@ -420,8 +385,7 @@ class OpenVinoServer:
             raise ValueError(f"no such attribute: {', '.join(sorted(unknown))}")
         return list(node.outputs())
 
-    def imported(self, model: bytes, sources: list[Any]) -> list[Any]:
-        """Read an ONNX model and replace its inputs by sources."""
+    def _imported(self, model: bytes, sources: list[Any]) -> list[Any]:
         read = self.core.read_model(model)
         for parameter, source in zip(read.get_parameters(), sources):
             parameter.output(0).replace(source.output(0))
@@ -430,22 +394,22 @@ class OpenVinoServer:
         self.api.Model(outputs, inputs, "convcheck")  # infers types and shapes again
         return outputs
 
-    def request(self, question: Own, given: list[Fed], constants: list[Any], results: Any) -> Any:
+    def _request(self, question: Own, given: list[Fed], constants: list[Any], results: Any) -> Any:
         """Return the model for a call: static for the first shapes, dynamic for others."""
         shapes = tuple(one.shape for one in given)
         self.first = self.first or (shapes,)
         try:
             if question["outputs"] and self.first == (shapes,):
-                return self.compiled(question, given, constants, shapes, results)
+                return self._compiled(question, given, constants, shapes, results)
             try:
                 free = tuple((-1,) * len(shape) for shape in shapes)
-                return self.compiled(question, given, constants, free, results)
+                return self._compiled(question, given, constants, free, results)
             except OPENVINO_RAISES:  # static dimensions are enough
-                return self.compiled(question, given, constants, shapes, results)
+                return self._compiled(question, given, constants, shapes, results)
         except OPENVINO_RAISES as error:  # the graph is valid, so a kernel is missing
             raise Told("declined", str(error), missing=True) from None
 
-    def compiled(
+    def _compiled(
         self, question: Own, given: list[Fed], constants: list[Any], dims: Any, results: Any
     ) -> Any:
         """Compile a model of Parameters and trailing Constants. Cached."""
@@ -454,17 +418,16 @@ class OpenVinoServer:
         if (results, dims, parts) not in self.requests:
             if parts:  # calls with equal constants are adjacent
                 self.requests.clear()
-            sources = self.inputs(given, dims)[:fed]
-            outputs = self.outputs(question, [*sources, *self.constants(constants)])
-            self.requests[results, dims, parts] = self.made(outputs, sources)
+            sources = self._inputs(given, dims)[:fed]
+            outputs = self._outputs(question, [*sources, *self._constants(constants)])
+            self.requests[results, dims, parts] = self._made(outputs, sources)
         return self.requests[results, dims, parts]
 
-    def made(self, outputs: list[Any], sources: list[Any]) -> Any:
-        """Compile a graph."""
+    def _made(self, outputs: list[Any], sources: list[Any]) -> Any:
         model = self.api.Model(outputs, sources, "convcheck")
         return self.core.compile_model(model, "CPU", OPENVINO_CONFIG).create_infer_request()
 
-    def of_constants(
+    def _of_constants(
         self, question: Own, tensors: list[Any], given: list[Fed], results: Any, folds: Any
     ) -> list[Made]:
         """Return the answer for Constants. Equal requests with other attributes share it."""
@@ -472,9 +435,13 @@ class OpenVinoServer:
         if question["outputs"]:  # the request is unique
             self.answers.clear()
         if key not in self.answers:
-            ask = self.folded if folds else self.evaluated
             try:
-                self.answers[key] = ask(question, tensors, given)
+                outputs = self._graph(question, tensors, given)
+                if folds:
+                    made = self._made(outputs, [])
+                    self.answers[key] = self._run(made, len(outputs), question, given)
+                else:
+                    self.answers[key] = self._evaluated(outputs, question, given)
             except Told as told:
                 self.answers[key] = told
             except OPENVINO_RAISES as error:
@@ -484,24 +451,17 @@ class OpenVinoServer:
             raise found.with_traceback(None)
         return found  # type: ignore[no-any-return]
 
-    def graph(self, question: Own, tensors: list[Any], given: list[Fed]) -> list[Any]:
+    def _graph(self, question: Own, tensors: list[Any], given: list[Fed]) -> list[Any]:
         """Return the operator on Constants. Raises Told if an output is known to be too large."""
-        outputs = self.outputs(question, self.constants(tensors))
+        outputs = self._outputs(question, self._constants(tensors))
         partial = [one.get_partial_shape() for one in outputs]
         if not any(shape.is_dynamic for shape in partial):
-            names = self.names([self.kind(one) for one in outputs], question)
+            names = self._names([self._kind(one) for one in outputs], question)
             shapes = [tuple(int(size) for size in shape.to_shape()) for shape in partial]
-            check_size(list(zip(names, shapes)), question, given)
+            _check_size(list(zip(names, shapes)), question, given)
         return outputs
 
-    def folded(self, question: Own, tensors: list[Any], given: list[Fed]) -> list[Made]:
-        """Let the compiler fold Constants."""
-        outputs = self.graph(question, tensors, given)
-        return self.run(self.made(outputs, []), len(outputs), question, given)
-
-    def evaluated(self, question: Own, tensors: list[Any], given: list[Fed]) -> list[Made]:
-        """Evaluate with the core's reference, node by node."""
-        outputs = self.graph(question, tensors, given)
+    def _evaluated(self, outputs: list[Any], question: Own, given: list[Fed]) -> list[Made]:
         values: dict[object, Any] = {}
         for node in self.api.Model(outputs, [], "convcheck").get_ordered_ops():
             if node.get_type_name() == "Result":
@@ -509,31 +469,27 @@ class OpenVinoServer:
             if node.get_type_name() == "Constant":
                 made = [node.tensor_view]
             else:
-                made = [self.empty(output) for output in node.outputs()]
-                inputs = [values[self.place(value)] for value in node.input_values()]
+                made = [self._empty(output) for output in node.outputs()]
+                inputs = [values[self._place(value)] for value in node.input_values()]
                 if not node.evaluate(made, inputs):
                     said = f"{node.get_type_name()} has no evaluate for these types"
                     raise Told("declined", said, missing=True)
             values.update({(node.get_name(), index): one for index, one in enumerate(made)})
-        return self.read([values[self.place(output)] for output in outputs], question, given)
+        return self.read([values[self._place(output)] for output in outputs], question, given)
 
-    def empty(self, output: Any) -> Any:
-        """Return a tensor for a node's output."""
+    def _empty(self, output: Any) -> Any:
         shape = output.get_partial_shape()
         known = self.api.Shape() if shape.is_dynamic else shape.to_shape()
         return self.api.Tensor(output.get_element_type(), known)
 
-    def place(self, output: Any) -> tuple[str, int]:
-        """Return the key of a graph's output."""
+    def _place(self, output: Any) -> tuple[str, int]:
         return output.get_node().get_name(), output.get_index()
 
-    def names(self, own: list[str], question: Own) -> list[str]:
-        """Return convcheck's type names, or OpenVINO's own for unknown types."""
+    def _names(self, own: list[str], question: Own) -> list[str]:
         known = {entry["own"]: name for name, entry in question["types"].items()}
         return [known.get(name, name) for name in own]
 
-    def run(self, request: Any, count: int, question: Own, given: list[Fed]) -> list[Made]:
-        """Run a request and read its outputs."""
+    def _run(self, request: Any, count: int, question: Own, given: list[Fed]) -> list[Made]:
         try:
             if self.shares:
                 request.infer(share_outputs=True)
@@ -548,22 +504,22 @@ class OpenVinoServer:
     def read(self, tensors: list[Any], question: Own, given: list[Fed]) -> list[Made]:
         """Read the wanted outputs; bytes for unknown types."""
         tensors = tensors[: question["outputs"] or None]
-        names = self.names([self.kind(one) for one in tensors], question)
+        names = self._names([self._kind(one) for one in tensors], question)
         shapes = [tuple(one.shape) for one in tensors]
-        check_size(list(zip(names, shapes)), question, given)
+        _check_size(list(zip(names, shapes)), question, given)
         made = []
         for tensor, name, shape in zip(tensors, names, shapes):
             if name not in question["types"]:
-                codes = self.memory(tensor).copy()
+                codes = self._memory(tensor).copy()
             elif bits := question["types"][name]["bits"]:
-                codes = unpacked(turned(self.memory(tensor).copy(), bits), bits, shape)
+                codes = _unpacked(_turned(self._memory(tensor).copy(), bits), bits, shape)
             else:
                 codes = np.asarray(tensor.str_data, object).reshape(shape)
             made.append((name, shape, codes))
         return made
 
 
-def turned(memory: Any, bits: int) -> Any:
+def _turned(memory: Any, bits: int) -> Any:
     """Reverse the bits of each byte, for codes of one bit."""
     return np.packbits(np.unpackbits(memory, bitorder="little")) if bits == 1 else memory
 
@@ -598,7 +554,7 @@ class TorchServer:
 
     def answer(self, question: Own, given: list[Fed]) -> list[Made]:
         """Call the function of a request. A missing one is declined, an exception refused."""
-        functions = {"to": self.to, "result_type": self.result_type, "arange": self.arange}
+        functions = {"to": self._to, "result_type": self._result_type, "arange": self._arange}
         if question["function"] not in functions:
             said = f"this server calls no {question['function']}"
             raise Told("declined", said, missing=True)
@@ -614,7 +570,7 @@ class TorchServer:
         own = [str(one.dtype) for one in results]  # torch.float32
         names = [known.get(name.rpartition(".")[2], name) for name in own]
         shapes = [tuple(one.shape) for one in results]
-        check_size(list(zip(names, shapes)), question, given)
+        _check_size(list(zip(names, shapes)), question, given)
         return list(zip(names, shapes, map(self.codes, results)))
 
     def type_of(self, name: str) -> Any:
@@ -636,20 +592,17 @@ class TorchServer:
         storage = self.torch.uint8 if size == 1 else getattr(self.torch, f"int{8 * size}")
         return tensor.contiguous().view(storage).numpy().view(f"u{size}")
 
-    def to(self, tensors: list[Any], target: Any, question: Own) -> list[Any]:
-        """Return the first input converted by Tensor.to."""
+    def _to(self, tensors: list[Any], target: Any, question: Own) -> list[Any]:
         return [tensors[0].to(target)]
 
-    def result_type(self, tensors: list[Any], target: Any, question: Own) -> list[Any]:
-        """Return two tensors in the type of torch.result_type."""
+    def _result_type(self, tensors: list[Any], target: Any, question: Own) -> list[Any]:
         try:
             common = self.torch.result_type(tensors[0], tensors[1])
         except RuntimeError as error:  # it did not read values
             raise NotImplementedError(str(error)) from error
         return [tensor.to(common) for tensor in tensors]
 
-    def arange(self, tensors: list[Any], target: Any, question: Own) -> list[Any]:
-        """Return torch.arange of Python numbers. A sequence that is too large has no values."""
+    def _arange(self, tensors: list[Any], target: Any, question: Own) -> list[Any]:
         start, stop, step = (tensor.item() for tensor in tensors)
         try:
             about = math.ceil(abs((stop - start) / step))
@@ -666,13 +619,7 @@ RUNTIMES: dict[str, Callable[[str], Any]] = {
 }
 
 
-def taken(pipe: IO[bytes], request: dict[str, Any]) -> list[bytes]:
-    """Read the payloads of a request."""
-    return [pipe.read(entry["bytes"]) for entry in request["inputs"]]
-
-
-def read_input(entry: dict[str, Any], data: bytes, types: dict[str, Own]) -> Fed:
-    """Return an input from its entry and payload."""
+def _read_input(entry: dict[str, Any], data: bytes, types: dict[str, Own]) -> Fed:
     known, shape = types[entry["type"]], tuple(entry["shape"])
     bits = known["bits"]
     if not bits:
@@ -684,8 +631,7 @@ def read_input(entry: dict[str, Any], data: bytes, types: dict[str, Own]) -> Fed
     return Fed(known["own"], bits, shape, codes.reshape(shape))
 
 
-def written(made: list[Made]) -> tuple[list[dict[str, Any]], bytes]:
-    """Return the header entries and the payload of outputs."""
+def _written(made: list[Made]) -> tuple[list[dict[str, Any]], bytes]:
     entries: list[dict[str, Any]] = []
     payload = []
     for name, shape, codes in made:
@@ -699,33 +645,30 @@ def written(made: list[Made]) -> tuple[list[dict[str, Any]], bytes]:
     return entries, b"".join(payload)
 
 
-def answered(runtime: Any, request: dict[str, Any], payloads: list[bytes]) -> bytes:
-    """Return the answer to a request."""
+def _answered(runtime: Any, request: dict[str, Any], payloads: list[bytes]) -> bytes:
     head: dict[str, Any] = {"run": request["run"]}
     own = request.get("native")
     if own is None:
         said = "this server needs `native`, which convcheck sends with what it can ask"
-        return header_line({**head, "declined": said, "missing": True})
+        return _header_line({**head, "declined": said, "missing": True})
     try:
         pairs = zip(request["inputs"], payloads)
-        given = [read_input(entry, data, own["types"]) for entry, data in pairs]
-        entries, payload = written(runtime.answer(own, given))
+        given = [_read_input(entry, data, own["types"]) for entry, data in pairs]
+        entries, payload = _written(runtime.answer(own, given))
     except Told as told:
-        return header_line({**head, **told.answer})
+        return _header_line({**head, **told.answer})
     except MemoryError:
-        return header_line({**head, "refused": "MemoryError"})
+        return _header_line({**head, "refused": "MemoryError"})
     except Exception as error:  # an internal error
-        return header_line({**head, "error": f"{type(error).__name__}: {error}"})
-    return header_line({**head, "outputs": entries}) + payload
+        return _header_line({**head, "error": f"{type(error).__name__}: {error}"})
+    return _header_line({**head, "outputs": entries}) + payload
 
 
-def header_line(message: dict[str, Any]) -> bytes:
-    """Return a header line."""
+def _header_line(message: dict[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
-def started(address: str) -> tuple[Any, dict[str, Any]]:
-    """Start a runtime. Return it with the answer to hello."""
+def _started(address: str) -> tuple[Any, dict[str, Any]]:
     name, _, variant = address.partition(":")
     here = f"Python {platform.python_version()}"
     hello: dict[str, Any] = {"hello": VERSION}
@@ -751,14 +694,15 @@ def serve_alone() -> int:
         return 2
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # keeps a runtime's prints out of the answers
-    runtime, welcome = started(address)
+    runtime, welcome = _started(address)
     pipe = sys.stdin.buffer
     for text in iter(pipe.readline, b""):
         request = json.loads(text)
         if "hello" in request:
-            answers.write(header_line(welcome))
+            answers.write(_header_line(welcome))
         else:
-            answers.write(answered(runtime, request, taken(pipe, request)))
+            payloads = [pipe.read(entry["bytes"]) for entry in request["inputs"]]
+            answers.write(_answered(runtime, request, payloads))
         answers.flush()
     return 0
 

@@ -1,13 +1,8 @@
-"""pypto, through the golden interpreter of its tensor graph, on the CPU.
+"""pypto's golden interpreter of its tensor graph, on the CPU.
 
-No device is used: pypto checks its compiler with this interpreter, which is built on libtorch (see
-calculator.py). It runs when a function is traced, and writes the tensors that the function saves
-into files. Each call traces a function with one operation.
-
-After an exception the process is unusable: the next call may fail or crash.
+pypto checks its compiler with it. It runs when a function is traced, and writes saved tensors into
+files. After an exception the process is unusable: the next call may fail or crash.
 """
-
-from __future__ import annotations
 
 import atexit
 import contextlib
@@ -17,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -38,25 +33,19 @@ RELEASE = "0.2"  # the release whose specs are run by default
 
 
 class SpoiledError(Exception):
-    """The runtime raised on these inputs although it answers plain ones.
-
-    The process is unusable, and the exception does not identify an input.
-    """
+    """The runtime raised on these inputs although it answers plain ones, and is unusable."""
 
 
 class Pypto:
-    """The golden interpreter with a scratch folder. A process has one instance."""
+    """The golden interpreter. A process has one instance."""
 
     name = WORLD
     imports = ("torch", "sympy")  # the slowest part of starting pypto
 
     def __init__(self) -> None:
-        """Load pypto, and build its calculator if needed.
-
-        Raises UnavailableError if pypto, torch, CMake or a compiler is missing.
-        """
+        """Raises UnavailableError without pypto, torch, CMake or a compiler."""
         self.version = pypto_build.installed().label
-        library = pypto_build.calculator(_to_stderr)
+        library = pypto_build.calculator(partial(say, err=True))
         self._scratch = _scratch()
         self._pypto, self._impl = _load(library, self._scratch)
         self.spoiled = False
@@ -64,7 +53,7 @@ class Pypto:
 
     @staticmethod
     def prepare(say: pypto_build.Say) -> None:
-        """Build the calculator if needed, with progress through `say`. Imports no runtime."""
+        """Build the calculator if needed."""
         pypto_build.calculator(say)
 
     @staticmethod
@@ -78,7 +67,7 @@ class Pypto:
 
     @staticmethod
     def takes(spec: Spec) -> bool:
-        """Return whether the backend runs a spec by default: specs of its release."""
+        """Return whether a run without SPEC runs this spec: those of its release."""
         op, version = op_and_version(spec.id)
         return op.partition(".")[0] == WORLD and version == RELEASE
 
@@ -97,8 +86,8 @@ class Pypto:
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Trace the case's function on inputs of rank 1 to 4.
 
-        A case that raises on plain inputs is Declined, and the adapter is `spoiled`. Raises
-        SpoiledError if only these inputs raise, or if the adapter is already spoiled.
+        A case that raises on plain inputs is Declined. Raises SpoiledError if only these inputs
+        raise, or if the adapter is already `spoiled`.
         """
         if self.spoiled:
             raise SpoiledError("pypto raised in this process before")
@@ -122,25 +111,20 @@ class Pypto:
 
     def _traced(self, case: Case, inputs: Sequence[Bits]) -> Outputs:
         tensors = [_tensor(bits) for bits in inputs]  # their memory has to outlive the trace
-        self._reset()
+        self._impl.Reset()
+        self._pypto.set_verify_options(enable_pass_verify=True, pass_verify_pass_filter=[])
+        # the interpreter runs this graph
+        self._pypto.set_host_options(compile_stage=self._pypto.CompStage.TENSOR_GRAPH)
         try:
             self._trace(case, tensors)
             codes = self._saved(case.outputs[0], inputs[0].shape)
         finally:
-            self._empty()
+            for folder in self._scratch.glob("output_*"):
+                shutil.rmtree(folder, ignore_errors=True)
         return Outputs((codes,), (case.outputs[0].name,))
 
-    def _reset(self) -> None:
-        """Reset the last function, and stop after the graph that the interpreter runs."""
-        self._impl.Reset()
-        self._pypto.set_verify_options(enable_pass_verify=True, pass_verify_pass_filter=[])
-        self._pypto.set_host_options(compile_stage=self._pypto.CompStage.TENSOR_GRAPH)
-
     def _trace(self, case: Case, tensors: Sequence[Any]) -> None:
-        """Trace a function that saves its result.
-
-        It has no output, since moving an input to an output, as a no-op does, kills the process.
-        """
+        """Trace a function that saves its result, since an input moved to an output kills pypto."""
         pypto = self._pypto
         operands = [
             pypto.from_torch(tensor, f"x{i}", dtype=getattr(pypto, dtype.name_in(WORLD)))
@@ -160,15 +144,10 @@ class Pypto:
         return function(*operands, target, **attributes)
 
     def _saved(self, dtype: DType, shape: tuple[int, ...]) -> Codes:
-        """Read the file that the function wrote: raw codes, little-endian."""
         (path,) = self._scratch.glob(f"output_*/tensor/{SAVED}_*.data")
         codes = np.fromfile(path, dtype.format.storage)
         # a wrong number of elements is judged
         return codes.reshape(shape) if codes.size == np.prod(shape, dtype=int) else codes
-
-    def _empty(self) -> None:
-        for folder in self._scratch.glob("output_*"):
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 @cache
@@ -191,7 +170,6 @@ def _goes_through(dtype: DType) -> bool:
 
 
 def _tensor(bits: Bits) -> Any:
-    """Return a torch tensor of the same bits. pypto gets the type separately."""
     import torch
 
     codes = np.array(bits, order="C")
@@ -199,7 +177,6 @@ def _tensor(bits: Bits) -> Any:
 
 
 def _load(library: Path, scratch: Path) -> tuple[Any, Any]:
-    """Import pypto and load the calculator into it. pypto's files go to scratch."""
     os.environ["TILE_FWK_OUTPUT_DIR"] = str(scratch)
     os.environ["PYPTO_HOME"] = str(scratch)
     os.environ["ASCEND_PROCESS_LOG_PATH"] = str(scratch)
@@ -216,9 +193,8 @@ def _load(library: Path, scratch: Path) -> tuple[Any, Any]:
 
 
 def _scratch() -> Path:
-    """Make a folder that is removed at exit, and remove those of killed processes.
-
-    It is in memory if possible, since a call writes and removes dozens of small files.
+    """Make a folder, in memory if possible, that is removed at exit. Remove those of killed
+    processes.
     """
     root = MEMORY if os.access(MEMORY, os.W_OK) else tempfile.gettempdir()
     for old in Path(root).glob(f"{SCRATCH}*"):
@@ -237,7 +213,3 @@ def _alive(pid: int) -> bool:
         except ProcessLookupError:
             return False
     return True
-
-
-def _to_stderr(line: str) -> None:
-    say(line, err=True)

@@ -1,11 +1,8 @@
 """pypto's calculator: the library that computes its golden values, built once per machine.
 
-The pypto package has it as a CMake project, linked with the installed torch. It is built in the
-user's cache folder, one library per versions of both and C++ ABI. Neither package is imported,
-since this runs before workers start.
+It is a CMake project of pypto, linked with torch, and cached per versions of both and C++ ABI.
+Neither is imported, since this runs before workers start.
 """
-
-from __future__ import annotations
 
 import fcntl
 import os
@@ -36,7 +33,7 @@ _ABI = re.compile(r"_GLIBCXX_USE_CXX11_ABI=([01])")
 
 @dataclass(frozen=True)
 class Installed:
-    """The packages for the calculator: folders and versions."""
+    """The folders and versions of pypto and torch."""
 
     pypto: Path
     torch: Path
@@ -50,7 +47,7 @@ class Installed:
 
     @property
     def abi(self) -> str:
-        """Return whether torch was compiled with the C++11 ABI of libstdc++: '1' or '0'."""
+        """Return '1' if torch was compiled with the C++11 ABI of libstdc++, else '0'."""
         config = self.torch / "share" / "cmake" / "Torch" / "TorchConfig.cmake"
         try:
             found = _ABI.search(config.read_text())
@@ -60,14 +57,14 @@ class Installed:
 
     @property
     def label(self) -> str:
-        """Return the version: the golden interpreter on this machine."""
+        """Return the version of the backend."""
         torch = self.torch_version.partition("+")[0]
         machine = platform.machine().replace("_", "-")
         return f"pypto {self.pypto_version} golden interpreter (torch {torch}, {machine})"
 
     @property
     def library(self) -> Path:
-        """Return the path of the built calculator."""
+        """Return the calculator's path."""
         versions = f"pypto-{self.pypto_version}-torch-{self.torch_version}"
         return cache_folder("pypto") / f"{versions}-abi{self.abi}-{platform.machine()}" / LIBRARY
 
@@ -106,11 +103,7 @@ def check_tools() -> None:
 
 
 def calculator(say: Say) -> Path:
-    """Return the path of the calculator, and build it if needed.
-
-    `say` prints before a build or a wait for one. Raises UnavailableError if requirements are
-    missing, or the build fails.
-    """
+    """Return the calculator's path, built if needed. Raises UnavailableError."""
     found = installed()
     library = found.library
     if not library.is_file():
@@ -120,31 +113,23 @@ def calculator(say: Say) -> Path:
 
 
 def once(library: Path, make: Callable[[Path], Path], say: Say) -> None:
-    """Have `make` build a file in an empty folder, and move it into place atomically.
-
-    If several processes call this, one builds and the others wait.
-    """
+    """Have one process `make` a file in an empty folder, and move it into place. Others wait."""
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
         with _locked(library.parent / "lock", say):
             if not library.is_file():
                 say("building pypto's calculator, about a minute, once for these versions ...")
-                _build(library, make)
+                for old in library.parent.glob("build-*"):  # of a killed build, as the lock is ours
+                    shutil.rmtree(old, ignore_errors=True)
+                with tempfile.TemporaryDirectory(prefix="build-", dir=library.parent) as folder:
+                    os.replace(make(Path(folder)), library)
     except OSError as error:
         message = f"pypto's calculator could not be put into {library.parent}: {error}"
         raise UnavailableError(message, hint="set XDG_CACHE_HOME to a folder to write to") from None
 
 
-def _build(library: Path, make: Callable[[Path], Path]) -> None:
-    for old in library.parent.glob("build-*"):  # of a killed build, since the lock is ours
-        shutil.rmtree(old, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix="build-", dir=library.parent) as folder:
-        os.replace(make(Path(folder)), library)
-
-
 @contextmanager
 def _locked(path: Path, say: Say) -> Iterator[None]:
-    """Hold a file's lock. The system releases it if the process dies."""
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -155,7 +140,7 @@ def _locked(path: Path, say: Say) -> Iterator[None]:
 
 
 def _make(found: Installed, folder: Path) -> Path:
-    """Build the calculator in a folder. Release, since a Debug build aborts on some types."""
+    """Build the calculator. A Debug build aborts on some types."""
     options = {
         "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_SKIP_RPATH": "ON",  # its dependencies are loaded before it
@@ -172,7 +157,6 @@ def _make(found: Installed, folder: Path) -> Path:
 
 
 def _run(*command: str) -> None:
-    """Run a command. Raises UnavailableError with the end of its output if it fails."""
     done = subprocess.run(  # noqa: S603 the command is ours
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace", check=False,

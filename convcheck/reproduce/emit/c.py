@@ -1,7 +1,5 @@
 """Write a witness as C arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from convcheck.reproduce.witness import Witness
 
 
 def filled(module: str, name: str, content: Mapping[str, object]) -> str:
-    """Return a filled template of the folder `templates` beside a module."""
+    """Return a template of the folder `templates` beside a module, filled."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -100,7 +98,7 @@ def _code(fmt: Format | None, word: Word) -> str:
 
 
 def hexadecimal_of(fmt: Format | None, code: int) -> str:
-    """Return a code in as many hex digits as its format has."""
+    """Return a code in hex, with all digits of its format."""
     return hex(code) if fmt is None or isinstance(fmt, Text) else hexadecimal(fmt, code)
 
 
@@ -110,7 +108,7 @@ def c_string(text: str) -> str:
 
 
 def c_comment(text: str) -> str:
-    """Return a text on one line that is safe in a C comment."""
+    """Return a text safe in a C comment, on one line."""
     return clean(text).replace("*/", "* /").replace("/*", "/ *")
 
 

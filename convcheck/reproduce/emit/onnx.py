@@ -1,7 +1,5 @@
 """Write vectors and witnesses in the layout of ONNX's backend tests."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -55,7 +53,7 @@ def files(vectors: Vectors) -> Iterator[tuple[str, bytes]]:
 
 
 def files_of_witness(witness: Witness) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a witness's test. Raises UsageError if it has no such test."""
+    """Yield the files of a witness's test. Raises UsageError if it has none."""
     if declined := cannot_ask(witness.case):
         raise UsageError(f"no ONNX test: {declined.message}", hint=_HINT)
     if witness.before is not None:
@@ -86,7 +84,7 @@ def rule_of(row: Decision) -> str:
 
 
 def sentences_of(row: Decision, urls: Urls) -> Iterator[str]:
-    """Yield a row's quoted sentences and documents, and the row in words."""
+    """Yield a row's quoted sentences, with their documents, and the row in words."""
     for one in row.sentences:
         yield cited(one.text) + (f" ({one.of})" if one.of else "")
         if one.gloss:

@@ -3,8 +3,6 @@
 Values from outside become the repr of a number or a text, or a one-line comment, never code.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
@@ -99,8 +97,7 @@ def _word(fmt: Format | None, word: Word) -> str:
 def _broken(expression: str, texts: bool) -> str:
     if texts or len(expression) < _WIDTH:
         return expression
-    lines = textwrap.wrap(expression, _WIDTH, subsequent_indent="    ", break_long_words=False)
-    return "\n".join(lines)
+    return textwrap.fill(expression, _WIDTH, subsequent_indent="    ", break_long_words=False)
 
 
 def _question(witness: Witness, kinds: Names, texts: bool, name: str) -> dict[str, Any]:
