@@ -70,8 +70,7 @@ MINE = """causes:
 
 
 @pytest.mark.parametrize(
-    ("backend", "causes"),
-    [("ThroughInt32", 1), ("ThroughInt32Dies", 2), ("ThroughInt32Raises", 2)],
+    ("backend", "causes"), [("ThroughInt32", 1), ("ThroughInt32Dies", 2), ("ThroughInt32Raises", 2)]
 )
 def test_a_run_tells_causes_apart_and_goes_on_where_that_is_deadly(
     backend: str, causes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -63,10 +63,7 @@ WRONG = [
     (("report", "--cause", "trunctes"), "did you mean truncates?"),
     (("report", "--cause", "A", "-o", "part.json"), "-o part.json of a part of a run"),
     (("repro", "--cause", "C", "--report"), "--cause C names no cause of this run"),
-    (
-        ("repro", "abc", "--cause", "A", "--report"),
-        "--cause chooses a case of a report",
-    ),
+    (("repro", "abc", "--cause", "A", "--report"), "--cause chooses a case of a report"),
     (("repro", "--cause", "A", "--backend", "reference", "onnx.Cast-21/int8-to-int16"), "--cause"),
 ]
 

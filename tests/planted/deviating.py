@@ -31,9 +31,7 @@ def edited(edit: Callable[[Case, Inputs, Outputs], Sequence[Bits]]) -> type[Refe
     return Edited
 
 
-def asked_as(
-    change: Callable[[Catalog, Case, Inputs], tuple[Case, Inputs]],
-) -> type[Reference]:
+def asked_as(change: Callable[[Catalog, Case, Inputs], tuple[Case, Inputs]]) -> type[Reference]:
     class AskedAs(Reference):
         def __init__(self) -> None:
             super().__init__()  # with all specs, not only those of the run

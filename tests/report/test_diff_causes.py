@@ -28,10 +28,7 @@ RIGHT = group(ELSE, "pass", counts=(980, 980))
 def told(fits: Mapping[str, Sequence[Names]], digest: str = "a") -> RunResult:
     failing = replace(TRUNCATED, digest=digest * 32)
     cases = [
-        replace(
-            answered(each, failing),
-            diagnosis=CaseDiagnosis(980, 312, tuple(fits[each.id])),
-        )
+        replace(answered(each, failing), diagnosis=CaseDiagnosis(980, 312, tuple(fits[each.id])))
         if each.id in fits
         else answered(each, RIGHT)
         for each in CASES

@@ -10,16 +10,7 @@ import pytest
 from command import convcheck
 from places import ROOT
 from report_runs import FORMATS, HOSTILE, answered, case, dtype, run, unasked
-from site_runs import (
-    BRAIN,
-    FREE,
-    RIGHT,
-    SITE,
-    TRUNCATES,
-    WRAPS,
-    build_site,
-    release,
-)
+from site_runs import BRAIN, FREE, RIGHT, SITE, TRUNCATES, WRAPS, build_site, release
 
 from convcheck.documents.encode import text as text_of
 from convcheck.documents.encode import text_of_several
@@ -28,15 +19,7 @@ from convcheck.judge.result import BackendInfo, RunResult, Shard
 from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.counts import STATUSES
-from convcheck.site.data import (
-    Site,
-    SiteRun,
-    add_report,
-    badges,
-    bar_parts,
-    heat_cells,
-    site_of,
-)
+from convcheck.site.data import Site, SiteRun, add_report, badges, bar_parts, heat_cells, site_of
 from convcheck.site.names import RunName, file_name, finding_of_site, run_name
 
 NOT_STARTED = Turn("torch", None, "it is not installed")

@@ -13,13 +13,12 @@ class FieldBug:
     """A wrong conversion from codes of the source to codes of the destination.
 
     It applies to the operator's latest version that has the case. `example` is an input with its
-    wrong answer, from the report or else from its code.
+    wrong answer, from the report or else from its code. `link` is a report on GitHub.
     """
 
+    name: str
     case: str
-    #: A report on GitHub.
     link: str
     convert: Conversion
     example: tuple[int, int]
     op: str = "onnx.Cast"
-    name: str = ""
