@@ -6,7 +6,6 @@ import pytest
 from catalogue import CATALOG
 from command import convcheck
 from numpy.typing import NDArray
-from places import ROOT
 from planted.causes import EVERY, Convert, answering, case_of, converting, vectors_of
 from planted_calls import answered, asked
 
@@ -147,8 +146,7 @@ def test_a_fault_of_whole_vectors_keeps_its_cause_and_says_where_it_lives() -> N
     assert not plain.diagnosis.whole_vectors
 
 
-def test_a_run_says_that_a_fault_lives_in_whole_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_a_run_says_that_a_fault_lives_in_whole_vectors() -> None:
     done = convcheck("run", "--backend", "tests.planted.bad_backends:InVectors", "--case",
                      "onnx.Cast-21/float64-to-float16")  # fmt: skip
     assert "in whole vectors only: rounds twice, through float32" in done.stdout

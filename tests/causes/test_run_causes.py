@@ -4,18 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
-from command import convcheck, report_at
+from command import convcheck, refused, report_at, run_shards
 from places import ROOT
 from report_json import held_log, parsed, render
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
 CHOICE = ("onnx.Cast-21", "--from", "float32", "--to", "float16", "--to", "bfloat16")
 RUN = ("run", "--backend", TRUNCATING, *CHOICE)
-
-
-@pytest.fixture(autouse=True)
-def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
 
 
 @pytest.fixture(scope="module")
@@ -84,12 +79,7 @@ def test_verbose_has_both(whole: tuple[str, Path]) -> None:
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("shards")
-    paths = [folder / f"{i}.json" for i in (1, 2)]
-    for i, path in enumerate(paths, 1):
-        done = convcheck(*RUN, "--shard", f"{i}/2", "-o", path, cwd=ROOT)
-        assert done.returncode == 1, done.stderr
-    return paths
+    return run_shards(tmp_path_factory.mktemp("shards"), 2, *RUN[1:], codes=(1,))
 
 
 def test_shards_and_a_resumed_run_have_the_same_causes(
@@ -121,20 +111,15 @@ def test_merged_shards_are_held_to_a_list_of_causes(
     assert other.returncode == 1
     assert "no case fails like this now (4 failing differently)" in " ".join(other.stdout.split())
     known.write_text(text.replace('"truncates"', '"trancates"'))
-    misspelled = convcheck(*merge)
-    assert (misspelled.returncode, misspelled.stdout) == (2, "")
-    assert "did you mean truncates" in misspelled.stderr
+    assert "did you mean truncates" in refused(*merge)
 
 
 def test_a_report_that_names_no_such_cause_is_damaged(
     whole: tuple[str, Path], tmp_path: Path
 ) -> None:
-    found = parsed(whole[1].read_text()) | {"catalogue": []}
     path = tmp_path / "damaged.json"
-    path.write_text(render(found))
-    done = convcheck("report", path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "it does not say what the cause" in done.stderr
+    path.write_text(render(parsed(whole[1].read_text()) | {"catalogue": []}))
+    assert "it does not say what the cause" in refused("report", path)
 
 
 def test_what_explains_a_doubted_case_is_not_looked_for_again(tmp_path: Path) -> None:
