@@ -10,7 +10,7 @@ from catalogue import CATALOG
 from command import convcheck, report_at, told
 from library_cases import named, report_of
 from old_environment import RELEASE, old_environment
-from places import TESTS
+from planted.releases import plant
 from report_json import several
 
 from convcheck.backends.process.backend import RUNTIMES
@@ -124,10 +124,7 @@ def test_a_large_answer_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def planted_run(how: str, tmp_path: Path) -> list[dict[str, Any]]:
-    program, path = tmp_path / "python", tmp_path / "run.json"
-    planted = TESTS / "process" / "planted_runtime.py"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {planted} {how} "$@"\n')
-    program.chmod(0o755)
+    program, path = plant(tmp_path, "1", how), tmp_path / "run.json"
     convcheck("run", "--backend", f"env:{program}:ort", "onnx.Cast-13", "--from", "int8", "--to",
               "int16", "--timeout", 3 if how == "hangs" else 60, "-o", path)  # fmt: skip
     found: list[dict[str, Any]] = report_at(path)["cases"]

@@ -16,7 +16,7 @@ from catalogue import CATALOG
 from command import convcheck
 from living import eventually, is_alive
 from places import TESTS
-from planted.identity import Corpus, case, judge
+from planted.identity import case, ran
 from process import bad
 
 from convcheck.backends.process.backend import Process, headers, request, template_of
@@ -29,7 +29,6 @@ from convcheck.backends.protocol import (
     open_backend,
 )  # fmt: skip
 from convcheck.errors import UnavailableError, UsageError
-from convcheck.judge.result import CaseResult
 from convcheck.numerics.format import Text
 from convcheck.plan.runner import Execution, execute
 from convcheck.plan.select import select
@@ -203,9 +202,7 @@ def test_an_answer_that_comes_again_later(opened: Callable[..., Process]) -> Non
 DEATHS = {
     "silent_end": "exited with status 0",
     "status_3": "exited with status 3",
-    "segfault": "died of SIGSEGV",
-    "segfault_in_the_payload": "died of SIGSEGV",
-    "segfault_with_a_child": "died of SIGSEGV",
+    **{f"segfault{where}": "died of SIGSEGV" for where in ("", "_in_the_payload", "_with_a_child")},
 }
 HANGS = {
     "hangs": "no header came",
@@ -319,17 +316,10 @@ def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Mon
             open_backend(f"process:{command}")
 
 
-def run(mode: str, numbers: Any, timeout: float = 20.0) -> tuple[CaseResult, ...]:
-    return execute(
-        f"process:{BAD} {mode}", [case(n) for n in numbers], Corpus(), jobs=1, timeout=timeout,
-        fail_fast=False, on_result=lambda result: None, judge=judge,
-    ).results  # fmt: skip
-
-
 def test_the_rest_of_the_run_goes_on() -> None:
     modes = ["text", "twice_later"]
     numbers = [n for mode in modes for n in (100 + len(mode), list(bad.MODES).index(mode))]
-    results = run("all", [*numbers, 200])
+    results = ran(f"process:{BAD} all", *numbers, 200).results
     assert [r.verdict for r in results] == ["pass", "error", "pass", "error", "pass"]
     assert "`debug: x = 3`" in results[1].message
     assert "is answered twice" in results[3].message
@@ -344,7 +334,8 @@ def test_the_rest_of_the_run_goes_on() -> None:
     ],
 )
 def test_the_deadly_input_is_found(mode: str, words: str) -> None:
-    before, result, after = run(mode, (0, 1, 2), timeout=0.6 if "hangs" in mode else 20.0)
+    timeout = 0.6 if "hangs" in mode else 20.0
+    before, result, after = ran(f"process:{BAD} {mode}", 0, 1, 2, timeout=timeout).results
     assert (before.verdict, before.checked) == (after.verdict, after.checked) == ("pass", 37)
     assert (result.verdict, result.checked) == ("crashed", 127)
     assert result.message.startswith("100: ")
@@ -354,8 +345,7 @@ def test_the_deadly_input_is_found(mode: str, words: str) -> None:
 def test_a_program_that_dies_while_it_starts() -> None:
     script = "import sys; sys.exit('no device')"
     with pytest.raises(UnavailableError, match="exited with status 1: no device while it was"):
-        execute(f'process:{PYTHON} -c "{script}"', [case(0)], Corpus(), jobs=1, timeout=9.0,
-                fail_fast=False, on_result=lambda result: None, judge=judge)  # fmt: skip
+        ran(f'process:{PYTHON} -c "{script}"', 0)
 
 
 HANGING = """\

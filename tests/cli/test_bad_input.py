@@ -43,17 +43,6 @@ def test_the_type_that_the_second_input_gives_is_the_destination() -> None:
     assert all(name.split("/")[1].endswith("-int8") for name in names)
 
 
-@pytest.mark.parametrize("spec", [RANGE, FAKE])
-def test_calls_are_counted(spec: str) -> None:
-    counted = convcheck("show", "cases", spec, "--count").stdout.splitlines()
-    total = sum(int(line.split()[0]) for line in counted[:-1])
-    assert counted[-1].split()[0] == str(total)
-    assert all(int(line.split()[0]) for line in counted[:-1]), "each case asks something"
-    dry = convcheck("run", "--dry-run", spec)
-    assert dry.returncode == 0
-    assert f"{total:,}" in dry.stdout
-
-
 NOTHING = [
     ("run", "--dry-run", PROMOTE, "--to", "int8"),
     ("run", "--dry-run", FAKE, "--where", "destination_type=f8"),
@@ -72,11 +61,9 @@ NOTHING = [
 
 @pytest.mark.parametrize("arguments", NOTHING, ids=lambda a: " ".join(a[1:]))
 def test_what_does_not_exist_is_named(arguments: tuple[str, ...]) -> None:
-    done = convcheck(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("convcheck: ")
-    assert "hint: " in done.stderr
-    assert "Traceback" not in done.stderr
+    said = refused(*arguments)
+    assert said.startswith("convcheck: ")
+    assert "hint: " in said
 
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
@@ -84,10 +71,9 @@ def test_what_does_not_exist_is_named(arguments: tuple[str, ...]) -> None:
 def test_inputs_of_ones_own_are_for_elements(
     options: tuple[str, ...], more: tuple[str, ...], words: Path
 ) -> None:
-    done = convcheck("run", "--backend", "reference", *options, "--inputs", words, *more)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--inputs is for operators that convert elements" in done.stderr
-    assert "hint: " in done.stderr
+    said = refused("run", "--backend", "reference", *options, "--inputs", words, *more)
+    assert "--inputs is for operators that convert elements" in said
+    assert "hint: " in said
 
 
 def test_inputs_of_ones_own_are_put_to_what_only_gives_a_type(words: Path) -> None:
@@ -110,10 +96,8 @@ def test_what_was_not_asked_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("said", ["many", "-1", "0"])
 def test_a_limit_that_is_none(said: str) -> None:
-    done = convcheck("run", "--backend", "reference", *ONE, CONVCHECK_MAX_ELEMENTS=said)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    words = ("run", "--backend", "reference", *ONE)
+    assert said in refused(*words, CONVCHECK_MAX_ELEMENTS=said)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import pytest
 from command import Done, convcheck
 
+from specs import head
+
 
 class Report(NamedTuple):
     """A reported case: inputs, and the right answers. With `any` no answer is wrong."""
@@ -25,14 +27,9 @@ floats:
   ue5m3: {exponent: 5, mantissa: 3, bias: 15, infinity: no, nan: all-ones, negative_zero: no,
           signed: no}
 """
-WIDEN = """
-op: my.Widen
-version: 1
-sources: {text: {title: My format, section: Values, url: "https://example.org/ue5m3"}}
-inputs: {input: S}
-outputs: {output: D}
-shape: {cite: "The output has the shape of the input."}
-types: {S: [ue5m3], D: [float32]}
+WIDEN = (
+    head("ue5m3", "float32")
+    + """
 rules:
   - name: widen
     level: normative
@@ -41,6 +38,7 @@ rules:
     round: nearest-even
     table: {nan: nan, else: "[x]"}
 """
+)
 MX = """
 op: mx.Quantize
 version: 1
@@ -161,7 +159,7 @@ def test_a_type_of_ones_own(tmp_path: Path) -> None:
     [entry] = of("NVIDIA/cutlass#3602")
     (tmp_path / "dtypes.yaml").write_text(UE5M3, encoding="utf-8")
     (tmp_path / "widen.yaml").write_text(WIDEN, encoding="utf-8")
-    case = "my.Widen-1/ue5m3-to-float32"
+    case = "acme.Convert-1/ue5m3-to-float32"
     assert judged(case, entry.inputs, entry.right, "--specs", tmp_path).returncode == 0
     wrong = [*entry.right[:-1], "inf"]
     assert judged(case, entry.inputs, wrong, "--specs", tmp_path).returncode == 1

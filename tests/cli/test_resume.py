@@ -144,14 +144,6 @@ def test_a_journal_on_a_full_disk(tmp_path: Path) -> None:
         file.close()
 
 
-def test_a_report_does_not_go_into_the_journal(tmp_path: Path) -> None:
-    path = tmp_path / "run.json"
-    assert f"-o {path} and --resume go to one file, {path}" in refused(
-        *arguments(path, tmp_path / "." / "run.json"), **environment(tmp_path / "d")
-    )
-    assert not path.exists()
-
-
 def test_a_journal_that_is_not_this_runs(journal: Path, tmp_path: Path) -> None:
     report, diary = tmp_path / "run.json", tmp_path / "diary.txt"
     text = journal.read_text()

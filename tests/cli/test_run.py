@@ -13,7 +13,6 @@ from command import convcheck, refused, report_at
 from oracle import expect, fits, ranges
 from oracle.formats import decode
 from oracle.quantize import NAN, UNDEFINED, ZERO, quantize
-from places import ROOT
 
 from specs import GOOD, write_spec
 
@@ -122,9 +121,9 @@ def no_quotient(case: dict[str, Any], example: dict[str, Any]) -> bool:
 def quantized_right(
     case: dict[str, Any], group: dict[str, Any], example: dict[str, Any]
 ) -> dict[str, Any] | None:
-    if "QuantizeLinear" not in case["spec"] or not example["got"] or "differ" in group["row"]:
+    if "QuantizeLinear" not in case["spec"] or "differ" in group["row"]:
         return None
-    if not example["difference"]:
+    if not (example["got"] and example["difference"]):
         return None
     [got], [due] = example["got"], example["expected"]
     at = example["difference"][1] - got["first"]
@@ -183,22 +182,17 @@ def test_tiers_and_coverage(tmp_path: Path) -> None:
         assert wide is None or wide["coverage"] == "boundary-complete"
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("0xzz", "not a bit pattern"),
-        ("1ffffffff", "more than 32 bits"),
-        ("-1", "not a bit pattern"),
-    ],
-)
-def test_bad_inputs_have_a_line(tmp_path: Path, line: str, message: str) -> None:
+BAD = {"0xzz": "not a bit pattern", "1ffffffff": "more than 32 bits", "-1": "not a bit pattern"}
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_bad_inputs_have_a_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "inputs"
     path.write_text(f"# mine\n3f800000\n{line}\n")
     select = ("onnx.Cast-21", "--from", "float32", "--to", "int8")
-    done = convcheck("run", "--backend", "reference", *select, "--inputs", path)
-    assert done.returncode == 2
-    assert f"{path}:3: " in done.stderr
-    assert message in done.stderr
+    said = refused("run", "--backend", "reference", *select, "--inputs", path)
+    assert f"{path}:3: " in said
+    assert BAD[line] in said
 
 
 def test_own_inputs(tmp_path: Path) -> None:
@@ -221,15 +215,6 @@ def test_specs_of_ones_own_and_an_edited_spec(tmp_path: Path) -> None:
     )
 
 
-def test_fail_fast_and_dry_run() -> None:
-    backend = "tests.planted.rounding_backends:Truncating"
-    done = convcheck("run", "--backend", backend, "onnx.Cast-21", "--fail-fast", "--jobs", "1")
-    assert done.returncode == 1
-    dry = convcheck("run", "--dry-run", "onnx.Cast-21", "--from", "float8e4m3fn", "--to", "float16")
-    assert dry.returncode == 0
-    assert dry.stdout.split()[-4:] == ["1", "case", "256", "values"]
-
-
 def test_json_on_stdout_is_json_alone() -> None:
     done = convcheck("run", "--backend", "reference", "onnx.Cast-21", "--to", "int8", "-o", "-")
     assert json.loads(done.stdout.splitlines()[0])["format"] == "convcheck-run/3"
@@ -244,8 +229,7 @@ def test_a_fault_of_our_own_is_70() -> None:
         "import sys; sys.argv = ['convcheck', 'run', '--backend', 'reference']\n"
         "from convcheck.__main__ import main; main()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 70
     assert "Please report it" in done.stderr

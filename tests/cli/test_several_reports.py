@@ -12,9 +12,9 @@ ONE, OTHER = (
 )
 
 
-@pytest.fixture
-def reports(tmp_path: Path) -> list[Path]:
-    files = [tmp_path / "a.json", tmp_path / "b.json"]
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    files = [tmp_path_factory.mktemp("reports") / f"{name}.json" for name in "ab"]
     for backend, file in zip((ONE, OTHER), files, strict=True):
         done = convcheck("run", "--backend", backend, *CASES, "-o", file)
         assert done.returncode == 1, done.stderr
@@ -59,7 +59,8 @@ def test_bad_input_is_told(words: tuple[str, ...], said: str, reports: list[Path
     assert said in refused("report", *reports, *words)
 
 
-def test_other_vectors_are_not_put_beside_one_another(reports: list[Path]) -> None:
-    ran = convcheck("run", "--backend", OTHER, *CASES, "--tier", "boundary", "-o", reports[1])
+def test_other_vectors_are_not_put_beside_one_another(reports: list[Path], tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    ran = convcheck("run", "--backend", OTHER, *CASES, "--tier", "boundary", "-o", other)
     assert ran.returncode == 1, ran.stderr
-    assert "tested different inputs: the edge tier in" in refused("report", *reports)
+    assert "tested different inputs: the edge tier in" in refused("report", reports[0], other)

@@ -8,6 +8,7 @@ from planted.asking import INT8, vectors_of
 
 from convcheck.judge.answers import ANSWERED, CRASHED, LOST, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.result import CaseResult, Verdict
+from convcheck.plan.runner import Execution, execute
 from convcheck.rules.model import Case
 from convcheck.vectors.model import VectorSet
 
@@ -33,6 +34,13 @@ class SlowCorpus(Corpus):
     def vectors(self, case: Case) -> VectorSet:
         time.sleep(0.5)
         return super().vectors(case)
+
+
+def ran(address: str, *numbers: int, timeout: float = 20.0) -> Execution:
+    return execute(
+        address, [case(number) for number in numbers], Corpus(), jobs=1, timeout=timeout,
+        fail_fast=False, on_result=lambda result: None, judge=judge,
+    )  # fmt: skip
 
 
 def judge(vectors: VectorSet, answers: Answers) -> CaseResult:

@@ -198,7 +198,3 @@ def test_words_are_shown_as_they_are() -> None:
     assert shown == HOSTILE
     assert words(markdown.code("a ``b` | c`")) == "a ``b` | c`"
     assert blocks(markdown.fence(["```", "````x"])) == ["```\n````x\n"]
-
-
-def test_equal_runs_give_equal_bytes() -> None:
-    assert in_markdown(listed()) == in_markdown(listed())

@@ -1,6 +1,5 @@
 """The reports of runs built by hand: a golden page of each, and required contents."""
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -14,7 +13,6 @@ from planted.asking import Scripted
 from planted.calls import PROMOTE, asked_as
 from report_json import document, masked, parsed, render
 from report_runs import (
-    ELSE,
     FORMATS,
     RUNS,
     TRUNCATED,
@@ -25,15 +23,12 @@ from report_runs import (
     case,
     dtype,
     failing,
-    group,
-    nothing,
     run,
     unasked,
 )
 
 from convcheck.ask.elements import ask_calls
 from convcheck.documents import encode
-from convcheck.errors import UsageError
 from convcheck.judge import words
 from convcheck.judge.calls import judge
 from convcheck.judge.result import Example, RunResult
@@ -227,19 +222,6 @@ def test_json_write_replaces_the_file_and_leaves_nothing_beside(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_json_write_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    encode.write(nothing(), "-")
-    assert parsed(capsys.readouterr().out)["summary"]["judged"] == 0
-
-
-def test_json_write_where_it_cannot(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot write") as caught:
-        encode.write(nothing(), str(tmp_path / "missing" / "report.json"))
-    assert caught.value.hint
-    encode.write(nothing(), os.devnull)
-    assert not Path(os.devnull).is_file()
-
-
 def test_environment_has_no_time_in_it() -> None:
     assert environment() == environment()
     assert environment().versions["numpy"]
@@ -249,21 +231,6 @@ def test_colour_is_only_colour() -> None:
     shown = printed(failing(), force_terminal=True, color_system="truecolor", no_color=False)
     assert "\x1b[" in shown
     assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == printed(failing())
-
-
-def test_a_message_cannot_steer_the_terminal() -> None:
-    hostile = "\x1b[2J\x07 [red]loud[/red]\r\nnext"
-    text = printed(run(unasked(case("onnx.Cast-21", "int4", "bool"), "crashed", hostile)))
-    assert not {"\x1b", "\x07", "\r"} & set(text)
-    assert "[2J [red]loud[/red] next" in text
-
-
-def test_the_name_of_a_type_cannot_steer_the_terminal() -> None:
-    kind = "\x1b[31mu9\x07 instead of uint8"
-    wrong = answered(case("onnx.Cast-19", "float32", "uint8"), group(ELSE, "fail", kind))
-    shown = printed(run(wrong))
-    assert "u9 instead of uint8" in shown
-    assert "\x1b" not in shown
 
 
 def test_matrices_that_are_equal_but_for_what_is_left_out_are_shown_once() -> None:
@@ -323,18 +290,6 @@ def test_compact_names() -> None:
         ["onnx.Cast-9", "onnx.Cast-13", "pypto.cast-0.1", "pypto.cast-0.2"]
     ) == ("onnx.Cast-{9,13}, pypto.cast-{0.1,0.2}")
     assert matrix.family("onnx.Cast-9") == "onnx.Cast-*"
-
-
-@pytest.mark.parametrize(
-    "text", ["1.5", "", "-1", "a'b c", "日本", "tab\tline\n\\", "$(x)", "-1 2", "-\n"]
-)
-def test_explain_arguments_survive_a_shell(text: str) -> None:
-    one = case("onnx.Cast-21", "string", "float32")
-    command = " ".join(words.explain_arguments(one, Example((text,), 0, 1)))
-    script = f"for a in {command}; do printf '%s\\0' \"$a\"; done"
-    shown = subprocess.run(["bash", "-c", script], capture_output=True, check=True).stdout
-    arguments = shown.decode().split("\0")[:-1]
-    assert arguments == ["--"] * text.startswith("-") + [one.id, text]
 
 
 def test_patterns_have_words() -> None:
