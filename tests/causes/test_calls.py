@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from catalogue import CATALOG, CORPUS
 from places import ROOT
-from planted.causes import CAUSES, as_answer
-from planted_calls import answered, asked, shown
+from planted.causes import CAUSES, answered_calls, as_answer, case_of
+from planted_calls import asked, shown
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.catalogue import causes_in, hidden
@@ -15,14 +15,16 @@ from convcheck.causes.search import Search, diagnose
 from convcheck.causes.trial import freed
 from convcheck.judge.answers import CRASHED, Answers, Fault
 from convcheck.judge.result import CaseDiagnosis
+from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.rules.causes import Cause, CauseFile
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, load
+from convcheck.rules.model import Case
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.body.steps import compile_steps
 from convcheck.semantics.body.wrong_steps import unpaired
-from convcheck.semantics.expected import ANY_NAN, DEADLY
+from convcheck.semantics.expected import ANY_NAN, DEADLY, CallReading
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 
@@ -126,11 +128,11 @@ def edits_of(calls: CallSet) -> Any:
 def given(calls: CallSet, cause: Cause) -> Answers:
     candidate = next(iter(edits_of(calls)((cause,))), None)
     if candidate is None:
-        return answered(calls, [None] * len(calls))
+        return answered_calls([None] * len(calls))
     readings = [candidate.answer(i) for i in range(len(calls))]
     pairs = zip(readings, calls.expected, strict=True)
     said = (one if one is None or one is DEADLY else freed(one, due) for one, due in pairs)
-    answers = answered(calls, [as_answer(one) for one in said])
+    answers = answered_calls([as_answer(one) for one in said])
     deadly = np.array([one is DEADLY for one in readings])
     return replace(answers, state=np.where(deadly, CRASHED, answers.state).astype(np.uint8))
 
@@ -174,20 +176,17 @@ def test_a_cause_that_misses_a_single_call_is_none() -> None:
     assert (missed.near[0].name, missed.near[0].count) == ("counts-either-way", left)
 
 
-@pytest.mark.parametrize(
-    ("name", "case"),
-    [
-        ("length-in-float32", "onnx.Range-11/int64-int64-int64"),
-        ("sums-in-float32", "onnx.Range-11/float64-float64-float64"),
-        ("int32-either-way", INT64),
-        ("reciprocal", SHOWING["steps"][0]),
-        ("through-float16", SHOWING["steps"][0]),
-        ("counts-either-way", INT32),
-        ("through-int32-wrap", f"{PROMOTION}/int64-bool/tensor-tensor/{SAFE}"),
-        ("float8-types-are-bfloat16", f"{PROMOTION}/float8e4m3fn-float8e5m2/tensor-tensor/{PLAIN}"),
-        ("promote-unsafe-is-true", f"{PROMOTION}/int8-uint16/tensor-tensor/{SAFE}"),
-    ],
-)
+@pytest.mark.parametrize(("name", "case"), [
+    ("length-in-float32", "onnx.Range-11/int64-int64-int64"),
+    ("sums-in-float32", "onnx.Range-11/float64-float64-float64"),
+    ("int32-either-way", INT64),
+    ("reciprocal", SHOWING["steps"][0]),
+    ("through-float16", SHOWING["steps"][0]),
+    ("counts-either-way", INT32),
+    ("through-int32-wrap", f"{PROMOTION}/int64-bool/tensor-tensor/{SAFE}"),
+    ("float8-types-are-bfloat16", f"{PROMOTION}/float8e4m3fn-float8e5m2/tensor-tensor/{PLAIN}"),
+    ("promote-unsafe-is-true", f"{PROMOTION}/int8-uint16/tensor-tensor/{SAFE}"),
+])  # fmt: skip
 def test_a_planted_bug_has_its_cause_and_one_other_answer_refutes_it(name: str, case: str) -> None:
     calls = asked(case)
     answers = given(calls, CAUSES[name])
@@ -302,7 +301,7 @@ def test_two_causes_are_found_together_where_none_alone_fits() -> None:
     calls = asked("openvino.Range-4/float32-float32-float32-to-bfloat16")
     pair = CAUSES["counts-either-way-in-float32"], CAUSES["adds-half-of-the-last-bit"]
     [candidate, *_] = edits_of(calls)(pair)
-    answers = answered(calls, [as_answer(candidate.answer(i)) for i in range(len(calls))])
+    answers = answered_calls([as_answer(candidate.answer(i)) for i in range(len(calls))])
     found = fits(calls, answers)
     assert {cause.name for cause in pair} in map(set, found)
     assert {len(fit) for fit in found} == {2}
@@ -334,7 +333,7 @@ UNKNOWN = {
 }  # fmt: skip
 
 
-def test_most_planted_bugs_are_explained_and_none_that_the_catalogue_does_not_have(
+def test_most_planted_bugs_are_explained_and_no_unknown_one(
     record_property: Record,
 ) -> None:
     found = {name: told(calls, answers) for name, calls, answers in shown(_EVERY)}
@@ -346,67 +345,55 @@ def test_most_planted_bugs_are_explained_and_none_that_the_catalogue_does_not_ha
 
 
 def test_elements_are_unpaired_where_a_byte_is_not_full_of_one_scale() -> None:
-    """In rows of three with a scale each, one row's last element shares a byte with the next
-    row.
-    """
+    """In rows of three with a scale each, the last element shares a byte with the next row."""
     for to, due in (("int4", [0, 0, 1, 1, 0, 0] * 3), ("int8", [0] * 18)):
-        case = find_case(
-            CATALOG, f"onnx.QuantizeLinear-23/float32-float32-{to}/axis", None, None, ()
-        )
+        case = case_of(f"onnx.QuantizeLinear-23/float32-float32-{to}/axis")
         compiled = compile_steps(CATALOG.specs[case.spec], case)
         x, scales = np.zeros((2, 3, 3), np.uint32), np.zeros(3, np.uint32)
         assert unpaired(compiled, (x, scales, scales)).tolist() == due
 
 
+def answers_of(case: Case, call: tuple[Bits, ...], name: str) -> list[CallReading]:
+    edits = wrong_calls(CATALOG.specs[case.spec], case, [call])
+    found = [made.answer(0) for made in edits((CAUSES[name],))]
+    return [one for one in found if one is not None]
+
+
 def test_a_line_of_a_cause_rounds_a_part_of_it() -> None:
     """OpenVINO 2026.4.1 on a CPU: 1 / 3 becomes 0x3eab in bfloat16, and the rest is in float32."""
     name = "bfloat16-bfloat16-bfloat16/per-tensor-shift/destination_type=f8e5m2"
-    case = find_case(CATALOG, f"openvino.FakeConvert-13/{name}", None, None, ())
+    case = case_of(f"openvino.FakeConvert-13/{name}")
     words = [0xC6A0, 0xC696, 0xC269, 0xC1EB], [0x4040], [0x3E9A]
     call = tuple(np.array(tensor, np.uint16) for tensor in words)
-    cause = CAUSES["reciprocal-as-bfloat16-through-float16"]
-    [made, *_] = wrong_calls(CATALOG.specs[case.spec], case, [call])((cause,))
-    found = made.answer(0)
-    assert found is not None
+    found, *_ = answers_of(case, call, "reciprocal-as-bfloat16-through-float16")
     assert found.outputs[0].codes.tolist() == [0xC696, 0xC696, 0xC255, 0xC200]
 
 
-@pytest.mark.parametrize(
-    ("codes", "flushed"),
-    [
-        ([0x80000000, 0x3F800000], [0x80000000, 0x3F800000]),
-        ([0x80000000, 0x3F800000, 0x00000001], [0, 0x3F800000, 0]),
-        ([0x807FFFFF, 0x00800000], [0, 0x00800000]),
-    ],
-)
+@pytest.mark.parametrize(("codes", "flushed"), [
+    ([0x80000000, 0x3F800000], [0x80000000, 0x3F800000]),
+    ([0x80000000, 0x3F800000, 0x00000001], [0, 0x3F800000, 0]),
+    ([0x807FFFFF, 0x00800000], [0, 0x00800000]),
+])  # fmt: skip
 def test_a_tensor_with_a_subnormal_number_is_flushed(codes: list[int], flushed: list[int]) -> None:
     """OpenVINO 2026.4.1 on a CPU, for constants: -0 keeps its sign in the first tensor alone."""
-    case = find_case(CATALOG, f"{PROMOTION}/float32-float32/tensor-tensor/{SAFE}", None, None, ())
+    case = case_of(f"{PROMOTION}/float32-float32/tensor-tensor/{SAFE}")
     call = np.array(codes, np.uint32), np.array([0x3F800000], np.uint32)
-    [made] = wrong_calls(CATALOG.specs[case.spec], case, [call])((CAUSES["flushes-tensors"],))
-    found = made.answer(0)
-    assert found is not None
+    [found] = answers_of(case, call, "flushes-tensors")
     assert [output.codes.tolist() for output in found.outputs] == [flushed, [0x3F800000]]
 
 
 def _right(calls: CallSet) -> Answers:
-    return answered(calls, [as_answer(due.readings[0]) for due in calls.expected])
+    return answered_calls([as_answer(due.readings[0]) for due in calls.expected])
 
 
-@pytest.mark.parametrize(
-    ("case", "name"),
-    [
-        ("openvino.Range-4/float32-float32-float32-to-int32", "length-drops-fraction"),
-        ("openvino.FakeConvert-13/float16-float16/scalar/destination_type=f8e4m3", "reciprocal"),
-        (
-            "openvino.FakeConvert-13/float16-float16/per-tensor/destination_type=f8e4m3",
-            "reciprocal",
-        ),
-        ("onnx.QuantizeLinear-23/float32-float32-int8/tensor", "quotient-by-reciprocal"),
-        ("onnx.QuantizeLinear-21/float16-float16-uint8/axis", "quotient-rounded-toward-zero"),
-        ("onnx.DequantizeLinear-21/int8-float32-int8/axis", "zero-points-back-meet-the-first"),
-    ],
-)
+@pytest.mark.parametrize(("case", "name"), [
+    ("openvino.Range-4/float32-float32-float32-to-int32", "length-drops-fraction"),
+    ("openvino.FakeConvert-13/float16-float16/scalar/destination_type=f8e4m3", "reciprocal"),
+    ("openvino.FakeConvert-13/float16-float16/per-tensor/destination_type=f8e4m3", "reciprocal"),
+    ("onnx.QuantizeLinear-23/float32-float32-int8/tensor", "quotient-by-reciprocal"),
+    ("onnx.QuantizeLinear-21/float16-float16-uint8/axis", "quotient-rounded-toward-zero"),
+    ("onnx.DequantizeLinear-21/int8-float32-int8/axis", "zero-points-back-meet-the-first"),
+])  # fmt: skip
 def test_what_fits_has_to_give_calls_that_are_no_vectors(case: str, name: str) -> None:
     calls, cause = asked(case), CAUSES[name]
     answers = given(calls, cause)
@@ -429,16 +416,10 @@ def test_what_fits_has_to_give_calls_that_are_no_vectors(case: str, name: str) -
 
 
 def test_what_has_the_common_type_already_may_be_left_alone() -> None:
-    """OpenVINO 2026.4.1 on a CPU: NaNs keep their payloads in int32 with bfloat16, and in int64
-    with bool the int64 also goes through int32.
-    """
-    case = find_case(CATALOG, f"{PROMOTION}/int32-bfloat16/tensor-tensor/{PLAIN}", None, None, ())
+    """OpenVINO 2026.4.1: NaNs keep their payloads; with bool, int64 goes through int32."""
+    case = case_of(f"{PROMOTION}/int32-bfloat16/tensor-tensor/{PLAIN}")
     call = np.array([515], np.uint32), np.array([0xFFA0, 0x7F81], np.uint16)
-    cause = CAUSES["half-of-last-through-float32"]
-    edits = wrong_calls(CATALOG.specs[case.spec], case, [call])
-    everywhere, converted = (made.answer(0) for made in edits((cause,)))
-    assert everywhere is not None
-    assert converted is not None
+    everywhere, converted = answers_of(case, call, "half-of-last-through-float32")
     assert everywhere.outputs[1].codes.tolist() == [0xFFE0, 0x7FC1]
     assert (converted.outputs[1].patterns == ANY_NAN).all()
     assert converted.outputs[0].codes.tolist() == [0x4400]

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from catalogue import CATALOG, CORPUS
 from command import convcheck, refused
 from planted.causes import EVERY as CAUSES
 from planted.causes import case_of
+from report_json import held_to_schema
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.asked import AskedInputs, is_wrong
 from convcheck.causes.score import Mutant, mutants
-from convcheck.documents.schemas import schema
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers
 from convcheck.judge.answers import REFUSED as TURNED_DOWN
 from convcheck.judge.calls import judge
@@ -35,9 +34,7 @@ from convcheck.vectors.model import CallSet, VectorSet
 NAMED = {cause.name: cause for cause in CAUSES}
 
 
-def planted(
-    cases: Sequence[Case], causes: Sequence[Cause], corpus: Corpus = CORPUS
-) -> list[Mutant]:
+def plant(cases: Sequence[Case], causes: Sequence[Cause], corpus: Corpus = CORPUS) -> list[Mutant]:
     return [mutant for _, found in mutants(corpus, cases, causes) for mutant in found]
 
 
@@ -51,10 +48,8 @@ def calls_of(case: Case) -> CallSet:
     return calls
 
 
-def scored(out: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(out.read_text())
-    jsonschema.validate(found, schema("score"))
-    return found
+def scored(out: Path) -> Any:
+    return held_to_schema("score", json.loads(out.read_text()))
 
 
 NARROW = (
@@ -68,7 +63,7 @@ NARROW = (
 
 @pytest.mark.parametrize(("case", "cause"), NARROW)
 def test_the_edge_vectors_catch_what_few_inputs_show(case: str, cause: str) -> None:
-    [found] = planted([case_of(case)], [NAMED[cause]])
+    [found] = plant([case_of(case)], [NAMED[cause]])
     assert found.caught > 0
 
 
@@ -90,7 +85,7 @@ def test_so_many_vectors_are_judged_wrong_in_a_run(name: str) -> None:
     spec, vectors = CATALOG.specs[case.spec], CORPUS.vectors(case)
     assert isinstance(vectors, VectorSet)
     points = points_of(case, vectors.inputs[0])
-    counts = {mutant.cause: mutant.caught for mutant in planted([case], CAUSES)}
+    counts = {mutant.cause: mutant.caught for mutant in plant([case], CAUSES)}
     for cause in CAUSES:
         program = compile_wrong(spec, case, (cause,)) if cause.applies_to(case) else None
         if program is None:
@@ -120,32 +115,32 @@ class Blunted(Corpus):
 
 def test_what_the_vectors_miss_is_found_by_the_inputs_beyond_them() -> None:
     case, flush = case_of("onnx.Cast-21/float32-to-bfloat16"), NAMED["flushes-inputs"]
-    [unseen] = planted([case], [flush], only_of(Blunted))
+    [unseen] = plant([case], [flush], only_of(Blunted))
     assert (unseen.caught, unseen.cause) == (0, flush)
     assert unseen.witness is not None
     witness = np.array([int(unseen.witness, 16)], np.uint32)
     assert 0 < int(witness[0]) & 0x7FFFFFFF < 0x800000
     assert AskedInputs.of(CATALOG.specs[case.spec], case, witness).caught(flush).wrong == 1
-    assert planted([case], [flush])[0].caught > 0
+    assert plant([case], [flush])[0].caught > 0
 
 
 def test_what_shows_nowhere_does_not_count() -> None:
     case = case_of("onnx.Cast-21/float32-to-float64")
-    assert planted([case], [NAMED["truncates"], NAMED["saturate-is-1"]]) == []
+    assert plant([case], [NAMED["truncates"], NAMED["saturate-is-1"]]) == []
 
 
 def test_a_reading_holds_for_a_rule_as_a_whole() -> None:
     """Truncation and ties to even are both readings of float to int4. A mixture is not."""
     case = case_of("onnx.Cast-21/float32-to-int4")
     truncates, away = NAMED["truncates"], NAMED["ties-away"]
-    assert planted([case], [truncates]) == []
-    [caught] = planted([case], [away])
+    assert plant([case], [truncates]) == []
+    [caught] = plant([case], [away])
     assert caught.caught > 0
 
 
 def test_versions_share_what_is_equal() -> None:
     cases = [case_of(f"onnx.Cast-{version}/float32-to-float16") for version in (13, 19, 21)]
-    found = planted(cases, CAUSES)
+    found = plant(cases, CAUSES)
     by_case = [[(m.cause, m.caught) for m in found if m.case is case] for case in cases]
     assert by_case[0] == by_case[1] == by_case[2]
     assert by_case[0]
@@ -234,12 +229,12 @@ def test_so_many_calls_are_judged_wrong_in_a_run() -> None:
     groups = judge(calls, Answers(np.array(got, object), state, {})).groups
     wrong = sum(group.count for group in groups if group.verdict in FAILURES)
     assert 0 < wrong < len(said)
-    assert [mutant.caught for mutant in planted([case], [cause])] == [wrong]
+    assert [mutant.caught for mutant in plant([case], [cause])] == [wrong]
 
 
 def test_what_the_calls_miss_is_found_by_those_beyond_them() -> None:
     case, cause = case_of(SHORT), NAMED["length-in-bfloat16"]
-    [unseen] = planted([case], [cause], only_of(Halved))
+    [unseen] = plant([case], [cause], only_of(Halved))
     assert (unseen.caught, unseen.cause) == (0, cause)
     assert unseen.witness is not None
     start, limit, delta = map(int, unseen.witness.split("; "))
@@ -265,7 +260,7 @@ def test_what_a_cause_leaves_open_is_taken_for_right() -> None:
 
 def test_what_equals_the_rules_for_calls_does_not_count() -> None:
     case = case_of("onnx.Range-11/int16-int16-int16")
-    assert planted([case], [NAMED["sums-in-float64"], NAMED["length-in-float64"]]) == []
+    assert plant([case], [NAMED["sums-in-float64"], NAMED["length-in-float64"]]) == []
 
 
 def test_the_command_scores_whole_calls(tmp_path: Path) -> None:
@@ -299,15 +294,15 @@ class Spared(Corpus):
 def test_what_is_wrong_with_values_is_planted_in_the_first_case_that_converts_the_types() -> None:
     cause = NAMED["truncates"]
     tensors, scalars = promotions("float16-int64/tensor-tensor", "float16-int64/scalar-scalar")
-    assert planted([scalars], [cause])[0].caught > 0
-    [first] = planted([tensors, scalars], [cause])
+    assert plant([scalars], [cause])[0].caught > 0
+    [first] = plant([tensors, scalars], [cause])
     assert (first.case, first.caught > 0) == (tensors, True)
 
 
 def test_values_that_the_calls_miss_are_found_among_those_of_the_boundary_tier() -> None:
     case, cause = promotions("float16-int64/tensor-tensor")[0], NAMED["loses-the-carry"]
-    assert planted([case], [cause])[0].caught > 0
-    [unseen] = planted([case], [cause], only_of(Spared))
+    assert plant([case], [cause])[0].caught > 0
+    [unseen] = plant([case], [cause], only_of(Spared))
     assert (unseen.caught, unseen.cause) == (0, cause)
     assert unseen.witness is not None
 
@@ -316,7 +311,7 @@ def test_as_many_calls_of_a_promotion_are_judged_wrong_in_a_run() -> None:
     [case] = promotions("float16-int64/tensor-tensor")
     calls = calls_of(case)
     some = [cause for cause in CAUSES if not cause.call][::5]
-    found = planted([case], some)
+    found = plant([case], some)
     edits = wrong_calls(CATALOG.specs[case.spec], case, calls.calls)
     for cause in some:
         made = next(iter(edits((cause,))), None)

@@ -110,9 +110,7 @@ def test_a_case_that_kills_is_not_explained(specs: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("fault", ["NoSearch", "NoHolding"])
-def test_a_fault_of_the_search_costs_a_sweep_its_causes_alone(
-    specs: Path, whole: Path, tmp_path: Path, fault: str
-) -> None:
+def test_a_fault_costs_causes_alone(specs: Path, whole: Path, tmp_path: Path, fault: str) -> None:
     paths, out = shards(specs, tmp_path, fault), tmp_path / "out.json"
     done = convcheck("report", "--specs", specs, *paths, "-o", out, COLUMNS="200")
     assert done.returncode == 1, done.stderr

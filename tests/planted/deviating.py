@@ -1,7 +1,4 @@
-"""Right backends with one deviation each.
-
-Open one by 'tests.planted.deviating:Name'.
-"""
+"""Right backends with one deviation each, by 'tests.planted.deviating:Name'."""
 
 import os
 import time
@@ -128,6 +125,12 @@ class Diary(Reference):
             # time to be killed
             time.sleep(LONG if self.count == int(os.environ.get("DIARY_HALTS", "0")) else 0.05)
         return super().answer(case, inputs)
+
+
+class Slow(Reference):
+    def support(self, case: Case) -> Declined | None:
+        time.sleep(0.3 if case.outputs[0].name == "int32" else 0)
+        return super().support(case)
 
 
 class Declining(Reference):

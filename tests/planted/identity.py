@@ -44,7 +44,6 @@ def ran(address: str, *numbers: int, timeout: float = 20.0) -> Execution:
 
 
 def judge(vectors: VectorSet, answers: Answers) -> CaseResult:
-    """Judge; the message counts elements by state, with reasons."""
     states = Counter(answers.state.tolist())
     wrong = (answers.state == ANSWERED) & (answers.got != vectors.expected.readings[0].codes)
     why = [f"{i}: {words}" for i, words in sorted(answers.messages.items())]
