@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from drawn import html_text
-from report_runs import failing
+from report_runs import RUNS
 
 from convcheck.documents.encode import write
 from convcheck.report.document import Document
@@ -24,7 +24,7 @@ main()
 
 
 def test_another_format_is_an_option_and_is_written(tmp_path: Path) -> None:
-    write(failing(), str(tmp_path / "run.json"))
+    write(RUNS["failing"](), str(tmp_path / "run.json"))
     (tmp_path / "brief.py").write_text(DRAWER)
     (tmp_path / "run.py").write_text(RUN)
     words = ("run.py", "report", "run.json", "-o", "brief:out", "-o", "brief:-", "-q")
@@ -40,6 +40,6 @@ def test_another_format_is_an_option_and_is_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_draws(name: str) -> None:
-    run = failing()
+    run = RUNS["failing"]()
     drawn = FORMATS[name].draw(run, Document(run), "convcheck run")
     assert "one ulp too small in magnitude" in (html_text(run) if name == "html" else drawn)

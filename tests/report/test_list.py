@@ -89,9 +89,7 @@ finally: print(sorted({"onnx", "onnxruntime", "openvino", "torch", "ml_dtypes"} 
 
 
 def test_backends(tmp_path: Path) -> None:
-    """Built-in ones, and those of another package: one without its runtime, two broken. They are
-    not loaded, since runtimes in one process may conflict.
-    """
+    """Of another package one lacks its runtime, and two are broken. None is loaded."""
     (tmp_path / "elsewhere.py").write_text("import no_such_runtime.core\n")
     (tmp_path / "shattered.py").write_text("raise RuntimeError('driver\\ntoo old')\n")
     facts = tmp_path / "elsewhere-1.dist-info"

@@ -12,20 +12,7 @@ from oracle.promotion import Question, priority
 from planted.asking import Scripted
 from planted.calls import PROMOTE, asked_as
 from report_json import document, masked, parsed, render
-from report_runs import (
-    FORMATS,
-    RUNS,
-    TRUNCATED,
-    all_pass,
-    answered,
-    below,
-    calls,
-    case,
-    dtype,
-    failing,
-    run,
-    unasked,
-)
+from report_runs import FORMATS, RUNS, TRUNCATED, answered, case, dtype, run, unasked
 
 from convcheck.ask.elements import ask_calls
 from convcheck.documents import encode
@@ -34,7 +21,7 @@ from convcheck.judge.calls import judge
 from convcheck.judge.result import Example, RunResult
 from convcheck.records import replace
 from convcheck.report import matrix
-from convcheck.report.document import Document, environment
+from convcheck.report.document import Document
 from convcheck.report.draw import wrong_types
 from convcheck.rules.cases import cases
 from convcheck.rules.find import compact_names
@@ -69,10 +56,8 @@ def test_json_golden(name: str) -> None:
 
 
 # the defaults of a group's fields
-GROUP = {"verdict": "pass", "kind": "", "reading": "", "placement": "", "digest": ""} | {
-    "count": 0,
-    "of": 0,
-}
+BLANK = dict.fromkeys(("kind", "reading", "placement", "digest"), "")
+GROUP = {"verdict": "pass", **BLANK, "count": 0, "of": 0}
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -121,17 +106,12 @@ def test_promotions_show_the_wrong_cells() -> None:
     check_golden("report-promoted-refusal-missing-for-scalars.txt", text, None)
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong", "cell"),
-    [
-        ("the first input's type", 333, ("u8", "i16", "u8≠i16")),
-        ("one width too wide", 411, ("f16", "i8", "f32≠f16")),
-        ("refusal missing for scalars", 21, ("i16", "u8", "u8≠refused")),
-    ],
-)
-def test_a_pattern_of_wrong_cells_is_what_was_answered(
-    name: str, wrong: int, cell: tuple[str, str, str]
-) -> None:
+@pytest.mark.parametrize(("name", "wrong", "cell"), [
+    ("the first input's type", 333, ("u8", "i16", "u8≠i16")),
+    ("one width too wide", 411, ("f16", "i8", "f32≠f16")),
+    ("refusal missing for scalars", 21, ("i16", "u8", "u8≠refused")),
+])  # fmt: skip
+def test_wrong_cells_were_answered(name: str, wrong: int, cell: tuple[str, str, str]) -> None:
     result = promoted(name)
     found = wrong_types.patterns(result.cases)
     cells = {cell for pattern in found for cell in pattern.cells}
@@ -169,15 +149,15 @@ def test_a_long_list_in_braces_is_cut() -> None:
 
 
 def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure() -> None:
-    asked = replace(calls().cases[1].case, outputs=())
-    one = calls().cases[1].groups[0]
+    asked = replace(RUNS["calls"]().cases[1].case, outputs=())
+    one = RUNS["calls"]().cases[1].groups[0]
     other = replace(one, kind="too large", count=3)
     [finding] = Document(run(answered(asked, one, other))).findings
     assert finding.kind == "a number instead of zero, too large"
     assert (finding.count, len(finding.members)) == ("4 of 40", 1)
-    lengths = calls().cases[0].groups[0]
+    lengths = RUNS["calls"]().cases[0].groups[0]
     assert len(Document(run(answered(asked, one, lengths))).findings) == 2
-    apart = run(answered(calls().cases[1].case, one, other))
+    apart = run(answered(RUNS["calls"]().cases[1].case, one, other))
     assert len(Document(apart).findings) == 2
 
 
@@ -194,7 +174,7 @@ def test_settings_are_named_by_what_they_have_in_common() -> None:
 
 
 def test_the_command_of_a_call_is_copied_as_it_is() -> None:
-    text = printed(calls())
+    text = printed(RUNS["calls"]())
     script = re.findall(r"^ +convcheck explain (?:.*\\\n)*.*", text, re.MULTILINE)
     assert len(script) == 9
     wide = next(command for command in script if "int64-int64" in command)
@@ -210,27 +190,23 @@ def test_the_command_of_a_call_is_copied_as_it_is() -> None:
 
 
 def test_no_values_are_counted_where_only_calls_are_asked() -> None:
-    alone = replace(calls(), cases=calls().cases[:2])
+    alone = replace(RUNS["calls"](), cases=RUNS["calls"]().cases[:2])
     assert "values" not in printed(alone)
 
 
 def test_json_write_replaces_the_file_and_leaves_nothing_beside(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_text("an older report")
-    encode.write(all_pass(), str(path))
+    encode.write(RUNS["all_pass"](), str(path))
     assert parsed(path.read_text())["summary"]["gated"] == 0
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_environment_has_no_time_in_it() -> None:
-    assert environment() == environment()
-    assert environment().versions["numpy"]
-
-
 def test_colour_is_only_colour() -> None:
-    shown = printed(failing(), force_terminal=True, color_system="truecolor", no_color=False)
+    result = RUNS["failing"]()
+    shown = printed(result, force_terminal=True, color_system="truecolor", no_color=False)
     assert "\x1b[" in shown
-    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == printed(failing())
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == printed(result)
 
 
 def test_matrices_that_are_equal_but_for_what_is_left_out_are_shown_once() -> None:
@@ -272,7 +248,7 @@ def test_unsupported_reasons_that_differ_in_numbers_are_one() -> None:
 
 
 def test_what_is_below_the_gate_fails_a_run_at_its_own_level() -> None:
-    lower = replace(below(), level="implied")
+    lower = replace(RUNS["below"](), level="implied")
     assert document(lower)["summary"]["gated"] == 1
 
 

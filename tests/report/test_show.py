@@ -28,13 +28,10 @@ def rendered(page: Iterable[Block]) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "show-onnx.Cast-24", "show-onnx.Range-11", "show-openvino.ConvertPromoteTypes-14",
-        "show-openvino.FakeConvert-13",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("name", [
+    "show-onnx.Cast-24", "show-onnx.Range-11", "show-openvino.ConvertPromoteTypes-14",
+    "show-openvino.FakeConvert-13",
+])  # fmt: skip
 def test_pages(name: str) -> None:
     spec = CATALOG.specs[name.removeprefix("show-")]
     check_golden(f"{name}.txt", rendered(spec_page.spec_page(spec, CATALOG.types)))
@@ -148,10 +145,7 @@ def test_what_version_13_states_first_is_a_change_of_levels() -> None:
 def test_types_are_named_by_whole_families() -> None:
     types = CATALOG.types
     assert types.folded(types.sets["float"]) == ["floats"]
-    assert types.folded([*types.sets["float8"], "int8", "real"]) == [
-        "signed float8",
-        "int8",
-        "real",
-    ]
+    some = [*types.sets["float8"], "int8", "real"]
+    assert types.folded(some) == ["signed float8", "int8", "real"]
     assert types.folded(["float8e5m2"]) == ["float8e5m2"]
     assert read_types(parse_yaml("sets: {}", "f")).folded([]) == []

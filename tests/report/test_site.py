@@ -39,22 +39,19 @@ def told(folder: Path, *runs: RunResult) -> Site:
     return site_of([*found.values()])
 
 
-@pytest.mark.parametrize(
-    ("name", "version", "expected"),
-    [
-        ("ort", "onnxruntime 1.31.1, CPUExecutionProvider", ("onnxruntime", "1.31.1")),
-        ("openvino:const", "openvino 2026.4.1, CPU", ("openvino:const", "2026.4.1")),
-        ("env:/x/bin/python:openvino:const", "openvino 2026.4, CPU", ("openvino:const", "2026.4")),
-        ("env:/x:y/python:ort", "onnxruntime 1.15.1, CPU", ("onnxruntime", "1.15.1")),
-        ("torch", "torch 2.9.0+cpu, CPU", ("torch", "2.9.0+cpu")),
-        ("onnx-reference", "onnx 1.23.2 Evaluator", ("onnx Evaluator", "1.23.2")),
-        ("pypto", "pypto 0.2.0 golden (torch 2.13.0, x86-64)", ("pypto golden", "0.2.0")),
-        ("process:./a --b:c", "mine v0.3", ("mine", "v0.3")),
-        ("mine", "7", ("mine", "7")),
-        ("mine", "", ("mine", "")),
-        ("pkg.mod:Class", "unknown build", ("pkg.mod:Class", "unknown build")),
-    ],
-)
+@pytest.mark.parametrize(("name", "version", "expected"), [
+    ("ort", "onnxruntime 1.31.1, CPUExecutionProvider", ("onnxruntime", "1.31.1")),
+    ("openvino:const", "openvino 2026.4.1, CPU", ("openvino:const", "2026.4.1")),
+    ("env:/x/bin/python:openvino:const", "openvino 2026.4, CPU", ("openvino:const", "2026.4")),
+    ("env:/x:y/python:ort", "onnxruntime 1.15.1, CPU", ("onnxruntime", "1.15.1")),
+    ("torch", "torch 2.9.0+cpu, CPU", ("torch", "2.9.0+cpu")),
+    ("onnx-reference", "onnx 1.23.2 Evaluator", ("onnx Evaluator", "1.23.2")),
+    ("pypto", "pypto 0.2.0 golden (torch 2.13.0, x86-64)", ("pypto golden", "0.2.0")),
+    ("process:./a --b:c", "mine v0.3", ("mine", "v0.3")),
+    ("mine", "7", ("mine", "7")),
+    ("mine", "", ("mine", "")),
+    ("pkg.mod:Class", "unknown build", ("pkg.mod:Class", "unknown build")),
+])  # fmt: skip
 def test_what_a_runtime_is_called(name: str, version: str, expected: tuple[str, str]) -> None:
     assert run_name(BackendInfo(name, version)) == RunName(*expected)
 
