@@ -100,20 +100,17 @@ def test_modes_are_not_mistaken_for_one_another(pypto: Backend, mode: str, want:
     assert got.tolist() == codes("int32", want).tolist()
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "given", "want"),
-    [
-        ("int32", "int64", [1, -1, -(2**31), 2**31 - 1], [1, -1, -(2**31), 2**31 - 1]),
-        ("int64", "int32", [0, -5, 2**31 - 1], [0, -5, 2**31 - 1]),
-        ("int16", "float32", [1, -1, 32767], [0x3F800000, 0xBF800000, 0x46FFFE00]),
-        ("int8", "float16", [1, -1, -128], [0x3C00, 0xBC00, 0xD800]),
-        ("float16", "float32", [0x3C00, 0x0001, 0xFBFF], [0x3F800000, 0x33800000, 0xC77FE000]),
-        ("bfloat16", "float32", [0x3F81, 0x8000, 0x7F80], [0x3F810000, 0x80000000, 0x7F800000]),
-        ("float32", "bfloat16", [0x3F818000, 0x3F828000], [0x3F82, 0x3F82]),
-        ("float16", "int8", [0x4000, 0xC500], [2, -5]),
-        ("float16", "uint8", [0x4000, 0x5BF8], [2, 255]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "target", "given", "want"), [
+    ("int32", "int64", [1, -1, -(2**31), 2**31 - 1], [1, -1, -(2**31), 2**31 - 1]),
+    ("int64", "int32", [0, -5, 2**31 - 1], [0, -5, 2**31 - 1]),
+    ("int16", "float32", [1, -1, 32767], [0x3F800000, 0xBF800000, 0x46FFFE00]),
+    ("int8", "float16", [1, -1, -128], [0x3C00, 0xBC00, 0xD800]),
+    ("float16", "float32", [0x3C00, 0x0001, 0xFBFF], [0x3F800000, 0x33800000, 0xC77FE000]),
+    ("bfloat16", "float32", [0x3F81, 0x8000, 0x7F80], [0x3F810000, 0x80000000, 0x7F800000]),
+    ("float32", "bfloat16", [0x3F818000, 0x3F828000], [0x3F82, 0x3F82]),
+    ("float16", "int8", [0x4000, 0xC500], [2, -5]),
+    ("float16", "uint8", [0x4000, 0x5BF8], [2, 255]),
+])  # fmt: skip
 def test_bits_go_in_and_out_of_every_type(
     pypto: Backend, source: str, target: str, given: list[int], want: list[int]
 ) -> None:
@@ -145,9 +142,7 @@ def test_the_saturation_mode_goes_in(pypto: Backend, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("target", ["int64", "int32"])
 @pytest.mark.parametrize("shape", [(6,), (1, 6), (2, 3), (3, 1, 2), (1, 2, 3, 1)])
 def test_shapes_go_in_and_out(pypto: Backend, shape: tuple[int, ...], target: str) -> None:
-    """Also if the operation has no effect: pypto returns the input itself. Strided and read-only
-    inputs work.
-    """
+    """Also where pypto returns the input itself, and of strided and read-only inputs."""
     plain = codes("int32", range(6)).reshape(shape)
     strided = np.repeat(plain, 2, 0)[::2]
     strided.flags.writeable = False
@@ -156,18 +151,15 @@ def test_shapes_go_in_and_out(pypto: Backend, shape: tuple[int, ...], target: st
         np.testing.assert_array_equal(got, values)
 
 
-@pytest.mark.parametrize(
-    ("question", "words"),
-    [
-        (case("float32", "float16", op="onnx.Cast"), "pypto has no onnx.Cast"),
-        (case("float32", "float16", op="pypto.warp"), "pypto has no pypto.warp"),
-        (case("float32", "float16", "SIDEWAYS"), "pypto has no mode=CAST_SIDEWAYS"),
-        (case("float32", "float8e5m2"), "no type float8e5m2 on this route"),
-        (case("float64", "float32"), "no type float64 on this route"),
-        (case("int4", "int8"), "no type int4 on this route"),
-        (case("bool", "int8"), "no type bool on this route"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("question", "words"), [
+    (case("float32", "float16", op="onnx.Cast"), "pypto has no onnx.Cast"),
+    (case("float32", "float16", op="pypto.warp"), "pypto has no pypto.warp"),
+    (case("float32", "float16", "SIDEWAYS"), "pypto has no mode=CAST_SIDEWAYS"),
+    (case("float32", "float8e5m2"), "no type float8e5m2 on this route"),
+    (case("float64", "float32"), "no type float64 on this route"),
+    (case("int4", "int8"), "no type int4 on this route"),
+    (case("bool", "int8"), "no type bool on this route"),
+])  # fmt: skip
 def test_what_it_cannot_be_asked(pypto: Backend, question: Case, words: str) -> None:
     assert pypto.support(question) == Declined(words, missing=True)
     assert pypto.support(case("float32", "float16", "ODD")) is None

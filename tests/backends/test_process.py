@@ -13,22 +13,15 @@ import numpy as np
 import pytest
 from c_compiler import CC, needs_cc
 from catalogue import CATALOG
-from command import convcheck
+from command import convcheck, refused
 from living import eventually, is_alive
 from places import TESTS
 from planted.identity import case, ran
 from process import bad
 
 from convcheck.backends.process.backend import Process, headers, request, template_of
-from convcheck.backends.protocol import (
-    DiedError,
-    Outputs,
-    Oversized,
-    ProtocolError,
-    Raised,
-    open_backend,
-)  # fmt: skip
-from convcheck.errors import UnavailableError, UsageError
+from convcheck.backends.protocol import DiedError, Outputs, Oversized, ProtocolError, Raised
+from convcheck.errors import UnavailableError
 from convcheck.numerics.format import Text
 from convcheck.plan.runner import Execution, execute
 from convcheck.plan.select import select
@@ -251,9 +244,7 @@ def test_several_requests_at_a_time(mode: str, opened: Callable[..., Process]) -
 
 
 @pytest.mark.parametrize("mode", ["segfault_on_100", "status_3_on_100", "hangs_on_100"])
-def test_of_several_requests_the_deadly_one_is_known(
-    mode: str, opened: Callable[..., Process]
-) -> None:
+def test_of_requests_the_deadly_one_is_known(mode: str, opened: Callable[..., Process]) -> None:
     questions = [[CODES], [CODES[:3]], [np.array([100], np.uint8)], [CODES], [CODES]]
     answers = opened(mode).answers(case(1), questions)
     for (inputs,) in questions[:2]:
@@ -274,24 +265,19 @@ def test_a_program_may_write_while_it_is_written_to(opened: Callable[..., Proces
         assert not answer.arrays[0].any()
 
 
-def test_an_answer_that_is_too_large_is_dropped(
-    opened: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_large_answers(opened: Callable[..., Process], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONVCHECK_MAX_ELEMENTS", "1000")
     process = opened("more_than_asked")
     assert process.answer(case(1), [CODES]) == Oversized(((1200,),), ("int8",))
     assert isinstance(process.answer(case(1), [CODES[:7]]), Outputs)
 
 
-@pytest.mark.parametrize(
-    ("mode", "words"),
-    [
-        ("hello_2", "hello is answered with version 2, not 1"),
-        ("hello_nothing", 'missing required field `hello`): `{"name": "bad"}`'),
-        ("hello_nameless", "the answer to hello has no `name`: `{"),
-        ("hello_text", 'stdout had `"usage: bad MODE"`, which is not an answer'),
-    ],
-)
+@pytest.mark.parametrize(("mode", "words"), [
+    ("hello_2", "hello is answered with version 2, not 1"),
+    ("hello_nothing", 'missing required field `hello`): `{"name": "bad"}`'),
+    ("hello_nameless", "the answer to hello has no `name`: `{"),
+    ("hello_text", 'stdout had `"usage: bad MODE"`, which is not an answer'),
+])  # fmt: skip
 def test_a_hello_that_is_none(mode: str, words: str) -> None:
     with pytest.raises(UnavailableError) as raised:
         Process(f"{BAD} {mode}", catalog=CATALOG)
@@ -312,8 +298,7 @@ def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Mon
             Process(command, catalog=CATALOG)
         assert raised.value.hint
     for command in ("", "  ", "./mine 'unfinished"):
-        with pytest.raises(UsageError):
-            open_backend(f"process:{command}")
+        refused("run", "--backend", f"process:{command}", "onnx.Cast-21")
 
 
 def test_the_rest_of_the_run_goes_on() -> None:
@@ -325,14 +310,11 @@ def test_the_rest_of_the_run_goes_on() -> None:
     assert "is answered twice" in results[3].message
 
 
-@pytest.mark.parametrize(
-    ("mode", "words"),
-    [
-        ("segfault_on_100", "died of SIGSEGV"),
-        ("status_3_on_100", "exited with status 3: cannot open libmine.so"),
-        ("hangs_on_100", "no answer within 0.6 s"),
-    ],
-)
+@pytest.mark.parametrize(("mode", "words"), [
+    ("segfault_on_100", "died of SIGSEGV"),
+    ("status_3_on_100", "exited with status 3: cannot open libmine.so"),
+    ("hangs_on_100", "no answer within 0.6 s"),
+])  # fmt: skip
 def test_the_deadly_input_is_found(mode: str, words: str) -> None:
     timeout = 0.6 if "hangs" in mode else 20.0
     before, result, after = ran(f"process:{BAD} {mode}", 0, 1, 2, timeout=timeout).results

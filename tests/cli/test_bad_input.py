@@ -68,9 +68,7 @@ def test_what_does_not_exist_is_named(arguments: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
 @pytest.mark.parametrize("options", [ONE, (FAKE, "--from", "float16"), (PROMOTE, "--from", "bool")])
-def test_inputs_of_ones_own_are_for_elements(
-    options: tuple[str, ...], more: tuple[str, ...], words: Path
-) -> None:
+def test_inputs_of_ones_own(options: tuple[str, ...], more: tuple[str, ...], words: Path) -> None:
     said = refused("run", "--backend", "reference", *options, "--inputs", words, *more)
     assert "--inputs is for operators that convert elements" in said
     assert "hint: " in said
@@ -100,25 +98,22 @@ def test_a_limit_that_is_none(said: str) -> None:
     assert said in refused(*words, CONVCHECK_MAX_ELEMENTS=said)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("rnu",), "did you mean run?"),
-        (("knwon", "k.toml"), "did you mean known?"),
-        (("run", "--backend", "onnx", "onnx.Cast-21"), "did you mean onnx-reference?"),
-        (("run", "--backend", "opnvino", "onnx.Cast-21"), "did you mean openvino?"),
-        (("show", "cases", "onnx.cast-21"), "did you mean onnx.Cast-21?"),
-        (("show", "cases", "onnx.Cats-21"), "did you mean onnx.Cast-21 or "),
-        (("show", "CastLike"), "did you mean onnx.CastLike-"),
-        (("show", "cases", "--from", "flaot32"), "did you mean float32?"),
-        (("show", "cases", "--to", "Float8E4M3FN"), "did you mean float8e4m3fn?"),
-        (("show", "cases", "--where", "satruate=1"), "did you mean saturate?"),
-        (("show", "cases", "--where", "round_mode=dwn"), "did you mean down?"),
-        (("show", "cases", "--where", "saturate"), "write --where saturate=VALUE"),
-        (("explain", "onnx.Cast-21", "--from", "flot32", "--to", "int8", "1"), "mean float32?"),
-        (("explain", "onnx.Cast-21/float32-to-float8e5m2/satruate=1", "1"), "mean saturate?"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (("rnu",), "did you mean run?"),
+    (("knwon", "k.toml"), "did you mean known?"),
+    (("run", "--backend", "onnx", "onnx.Cast-21"), "did you mean onnx-reference?"),
+    (("run", "--backend", "opnvino", "onnx.Cast-21"), "did you mean openvino?"),
+    (("show", "cases", "onnx.cast-21"), "did you mean onnx.Cast-21?"),
+    (("show", "cases", "onnx.Cats-21"), "did you mean onnx.Cast-21 or "),
+    (("show", "CastLike"), "did you mean onnx.CastLike-"),
+    (("show", "cases", "--from", "flaot32"), "did you mean float32?"),
+    (("show", "cases", "--to", "Float8E4M3FN"), "did you mean float8e4m3fn?"),
+    (("show", "cases", "--where", "satruate=1"), "did you mean saturate?"),
+    (("show", "cases", "--where", "round_mode=dwn"), "did you mean down?"),
+    (("show", "cases", "--where", "saturate"), "write --where saturate=VALUE"),
+    (("explain", "onnx.Cast-21", "--from", "flot32", "--to", "int8", "1"), "mean float32?"),
+    (("explain", "onnx.Cast-21/float32-to-float8e5m2/satruate=1", "1"), "mean saturate?"),
+])  # fmt: skip
 def test_a_slip_is_answered_with_what_was_meant(words: tuple[str, ...], said: str) -> None:
     assert said in refused(*words)
 

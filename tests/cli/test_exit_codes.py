@@ -96,15 +96,12 @@ def test_an_option_that_is_gone_names_the_new_one(name: str) -> None:
     assert said == f"convcheck: unknown option {name}\n  hint: use {REMOVED_OPTIONS[name]}\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "ours"),
-    [
-        (("run", "--backend", "onnxruntime"), "ort"),
-        ((*GOOD, "--to", "fp64"), "float64"),
-        ((*GOOD, "--to", "F32"), "float32"),
-        (("chain", "float64", "bf16", "float16"), "bfloat16"),
-    ],
-)
+@pytest.mark.parametrize(("words", "ours"), [
+    (("run", "--backend", "onnxruntime"), "ort"),
+    ((*GOOD, "--to", "fp64"), "float64"),
+    ((*GOOD, "--to", "F32"), "float32"),
+    (("chain", "float64", "bf16", "float16"), "bfloat16"),
+])  # fmt: skip
 def test_a_name_of_another_tool_is_understood(words: tuple[str, ...], ours: str) -> None:
     assert f"hint: did you mean {ours}?\n" in refused(*words)
 

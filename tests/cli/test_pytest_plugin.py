@@ -54,10 +54,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def run_pytest(project: Path, *arguments: str) -> Done:
-    """Run pytest in this process, with every warning an error.
-
-    The outer session watches threads and uncaught exceptions.
-    """
+    """Run pytest here; warnings are errors. The outer session watches threads and exceptions."""
     quiet = ("faulthandler", "rerunfailures", "threadexception", "unraisableexception")
     without = [word for name in (*LEFT_OUT, *quiet) for word in ("-p", f"no:{name}")]
     words = ["-W", "error", "--assert=plain", *without, *arguments]
@@ -278,9 +275,7 @@ ERRORS = [
 @pytest.mark.parametrize(
     ("arguments", "said"), ERRORS, ids=lambda v: v if isinstance(v, str) else ""
 )
-def test_a_bad_option_is_said_before_anything_runs(
-    project: Path, arguments: tuple[str, ...], said: str
-) -> None:
+def test_a_bad_option_is_said_at_once(project: Path, arguments: tuple[str, ...], said: str) -> None:
     (project / "test_own.py").write_text(OWN_TEST)
     done = run_pytest(project, *arguments)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
