@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -35,10 +35,8 @@ OPEN = (
 )
 
 
-def told(
-    vectors: VectorSet, answers: Answers, others: Mapping[str, Cause] | None = None
-) -> CaseDiagnosis:
-    search = Search(tuple({**CAUSES, **(others or {})}.values()), CATALOG)
+def told(vectors: VectorSet, answers: Answers, **others: Cause) -> CaseDiagnosis:
+    search = Search(tuple({**CAUSES, **others}.values()), CATALOG)
     return diagnose(search, vectors, answers) or CaseDiagnosis(0, 0)
 
 
@@ -95,7 +93,7 @@ def test_each_cause_is_found_in_the_answers_that_it_gives(name: str) -> None:
             continue
         vectors = vectors_of(case)
         # marked as found elsewhere: such causes are tried first, and hide equivalent ones
-        found = told(vectors, answered(vectors, cause), {name: replace(cause, common=True)})
+        found = told(vectors, answered(vectors, cause), **{name: replace(cause, common=True)})
         if found.wrong:
             assert (name,) in found.fits
             return

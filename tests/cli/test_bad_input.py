@@ -52,10 +52,8 @@ NOTHING = [
     ("run", "--dry-run", RANGE, "--case", "int8-int8-to-int8"),
     ("run", "--dry-run", LIKE, "--case", "float32-to-int8"),
     ("run", "--dry-run", "openvino.Range-5"),
-    ("explain", RANGE, "1"),
     ("explain", "onnx.CastLike-19", "1"),
     ("explain", "onnx.CastLike-19/float32-to-int8", "1"),
-    ("explain", "openvino.Range-4/int8-int8-to-int8", "1", "2", "1"),
 ]
 
 

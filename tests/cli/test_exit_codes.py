@@ -42,11 +42,7 @@ TABLE = [
     ((*GOOD, "-q", "-v"), 2, "choose one"),
     ((*GOOD, "--backend", WRONG, "-o", "html:-"), 2, "-o html:- works with one --backend only"),
     (("run",), 2, "which backend?"),
-    ((*GOOD, "onnx.Cast-22"), 2, "no spec matches"),
-    ((*GOOD, "--from", "float33"), 2, "unknown type 'float33'\n  hint: did you mean"),
-    ((*GOOD, "--where", "sat=1"), 2, "or saturate?"),
     ((*GOOD, "--where", "saturate=9"), 2, "no case"),
-    ((*GOOD, "--case", "x*"), 2, "matches no case"),
     ((*GOOD, "onnx.Cast-21", "--to", "int8", "--where", "saturate=1"), 2,
      "no case matches all of these together"),
     ((*GOOD, "--inputs", "README.md"), 2, "of one type"),
@@ -152,7 +148,7 @@ def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path
     assert written["cases"]
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.3, 0.5])
+@pytest.mark.parametrize("seconds", [0.0, 0.2, 0.5])
 def test_a_signal_at_the_start_ends_a_run(seconds: float) -> None:
     backend = "planted.bad_backends:HangsAlways"
     command = [*PROGRAM, "run", "--backend", backend, *SAME]

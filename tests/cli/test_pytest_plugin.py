@@ -118,22 +118,8 @@ def _report_of_int32(project: Path) -> str:
     return block
 
 
-CAUSED = '''
-import numpy as np
-from convcheck.backends.protocol import Outputs
-
-
-class Mine:
-    """Takes int8 to int16 as if it were unsigned."""
-
-    name, version = "mine", "3"
-
-    def support(self, case):
-        return None
-
-    def answer(self, case, inputs):
-        return Outputs((inputs[0].astype(np.uint16),), ("int16",))
-'''
+# It takes int8 as if it were unsigned.
+CAUSED = BACKEND.replace("codes.astype(np.int8)", "codes")
 
 
 def test_a_failure_begins_with_its_cause(project: Path) -> None:
@@ -170,9 +156,8 @@ def test_what_hangs_is_ended_after_the_time_that_is_given(project: Path) -> None
     hanging = "            import time; time.sleep(600)\n"
     deadly = "            os.kill(os.getpid(), signal.SIGSEGV)\n"
     (project / "mymodule" / "backend.py").write_text(BACKEND.replace(deadly, hanging))
-    found, shown = verdicts(
-        project, *MINE, "-k", "Cast-21/int8-to-bool", "--convcheck-timeout", "0.5"
-    )
+    asked = ("-k", "Cast-21/int8-to-bool", "--convcheck-timeout", "0.5")
+    found, shown = verdicts(project, *MINE, *asked)
     assert found == {f"{LINE}bool": "failure"}
     assert "0.5 s (--convcheck-timeout SECONDS allows more)" in " ".join(shown.split())
 
@@ -191,12 +176,11 @@ def listed(project: Path, case: str = '"onnx.Cast-21/int8-to-int32"') -> str:
     asked = (MINE[1], "onnx.Cast-21", "--case", "*/int8-to-int32", "--known", "known.toml")
     done = convcheck("run", "--backend", *asked, "--update", cwd=project)
     assert done.returncode == 0, done.stderr
-    text = (project / "known.toml").read_text()
+    known = project / "known.toml"
     entry = 'case = "onnx.Cast-21/int8-to-int32"'
-    assert entry in text
-    text = text.replace(entry, f"case = {case}")
-    (project / "known.toml").write_text(text)
-    return "known.toml"
+    assert entry in known.read_text()
+    known.write_text(known.read_text().replace(entry, f"case = {case}"))
+    return known.name
 
 
 def test_a_known_failure_is_expected(project: Path) -> None:

@@ -130,15 +130,6 @@ def test_bad_inputs_have_a_line(tmp_path: Path, line: str) -> None:
     assert BAD[line] in said
 
 
-def test_own_inputs(tmp_path: Path) -> None:
-    path, out = tmp_path / "inputs", tmp_path / "r.json"
-    path.write_text("# 464 and 464.25\n0x43e80000\n43e82000\n")
-    select = ("onnx.Cast-21", "--from", "float32", "--to", "float8e4m3fn")
-    done = convcheck("run", "--backend", "ort", *select, "--inputs", path, "-o", out)
-    assert done.returncode == 0, done.stdout
-    assert [c["checked"] for c in report_at(out)["cases"]] == [2] * 4
-
-
 def test_specs_of_ones_own(tmp_path: Path) -> None:
     write_spec(tmp_path / "mine")
     (tmp_path / "pyproject.toml").write_text('[tool.convcheck]\nspecs = ["mine"]\n')

@@ -234,12 +234,6 @@ def test_an_operator_of_two_inputs() -> None:
     assert "\n      ".join(inputs) in text
 
 
-def test_a_matrix_too_wide_is_shown_in_parts() -> None:
-    result = run(*(answered(case("onnx.Cast-21", "float64", t), TRUNCATED) for t in FORMATS))
-    text = printed(result, 30)
-    assert sum(line.startswith("  float64") for line in text.splitlines()) == 2
-
-
 def test_unsupported_reasons_that_differ_in_numbers_are_one() -> None:
     result = run(*(unasked(case(f"onnx.Cast-{v}", "int4", "bool"), "unsupported", f"no Cast({v})")
                    for v in range(20, 30)))  # fmt: skip
