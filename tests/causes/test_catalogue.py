@@ -23,12 +23,6 @@ def test_lint_tells_of_causes_never_shown(tmp_path: Path, monkeypatch: pytest.Mo
     assert "no input shows the cause 'as-version-13'" in version
 
 
-def test_a_folder_of_ones_own_adds_causes(tmp_path: Path) -> None:
-    causes = causes_of(with_causes(tmp_path, GOOD))
-    assert causes[-1].name == "drops-the-sign-of-infinity"
-    assert len(causes) == len(causes_of(CATALOG)) + 1
-
-
 def test_an_entry_stands_once_for_each_value(tmp_path: Path) -> None:
     edit = '    each: {W: [nan, +0], S: [+inf, -inf]}\n    table: {"{S}": "{W}"}'
     text = GOOD.replace("drops-the-sign-of-infinity", "from-{S}-to-{W}")

@@ -128,13 +128,6 @@ def test_what_explains_a_doubted_case_is_not_looked_for_again(tmp_path: Path) ->
     assert [one["case"] for one in cause["cases"]] == [case]
 
 
-def test_what_dies_has_no_cause(tmp_path: Path) -> None:
-    out = tmp_path / "r.json"
-    backend = "tests.planted.bad_backends:Abort"
-    assert convcheck("run", "--backend", backend, *CHOICE, "-o", out).returncode == 1
-    assert not report_at(out).get("causes")
-
-
 def test_an_earlier_version_is_told(tmp_path: Path) -> None:
     """Infinities alone tell: NaN in float8e4m3fnuz up to version 23, then the largest number."""
     out = tmp_path / "r.json"

@@ -37,12 +37,6 @@ def test_cases_are_selected(options: tuple[str, ...], count: int) -> None:
     assert len(done.stdout.splitlines()) == count
 
 
-def test_the_type_that_the_second_input_gives_is_the_destination() -> None:
-    names = convcheck("show", "cases", LIKE, "--to", "int8").stdout.splitlines()
-    assert len(names) > 10
-    assert all(name.split("/")[1].endswith("-int8") for name in names)
-
-
 NOTHING = [
     ("run", "--dry-run", PROMOTE, "--to", "int8"),
     ("run", "--dry-run", FAKE, "--where", "destination_type=f8"),

@@ -1,7 +1,6 @@
 import os
 import pty
 import select
-import shlex
 import signal
 import subprocess
 import sys
@@ -22,14 +21,6 @@ ONE = ("onnx.Cast-21", "--from", "float32", "--to", "bfloat16")
 HALF = ("onnx.Cast-21", "--from", "float16", "--to", "bfloat16")
 SAME = ("onnx.Cast-21", "--case", "uint8-to-uint8")
 OTHER = ("onnx.Cast-21", "--from", "bool", "--to", "float32")
-
-
-@pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("known") / "known.toml"
-    done = convcheck("run", "--backend", WRONG, *ONE, "--no-causes", "--known", path, "--update")
-    assert done.returncode == 0, done.stderr
-    return path
 
 
 GOOD = ("run", "--backend", RIGHT)
@@ -105,8 +96,6 @@ def test_a_name_of_another_tool_is_understood(words: tuple[str, ...], ours: str)
 BAD = {
     "known.toml": (("run", "--backend", RIGHT, *ONE, "--known"), "[[known]]\ncase = 3\n", ":2"),
     "run.json": (("report",), "{}", "convcheck-run/3"),
-    "shard.json": (("report",), "not JSON", "is not JSON"),
-    "old.json": (("diff", "no-such.json"), "{}", "no-such.json"),
     "journal": (("run", "--backend", RIGHT, *ONE, "--resume"), "[]\n", "is not the log of a run"),
 }
 
@@ -120,14 +109,6 @@ def test_bad_files(name: str, tmp_path: Path) -> None:
     assert said in refused(*command, path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == [name]
-
-
-def test_a_list_from_a_pipe_is_not_waited_for(known: Path) -> None:
-    words = [*PROGRAM, "run", "--backend", WRONG, *ONE, "--known"]
-    shell = f"{shlex.join(words)} <(cat {shlex.quote(str(known))})"
-    done = subprocess.run(["bash", "-c", shell], capture_output=True, timeout=60, check=False)
-    assert done.returncode == 2, done.stdout
-    assert b"it is a pipe or a device, not a file" in done.stderr
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

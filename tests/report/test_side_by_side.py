@@ -88,14 +88,6 @@ def test_a_cell_has_a_symbol_for_each_backend() -> None:
     assert [line.split()[1:] for line in lines if line.startswith("  float32")] == [["F.", ".."]]
 
 
-def test_columns_that_do_not_fit_are_shown_in_parts() -> None:
-    sides = [by(f"backend-number-{i}", RUNS["kinds"]()) for i in range(6)]
-    text = shown(sides, 60)
-    table = text[: text.index("FAIL  onnx")]
-    assert max(map(len, table.splitlines())) <= 60
-    assert text.count("all cases") == 3
-
-
 def test_causes_that_backends_share_stand_first() -> None:
     other = RUNS["explained"]()
     cases = [one for one in other.cases if one.diagnosis and len(one.diagnosis.fits) > 1]
