@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import jsonschema
@@ -68,8 +69,13 @@ def masked(document: Any) -> Any:
     return document | {"environment": SOMEWHERE, "convcheck": "VERSION"}
 
 
+@cache
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(schema(name))
+
+
 def held_to_schema(name: str, found: Any) -> Any:
-    jsonschema.Draft202012Validator(schema(name)).validate(found)
+    validator(name).validate(found)
     return found
 
 

@@ -112,13 +112,10 @@ def test_names_and_versions_say_what_runs() -> None:
         assert "INFERENCE_PRECISION_HINT f32, model cache off, 1 thread" in one.version
 
 
-@pytest.mark.parametrize(
-    "begun",
-    [
-        "from convcheck.backends.openvino.backend import OpenVino; OpenVino()",
-        "from convcheck.backends.process.standalone import openvino_modules; openvino_modules()",
-    ],
-)
+@pytest.mark.parametrize("begun", [
+    "from convcheck.backends.openvino.backend import OpenVino; OpenVino()",
+    "from convcheck.backends.process.standalone import openvino_modules; openvino_modules()",
+])  # fmt: skip
 def test_nothing_is_told_to_the_makers_of_openvino(begun: str) -> None:
     told = "any(m.partition('.')[0] == 'openvino_telemetry' and x for m, x in sys.modules.items())"
     program = f"import sys; {begun}; assert 'openvino' in sys.modules; sys.exit({told})"
@@ -189,9 +186,7 @@ def test_bits_by_hand(
 
 
 @pytest.mark.parametrize("shape", [(3,), (), (0,), (1, 2, 3, 1), (5,), (1,)])
-def test_shapes_are_kept_and_packed_types_unpacked(
-    backend: OpenVino, shape: tuple[int, ...]
-) -> None:
+def test_shapes_are_kept_and_packing_undone(backend: OpenVino, shape: tuple[int, ...]) -> None:
     asked = np.resize(codes("int8", 0xF9, 1, 7), shape)
     answer = backend.answer(cast("int8", "int4"), [asked])
     assert only(answer, "int4", shape) == [int(code) & 0xF for code in asked.reshape(-1)]
@@ -219,9 +214,7 @@ def test_a_type_that_convcheck_does_not_have_keeps_its_own_name() -> None:
     assert (array.tolist(), name) == ([0x21, 0x03], "nf4")
 
 
-def test_what_is_too_large_stays_where_it_is(
-    backend: OpenVino, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_too_large_stays_there(backend: OpenVino, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMIT_VARIABLE, "4")
     answer = backend.answer(span("float32", "int32"), scalars(0, 5, 1))
     assert answer == Oversized(((5,),), ("int32",))

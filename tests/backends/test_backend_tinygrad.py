@@ -39,9 +39,7 @@ def clang_without(word: str, folder: Path) -> Path:
 
 
 @needs_clang
-def test_what_the_compiler_does_not_take_is_declined(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_not_compiled_is_declined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = clang_without("977", tmp_path)
     monkeypatch.setenv("CC", str(compiler))
     from tinygrad.helpers import getenv

@@ -7,7 +7,6 @@ from catalogue import CATALOG
 
 from convcheck.backends.protocol import LIMIT_VARIABLE, Declined, Outputs, Oversized, Refused
 from convcheck.backends.torch import Torch
-from convcheck.rules.load import Catalog
 from convcheck.rules.model import Attributes, Calling, Case, FunctionRow
 
 # Find torch without importing it, which doubles the time of collection.
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def catalog() -> Catalog:
+def torch_() -> Torch:
     base = CATALOG.specs["onnx.Cast-28"]
     promoting = FunctionRow(attributes=(("unsafe", ("true",)), ("u64", None)))
     extra = {
@@ -26,23 +25,14 @@ def catalog() -> Catalog:
         "test.Strange-1": {"torch": Calling("sort")},
     }
     specs = {name: replace(base, id=name, calls=calls) for name, calls in extra.items()}
-    return replace(CATALOG, specs={**CATALOG.specs, **specs})
+    return Torch(catalog=replace(CATALOG, specs={**CATALOG.specs, **specs}))
 
 
-@pytest.fixture(scope="module")
-def torch_(catalog: Catalog) -> Torch:
-    return Torch(catalog=catalog)
-
-
-@pytest.fixture
-def make(catalog: Catalog):
-    def case(spec: str, inputs: list[str], outputs: list[str], attributes: Attributes = ()) -> Case:
-        op, _, version = spec.rpartition("-")
-        known = catalog.types.types
-        types = tuple(tuple(known[t] for t in side) for side in (inputs, outputs))
-        return Case(spec, op, int(version), types[0], types[1], attributes)
-
-    return case
+def make(spec: str, inputs: list[str], outputs: list[str], attributes: Attributes = ()) -> Case:
+    op, _, version = spec.rpartition("-")
+    known = CATALOG.types.types
+    types = tuple(tuple(known[t] for t in side) for side in (inputs, outputs))
+    return Case(spec, op, int(version), types[0], types[1], attributes)
 
 
 def codes(case: Case, *values: object) -> list[np.ndarray]:
@@ -54,7 +44,7 @@ def got(answer: object) -> Outputs:
     return answer
 
 
-def test_a_function_that_the_adapter_does_not_call_is_declined(torch_: Torch, make) -> None:
+def test_a_function_that_the_adapter_does_not_call_is_declined(torch_: Torch) -> None:
     strange = make("test.Strange-1", ["int8"], ["int8"])
     declined = Declined("this adapter calls no sort", missing=True)
     assert torch_.support(strange) == declined
@@ -72,7 +62,7 @@ PROMOTIONS = [
 
 
 @pytest.mark.parametrize(("left", "right", "common", "first", "second"), PROMOTIONS)
-def test_promotions(torch_: Torch, make, left, right, common, first, second) -> None:
+def test_promotions(torch_: Torch, left, right, common, first, second) -> None:
     case = make("test.Promote-1", [left[0], right[0]], [], PROMOTE)
     assert torch_.support(case) is None
     answer = got(torch_.answer(case, codes(case, left[1], right[1])))
@@ -83,7 +73,7 @@ def test_promotions(torch_: Torch, make, left, right, common, first, second) -> 
     assert got(torch_.answer(back, codes(back, right[1], left[1]))).types == (common, common)
 
 
-def test_promotions_that_torch_has_not(torch_: Torch, make) -> None:
+def test_promotions_that_torch_has_not(torch_: Torch) -> None:
     case = make("test.Promote-1", ["uint16", "int32"], [], PROMOTE)
     answer = torch_.answer(case, codes(case, [1], [1]))
     assert isinstance(answer, Declined)
@@ -106,7 +96,7 @@ SEQUENCES = [
 
 
 @pytest.mark.parametrize(("start", "stop", "step", "output", "due"), SEQUENCES)
-def test_sequences(torch_: Torch, make, start, stop, step, output, due) -> None:
+def test_sequences(torch_: Torch, start, stop, step, output, due) -> None:
     case = make("test.Sequence-1", [start[0], stop[0], step[0]], [output])
     assert torch_.support(case) is None
     answer = got(torch_.answer(case, codes(case, start[1], stop[1], step[1])))
@@ -115,7 +105,7 @@ def test_sequences(torch_: Torch, make, start, stop, step, output, due) -> None:
     assert answer.arrays[0].dtype == case.outputs[0].format.storage
 
 
-def test_sequences_that_torch_refuses_or_has_not(torch_: Torch, make) -> None:
+def test_sequences_that_torch_refuses_or_has_not(torch_: Torch) -> None:
     case = make("test.Sequence-1", ["int32"] * 3, ["int32"])
     for values, words in (((1, 2, 0), "step must be nonzero"), ((5, 0, 1), "inconsistent with")):
         answer = torch_.answer(case, codes(case, *values))
@@ -129,13 +119,13 @@ def test_sequences_that_torch_refuses_or_has_not(torch_: Torch, make) -> None:
     assert isinstance(torch_.answer(case, codes(case, 0, 1 << 63, 1 << 62)), Refused)
 
 
-def test_a_huge_sequence_has_its_length_and_no_memory(torch_: Torch, make) -> None:
+def test_a_huge_sequence_has_its_length_and_no_memory(torch_: Torch) -> None:
     case = make("test.Sequence-1", ["int64"] * 3, ["float64"])
     answer = torch_.answer(case, codes(case, 0, 1 << 40, 1))
     assert answer == Oversized(((1 << 40,),), ("float64",))
 
 
-def test_the_limit_is_the_runs(torch_: Torch, make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_is_the_runs(torch_: Torch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMIT_VARIABLE, "4")
     case = make("test.Sequence-1", ["int64"] * 3, ["int64"])
     assert got(torch_.answer(case, codes(case, 0, 4, 1))).arrays[0].tolist() == [0, 1, 2, 3]

@@ -240,12 +240,7 @@ def test_a_bind_is_used_unless_it_gives_none() -> None:
     assert converting(backend)[0]() is backend.said
 
 
-PACKED: list[Numeric] = [
-    Int(2, True),
-    Int(4, False),
-    Float(2, 1, 1, "none"),
-    Float(2, 3, 1, "none"),
-]
+PACKED: list[Numeric] = [Int(2, True), Int(4, False), *(Float(2, m, 1, "none") for m in (1, 3))]
 
 
 def bit_by_bit(fmt: Numeric, codes: Codes) -> Codes:
@@ -256,9 +251,7 @@ def bit_by_bit(fmt: Numeric, codes: Codes) -> Codes:
 
 @pytest.mark.parametrize("fmt", PACKED, ids=str)
 @given(st.lists(st.integers(0, 255), max_size=40), st.randoms(use_true_random=False))
-def test_packing_is_that_of_a_stream_of_bits(
-    fmt: Numeric, values: list[int], random: Random
-) -> None:
+def test_packing_is_as_a_stream_of_bits(fmt: Numeric, values: list[int], random: Random) -> None:
     codes = np.array(values, np.uint8)
     want = bit_by_bit(fmt, codes)
     np.testing.assert_array_equal(pack(fmt, codes), want)

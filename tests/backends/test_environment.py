@@ -10,7 +10,7 @@ from catalogue import CATALOG
 from command import convcheck, report_at, told
 from library_cases import named, report_of
 from old_environment import RELEASE, old_environment
-from places import TESTS
+from planted.releases import plant
 from report_json import several
 
 from convcheck.backends.process.backend import RUNTIMES
@@ -81,9 +81,7 @@ def test_torch_answers_the_same() -> None:
     ("torch", "upper bound and larger bound inconsistent with step sign", False),
     ("openvino", "cpu_convert can't convert from: i8 precision to: i4", True),
 ])  # fmt: skip
-def test_a_kernel_that_an_old_release_lacks_is_no_refusal(
-    runtime: str, message: str, missing: bool
-) -> None:
+def test_a_kernel_that_is_missing_is_no_refusal(runtime: str, message: str, missing: bool) -> None:
     due = Declined(message, missing=True) if missing else Refused(message)
     assert RUNTIMES[runtime].heard(Refused(message)) == due
 
@@ -124,12 +122,9 @@ def test_a_large_answer_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def planted_run(how: str, tmp_path: Path) -> list[dict[str, Any]]:
-    program, path = tmp_path / "python", tmp_path / "run.json"
-    planted = TESTS / "process" / "planted_runtime.py"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {planted} {how} "$@"\n')
-    program.chmod(0o755)
+    program, path = plant(tmp_path, "1", how), tmp_path / "run.json"
     convcheck("run", "--backend", f"env:{program}:ort", "onnx.Cast-13", "--from", "int8", "--to",
-              "int16", "--timeout", 3 if how == "hangs" else 60, "-o", path)  # fmt: skip
+              "int16", "--timeout", 2 if how == "hangs" else 60, "-o", path)  # fmt: skip
     found: list[dict[str, Any]] = report_at(path)["cases"]
     return found
 
@@ -179,17 +174,14 @@ def test_the_server_is_one_file_for_old_pythons() -> None:
     assert tops - sys.stdlib_module_names == {"numpy", "onnxruntime", "torch"}
 
 
-@pytest.mark.parametrize(
-    ("address", "code", "says"),
-    [
-        ("env:nonesuch/bin/python:ort", 2, "nonesuch/bin/python does not exist"),
-        (f"env:{Path(sys.executable).parent}:ort", 2, "is a folder"),
-        (f"env:{sys.executable}:tflite", 2, "does not say which Python and which runtime"),
-        (f"env:{sys.executable}", 2, "does not say which Python and which runtime"),
-        (f"env:{sys.executable}:ort:NoProvider", 4, "has no NoProvider"),
-        ("env:/bin/false:ort", 4, "exited with status 1"),
-    ],
-)
+@pytest.mark.parametrize(("address", "code", "says"), [
+    ("env:nonesuch/bin/python:ort", 2, "nonesuch/bin/python does not exist"),
+    (f"env:{Path(sys.executable).parent}:ort", 2, "is a folder"),
+    (f"env:{sys.executable}:tflite", 2, "does not say which Python and which runtime"),
+    (f"env:{sys.executable}", 2, "does not say which Python and which runtime"),
+    (f"env:{sys.executable}:ort:NoProvider", 4, "has no NoProvider"),
+    ("env:/bin/false:ort", 4, "exited with status 1"),
+])  # fmt: skip
 def test_what_cannot_be_asked_is_said(address: str, code: int, says: str) -> None:
     done = convcheck("run", "--backend", address, "onnx.Cast-19", *FLOAT8)
     assert done.returncode == code

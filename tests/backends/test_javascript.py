@@ -1,7 +1,4 @@
-"""ONNX Runtime in JavaScript, under Node. Expected bits are by hand.
-
-npm installs the packages in the checkout (command in docs/contributing.md).
-"""
+"""ONNX Runtime in JavaScript, under Node (docs/contributing.md). Expected bits are by hand."""
 
 import numpy as np
 import pytest
@@ -79,14 +76,10 @@ def test_names_and_versions(address: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["node", "web"])
 def test_a_package_that_is_not_there(name: str, tmp_path) -> None:
-    with pytest.raises(
-        UnavailableError, match=f"Cannot find module 'onnxruntime-{name}'"
-    ) as caught:
+    package = f"onnxruntime-{name}"
+    with pytest.raises(UnavailableError, match=f"Cannot find module '{package}'") as caught:
         open_backend(f"ort-{name}:{tmp_path}", CATALOG)
-    assert (
-        caught.value.hint
-        == f"npm install onnxruntime-{name}, and name the folder: ort-{name}:FOLDER"
-    )
+    assert caught.value.hint == f"npm install {package}, and name the folder: ort-{name}:FOLDER"
 
 
 def test_without_node(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

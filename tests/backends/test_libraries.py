@@ -1,9 +1,4 @@
-"""Libraries as backends: inputs, outputs, declined cases, and chains. Expected bits are by
-hand.
-
-Triton's, IREE's and TVM's tests are slow ones (command in docs/contributing.md). tinygrad's device
-PYTHON answers if clang may be too old for a type.
-"""
+"""Libraries as backends, bits by hand. tinygrad's PYTHON answers where clang may be too old."""
 
 import shutil
 from dataclasses import replace
@@ -238,9 +233,7 @@ def test_what_it_has_no_way_to_say_is_declined(address: str) -> None:
     (*library("ml_dtypes").values, "float8e8m0", "int4", ()),
     (*library("mlx").values, "int8", "float8e4m3fn", ALWAYS),
 ])  # fmt: skip
-def test_pairs_without_a_kernel_are_declined_when_they_are_asked(
-    address: str, source: str, target: str, attributes: Attributes
-) -> None:
+def test_missing_kernels(address: str, source: str, target: str, attributes: Attributes) -> None:
     pytest.importorskip(MODULES.get(address, f"{address}.core" if address == "mlx" else address))
     case = cast_by(address, source, target, attributes)
     answer = opened(address).answer(case, [np.zeros(2, case.inputs[0].format.storage)])
@@ -350,9 +343,7 @@ def test_sequences_bit_by_bit(address: str, name: str) -> None:
 
 
 @of_sequences
-def test_a_sequence_that_is_larger_than_allowed_is_left_where_it_is(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sequence_too_large_stays_there(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMIT_VARIABLE, "4")
     backend = opened(address)
     assert isinstance(asked(backend, "int64", [0, 4, 1]), Outputs)

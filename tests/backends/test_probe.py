@@ -33,9 +33,7 @@ def test_a_good_program() -> None:
 
 
 @pytest.mark.parametrize("saturate", [0, 1])
-def test_every_attribute_value_is_tried_until_one_is_answered(
-    saturate: int, tmp_path: Path
-) -> None:
+def test_attribute_values_are_tried_until_one_is_answered(saturate: int, tmp_path: Path) -> None:
     source = (KERNELS / "cast.py").read_text()
     good = 'saturate = request["attributes"].get("saturate", 1)\n'
     assert good in source

@@ -13,23 +13,15 @@ import numpy as np
 import pytest
 from c_compiler import CC, needs_cc
 from catalogue import CATALOG
-from command import convcheck
+from command import convcheck, refused
 from living import eventually, is_alive
 from places import TESTS
-from planted.identity import Corpus, case, judge
+from planted.identity import case, ran
 from process import bad
 
 from convcheck.backends.process.backend import Process, headers, request, template_of
-from convcheck.backends.protocol import (
-    DiedError,
-    Outputs,
-    Oversized,
-    ProtocolError,
-    Raised,
-    open_backend,
-)  # fmt: skip
-from convcheck.errors import UnavailableError, UsageError
-from convcheck.judge.result import CaseResult
+from convcheck.backends.protocol import DiedError, Outputs, Oversized, ProtocolError, Raised
+from convcheck.errors import UnavailableError
 from convcheck.numerics.format import Text
 from convcheck.plan.runner import Execution, execute
 from convcheck.plan.select import select
@@ -203,9 +195,7 @@ def test_an_answer_that_comes_again_later(opened: Callable[..., Process]) -> Non
 DEATHS = {
     "silent_end": "exited with status 0",
     "status_3": "exited with status 3",
-    "segfault": "died of SIGSEGV",
-    "segfault_in_the_payload": "died of SIGSEGV",
-    "segfault_with_a_child": "died of SIGSEGV",
+    **{f"segfault{where}": "died of SIGSEGV" for where in ("", "_in_the_payload", "_with_a_child")},
 }
 HANGS = {
     "hangs": "no header came",
@@ -254,9 +244,7 @@ def test_several_requests_at_a_time(mode: str, opened: Callable[..., Process]) -
 
 
 @pytest.mark.parametrize("mode", ["segfault_on_100", "status_3_on_100", "hangs_on_100"])
-def test_of_several_requests_the_deadly_one_is_known(
-    mode: str, opened: Callable[..., Process]
-) -> None:
+def test_of_requests_the_deadly_one_is_known(mode: str, opened: Callable[..., Process]) -> None:
     questions = [[CODES], [CODES[:3]], [np.array([100], np.uint8)], [CODES], [CODES]]
     answers = opened(mode).answers(case(1), questions)
     for (inputs,) in questions[:2]:
@@ -277,24 +265,19 @@ def test_a_program_may_write_while_it_is_written_to(opened: Callable[..., Proces
         assert not answer.arrays[0].any()
 
 
-def test_an_answer_that_is_too_large_is_dropped(
-    opened: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_large_answers(opened: Callable[..., Process], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONVCHECK_MAX_ELEMENTS", "1000")
     process = opened("more_than_asked")
     assert process.answer(case(1), [CODES]) == Oversized(((1200,),), ("int8",))
     assert isinstance(process.answer(case(1), [CODES[:7]]), Outputs)
 
 
-@pytest.mark.parametrize(
-    ("mode", "words"),
-    [
-        ("hello_2", "hello is answered with version 2, not 1"),
-        ("hello_nothing", 'missing required field `hello`): `{"name": "bad"}`'),
-        ("hello_nameless", "the answer to hello has no `name`: `{"),
-        ("hello_text", 'stdout had `"usage: bad MODE"`, which is not an answer'),
-    ],
-)
+@pytest.mark.parametrize(("mode", "words"), [
+    ("hello_2", "hello is answered with version 2, not 1"),
+    ("hello_nothing", 'missing required field `hello`): `{"name": "bad"}`'),
+    ("hello_nameless", "the answer to hello has no `name`: `{"),
+    ("hello_text", 'stdout had `"usage: bad MODE"`, which is not an answer'),
+])  # fmt: skip
 def test_a_hello_that_is_none(mode: str, words: str) -> None:
     with pytest.raises(UnavailableError) as raised:
         Process(f"{BAD} {mode}", catalog=CATALOG)
@@ -315,36 +298,26 @@ def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Mon
             Process(command, catalog=CATALOG)
         assert raised.value.hint
     for command in ("", "  ", "./mine 'unfinished"):
-        with pytest.raises(UsageError):
-            open_backend(f"process:{command}")
-
-
-def run(mode: str, numbers: Any, timeout: float = 20.0) -> tuple[CaseResult, ...]:
-    return execute(
-        f"process:{BAD} {mode}", [case(n) for n in numbers], Corpus(), jobs=1, timeout=timeout,
-        fail_fast=False, on_result=lambda result: None, judge=judge,
-    ).results  # fmt: skip
+        refused("run", "--backend", f"process:{command}", "onnx.Cast-21")
 
 
 def test_the_rest_of_the_run_goes_on() -> None:
     modes = ["text", "twice_later"]
     numbers = [n for mode in modes for n in (100 + len(mode), list(bad.MODES).index(mode))]
-    results = run("all", [*numbers, 200])
+    results = ran(f"process:{BAD} all", *numbers, 200).results
     assert [r.verdict for r in results] == ["pass", "error", "pass", "error", "pass"]
     assert "`debug: x = 3`" in results[1].message
     assert "is answered twice" in results[3].message
 
 
-@pytest.mark.parametrize(
-    ("mode", "words"),
-    [
-        ("segfault_on_100", "died of SIGSEGV"),
-        ("status_3_on_100", "exited with status 3: cannot open libmine.so"),
-        ("hangs_on_100", "no answer within 0.6 s"),
-    ],
-)
+@pytest.mark.parametrize(("mode", "words"), [
+    ("segfault_on_100", "died of SIGSEGV"),
+    ("status_3_on_100", "exited with status 3: cannot open libmine.so"),
+    ("hangs_on_100", "no answer within 0.6 s"),
+])  # fmt: skip
 def test_the_deadly_input_is_found(mode: str, words: str) -> None:
-    before, result, after = run(mode, (0, 1, 2), timeout=0.6 if "hangs" in mode else 20.0)
+    timeout = 0.6 if "hangs" in mode else 20.0
+    before, result, after = ran(f"process:{BAD} {mode}", 0, 1, 2, timeout=timeout).results
     assert (before.verdict, before.checked) == (after.verdict, after.checked) == ("pass", 37)
     assert (result.verdict, result.checked) == ("crashed", 127)
     assert result.message.startswith("100: ")
@@ -354,8 +327,7 @@ def test_the_deadly_input_is_found(mode: str, words: str) -> None:
 def test_a_program_that_dies_while_it_starts() -> None:
     script = "import sys; sys.exit('no device')"
     with pytest.raises(UnavailableError, match="exited with status 1: no device while it was"):
-        execute(f'process:{PYTHON} -c "{script}"', [case(0)], Corpus(), jobs=1, timeout=9.0,
-                fail_fast=False, on_result=lambda result: None, judge=judge)  # fmt: skip
+        ran(f'process:{PYTHON} -c "{script}"', 0)
 
 
 HANGING = """\

@@ -56,11 +56,3 @@ def test_another_packages_backend_has_a_name(distribution: Path, tmp_path: Path)
     found = {case["id"]: case["verdict"] for case in cases}
     assert found["onnx.Cast-21/int16-to-int8"] == "pass"
     assert found["onnx.Cast-21/int16-to-int4"] == "unsupported"
-
-
-def test_a_module_that_is_not_there_is_no_backend(distribution: Path, tmp_path: Path) -> None:
-    done = convcheck_process("run", "--backend", "mibackend:Numpy", *CAST, cwd=tmp_path,
-                             PYTHONPATH=str(distribution))  # fmt: skip
-    assert done.returncode == 2
-    assert "unknown backend 'mibackend:Numpy'" in done.stderr
-    assert "plain" in done.stderr, "the names that there are"

@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import subprocess
@@ -8,15 +9,16 @@ from typing import Any
 import pytest
 from catalogue import CATALOG
 from library_cases import named, report_of
-from places import ROOT
-from planted.identity import Corpus as Identities
-from planted.identity import case, judge
+from planted.identity import ran
 
-from convcheck.plan.runner import execute
+from convcheck.backends.process.serve import serve as loop
+from convcheck.backends.protocol import ProtocolError
+from convcheck.backends.reference import Reference
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
+from specs import head
 
 SERVE = f"{sys.executable} -m convcheck backend serve"
 
@@ -54,25 +56,15 @@ def test_onnx_runtime_is_the_same_served() -> None:
     assert report_of(f"process:{SERVE} ort", chosen) == direct
 
 
-def planted(address: str, number: int = 1) -> tuple[str, str, int]:
-    done = execute(
-        address, [case(number)], Identities(), jobs=1, timeout=20.0, fail_fast=False,
-        on_result=lambda result: None, judge=judge,
-    )  # fmt: skip
-    (result,) = done.results
+def planted(address: str) -> tuple[str, str, int]:
+    (result,) = ran(address, 1).results
     return result.verdict, result.message, result.checked
 
 
-# A spec with one case for the backends of `planted.served`.
-IDENTITY = """\
-op: test.Identity
-version: 1
-sources:
-  text: {title: A test, section: Identity, url: "https://example.org"}
-inputs: {x: T}
-outputs: {y: U}
-shape: {cite: "The shape of y is that of x."}
-types: {T: [int8], U: [int8]}
+# A spec with the cases of `planted.identity`.
+IDENTITY = (
+    head("int8", "int8").replace("acme.Convert", "test.Identity")
+    + """\
 attributes:
   number: {type: int, values: [0, 1], default: 1, applies: {to: int8}}
 rules:
@@ -83,6 +75,7 @@ rules:
     round: toward-zero
     table: {else: "[x]"}
 """
+)
 
 
 @pytest.fixture
@@ -109,30 +102,15 @@ def test_a_planted_backend_is_the_same_served(name: str, specs: Path) -> None:
 
 def test_a_backend_that_wants_a_new_process_gets_one(specs: Path) -> None:
     it = "tests.planted.bad_backends:Spoiled"
-    two = execute(
-        f"process:{SERVE} --specs {specs} {it}", [case(0), case(1)], Identities(), jobs=1,
-        timeout=20.0, fail_fast=False, on_result=lambda result: None, judge=judge,
-    )  # fmt: skip
+    two = ran(f"process:{SERVE} --specs {specs} {it}", 0, 1)
     assert [r.verdict for r in two.results] == ["pass", "pass"]
     assert two.restarts == 0
 
 
-def serve(
-    text: bytes, backend: str = "reference", *options: str
-) -> subprocess.CompletedProcess[bytes]:
-    command = [
-        sys.executable,
-        "-W",
-        "error",
-        "-m",
-        "convcheck",
-        "backend",
-        "serve",
-        *options,
-        backend,
-    ]
-    return subprocess.run(command, input=text, capture_output=True, timeout=60, check=False,
-                          cwd=ROOT, env={**os.environ})  # fmt: skip
+def serve(text: bytes, backend: str = "reference", *options: str) -> Any:
+    words = ("-W", "error", "-m", "convcheck", "backend", "serve", *options, backend)
+    command = [sys.executable, *words]
+    return subprocess.run(command, input=text, capture_output=True, timeout=60, check=False)
 
 
 def line(header: dict[str, Any]) -> bytes:
@@ -160,32 +138,20 @@ def test_requests_one_after_the_other() -> None:
     assert last == line({"run": 9, "outputs": [output]}) + b"\1\2"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (b"hello\n", "stdin had `hello`, which is not a request"),
-        (b"[1]\n", "stdin had `[1]`, which is not a request"),
-        (line({"hello": 3}), "hello of version 3"),
-        (line({"case": CASE}), "wrong header (Object missing required field `run`): `{"),
-        (line({"run": 1}), "wrong header (Object missing required field `case`): `{"),
-        (
-            line({"run": 1, "case": CASE}),
-            "wrong header (Object missing required field `inputs`): `{",
-        ),
-        (line({"run": 1, "case": CASE, "inputs": []}), f"the inputs are not those of {CASE}"),
-        (asked(1)[:-3], "the input ends after 5 of the 8 bytes of a tensor"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), [
+    (b"hello\n", "stdin had `hello`, which is not a request"),
+    (b"[1]\n", "stdin had `[1]`, which is not a request"),
+    (line({"hello": 3}), "hello of version 3"),
+    (line({"case": CASE}), "wrong header (Object missing required field `run`): `{"),
+    (line({"run": 1}), "wrong header (Object missing required field `case`): `{"),
+    (line({"run": 1, "case": CASE}), "wrong header (Object missing required field `inputs`): `{"),
+    (line({"run": 1, "case": CASE, "inputs": []}), f"the inputs are not those of {CASE}"),
+    (asked(1)[:-3], "the input ends after 5 of the 8 bytes of a tensor"),
+])  # fmt: skip
 def test_a_bad_request(
     text: bytes, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """In this process, since starting the command line takes a second."""
-    import io
-
-    from convcheck.backends.process.serve import serve as loop
-    from convcheck.backends.protocol import ProtocolError
-    from convcheck.backends.reference import Reference
-
     reading, writing = os.pipe()
     with pytest.raises(ProtocolError) as raised:
         loop(Reference(CATALOG), CATALOG, io.BytesIO(HELLO + text), writing)

@@ -1,28 +1,33 @@
 """Wrong kernels of whole calls, each with a case that shows it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from catalogue import CATALOG
 from ml_dtypes import bfloat16
 from numpy.typing import NDArray
 from planted.calls import FAKE_CONVERT, PROMOTE, RANGE, given, wrong_in
-from planted.causes import answered_calls
+from planted.causes import EVERY, answered_calls
 from planted.causes import calls_of as asked
 
 from convcheck.backends.protocol import Answer, Outputs
+from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import Answers
+from convcheck.judge.result import CaseDiagnosis
 from convcheck.semantics.expected import EXACT
 from convcheck.vectors.model import CallSet
 
-__all__ = ["answered", "answers_of", "asked", "shown"]
+__all__ = ["answers_of", "asked", "shown", "told"]
 
 _KINDS: dict[str, type] = {"float32": np.float32, "bfloat16": bfloat16}
 
 
-def answered(calls: CallSet, given: Sequence[Answer | None]) -> Answers:
-    assert len(calls) == len(given)
-    return answered_calls(given)
+def told(calls: CallSet, ask: Callable[[CallSet], Answers]) -> CaseDiagnosis:
+    """Return what the search tells of answers, with further ones."""
+    found = diagnose(Search(EVERY, CATALOG), calls, ask(calls), ask=ask)
+    assert found is not None
+    return found
 
 
 def answers_of(kernel: Callable[..., NDArray[Any]], calls: CallSet) -> Answers:

@@ -1,8 +1,4 @@
-"""Every cause has a border: an input that it gets wrong, next to one that it gets right.
-
-`pytest -s tests/causes/test_borders.py` prints both beside the sentence of each cause, for review
-of the sentence.
-"""
+"""Every cause has an input that it gets wrong next to one that it gets right; -s prints both."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -174,9 +170,7 @@ def test_each_cause_of_calls_has_a_call_on_either_side_of_its_border() -> None:
 def _sides(
     spec: Spec, calls: CallSet, causes: Sequence[Cause]
 ) -> Iterator[tuple[Cause, dict[bool, str]]]:
-    """Yield causes with a call that each gets wrong, and one that it gets right or does not
-    predict.
-    """
+    """Yield causes with a call that each gets wrong, and one that it does not."""
     some = range(min(len(calls), _CALLS))
     edits = wrong_calls(spec, calls.case, calls.calls[:_CALLS])
     for cause in causes:

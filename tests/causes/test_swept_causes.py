@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue import CATALOG, compiled
-from command import convcheck, report_at
+from command import convcheck, report_at, run_shards
 from places import ROOT
 from planted.float19 import in_folder
 from planted.swept import Swept, Unbound
@@ -32,25 +32,21 @@ from convcheck.semantics.program import Program
 from convcheck.vectors.corpus import CHUNK, Span
 from convcheck.vectors.generate import form_decision
 
-BACKENDS = "tests.planted.rounding_backends"
-FAULTY = "tests.planted.rounding_backends"
-
-
-@pytest.fixture(autouse=True)
-def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
 
 @pytest.fixture(scope="module")
 def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return in_folder(tmp_path_factory.mktemp("specs"))
 
 
-def command(
-    specs: Path, *options: Any, backend: str = "Truncating", file: str = BACKENDS
-) -> list[Any]:
-    choice = ["run", "acme.Convert-1", "--specs", specs, "--backend", f"{file}:{backend}"]
+def command(specs: Path, *options: Any, backend: str = "Truncating") -> list[Any]:
+    address = f"tests.planted.rounding_backends:{backend}"
+    choice = ["run", "acme.Convert-1", "--specs", specs, "--backend", address]
     return [*choice, "--tier", "exhaustive", *options]
+
+
+def shards(specs: Path, folder: Path, backend: str = "Truncating") -> list[Path]:
+    words = command(specs, "-q", backend=backend)[1:]
+    return run_shards(folder, 2, *words, codes=(1,))
 
 
 @pytest.fixture(scope="module")
@@ -74,13 +70,10 @@ def test_a_cause_is_told_of_every_code(whole: Path) -> None:
 
 
 def test_shards_have_the_same_causes(specs: Path, whole: Path, tmp_path: Path) -> None:
-    shards = [tmp_path / f"{i}.json" for i in (1, 2)]
-    for i, path in enumerate(shards, 1):
-        done = convcheck(*command(specs, "--shard", f"{i}/2", "-q", "-o", path))
-        assert done.returncode == 1, done.stderr
+    paths, merged = shards(specs, tmp_path), tmp_path / "merged.json"
+    for path in paths:
         held_log(path.read_text())
-    merged = tmp_path / "merged.json"
-    assert convcheck("report", "--specs", specs, *shards, "-q", "-o", merged).returncode == 1
+    assert convcheck("report", "--specs", specs, *paths, "-q", "-o", merged).returncode == 1
     assert merged.read_bytes() == whole.read_bytes()
 
 
@@ -97,12 +90,8 @@ def test_what_one_code_refutes_is_dropped(specs: Path, tmp_path: Path) -> None:
 
 
 def test_a_fault_of_whole_vectors_is_told_as_one(specs: Path, tmp_path: Path) -> None:
-    shards = [tmp_path / f"{i}.json" for i in (1, 2)]
-    for i, path in enumerate(shards, 1):
-        shard = ("--shard", f"{i}/2", "-q", "-o", path)
-        convcheck(*command(specs, *shard, backend="TruncatingInVectors"))
-    out = tmp_path / "out.json"
-    done = convcheck("report", "--specs", specs, *shards, "-o", out, COLUMNS="200")
+    paths, out = shards(specs, tmp_path, "TruncatingInVectors"), tmp_path / "out.json"
+    done = convcheck("report", "--specs", specs, *paths, "-o", out, COLUMNS="200")
     assert "in whole vectors only: truncates" in done.stdout
     cases = {case["outputs"][0]: case for case in report_at(out)["cases"]}
     told = cases["bfloat16"]["diagnosis"]
@@ -121,15 +110,9 @@ def test_a_case_that_kills_is_not_explained(specs: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("fault", ["NoSearch", "NoHolding"])
-def test_a_fault_of_the_search_costs_a_sweep_its_causes_alone(
-    specs: Path, whole: Path, tmp_path: Path, fault: str
-) -> None:
-    shards = [tmp_path / f"{i}.json" for i in (1, 2)]
-    for i, path in enumerate(shards, 1):
-        options = ("--shard", f"{i}/2", "-q", "-o", path)
-        convcheck(*command(specs, *options, backend=fault, file=FAULTY))
-    out = tmp_path / "out.json"
-    done = convcheck("report", "--specs", specs, *shards, "-o", out, COLUMNS="200")
+def test_a_fault_costs_causes_alone(specs: Path, whole: Path, tmp_path: Path, fault: str) -> None:
+    paths, out = shards(specs, tmp_path, fault), tmp_path / "out.json"
+    done = convcheck("report", "--specs", specs, *paths, "-o", out, COLUMNS="200")
     assert done.returncode == 1, done.stderr
     assert " ".join(done.stdout.split()).count("the search for causes failed") == 1
     found, due = (report_at(path)["cases"] for path in (out, whole))

@@ -37,23 +37,6 @@ def test_cases_are_selected(options: tuple[str, ...], count: int) -> None:
     assert len(done.stdout.splitlines()) == count
 
 
-def test_the_type_that_the_second_input_gives_is_the_destination() -> None:
-    names = convcheck("show", "cases", LIKE, "--to", "int8").stdout.splitlines()
-    assert len(names) > 10
-    assert all(name.split("/")[1].endswith("-int8") for name in names)
-
-
-@pytest.mark.parametrize("spec", [RANGE, FAKE])
-def test_calls_are_counted(spec: str) -> None:
-    counted = convcheck("show", "cases", spec, "--count").stdout.splitlines()
-    total = sum(int(line.split()[0]) for line in counted[:-1])
-    assert counted[-1].split()[0] == str(total)
-    assert all(int(line.split()[0]) for line in counted[:-1]), "each case asks something"
-    dry = convcheck("run", "--dry-run", spec)
-    assert dry.returncode == 0
-    assert f"{total:,}" in dry.stdout
-
-
 NOTHING = [
     ("run", "--dry-run", PROMOTE, "--to", "int8"),
     ("run", "--dry-run", FAKE, "--where", "destination_type=f8"),
@@ -63,31 +46,24 @@ NOTHING = [
     ("run", "--dry-run", RANGE, "--case", "int8-int8-to-int8"),
     ("run", "--dry-run", LIKE, "--case", "float32-to-int8"),
     ("run", "--dry-run", "openvino.Range-5"),
-    ("explain", RANGE, "1"),
     ("explain", "onnx.CastLike-19", "1"),
     ("explain", "onnx.CastLike-19/float32-to-int8", "1"),
-    ("explain", "openvino.Range-4/int8-int8-to-int8", "1", "2", "1"),
 ]
 
 
 @pytest.mark.parametrize("arguments", NOTHING, ids=lambda a: " ".join(a[1:]))
 def test_what_does_not_exist_is_named(arguments: tuple[str, ...]) -> None:
-    done = convcheck(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("convcheck: ")
-    assert "hint: " in done.stderr
-    assert "Traceback" not in done.stderr
+    said = refused(*arguments)
+    assert said.startswith("convcheck: ")
+    assert "hint: " in said
 
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
 @pytest.mark.parametrize("options", [ONE, (FAKE, "--from", "float16"), (PROMOTE, "--from", "bool")])
-def test_inputs_of_ones_own_are_for_elements(
-    options: tuple[str, ...], more: tuple[str, ...], words: Path
-) -> None:
-    done = convcheck("run", "--backend", "reference", *options, "--inputs", words, *more)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--inputs is for operators that convert elements" in done.stderr
-    assert "hint: " in done.stderr
+def test_inputs_of_ones_own(options: tuple[str, ...], more: tuple[str, ...], words: Path) -> None:
+    said = refused("run", "--backend", "reference", *options, "--inputs", words, *more)
+    assert "--inputs is for operators that convert elements" in said
+    assert "hint: " in said
 
 
 def test_inputs_of_ones_own_are_put_to_what_only_gives_a_type(words: Path) -> None:
@@ -110,31 +86,26 @@ def test_what_was_not_asked_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("said", ["many", "-1", "0"])
 def test_a_limit_that_is_none(said: str) -> None:
-    done = convcheck("run", "--backend", "reference", *ONE, CONVCHECK_MAX_ELEMENTS=said)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    words = ("run", "--backend", "reference", *ONE)
+    assert said in refused(*words, CONVCHECK_MAX_ELEMENTS=said)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("rnu",), "did you mean run?"),
-        (("knwon", "k.toml"), "did you mean known?"),
-        (("run", "--backend", "onnx", "onnx.Cast-21"), "did you mean onnx-reference?"),
-        (("run", "--backend", "opnvino", "onnx.Cast-21"), "did you mean openvino?"),
-        (("show", "cases", "onnx.cast-21"), "did you mean onnx.Cast-21?"),
-        (("show", "cases", "onnx.Cats-21"), "did you mean onnx.Cast-21 or "),
-        (("show", "CastLike"), "did you mean onnx.CastLike-"),
-        (("show", "cases", "--from", "flaot32"), "did you mean float32?"),
-        (("show", "cases", "--to", "Float8E4M3FN"), "did you mean float8e4m3fn?"),
-        (("show", "cases", "--where", "satruate=1"), "did you mean saturate?"),
-        (("show", "cases", "--where", "round_mode=dwn"), "did you mean down?"),
-        (("show", "cases", "--where", "saturate"), "write --where saturate=VALUE"),
-        (("explain", "onnx.Cast-21", "--from", "flot32", "--to", "int8", "1"), "mean float32?"),
-        (("explain", "onnx.Cast-21/float32-to-float8e5m2/satruate=1", "1"), "mean saturate?"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (("rnu",), "did you mean run?"),
+    (("knwon", "k.toml"), "did you mean known?"),
+    (("run", "--backend", "onnx", "onnx.Cast-21"), "did you mean onnx-reference?"),
+    (("run", "--backend", "opnvino", "onnx.Cast-21"), "did you mean openvino?"),
+    (("show", "cases", "onnx.cast-21"), "did you mean onnx.Cast-21?"),
+    (("show", "cases", "onnx.Cats-21"), "did you mean onnx.Cast-21 or "),
+    (("show", "CastLike"), "did you mean onnx.CastLike-"),
+    (("show", "cases", "--from", "flaot32"), "did you mean float32?"),
+    (("show", "cases", "--to", "Float8E4M3FN"), "did you mean float8e4m3fn?"),
+    (("show", "cases", "--where", "satruate=1"), "did you mean saturate?"),
+    (("show", "cases", "--where", "round_mode=dwn"), "did you mean down?"),
+    (("show", "cases", "--where", "saturate"), "write --where saturate=VALUE"),
+    (("explain", "onnx.Cast-21", "--from", "flot32", "--to", "int8", "1"), "mean float32?"),
+    (("explain", "onnx.Cast-21/float32-to-float8e5m2/satruate=1", "1"), "mean saturate?"),
+])  # fmt: skip
 def test_a_slip_is_answered_with_what_was_meant(words: tuple[str, ...], said: str) -> None:
     assert said in refused(*words)
 

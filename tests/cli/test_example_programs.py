@@ -25,9 +25,7 @@ def program(language: str, folder: Path, right: str = "", wrong: str = "") -> st
 
 
 @pytest.mark.parametrize("language", ["c", "python"])
-def test_an_example_is_right_and_declines_what_it_has_no_kernel_for(
-    language: str, tmp_path: Path
-) -> None:
+def test_an_example_is_right_and_declines_other_cases(language: str, tmp_path: Path) -> None:
     done = convcheck("run", "--backend", program(language, tmp_path), *ASKED)
     assert (done.returncode, done.stderr) == (0, "")
     assert "unsupported  5 cases: no such kernel" in done.stdout
@@ -42,9 +40,7 @@ FAULTS = (
 
 
 @pytest.mark.parametrize(("language", "right", "wrong", "said"), FAULTS)
-def test_a_fault_in_it_is_found(
-    language: str, right: str, wrong: str, said: str, tmp_path: Path
-) -> None:
+def test_a_fault_is_found(language: str, right: str, wrong: str, said: str, tmp_path: Path) -> None:
     done = convcheck("run", "--backend", program(language, tmp_path, right, wrong), *ASKED)
     assert done.returncode == 1
     assert said in " ".join(done.stdout.split())

@@ -1,8 +1,6 @@
 import os
 import pty
-import re
 import select
-import shlex
 import signal
 import subprocess
 import sys
@@ -17,27 +15,12 @@ from report_json import parsed
 from convcheck.cli import COMMANDS, group
 from convcheck.cli.commands import REMOVED, REMOVED_OPTIONS
 
+PROGRAM = (sys.executable, "-m", "convcheck")
 RIGHT, WRONG = "reference", "planted.rounding_backends:Truncating"
 ONE = ("onnx.Cast-21", "--from", "float32", "--to", "bfloat16")
 HALF = ("onnx.Cast-21", "--from", "float16", "--to", "bfloat16")
 SAME = ("onnx.Cast-21", "--case", "uint8-to-uint8")
 OTHER = ("onnx.Cast-21", "--from", "bool", "--to", "float32")
-
-
-@pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("known") / "known.toml"
-    done = convcheck("run", "--backend", WRONG, *ONE, "--no-causes", "--known", path, "--update")
-    assert done.returncode == 0, done.stderr
-    return path
-
-
-def changed(known: Path, tmp_path: Path, old: str, new: str) -> Path:
-    text, count = re.subn(old, new, known.read_text(), count=1)
-    assert count == 1
-    path = tmp_path / "known.toml"
-    path.write_text(text)
-    return path
 
 
 GOOD = ("run", "--backend", RIGHT)
@@ -47,19 +30,12 @@ TABLE = [
     (("run", "--backend", WRONG, *HALF, "--level", "normative"), 0, "below"),
     (("run", "--backend", "planted.bad_backends:Segfault", *SAME), 1, "CRASHED"),
     (("run", "--backend", "planted.deviating:Declining", *ONE), 3, "NOTHING"),
-    ((*GOOD, *ONE, "-o", "-", "-o", "html:-"), 2, "-o - and -o html:- go to one file"),
     ((*GOOD, "-q", "-v"), 2, "choose one"),
     ((*GOOD, "--backend", WRONG, "-o", "html:-"), 2, "-o html:- works with one --backend only"),
     (("run",), 2, "which backend?"),
-    ((*GOOD, "onnx.Cast-22"), 2, "no spec matches"),
-    ((*GOOD, "--from", "float33"), 2, "unknown type 'float33'\n  hint: did you mean"),
-    ((*GOOD, "--where", "sat=1"), 2, "or saturate?"),
     ((*GOOD, "--where", "saturate=9"), 2, "no case"),
-    ((*GOOD, "--case", "x*"), 2, "matches no case"),
     ((*GOOD, "onnx.Cast-21", "--to", "int8", "--where", "saturate=1"), 2,
      "no case matches all of these together"),
-    ((*GOOD, "-o", "html:/no/such/x"), 2, "cannot write /no/such/x"),
-    ((*GOOD, "-o", "jsonl:/no/such/x"), 2, "cannot write /no/such/x"),
     ((*GOOD, "--inputs", "README.md"), 2, "of one type"),
     (("generate", "--out", "/proc/convcheck"), 2, "cannot write"),
     (("generate", "--specs", "docs/examples/specs"), 2, "not for your own specs"),
@@ -107,49 +83,19 @@ def test_an_option_that_is_gone_names_the_new_one(name: str) -> None:
     assert said == f"convcheck: unknown option {name}\n  hint: use {REMOVED_OPTIONS[name]}\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "ours"),
-    [
-        (("run", "--backend", "onnxruntime"), "ort"),
-        ((*GOOD, "--to", "fp64"), "float64"),
-        ((*GOOD, "--to", "F32"), "float32"),
-        (("chain", "float64", "bf16", "float16"), "bfloat16"),
-    ],
-)
+@pytest.mark.parametrize(("words", "ours"), [
+    (("run", "--backend", "onnxruntime"), "ort"),
+    ((*GOOD, "--to", "fp64"), "float64"),
+    ((*GOOD, "--to", "F32"), "float32"),
+    (("chain", "float64", "bf16", "float16"), "bfloat16"),
+])  # fmt: skip
 def test_a_name_of_another_tool_is_understood(words: tuple[str, ...], ours: str) -> None:
     assert f"hint: did you mean {ours}?\n" in refused(*words)
-
-
-LISTED = [
-    ("one known failure", "^", "", 0, "known failure"),
-    ("a known failure of another backend", "verdict =", 'backend = ">=99"\nverdict =', 1, "FAIL"),
-    ("stale", "truncat|small in magnitude", "big in magnitude", 1, "STALE"),
-    ("changed symptom", 'digest = "..', 'digest = "', 2, "digest"),
-    ("another digest", 'digest = "([0-9a-f]+)"', f'digest = "{"0" * 32}"', 1, "CHANGED"),
-    ("another count", "count = ", "count = 1", 1, "CHANGED"),
-    ("past its date", "verdict =", "until = 2020-01-31\nverdict =", 1, "EXPIRED"),
-]
-
-
-def test_lists_of_known_failures(known: Path, tmp_path: Path) -> None:
-    run = ("run", "--backend", WRONG, *ONE)
-    for _, old, new, code, said in (row for row in LISTED if row[0] != "stale"):
-        path = changed(known, tmp_path, old, new)
-        done = convcheck(*run, "--known", path)
-        assert done.returncode == code, done.stdout + done.stderr
-        assert said in done.stdout + done.stderr
-    stale = convcheck("run", "--backend", RIGHT, *ONE, "--known", known)
-    assert stale.returncode == 1
-    assert "STALE" in stale.stdout
-    assert f"{known}:" in stale.stdout.replace("\n", "")
 
 
 BAD = {
     "known.toml": (("run", "--backend", RIGHT, *ONE, "--known"), "[[known]]\ncase = 3\n", ":2"),
     "run.json": (("report",), "{}", "convcheck-run/3"),
-    "shard.json": (("report",), "not JSON", "is not JSON"),
-    "old.json": (("diff", "no-such.json"), "{}", "no-such.json"),
-    "inputs": (("run", "--backend", RIGHT, *ONE, "--inputs"), "0x3f800000\n0xyz\n", ":2"),
     "journal": (("run", "--backend", RIGHT, *ONE, "--resume"), "[]\n", "is not the log of a run"),
 }
 
@@ -160,43 +106,18 @@ def test_bad_files(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(text)
     before = path.read_bytes()
-    done = convcheck(*command, path)
-    assert (done.returncode, done.stdout) == (2, ""), done.stdout + done.stderr
-    assert str(path) in done.stderr or said in done.stderr
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    assert said in refused(*command, path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == [name]
-
-
-def test_a_list_from_a_pipe_is_not_waited_for(known: Path) -> None:
-    words = [sys.executable, "-m", "convcheck", "run", "--backend", WRONG, *ONE, "--known"]
-    shell = f"{shlex.join(words)} <(cat {shlex.quote(str(known))})"
-    done = subprocess.run(
-        ["bash", "-c", shell], env=os.environ, capture_output=True, timeout=60,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 2, done.stdout
-    assert b"it is a pipe or a device, not a file" in done.stderr
-
-
-def test_no_report_over_the_list(known: Path) -> None:
-    text = known.read_text()
-    done = convcheck("run", "--backend", WRONG, *ONE, "--known", known, "-o", f"jsonl:{known}")
-    assert (done.returncode, known.read_text()) == (2, text)
-    assert f"would overwrite --known, {known}" in done.stderr
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path) -> None:
     report, log = tmp_path / "run.json", tmp_path / "log"
-    command = [sys.executable, "-m", "convcheck", "run", "--backend", "planted.deviating:Diary",
-               "onnx.Cast-21", "-o", str(report), "--resume", str(log)]  # fmt: skip
-    diary = tmp_path / "diary"
-    process = subprocess.Popen(
-        command, env={**os.environ, "DIARY": str(diary)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    command = [*PROGRAM, "run", "--backend", "planted.deviating:Diary", "onnx.Cast-21",
+               "-o", str(report), "--resume", str(log)]  # fmt: skip
+    surroundings, pipe = {**os.environ, "DIARY": str(tmp_path / "diary")}, subprocess.PIPE
+    process = subprocess.Popen(command, env=surroundings, stdout=pipe, stderr=pipe, text=True)
     while not log.exists() or len(log.read_text().splitlines()) < 12:
         time.sleep(0.02)
     process.send_signal(number)
@@ -208,10 +129,10 @@ def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path
     assert written["cases"]
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.3, 0.5])
+@pytest.mark.parametrize("seconds", [0.0, 0.2, 0.5])
 def test_a_signal_at_the_start_ends_a_run(seconds: float) -> None:
     backend = "planted.bad_backends:HangsAlways"
-    command = [sys.executable, "-m", "convcheck", "run", "--backend", backend, *SAME]
+    command = [*PROGRAM, "run", "--backend", backend, *SAME]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
@@ -254,8 +175,7 @@ def test_a_signal_that_is_swallowed_comes_again(number: int, code: int, swallow:
 def on_a_terminal(*arguments: str) -> str:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "convcheck", *arguments],
-        stdin=theirs, stdout=theirs, stderr=theirs,
+        [*PROGRAM, *arguments], stdin=theirs, stdout=theirs, stderr=theirs,
         env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"},
     )  # fmt: skip
     os.close(theirs)
@@ -284,29 +204,8 @@ def test_progress_and_colour_are_for_terminals() -> None:
     assert "\x1b" not in piped.stdout + piped.stderr
 
 
-def test_quiet() -> None:
-    good = convcheck("run", "--backend", RIGHT, *ONE, "-q")
-    assert good.stdout.startswith("PASS")
-    assert len(good.stdout.splitlines()) == 1
-    bad = convcheck("run", "--backend", WRONG, *ONE, "-q")
-    assert bad.stdout.splitlines()[-1].startswith("FAIL")
-    assert len(bad.stdout.splitlines()) < 6
-
-
 def test_a_terminal_without_utf_8() -> None:
     plain = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
     done = convcheck_process("run", "--backend", WRONG, *ONE, "--no-progress", **plain)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.isascii()
-
-
-@pytest.mark.parametrize("command", ["show cases", "show types", "run --backend reference --help"])
-def test_a_pipe_that_nobody_reads(command: str) -> None:
-    ours, theirs = os.pipe()
-    os.close(ours)
-    with os.fdopen(theirs, "w") as closed:
-        done = subprocess.run(
-            [sys.executable, "-m", "convcheck", *command.split()],
-            stdout=closed, stderr=subprocess.PIPE, text=True, check=False,
-        )  # fmt: skip
-    assert (done.returncode, done.stderr) == (141, "")

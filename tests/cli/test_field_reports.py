@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import pytest
 from command import Done, convcheck
+from planted.float19 import UE5M3, WIDEN, in_folder
 
 
 class Report(NamedTuple):
@@ -20,27 +21,6 @@ class Report(NamedTuple):
 FILE = Path(__file__).with_name("field_reports.json")
 REPORTS = [Report(**entry) for entry in json.loads(FILE.read_text(encoding="utf-8"))]
 ORDINARY = [one for one in REPORTS if one.case.startswith(("onnx.", "openvino."))]
-UE5M3 = """
-floats:
-  ue5m3: {exponent: 5, mantissa: 3, bias: 15, infinity: no, nan: all-ones, negative_zero: no,
-          signed: no}
-"""
-WIDEN = """
-op: my.Widen
-version: 1
-sources: {text: {title: My format, section: Values, url: "https://example.org/ue5m3"}}
-inputs: {input: S}
-outputs: {output: D}
-shape: {cite: "The output has the shape of the input."}
-types: {S: [ue5m3], D: [float32]}
-rules:
-  - name: widen
-    level: normative
-    cite: "A value of the format is a value of float32."
-    when: {from: ue5m3, to: float32}
-    round: nearest-even
-    table: {nan: nan, else: "[x]"}
-"""
 MX = """
 op: mx.Quantize
 version: 1
@@ -159,12 +139,11 @@ def test_a_block_of_the_mx_formats(tmp_path: Path) -> None:
 
 def test_a_type_of_ones_own(tmp_path: Path) -> None:
     [entry] = of("NVIDIA/cutlass#3602")
-    (tmp_path / "dtypes.yaml").write_text(UE5M3, encoding="utf-8")
-    (tmp_path / "widen.yaml").write_text(WIDEN, encoding="utf-8")
-    case = "my.Widen-1/ue5m3-to-float32"
-    assert judged(case, entry.inputs, entry.right, "--specs", tmp_path).returncode == 0
-    wrong = [*entry.right[:-1], "inf"]
-    assert judged(case, entry.inputs, wrong, "--specs", tmp_path).returncode == 1
+    own = ("--specs", in_folder(tmp_path, UE5M3, WIDEN))
+    for last, code in ((entry.right[-1], 0), ("inf", 1)):
+        got = [*entry.right[:-1], last]
+        done = judged("acme.Convert-1/ue5m3-to-float32", entry.inputs, got, *own)
+        assert done.returncode == code
 
 
 def test_a_zero_point_that_the_text_rules_out_is_answered_with_its_sentence() -> None:

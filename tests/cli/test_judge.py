@@ -48,46 +48,43 @@ def test_answers_that_no_reading_gives_together_are_wrong() -> None:
     assert "no reading of a disputed rule holds for all answers" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (("onnx.Cast-21/float32-to-int8", "300", "--got", "44"), 0, "the standard leaves it open"),
-        (("onnx.Cast-21/float32-to-int8", "-1", "--got", "-1"), 0, "RIGHT  1 answer"),
-        (("onnx.Cast-21/float32-to-int8", "1", "--got", "refused"), 1, "WRONG  1 of 1 answer"),
-        (("onnx.Cast-21/string-to-float16", "1e9", "--got", "inf"), 0, "RIGHT  1 answer"),
-        (("onnx.Cast-21/int8-to-string", "5", "--got", "5"), 0, "RIGHT  1 answer"),
-        (("onnx.Cast-21/float32-to-int8", "1", "2", "--got", "1"), 2, "2 VALUEs and 1 answer"),
-        (("onnx.Cast-21/float32-to-int8", "1", "--got"), 2, "requires an argument"),
-        (("onnx.Cast-21/float32-to-int8", "--got", "1"), 2, "no VALUE"),
-        (("onnx.Cast-21/float32-to-int8", "1", "--got", "300"), 2, "int8 has -128 to 127"),
-        (("onnx.Cast-21/float32-to-float16", "0.1", "--got", "0.1"), 0, "0.1 is not a float16"),
-        (("onnx.Cast-21/float32-to-int8", "1,-inf,2", "--got", "1,5,2"), 0, "RIGHT  3 answers"),
-        (("onnx.Cast-21/float32-to-int8", "-inf,1", "--got", "-5,2"), 1, "WRONG  1 of 2 answers"),
-        (("onnx.Range-11/int32-int32-int32", "1", "--got", "1"), 2, "1 VALUE instead of 3"),
-        ((RANGE, "5", "0", "1", "--got", "empty"), 0, "as expected"),
-        ((RANGE, "5", "0", "1", "--got", "refused"), 1, "REFUSED"),
-        ((RANGE, "0", "4", "2", "--got", "0", "2"), 0, "as expected"),
-        ((RANGE, "0", "4", "0", "--got", "7"), 0, "not judged"),
-        ((RANGE, "0", "4", "2", "--got", "0", "300"), 2, "int8 has -128 to 127"),
-        ((PROMOTION, "--got", "refused"), 0, "refused, as expected"),
-        ((PROMOTION, "1", "2", "--got", "int16"), 2, "0 answers instead of 2"),
-        ((PROMOTION, "--got", "int17"), 2, "int17 is no type"),
-        ((WIDE, "-5", "1", "--got", "int64", "-5", "1"), 0, "as expected"),
-        ((WIDE, "-5", "1", "--got", "int64", "5", "1"), 1, "WRONG: another value"),
-        ((BACK, "1", "1", "--got", "1", "1"), 2, "2 values instead of 1"),
-        ((QUANTIZE, "2.5,500", "1", "0", "--got", "2", "127"), 0, "as expected"),
-        ((QUANTIZE, "[2.5, 500]", "1", "0", "--got", "2,-128"), 1, "the lowest value instead of"),
-        ((QUANTIZE, "2.5,500", "1,2,3", "0", "--got", "2"), 2, "3 values instead of 1"),
-        ((QUANTIZE, "2.5,500", "1", "0", "--got", "1,2,3"), 2, "3 values instead of 2"),
-        ((AXIS, X, "1,2", "0", "--got", "1,2,3,4,5,6,4,4,4,5,6,6"), 0, "as expected"),
-        ((QUANTIZE, "2.4,500", "1", "0", "--got", "2,-128"), 1, "saturate / [x] > max"),
-        ((DYNAMIC, "0,255,1.5", "--got", "0,255,2", "1", "0"), 0, "as expected"),
-        ((DYNAMIC, "0,255,1.5", "--got", "0,255,2", "1", "7"), 1, "WRONG"),
-        ((DYNAMIC, "0,255,1.5", "--got", "0,255,2"), 2, "1 answer instead of 3"),
-        ((BACK, "1", "1", "--got", "1"), 0, "as expected"),
-        (("onnx.Nope-1/x", "1", "--got", "1"), 2, "onnx.Nope-1"),
-    ],
-)
+@pytest.mark.parametrize(("words", "code", "said"), [
+    (("onnx.Cast-21/float32-to-int8", "300", "--got", "44"), 0, "the standard leaves it open"),
+    (("onnx.Cast-21/float32-to-int8", "-1", "--got", "-1"), 0, "RIGHT  1 answer"),
+    (("onnx.Cast-21/float32-to-int8", "1", "--got", "refused"), 1, "WRONG  1 of 1 answer"),
+    (("onnx.Cast-21/string-to-float16", "1e9", "--got", "inf"), 0, "RIGHT  1 answer"),
+    (("onnx.Cast-21/int8-to-string", "5", "--got", "5"), 0, "RIGHT  1 answer"),
+    (("onnx.Cast-21/float32-to-int8", "1", "2", "--got", "1"), 2, "2 VALUEs and 1 answer"),
+    (("onnx.Cast-21/float32-to-int8", "1", "--got"), 2, "requires an argument"),
+    (("onnx.Cast-21/float32-to-int8", "--got", "1"), 2, "no VALUE"),
+    (("onnx.Cast-21/float32-to-int8", "1", "--got", "300"), 2, "int8 has -128 to 127"),
+    (("onnx.Cast-21/float32-to-float16", "0.1", "--got", "0.1"), 0, "0.1 is not a float16"),
+    (("onnx.Cast-21/float32-to-int8", "1,-inf,2", "--got", "1,5,2"), 0, "RIGHT  3 answers"),
+    (("onnx.Cast-21/float32-to-int8", "-inf,1", "--got", "-5,2"), 1, "WRONG  1 of 2 answers"),
+    (("onnx.Range-11/int32-int32-int32", "1", "--got", "1"), 2, "1 VALUE instead of 3"),
+    ((RANGE, "5", "0", "1", "--got", "empty"), 0, "as expected"),
+    ((RANGE, "5", "0", "1", "--got", "refused"), 1, "REFUSED"),
+    ((RANGE, "0", "4", "2", "--got", "0", "2"), 0, "as expected"),
+    ((RANGE, "0", "4", "0", "--got", "7"), 0, "not judged"),
+    ((RANGE, "0", "4", "2", "--got", "0", "300"), 2, "int8 has -128 to 127"),
+    ((PROMOTION, "--got", "refused"), 0, "refused, as expected"),
+    ((PROMOTION, "1", "2", "--got", "int16"), 2, "0 answers instead of 2"),
+    ((PROMOTION, "--got", "int17"), 2, "int17 is no type"),
+    ((WIDE, "-5", "1", "--got", "int64", "-5", "1"), 0, "as expected"),
+    ((WIDE, "-5", "1", "--got", "int64", "5", "1"), 1, "WRONG: another value"),
+    ((BACK, "1", "1", "--got", "1", "1"), 2, "2 values instead of 1"),
+    ((QUANTIZE, "2.5,500", "1", "0", "--got", "2", "127"), 0, "as expected"),
+    ((QUANTIZE, "[2.5, 500]", "1", "0", "--got", "2,-128"), 1, "the lowest value instead of"),
+    ((QUANTIZE, "2.5,500", "1,2,3", "0", "--got", "2"), 2, "3 values instead of 1"),
+    ((QUANTIZE, "2.5,500", "1", "0", "--got", "1,2,3"), 2, "3 values instead of 2"),
+    ((AXIS, X, "1,2", "0", "--got", "1,2,3,4,5,6,4,4,4,5,6,6"), 0, "as expected"),
+    ((QUANTIZE, "2.4,500", "1", "0", "--got", "2,-128"), 1, "saturate / [x] > max"),
+    ((DYNAMIC, "0,255,1.5", "--got", "0,255,2", "1", "0"), 0, "as expected"),
+    ((DYNAMIC, "0,255,1.5", "--got", "0,255,2", "1", "7"), 1, "WRONG"),
+    ((DYNAMIC, "0,255,1.5", "--got", "0,255,2"), 2, "1 answer instead of 3"),
+    ((BACK, "1", "1", "--got", "1"), 0, "as expected"),
+    (("onnx.Nope-1/x", "1", "--got", "1"), 2, "onnx.Nope-1"),
+])  # fmt: skip
 def test_each_way_of_ending(words: tuple[str, ...], code: int, said: str) -> None:
     done = convcheck("explain", *words)
     assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stderr
@@ -149,9 +146,7 @@ FILED = (
 
 
 @pytest.mark.parametrize(("words", "wrong", "cause"), FILED)
-def test_of_a_whole_call_it_says_what_is_wrong_and_what_gives_it(
-    words: tuple[str, ...], wrong: str, cause: str
-) -> None:
+def test_a_whole_call_is_wrong_by_a_cause(words: tuple[str, ...], wrong: str, cause: str) -> None:
     done = convcheck("explain", *words, COLUMNS="200")
     assert (done.returncode, done.stderr) == (1, "")
     assert f"WRONG: {wrong}" in done.stdout
@@ -174,15 +169,12 @@ def test_calls_that_tell_causes_apart_are_named() -> None:
     assert convcheck("explain", BACK, data, scale, "--got", "0").returncode in (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("value", "got", "cause"),
-    [
-        ("nan", "false", "gives False for NaN"),
-        ("inf", "false", "gives False for an infinity of either sign"),
-        ("0x80000000", "true", "gives True for -0"),
-        ("0", "true", "gives True for zero"),
-    ],
-)
+@pytest.mark.parametrize(("value", "got", "cause"), [
+    ("nan", "false", "gives False for NaN"),
+    ("inf", "false", "gives False for an infinity of either sign"),
+    ("0x80000000", "true", "gives True for -0"),
+    ("0", "true", "gives True for zero"),
+])  # fmt: skip
 def test_the_outputs_of_a_bool_are_true_and_false(value: str, got: str, cause: str) -> None:
     done = convcheck("explain", "onnx.Cast-21/float32-to-bool", value, "--got", got, "-v")
     said = " ".join(done.stdout.split())

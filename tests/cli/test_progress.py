@@ -61,20 +61,6 @@ def test_times_in_words() -> None:
     assert said == ["0 s", "40 s", "2 min", "12 min", "3 h 20 min"]
 
 
-SLOW = """
-import time
-import numpy as np
-from convcheck.backends.protocol import Outputs
-
-class Slow:
-    name, version = "slow", "1"
-
-    def support(self, case):
-        time.sleep(0.5)
-
-    def answer(self, case, inputs):
-        return Outputs((inputs[0].astype(np.int8).astype(np.int16).astype(np.uint16),), ("int16",))
-"""
 IMPATIENT = """
 from convcheck.cli import outputs
 outputs.FIRST = outputs.EVERY = 0.1
@@ -82,11 +68,11 @@ from convcheck.__main__ import main
 if __name__ == "__main__":
     main()
 """
-ASKED = ("run", "--backend", "slow:Slow", "onnx.Cast-21", "--from", "int8", "--to", "int16")
+SLOW = "planted.deviating:Slow"
+ASKED = ("run", "--backend", SLOW, "onnx.Cast-21", "--from", "int8", "--to", "int32")
 
 
 def impatient(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "slow.py").write_text(SLOW)
     (folder / "main.py").write_text(IMPATIENT)
     return subprocess.run(
         [sys.executable, "main.py", *arguments], cwd=folder, capture_output=True, text=True,
@@ -97,7 +83,7 @@ def impatient(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 def test_a_run_in_a_log_says_how_far_it_is(tmp_path: Path) -> None:
     done = impatient(tmp_path, *ASKED, "-o", "-")
     assert done.returncode == 0, done.stderr
-    assert "slow:Slow: 0 of 1 case after 0 s\n" in done.stderr
+    assert f"{SLOW}: 0 of 1 case after 0 s\n" in done.stderr
     assert done.stdout.startswith("{")
     assert "after" not in done.stdout
     for silenced in ((*ASKED, "--no-progress"), ("--no-progress", *ASKED)):

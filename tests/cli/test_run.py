@@ -6,16 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from catalogue import CATALOG
 from command import convcheck, refused, report_at
-from oracle import expect, fits, ranges
-from oracle.formats import decode
-from oracle.quantize import NAN, UNDEFINED, ZERO, quantize
-from places import ROOT
+from oracle import expect, fits
 
-from specs import GOOD, write_spec
+from specs import write_spec
 
 
 @pytest.mark.long
@@ -54,24 +50,21 @@ def is_read_in_a_minute(printed: str) -> None:
 
 
 def every_accusation_stands_up(found: dict[str, Any]) -> None:
-    examples = 0
-    for case in found["cases"]:
-        for group in case["groups"]:
-            if group["verdict"] in ("fail", "refused"):
-                assert group["cite"]
-                for example in group["examples"]:
-                    examples += 1
-                    assert accused_rightly(case, example), (case["id"], example)
-                    if right := quantized_right(case, group, example):
-                        assert not accused_rightly(case, right), (case["id"], example)
+    """Of casts; those of whole calls are proved where their edge calls are."""
+    failing = [
+        (case, group)
+        for case in found["cases"] for group in case["groups"]
+        if group["verdict"] in ("fail", "refused")
+    ]  # fmt: skip
+    assert all(group["cite"] for _, group in failing)
+    casts = [pair for pair in failing if pair[0]["spec"].startswith("onnx.Cast")]
+    examples = [(case, example) for case, group in casts for example in group["examples"]]
     assert examples or found["summary"]["gated"] == 0
+    for case, example in examples:
+        assert accused_rightly(case, example), (case["id"], example)
 
 
 def accused_rightly(case: dict[str, Any], example: dict[str, Any]) -> bool:
-    if case["spec"].startswith("onnx.Range"):
-        return no_sequence(case["inputs"][0], example)
-    if case["spec"].startswith("onnx.QuantizeLinear"):
-        return no_quotient(case, example)
     word = example["input"][0]
     source, target = case["inputs"][0], case["outputs"][0]
     x = word if source == "string" else int(word, 16)
@@ -89,65 +82,6 @@ def accused_rightly(case: dict[str, Any], example: dict[str, Any]) -> bool:
     # A reading holds for the whole case, so with several readings a single value proves less.
     wrong = [not fits(reading, target, got) for reading in readings]
     return all(wrong) or (len(wrong) > 1 and any(wrong))
-
-
-def no_sequence(dtype: str, example: dict[str, Any]) -> bool:
-    due = ranges.onnx(dtype, tuple(int(t["bits"][0], 16) for t in example["input"]))
-    [got] = example["got"]
-    bits = tuple(int(word, 16) for word in got["bits"])
-    part = slice(got["first"], got["first"] + len(bits))
-    return due is not None and not any((len(s),) == tuple(got["shape"]) and s[part] == bits
-                                       for s in due)  # fmt: skip
-
-
-def no_quotient(case: dict[str, Any], example: dict[str, Any]) -> bool:
-    x, scale, *zero = codes = met(case, example)
-    assert [int(word, 16) for word in example["arguments"]] == codes
-    types = case["inputs"][0], case["inputs"][1], case["outputs"][0]
-    said = case["attributes"]
-    due = quantize(
-        int(case["spec"].rpartition("-")[2]), types, (x, scale, zero[0] if zero else None),
-        said.get("precision"), saturate=said.get("saturate") in (None, 1, "default"),
-    )  # fmt: skip
-    if not example["got"]:
-        return UNDEFINED not in due
-    [got] = example["got"]
-    code = int(got["bits"][example["difference"][1] - got["first"]], 16)
-    value = decode(types[2], code)
-    words = {NAN: value in ("nan", "-nan"), ZERO: value in (0, "-0"), UNDEFINED: True}
-    wrong = [not words[each] if isinstance(each, str) else each != code for each in due]
-    return all(wrong) or (len(wrong) > 1 and any(wrong))
-
-
-def quantized_right(
-    case: dict[str, Any], group: dict[str, Any], example: dict[str, Any]
-) -> dict[str, Any] | None:
-    if "QuantizeLinear" not in case["spec"] or not example["got"] or "differ" in group["row"]:
-        return None
-    if not example["difference"]:
-        return None
-    [got], [due] = example["got"], example["expected"]
-    at = example["difference"][1] - got["first"]
-    if due["bits"][at].startswith("<"):
-        return None
-    bits = [*got["bits"][:at], due["bits"][at], *got["bits"][at + 1 :]]
-    return {**example, "got": [{**got, "bits": bits}]}
-
-
-def met(case: dict[str, Any], example: dict[str, Any]) -> list[int]:
-    x = example["input"][0]
-    place = np.unravel_index(example["difference"][1] if example["difference"] else 0, x["shape"])
-    axis = case["attributes"].get("axis", 1)
-    block = case["attributes"].get("block_size", 1)
-    codes = []
-    for tensor in example["input"]:
-        at = place if tensor is x else place[axis : axis + 1] if len(tensor["shape"]) == 1 else ()
-        if tensor is not x and len(tensor["shape"]) > 1:
-            at = tuple(n // block if d == axis % len(place) else n for d, n in enumerate(place))
-        flat = int(np.ravel_multi_index(at, tensor["shape"])) if at else 0
-        assert 0 <= flat - tensor["first"] < len(tensor["bits"]), (case["id"], example)
-        codes.append(int(tensor["bits"][flat - tensor["first"]], 16))
-    return codes
 
 
 def every_type_goes_through_the_runtime(found: dict[str, Any]) -> None:
@@ -183,51 +117,24 @@ def test_tiers_and_coverage(tmp_path: Path) -> None:
         assert wide is None or wide["coverage"] == "boundary-complete"
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("0xzz", "not a bit pattern"),
-        ("1ffffffff", "more than 32 bits"),
-        ("-1", "not a bit pattern"),
-    ],
-)
-def test_bad_inputs_have_a_line(tmp_path: Path, line: str, message: str) -> None:
+BAD = {"0xzz": "not a bit pattern", "1ffffffff": "more than 32 bits", "-1": "not a bit pattern"}
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_bad_inputs_have_a_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "inputs"
     path.write_text(f"# mine\n3f800000\n{line}\n")
     select = ("onnx.Cast-21", "--from", "float32", "--to", "int8")
-    done = convcheck("run", "--backend", "reference", *select, "--inputs", path)
-    assert done.returncode == 2
-    assert f"{path}:3: " in done.stderr
-    assert message in done.stderr
+    said = refused("run", "--backend", "reference", *select, "--inputs", path)
+    assert f"{path}:3: " in said
+    assert BAD[line] in said
 
 
-def test_own_inputs(tmp_path: Path) -> None:
-    path, out = tmp_path / "inputs", tmp_path / "r.json"
-    path.write_text("# 464 and 464.25\n0x43e80000\n43e82000\n")
-    select = ("onnx.Cast-21", "--from", "float32", "--to", "float8e4m3fn")
-    done = convcheck("run", "--backend", "ort", *select, "--inputs", path, "-o", out)
-    assert done.returncode == 0, done.stdout
-    assert [c["checked"] for c in report_at(out)["cases"]] == [2] * 4
-
-
-def test_specs_of_ones_own_and_an_edited_spec(tmp_path: Path) -> None:
-    folder = write_spec(tmp_path / "mine")
+def test_specs_of_ones_own(tmp_path: Path) -> None:
+    write_spec(tmp_path / "mine")
     (tmp_path / "pyproject.toml").write_text('[tool.convcheck]\nspecs = ["mine"]\n')
     done = convcheck("run", "--backend", "reference", "acme.*", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    write_spec(folder, GOOD.replace("version: 1", "version: 1\nversion: 1"))
-    assert "mine/convert-1.yaml:3: duplicate key `version`" in refused(
-        "run", "--backend", "reference", "acme.*", cwd=tmp_path
-    )
-
-
-def test_fail_fast_and_dry_run() -> None:
-    backend = "tests.planted.rounding_backends:Truncating"
-    done = convcheck("run", "--backend", backend, "onnx.Cast-21", "--fail-fast", "--jobs", "1")
-    assert done.returncode == 1
-    dry = convcheck("run", "--dry-run", "onnx.Cast-21", "--from", "float8e4m3fn", "--to", "float16")
-    assert dry.returncode == 0
-    assert dry.stdout.split()[-4:] == ["1", "case", "256", "values"]
 
 
 def test_json_on_stdout_is_json_alone() -> None:
@@ -244,8 +151,7 @@ def test_a_fault_of_our_own_is_70() -> None:
         "import sys; sys.argv = ['convcheck', 'run', '--backend', 'reference']\n"
         "from convcheck.__main__ import main; main()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 70
     assert "Please report it" in done.stderr

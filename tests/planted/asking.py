@@ -8,11 +8,7 @@ import numpy as np
 from convcheck.ask.elements import ask
 from convcheck.backends.protocol import Answer, Declined, Outputs, open_backend
 from convcheck.errors import Place
-from convcheck.judge.answers import (
-    Answers,
-    Avoid,
-    Index,
-)
+from convcheck.judge.answers import Answers, Avoid, Index
 from convcheck.numerics.format import Bool, Int, Text
 from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case, DType

@@ -1,7 +1,4 @@
-"""Misbehaving backends for an identity conversion of 8-bit integers.
-
-Open one by 'tests.planted.bad_backends:Name'.
-"""
+"""Misbehaving identities of 8-bit integers, by 'tests.planted.bad_backends:Name'."""
 
 import atexit
 import ctypes

@@ -1,7 +1,4 @@
-"""Misbehaving backends for whole calls: they count from 0 to the given length.
-
-Open one by 'tests.planted.bad_callers:Name'.
-"""
+"""Misbehaving backends that count to a given length, by 'tests.planted.bad_callers:Name'."""
 
 import os
 import time

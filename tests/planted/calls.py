@@ -28,8 +28,6 @@ F32 = np.float32
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator with a right kernel, wrong ones, and their cases."""
-
     cases: tuple[str, ...]
     right: Kernel
     wrong: dict[str, Kernel]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from catalogue import CATALOG, CORPUS, calls_asked, compiled
@@ -13,6 +14,7 @@ from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
+from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
@@ -101,6 +103,21 @@ _ONE_OF = (
 
 def may_show(name: str) -> list[str]:
     return [_SHOWN_BY.get(name, WIDE), TO_INTEGER, *_ONE_OF]
+
+
+OWN = """\
+causes:
+  - name: drops-the-sign-of-infinity
+    says: gives +Inf for an infinity of either sign
+    when: {from: float, to: [float16, bfloat16, float32]}
+    table: {-inf: +inf}
+"""
+
+
+def with_causes(folder: Path, text: str) -> Catalog:
+    (folder / "causes").mkdir(exist_ok=True)
+    (folder / "causes" / "own.yaml").write_text(text)
+    return Catalog(CATALOG.types, CATALOG.specs, folders=(folder,))
 
 
 @cache

@@ -73,8 +73,6 @@ class Misrounds(Faithful):
 
 
 class Misfolds(Misrounds):
-    """One wrong kernel for constants."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if ("input", "constant") in case.setting:
             return super().answer(case, inputs)

@@ -1,7 +1,4 @@
-"""Right backends with one deviation each.
-
-Open one by 'tests.planted.deviating:Name'.
-"""
+"""Right backends with one deviation each, by 'tests.planted.deviating:Name'."""
 
 import os
 import time
@@ -31,9 +28,7 @@ def edited(edit: Callable[[Case, Inputs, Outputs], Sequence[Bits]]) -> type[Refe
     return Edited
 
 
-def asked_as(
-    change: Callable[[Catalog, Case, Inputs], tuple[Case, Inputs]],
-) -> type[Reference]:
+def asked_as(change: Callable[[Catalog, Case, Inputs], tuple[Case, Inputs]]) -> type[Reference]:
     class AskedAs(Reference):
         def __init__(self) -> None:
             super().__init__()  # with all specs, not only those of the run
@@ -130,6 +125,12 @@ class Diary(Reference):
             # time to be killed
             time.sleep(LONG if self.count == int(os.environ.get("DIARY_HALTS", "0")) else 0.05)
         return super().answer(case, inputs)
+
+
+class Slow(Reference):
+    def support(self, case: Case) -> Declined | None:
+        time.sleep(0.3 if case.outputs[0].name == "int32" else 0)
+        return super().support(case)
 
 
 class Declining(Reference):

@@ -1,4 +1,4 @@
-"""A spec with a source of 19 bits, swept in two spans of four chunks."""
+"""Specs of own formats: one of 19 bits, swept in two spans of four chunks, and ue5m3."""
 
 from pathlib import Path
 
@@ -34,7 +34,26 @@ examples:
 )
 
 
-def in_folder(folder: Path) -> Path:
-    (folder / "dtypes.yaml").write_text(TYPES)
-    (folder / "acme.yaml").write_text(SPEC)
+UE5M3 = """\
+floats:
+  ue5m3: {exponent: 5, mantissa: 3, bias: 15, infinity: no, nan: all-ones, negative_zero: no,
+          signed: no}
+"""
+WIDEN = (
+    head("ue5m3", "float32")
+    + """\
+rules:
+  - name: widen
+    level: normative
+    cite: "A value of the format is a value of float32."
+    when: {from: ue5m3, to: float32}
+    round: nearest-even
+    table: {nan: nan, else: "[x]"}
+"""
+)
+
+
+def in_folder(folder: Path, types: str = TYPES, spec: str = SPEC) -> Path:
+    (folder / "dtypes.yaml").write_text(types)
+    (folder / "acme.yaml").write_text(spec)
     return folder

@@ -1,7 +1,4 @@
-"""Right backends that differ in undefined cases.
-
-Open one by 'tests.planted.free_backends:Name'.
-"""
+"""Right backends that differ in undefined cases, by 'tests.planted.free_backends:Name'."""
 
 import os
 import signal
@@ -18,6 +15,7 @@ from convcheck.errors import UnavailableError
 from convcheck.numerics.format import Int
 from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
+from convcheck.semantics.answers_at import run_program
 
 Number = Fraction | str
 
@@ -93,8 +91,6 @@ class Unable(X86):
 
 
 class Moody(X86):
-    """Answers a NaN alone differently."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         answer = super().answer(case, inputs)
         alone = inputs[0].size == 1 and decode(case.inputs[0].name, int(inputs[0].item())) == "nan"
@@ -107,8 +103,6 @@ class ByTheOther(Reference):
     name = "by the other"
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        from convcheck.semantics.answers_at import run_program
-
         reading = run_program(compiled(case), case, inputs[0].reshape(-1)).readings[-1]
         codes = reading.codes.reshape(inputs[0].shape)
         return Outputs((codes,), tuple(t.name for t in case.outputs))

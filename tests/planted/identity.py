@@ -8,6 +8,7 @@ from planted.asking import INT8, vectors_of
 
 from convcheck.judge.answers import ANSWERED, CRASHED, LOST, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.result import CaseResult, Verdict
+from convcheck.plan.runner import Execution, execute
 from convcheck.rules.model import Case
 from convcheck.vectors.model import VectorSet
 
@@ -35,8 +36,14 @@ class SlowCorpus(Corpus):
         return super().vectors(case)
 
 
+def ran(address: str, *numbers: int, timeout: float = 20.0) -> Execution:
+    return execute(
+        address, [case(number) for number in numbers], Corpus(), jobs=1, timeout=timeout,
+        fail_fast=False, on_result=lambda result: None, judge=judge,
+    )  # fmt: skip
+
+
 def judge(vectors: VectorSet, answers: Answers) -> CaseResult:
-    """Judge; the message counts elements by state, with reasons."""
     states = Counter(answers.state.tolist())
     wrong = (answers.state == ANSWERED) & (answers.got != vectors.expected.readings[0].codes)
     why = [f"{i}: {words}" for i, words in sorted(answers.messages.items())]

@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
@@ -19,6 +19,8 @@ class Steady:
         "threads": ("1", "2", "4"),
         "optimisation": ("off", "all"),
     }
+    # what some count or keep of earlier calls
+    calls, before, state = 0, 0, 1
 
     def __init__(self, choice: Mapping[str, str] | None = None) -> None:
         self.choice = {name: values[0] for name, values in self.options.items()}
@@ -39,12 +41,31 @@ class Steady:
         """Change the answer, of shape (n,), in place."""
 
 
-class OddTail(Steady):
-    """Wrong in a single last element after pairs."""
+def spoiling(
+    spoil: Callable[[Steady, Bits, Bits], object], of: type[Steady] = Steady
+) -> type[Steady]:
+    class Spoiling(of):  # type: ignore[misc,valid-type]
+        def spoil(self, codes: Bits, given: Bits) -> None:
+            spoil(self, codes, given)
 
-    def spoil(self, codes: Bits, given: Bits) -> None:
-        if len(codes) % 2:
-            codes[-1] ^= 1
+    return Spoiling
+
+
+def change(codes: Bits, where: object, to: object = None) -> None:
+    """Put a code there, or flip the lowest bits."""
+    codes[where] = codes[where] ^ 1 if to is None else to
+
+
+def is_slice(given: Bits, of_more: int) -> bool:
+    return given.base is not None and given.base.size == given.size + of_more
+
+
+# wrong in a single last element after pairs
+OddTail = spoiling(lambda _, codes, given: change(codes, slice(len(codes) // 2 * 2, None)))
+ByOptimisation = spoiling(
+    lambda me, codes, given: me.choice["optimisation"] == "all" and change(codes, codes == 5, 4)
+)
+ByAlignment = spoiling(lambda _, codes, given: is_slice(given, 3) and change(codes, codes == 7, 6))
 
 
 class UndefinedByPlace(Steady):
@@ -64,21 +85,7 @@ class ByThreads(Steady):
             codes[len(codes) // threads] ^= 1
 
 
-class ByOptimisation(Steady):
-    def spoil(self, codes: Bits, given: Bits) -> None:
-        if self.choice["optimisation"] == "all":
-            codes[codes == 5] = 4
-
-
-class ByAlignment(Steady):
-    def spoil(self, codes: Bits, given: Bits) -> None:
-        if given.base is not None and given.base.size == given.size + 3:
-            codes[codes == 7] = 6
-
-
 class ByLuck(Steady):
-    calls = 0
-
     def spoil(self, codes: Bits, given: Bits) -> None:
         if (codes == 9).any():
             self.calls += 1
@@ -89,8 +96,6 @@ class ByLuck(Steady):
 class ByChance(Steady):
     """Wrong in one element of one call in 16, at random."""
 
-    state = 1
-
     def spoil(self, codes: Bits, given: Bits) -> None:
         self.state = self.state * 48271 % 2147483647
         if self.state % 16 == 0 and len(codes):
@@ -100,12 +105,10 @@ class ByChance(Steady):
 class LuckInPieces(Steady):
     """Wrong in the first element of its first call of 33."""
 
-    called = False
-
     def spoil(self, codes: Bits, given: Bits) -> None:
-        if len(codes) == 33 and not self.called:
+        if len(codes) == 33 and not self.calls:
             codes[0] ^= 1
-            self.called = True
+            self.calls = 1
 
 
 class RefusesPieces(Steady):
@@ -126,8 +129,6 @@ class Slow(Steady):
 class Spoils(Steady):
     """Asks for replacement, and is wrong from its fourth call on."""
 
-    calls = 0
-
     @property
     def broken(self) -> bool:
         return self.calls > 3
@@ -141,17 +142,19 @@ class Spoils(Steady):
 # Whole calls: they count from 0, as bad_callers do
 
 
+def length(inputs: Sequence[Bits]) -> int:
+    return int(inputs[0].reshape(-1)[0])
+
+
 class SteadyCaller(Steady):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        numbers = np.arange(int(inputs[0].reshape(-1)[0]), dtype=np.uint8)
+        numbers = np.arange(length(inputs), dtype=np.uint8)
         self.spoil(numbers, inputs[0])
         return Outputs((numbers,), ("int8",))
 
 
 class Leftover(SteadyCaller):
     """The third element is left over from the last, longer call."""
-
-    before = 0
 
     def spoil(self, codes: Bits, given: Bits) -> None:
         if 3 < len(codes) < self.before:
@@ -164,39 +167,37 @@ class KeepsTheLast(SteadyCaller):
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         answer = super().answer(case, inputs)
-        if int(inputs[0].reshape(-1)[0]) == 5 and self.last is not None:
+        if length(inputs) == 5 and self.last is not None:
             return self.last
         self.last = answer
         return answer
 
 
-class CallsByThreads(SteadyCaller):
-    """Wrong in the last element of the longest calls with four threads."""
-
-    def spoil(self, codes: Bits, given: Bits) -> None:
-        if self.choice["threads"] == "4" and len(codes) > 9:
-            codes[-1] ^= 1
+# wrong in the last element of the longest calls with four threads
+CallsByThreads = spoiling(
+    lambda me, codes, given: me.choice["threads"] == "4" and len(codes) > 9 and change(codes, -1),
+    SteadyCaller,
+)
+CallsByAlignment = spoiling(
+    lambda _, codes, given: is_slice(given, 1) and change(codes, slice(-1, None)), SteadyCaller
+)
 
 
 class RefusesOptimised(SteadyCaller):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        if self.choice["optimisation"] == "all" and int(inputs[0].reshape(-1)[0]) == 4:
+        if self.choice["optimisation"] == "all" and length(inputs) == 4:
             return Refused("not four")
         return super().answer(case, inputs)
 
 
 class FirstOfAll(SteadyCaller):
-    called = False
-
     def spoil(self, codes: Bits, given: Bits) -> None:
-        if not self.called:
+        if not self.calls:
             codes[-1:] ^= 1
-        self.called = True
+        self.calls = 1
 
 
 class CallsByLuck(SteadyCaller):
-    calls = 0
-
     def spoil(self, codes: Bits, given: Bits) -> None:
         self.calls += len(codes) > 5
         if self.calls % 2 and len(codes) > 5:
@@ -204,40 +205,24 @@ class CallsByLuck(SteadyCaller):
 
 
 class CallsByChance(SteadyCaller):
-    state = 1
-
     def spoil(self, codes: Bits, given: Bits) -> None:
         self.state = self.state * 48271 % 2147483647
         if self.state % 3 == 0 and len(codes):
             codes[-1] ^= self.state % 7 + 1
 
 
-class CallsByAlignment(SteadyCaller):
-    def spoil(self, codes: Bits, given: Bits) -> None:
-        if given.base is not None and given.base.size == given.size + 1:
-            codes[-1:] ^= 1
-
-
 class RefusesAgain(SteadyCaller):
-    times = 0
+    again: Answer = Refused("once is enough")
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        length = int(inputs[0].reshape(-1)[0])
-        self.times += length == 3
-        return Refused("once is enough") if self.times > 1 and length == 3 else super().answer(
-            case, inputs
-        )  # fmt: skip
-
-
-class HugeAgain(SteadyCaller):
-    times = 0
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        length = int(inputs[0].reshape(-1)[0])
-        self.times += length == 3
-        if self.times > 1 and length == 3:
-            return Oversized(((1 << 40,),), ("int8",))
+        self.calls += length(inputs) == 3
+        if self.calls > 1 and length(inputs) == 3:
+            return self.again
         return super().answer(case, inputs)
+
+
+class HugeAgain(RefusesAgain):
+    again = Oversized(((1 << 40,),), ("int8",))
 
 
 class RefusesAlways(SteadyCaller):
@@ -246,13 +231,12 @@ class RefusesAlways(SteadyCaller):
     asked: ClassVar[list[int]] = []
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        length = int(inputs[0].reshape(-1)[0])
-        self.asked.append(length)
-        if length == 5:
-            return Outputs((np.array([1], np.int8),), ("int8",))  # type: ignore[arg-type]
-        huge = Oversized(((1 << 40,),), ("int8",))
-        odd: dict[int, Answer] = {3: Refused("not three"), 4: huge}
-        return odd.get(length) or super().answer(case, inputs)
+        self.asked.append(length(inputs))
+        odd: dict[int, Answer] = {
+            3: Refused("not three"), 4: HugeAgain.again,
+            5: Outputs((np.array([1], np.int8),), ("int8",)),  # type: ignore[arg-type]
+        }  # fmt: skip
+        return odd.get(length(inputs)) or super().answer(case, inputs)
 
 
 class SpoilsCalls(SteadyCaller, Spoils):
@@ -263,7 +247,6 @@ class DiesAgain(SteadyCaller):
     """Crashes on some lengths after a longer one."""
 
     deadly: tuple[int, ...] = (7,)
-    before = 0
 
     def spoil(self, codes: Bits, given: Bits) -> None:
         if len(codes) in self.deadly and self.before > len(codes):

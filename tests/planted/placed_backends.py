@@ -6,17 +6,11 @@ from functools import partial
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
-from tests.planted.bad_backends import Good, changes, harms, replies, segfault
+from tests.planted.bad_backends import Good, changes, harms, replies, segfault, spoiled
 
 
 def wrong_where(wrong: Callable[[tuple[int, ...]], bool]) -> type[Good]:
-    return changes(lambda codes: flipped(codes, codes.size - 1) if wrong(codes.shape) else codes)
-
-
-def flipped(codes: Bits, first: int) -> Bits:
-    """Flip the lowest bits from an element on."""
-    codes.reshape(-1)[max(first, 0) :] ^= 1
-    return codes
+    return changes(lambda codes: spoiled(codes, codes.size - 1) if wrong(codes.shape) else codes)
 
 
 def by_columns(codes: Bits) -> Bits:
@@ -41,11 +35,11 @@ LOOP, THREAD = 1024, 65_536
 
 
 def past_loop(case: Case, codes: Bits) -> Answer:
-    return Outputs((flipped(codes, LOOP),), (case.outputs[0].name,))
+    return Outputs((spoiled(codes, LOOP),), (case.outputs[0].name,))
 
 
 # a vector loop from 1,024 elements on, which spoils the remainder; a second thread
-PastLoop, PastThread = (changes(partial(flipped, first=begin)) for begin in (LOOP, THREAD))
+PastLoop, PastThread = (changes(partial(spoiled, first=begin)) for begin in (LOOP, THREAD))
 PastLoopDies = harms(segfault, lambda codes: codes.size > LOOP)
 PastThreadDies = harms(segfault, lambda codes: codes.size > THREAD)
 RefusesLarge = replies(lambda case, a: Refused("too many elements") if a.size > LOOP else None)
@@ -61,5 +55,5 @@ class After100(Good):
 
     def reply(self, case: Case, array: Bits) -> Answer:
         self.calls += 1
-        codes = flipped(array, array.size - 1) if self.calls > 100 else array
+        codes = spoiled(array, array.size - 1) if self.calls > 100 else array
         return Outputs((codes,), (case.outputs[0].name,))

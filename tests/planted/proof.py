@@ -87,7 +87,6 @@ def _digits(value: Fraction) -> Iterator[str]:
 
 
 def _random(source: Numeric, rng: np.random.Generator) -> Bits:
-    """Return random bit patterns; integers of every length."""
     codes = rng.integers(0, 1 << source.bits, RANDOM, np.uint64)
     if isinstance(source, Int):
         codes >>= rng.integers(0, source.bits, RANDOM, np.uint64)

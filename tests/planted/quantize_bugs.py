@@ -1,12 +1,9 @@
-"""Planted bugs of quantisation: x / scale and (x - zero point) * scale in numpy, with one
-fault.
-
-All results are exact in float64, or rounded once.
-"""
+"""Planted bugs of x / scale and (x - zero point) * scale in numpy, exact or rounded once."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +15,6 @@ from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case, Value
 
 Floats = NDArray[np.float64]
-Meeting = Callable[[Bits, tuple[int, ...], int, int], Bits]
 
 
 # Types -------------------------------------------------------------------------------------------
@@ -97,63 +93,64 @@ class Asked:
 # Where elements meet -----------------------------------------------------------------------------
 
 
-def met(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
+class Where(NamedTuple):
+    """The shape of x, and the attributes that say which scale meets an element."""
+
+    shape: tuple[int, ...]
+    axis: int
+    block: int
+
+
+def met(tensor: Bits, at: Where) -> Bits:
     """Return the index of the scale for each element of x."""
-    if not tensor.ndim or not shape:
-        return np.broadcast_to(tensor, shape)
-    axis %= len(shape)
-    if block:
-        widened = np.repeat(tensor, block, axis)
-        return widened.take(range(shape[axis]), axis)
-    return np.broadcast_to(
-        tensor.reshape([-1 if i == axis else 1 for i in range(len(shape))]), shape
-    )
+    if not tensor.ndim or not at.shape:
+        return np.broadcast_to(tensor, at.shape)
+    axis = at.axis % len(at.shape)
+    if at.block:
+        return np.repeat(tensor, at.block, axis).take(range(at.shape[axis]), axis)
+    lengths = [-1 if i == axis else 1 for i in range(len(at.shape))]
+    return np.broadcast_to(tensor.reshape(lengths), at.shape)
 
 
-def first_only(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    return np.broadcast_to(tensor.reshape(-1)[:1].reshape(()), shape)
+def first_only(tensor: Bits, at: Where) -> Bits:
+    return np.broadcast_to(tensor.reshape(-1)[:1].reshape(()), at.shape)
 
 
-def one_off(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    return met(
-        np.roll(tensor, 1, axis if block else 0) if tensor.ndim else tensor, shape, axis, block
-    )
+def one_off(tensor: Bits, at: Where) -> Bits:
+    return met(np.roll(tensor, 1, at.axis if at.block else 0) if tensor.ndim else tensor, at)
 
 
-def last_axis(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    return (
-        np.resize(tensor.reshape(-1), shape)
-        if tensor.ndim == 1
-        else met(tensor, shape, axis, block)
-    )
+def last_axis(tensor: Bits, at: Where) -> Bits:
+    return np.resize(tensor.reshape(-1), at.shape) if tensor.ndim == 1 else met(tensor, at)
 
 
-def axis_before(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    if axis >= 0 or tensor.ndim != 1:
-        return met(tensor, shape, axis, block)
-    places = np.arange(shape[axis - 1]) % len(tensor)
-    return met(tensor[places], shape, axis - 1, block)
+def axis_before(tensor: Bits, at: Where) -> Bits:
+    if at.axis >= 0 or tensor.ndim != 1:
+        return met(tensor, at)
+    places = np.arange(at.shape[at.axis - 1]) % len(tensor)
+    return met(tensor[places], at._replace(axis=at.axis - 1))
 
 
-def interleaved(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    if not block:
-        return met(tensor, shape, axis, block)
-    blocks = tensor.shape[axis]
-    return tensor.take(np.arange(shape[axis]) % blocks, axis)
+def interleaved(tensor: Bits, at: Where) -> Bits:
+    if not at.block:
+        return met(tensor, at)
+    return tensor.take(np.arange(at.shape[at.axis]) % tensor.shape[at.axis], at.axis)
 
 
-def last_block(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
-    if not block:
-        return met(tensor, shape, axis, block)
-    places = np.minimum(np.arange(shape[axis]) // block, shape[axis] // block - 1)
-    return tensor.take(np.maximum(places, 0), axis)
+def last_block(tensor: Bits, at: Where) -> Bits:
+    if not at.block:
+        return met(tensor, at)
+    length = at.shape[at.axis]
+    places = np.minimum(np.arange(length) // at.block, length // at.block - 1)
+    return tensor.take(np.maximum(places, 0), at.axis)
 
 
-def per_axis(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
+def per_axis(tensor: Bits, at: Where) -> Bits:
     """Treat blocks of a vector as one scale per element. Behind the last there are zeros."""
-    if not block or len(shape) != 1:
-        return met(tensor, shape, axis, block)
-    return np.concatenate([tensor, np.zeros(shape[0], tensor.dtype)])[: shape[0]]
+    if not at.block or len(at.shape) != 1:
+        return met(tensor, at)
+    length = at.shape[0]
+    return np.concatenate([tensor, np.zeros(length, tensor.dtype)])[:length]
 
 
 # The steps of quantising -------------------------------------------------------------------------
@@ -192,28 +189,30 @@ def wrapped(shifted: Floats, p: Asked) -> Floats:
     return ((kept - low) % (high - low + 1) + low).astype(np.float64)
 
 
+def _nan(name: str) -> int:
+    return FLOATS[name].sign - (FLOATS[name].specials != "fnuz")
+
+
 def narrowed(quotients: Floats, p: Asked, target: str = "") -> Bits:
     """Return the nearest code of a narrow float, with `saturate` for float8."""
     name = target or p.target
     float_, found = FLOATS[name], magnitudes(name, quotients)
     sign = np.where(np.signbit(quotients), float_.sign, 0)
-    beyond = found > float_.largest
+    beyond, nan = found > float_.largest, _nan(name)
     if p.case.attribute("saturate") == 0 and name.startswith("float8"):
-        nan = float_.sign if float_.specials == "fnuz" else float_.sign - 1
         past = float_.largest + 1 if name == "float8e5m2" else nan
         codes = np.where(beyond, np.where(name.endswith("fnuz"), nan, past + sign), found + sign)
     else:
         codes = np.minimum(found, float_.largest) + sign
     if float_.specials == "fnuz":
         codes = np.where(found == 0, 0, codes)
-    nan = float_.sign if float_.specials == "fnuz" else float_.sign - 1
     return np.where(np.isnan(quotients), nan, codes).astype(np.uint8)
 
 
 @dataclass(frozen=True)
 class Way:
-    meet: Meeting = met
-    meet_zero: Meeting | None = None
+    meet: Callable[[Bits, Where], Bits] = met
+    meet_zero: Callable[[Bits, Where], Bits] | None = None
     divide: Callable[[Asked], Floats] = quotient
     rounds: Callable[[Floats], Floats] = np.rint
     add: Callable[[Floats, Asked], Floats] = added
@@ -230,31 +229,25 @@ class Way:
 
 
 def asked(way: Way, case: Case, inputs: Sequence[Bits]) -> Asked:
-    """Return a call's elements as a way has them meet."""
     said = dict(case.attributes)
-    axis, block = int(said.get("axis", 1)), int(said.get("block_size", 0))
     x, scale, *zero = inputs
-    source, of_scale = (dtype.name for dtype in case.inputs[:2])
-    of_zero = case.inputs[2].name if zero else source
-    where = (x.shape, axis, block)
-    nothing = np.zeros(x.size)
-    return way.before(
-        Asked(
-            case,
-            values(source, x.reshape(-1)),
-            values(of_scale, way.meet(scale, *where).reshape(-1)),
-            values(of_zero, (way.meet_zero or way.meet)(zero[0], *where).reshape(-1))
-            if zero else nothing,
-            source,
-            case.outputs[0].name,
-        )
-    )  # fmt: skip
+    at = Where(x.shape, int(said.get("axis", 1)), int(said.get("block_size", 0)))
+    source, of_scale, *of_zero = (dtype.name for dtype in case.inputs)
+    scales = values(of_scale, way.meet(scale, at).reshape(-1))
+    zeros = np.zeros(x.size)
+    if zero:
+        zeros = values(of_zero[0], (way.meet_zero or way.meet)(zero[0], at).reshape(-1))
+    codes = values(source, x.reshape(-1))
+    return way.before(Asked(case, codes, scales, zeros, source, case.outputs[0].name))
 
 
 def answer(way: Way, case: Case, inputs: Sequence[Bits]) -> Bits:
     with np.errstate(all="ignore"):
         p = asked(way, case, inputs)
-        codes = _quantized(way, p) if case.op == "onnx.QuantizeLinear" else _dequantized(way, p)
+        if case.op == "onnx.QuantizeLinear":
+            codes = _quantized(way, p)
+        else:
+            codes = way.store(way.multiply(way.subtract(p), p), p)
     return way.after(codes.reshape(inputs[0].shape), p)
 
 
@@ -265,10 +258,6 @@ def _quantized(way: Way, p: Asked) -> Bits:
     whole = np.nan_to_num(found).astype(np.int64)
     bits = INTEGERS[p.target]
     return (whole % (1 << bits)).astype(np.uint16 if bits > 8 else np.uint8)
-
-
-def _dequantized(way: Way, p: Asked) -> Bits:
-    return way.store(way.multiply(way.subtract(p), p), p)
 
 
 # Faults -------------------------------------------------------------------------------------------
@@ -313,10 +302,6 @@ def other_sign(of: str) -> Callable[[Asked], Asked]:
 
 def rounded_sum(quotients: Floats, p: Asked) -> Floats:
     return np.rint(quotients + p.zero)
-
-
-def clamped_first(shifted: Callable[[Floats, Asked], Floats]) -> Way:
-    return Way(add=lambda w, p: saturated(w, p) + p.zero, fit=shifted)
 
 
 def by_int32(whole: Floats) -> Floats:
@@ -379,10 +364,8 @@ def read_as(names: dict[str, str]) -> Callable[[Asked], Asked]:
 
 
 def narrow_codes(name: str, x: Floats) -> Bits:
-    float_ = FLOATS[name]
-    codes = magnitudes(name, x) + np.where(np.signbit(x), float_.sign, 0)
-    nan = float_.sign if float_.specials == "fnuz" else float_.sign - 1
-    return np.where(np.isnan(x), nan, codes).astype(np.uint8)
+    codes = magnitudes(name, x) + np.where(np.signbit(x), FLOATS[name].sign, 0)
+    return np.where(np.isnan(x), _nan(name), codes).astype(np.uint8)
 
 
 def saturating(value: int, *where: Value) -> Callable[[Floats, Asked], Bits]:
@@ -417,10 +400,6 @@ def tail(codes: Bits, p: Asked) -> Bits:
     return flat.reshape(codes.shape)
 
 
-def without_ones(codes: Bits, p: Asked) -> Bits:
-    return codes.squeeze() if codes.size > 1 else codes
-
-
 def difference_wraps(bits: int | None) -> Callable[[Asked], Floats]:
     def subtract(p: Asked) -> Floats:
         if p.source not in INTEGERS:
@@ -431,10 +410,6 @@ def difference_wraps(bits: int | None) -> Callable[[Asked], Floats]:
         return (p.x - p.zero - low) % (high - low + 1) + low
 
     return subtract
-
-
-def product_in(name: str) -> Callable[[Floats, Asked], Floats]:
-    return lambda d, p: rounded(name, rounded(name, d) * p.scale)
 
 
 def stored_down(y: Floats, p: Asked) -> Bits:
@@ -472,7 +447,8 @@ BUGS = (
     Bug("zero point before rounding", Way(rounds=lambda q: q, add=rounded_sum)),
     Bug("zero point ignored", Way(add=lambda w, p: w)),
     Bug("zero point of the other signedness", Way(before=other_sign("zero")), BOTH),
-    Bug("saturation before the zero point, which wraps", clamped_first(wrapped)),
+    Bug("saturation before the zero point, which wraps",
+        Way(add=lambda w, p: saturated(w, p) + p.zero, fit=wrapped)),
     # the end of the range
     Bug("wraps in place of saturating", Way(fit=wrapped)),
     Bug("the least number never reached", Way(fit=symmetric)),
@@ -494,7 +470,8 @@ BUGS = (
     Bug("the difference wraps in the type of x", Way(subtract=difference_wraps(None)), BACK),
     Bug("x of the other signedness", Way(before=other_sign("x")), BACK),
     Bug("divides by the scale", Way(multiply=lambda d, p: d / p.scale), BACK),
-    Bug("product in float16", Way(multiply=product_in("float16")), BACK),
+    Bug("product in float16",
+        Way(multiply=lambda d, p: rounded("float16", rounded("float16", d) * p.scale)), BACK),
     Bug("product cut", Way(store=stored_down), BACK),
     # where elements meet
     Bug("the first scale for all", Way(meet=first_only), BOTH),
@@ -507,5 +484,6 @@ BUGS = (
     Bug("a last block with the scale of the one before", Way(meet=last_block), BOTH),
     Bug("blocks of a vector taken for an axis", Way(meet=per_axis, meet_zero=per_axis), BACK),
     Bug("the tail not written", Way(after=tail), BOTH),
-    Bug("dimensions of 1 dropped", Way(after=without_ones), BOTH),
+    Bug("dimensions of 1 dropped",
+        Way(after=lambda codes, p: codes.squeeze() if codes.size > 1 else codes), BOTH),
 )  # fmt: skip

@@ -24,7 +24,6 @@ def page_of(files: Mapping[str, str]) -> tuple[str, bytes]:
 
 @contextmanager
 def index(kind: str, page: bytes) -> Iterator[str]:
-    """Serve a page for every package; yield the index's address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -115,9 +115,7 @@ class HangsWhileBinding(MlDtypes):
 
 
 class DiesOnce(MlDtypes):
-    """Wrong on every answer from a code on. Crashes once, in the bound call with the code DIES_AT
-    of the environment; the file DIED records the crash.
-    """
+    """Wrong from a code on; crashes once, at the code DIES_AT. The file DIED records the crash."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         answer = super().answer(case, inputs)

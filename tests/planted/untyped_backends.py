@@ -1,6 +1,12 @@
 """Backends with malformed answers and side effects, for tests/abuse."""
 
 import os
+import pickle
+import resource
+import shutil
+import struct
+import sys
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -43,6 +49,14 @@ def supports(found: object) -> type[Honest]:
     return Supports
 
 
+def gives(change: Callable[[Any], Any]) -> type[Honest]:
+    class Gives(Honest):
+        def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
+            return change(super().zeros(case, inputs))
+
+    return Gives
+
+
 class Bomb:
     """Ends the process that unpickles it, with exit code 0."""
 
@@ -59,12 +73,7 @@ class NamedByBomb(Honest):
 
 
 class WritesIntoThePipe(Honest):
-    """Writes a pickled object to every open descriptor."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        import pickle
-        import struct
-
         text = pickle.dumps(Bomb())
         for descriptor in range(3, 64):
             try:
@@ -75,11 +84,7 @@ class WritesIntoThePipe(Honest):
 
 
 class BeginsAMessage(Honest):
-    """Writes the beginning of a message to every open descriptor."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        import struct
-
         for descriptor in range(3, 64):
             try:
                 os.write(descriptor, struct.pack("!i", 1000) + b"{")
@@ -105,19 +110,9 @@ class LongName(Honest):
     name = "n" * 5_000_000
 
 
-class ReturnsFloat(Honest):
-    """A scalar of another type than the codes, if the output is a scalar."""
-
-    def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        found = super().zeros(case, inputs)
-        return found if found.ndim else np.float32(0)
-
-
-class ReturnsScalar(Honest):
-    """A numpy scalar of the right type for a 0-D output."""
-
-    def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        return super().zeros(case, inputs)[()]
+# For a 0-D output, a scalar of another type than the codes, and a numpy scalar of the right type
+ReturnsFloat = gives(lambda zeros: zeros if zeros.ndim else np.float32(0))
+ReturnsScalar = gives(lambda zeros: zeros[()])
 
 
 class CannotStart(Honest):
@@ -132,8 +127,6 @@ class ExitsAtStart(Honest):
 
 class LowersLimits(Honest):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        import resource
-
         answer = super().answer(case, inputs)
         if case.outputs[0].name == "float32":
             for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):
@@ -143,8 +136,6 @@ class LowersLimits(Honest):
 
 class LowersRecursion(Honest):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        import sys
-
         answer = super().answer(case, inputs)
         if case.outputs[0].name == "float32":
             sys.setrecursionlimit(60)
@@ -158,11 +149,7 @@ class LowersRecursion(Honest):
 
 
 class RemovesTemporaryFolder(Honest):
-    """Removes the test's temporary folder, and crashes."""
-
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        import shutil
-
         if case.outputs[0].name == "float32":
             shutil.rmtree(os.environ["CONVCHECK_TEST_FOLDER"], ignore_errors=True)
             os.abort()
@@ -218,8 +205,6 @@ def written_down(process: int) -> None:
 
 
 def sleep() -> None:
-    import time
-
     time.sleep(600)
     os._exit(0)
 
@@ -246,8 +231,6 @@ class Floods(Honest):
     said = ""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        import time
-
         if not self.said:
             for _ in range(100):
                 os.write(2, b"x" * 1_000_000)
@@ -260,8 +243,6 @@ class Floods(Honest):
 
 class Slow(Honest):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        import time
-
         if case.outputs[0].name == "float32":
             time.sleep(0.6)
         return super().answer(case, inputs)
@@ -275,8 +256,6 @@ class LongText(Honest):
 
 
 class ManyTexts(Honest):
-    """Answers each element with its own long text."""
-
     def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
         found = np.empty(inputs[0].shape, object)
         for at in np.ndindex(found.shape):
@@ -284,22 +263,15 @@ class ManyTexts(Honest):
         return found
 
 
-class Ones(Honest):
-    def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        return np.full(inputs[0].shape, "1", object)
+Ones, Twos = (
+    gives(lambda zeros, text=text: np.full(zeros.shape, text, object)) for text in ("1", "2")
+)
 
 
-class LongOption(Ones):
-    """Has an option of long name and values that changes answers."""
-
+class LongOption(Ones):  # type: ignore[misc,valid-type]
     options: ClassVar[dict[str, tuple[str, ...]]] = {
         "n" * 5_000_000: ("a" * 5_000_000, "b" * 5_000_000)
     }
 
     def configured(self, choice: Any) -> Any:
         return Twos()
-
-
-class Twos(Honest):
-    def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
-        return np.full(inputs[0].shape, "2", object)

@@ -1,6 +1,6 @@
 import pytest
 from drawn import html_text, in_markdown, printed
-from report_runs import case, failing, passed, run, unasked
+from report_runs import RUNS, case, passed, run, unasked
 
 from convcheck.judge.result import RunResult
 from convcheck.records import replace
@@ -41,14 +41,11 @@ def test_a_line_counts_the_cases() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("result", "said"),
-    [
-        (asked("exhaustive", 1), "asked: 1 case exhaustively"),
-        (failing(), "asked: 22 cases by edge inputs"),
-        (replace(asked("sampled", 2), own_inputs=True), "asked: 2 cases by inputs of your own"),
-    ],
-)
+@pytest.mark.parametrize(("result", "said"), [
+    (asked("exhaustive", 1), "asked: 1 case exhaustively"),
+    (RUNS["failing"](), "asked: 22 cases by edge inputs"),
+    (replace(asked("sampled", 2), own_inputs=True), "asked: 2 cases by inputs of your own"),
+])  # fmt: skip
 def test_in_words(result: RunResult, said: str) -> None:
     assert Document(result).setting[-1] == said
 

@@ -22,17 +22,14 @@ def written(path: Path, run: object) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "changed"),
-    [
-        ('"count": 2', '"count": 3', 2),
-        ('"verdict": "fail", "groups"', '"verdict": "pass", "groups"', 2),
-        ('"placement": ""', '"placement": "alone"', 2),
-        ('"name": "ties-away"', '"name": "truncates"', 2),
-        ('"causes": [{', '"causes": [], "rest": [{', 1),
-        ('"count": 2', '"count": 2, "digest": "ab"', 0),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "changed"), [
+    ('"count": 2', '"count": 3', 2),
+    ('"verdict": "fail", "groups"', '"verdict": "pass", "groups"', 2),
+    ('"placement": ""', '"placement": "alone"', 2),
+    ('"name": "ties-away"', '"name": "truncates"', 2),
+    ('"causes": [{', '"causes": [], "rest": [{', 1),
+    ('"count": 2', '"count": 2, "digest": "ab"', 0),
+])  # fmt: skip
 def test_what_differs(old: str, new: str, changed: int, tmp_path: Path) -> None:
     text = json.dumps(RUN)
     assert old in text
@@ -43,7 +40,7 @@ def test_what_differs(old: str, new: str, changed: int, tmp_path: Path) -> None:
     assert subprocess.run(command, capture_output=True, check=False).returncode == bool(changed)
 
 
-def test_a_run_of_this_format_has_the_same_facts_as_one_of_the_format_before(
+def test_a_run_has_the_same_facts_as_one_of_the_format_before(
     tmp_path: Path,
 ) -> None:
     group = {key: GROUP[key] for key in ("verdict", "count")} | {"rule": 0}

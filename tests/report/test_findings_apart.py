@@ -51,7 +51,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return made
 
 
-def test_two_faults_by_one_row_are_two_findings_with_an_example_each(
+def test_two_faults_by_one_row_are_two_findings_with_examples(
     report: dict[str, Any],
 ) -> None:
     failing = [
@@ -110,7 +110,7 @@ def test_what_is_most() -> None:
     ]  # fmt: skip
 
 
-def test_a_new_list_has_an_entry_for_each_operator_and_an_old_one_for_both_is_still_read(
+def test_a_new_list_has_an_entry_per_operator_and_an_old_one_is_read(
     tmp_path: Path,
 ) -> None:
     result = run(answered(CAST, FEW), answered(LIKE, MANY))

@@ -3,19 +3,7 @@ import re
 import pytest
 from command import check_golden
 from drawn import annotated
-from report_runs import (
-    RUNS,
-    TRUNCATED,
-    answered,
-    case,
-    explained,
-    known,
-    listed,
-    many,
-    passed,
-    run,
-    unasked,
-)
+from report_runs import RUNS, TRUNCATED, answered, case, many, passed, run, unasked
 
 from convcheck.errors import Place
 from convcheck.judge.result import Problem, RunResult
@@ -44,7 +32,8 @@ def commands(result: RunResult) -> list[tuple[str, dict[str, str], str]]:
 
 
 def test_golden() -> None:
-    check_golden("github-listed.txt", "".join(f"{line}\n" for line in annotated(listed())), None)
+    lines = annotated(RUNS["listed"]())
+    check_golden("github-listed.txt", "".join(f"{line}\n" for line in lines), None)
 
 
 def test_nothing_is_said_where_nothing_fails_the_run() -> None:
@@ -53,16 +42,15 @@ def test_nothing_is_said_where_nothing_fails_the_run() -> None:
 
 
 def test_a_cause_is_an_error_and_what_it_explains_is_none() -> None:
-    first, second, third, fourth = (read[1]["title"] for read in commands(explained()))
+    found = commands(RUNS["explained"]())
+    first, second, third, fourth = (properties["title"] for _, properties, _ in found)
     assert first == "A: truncates (truncates) (4 cases, 4,384 of 4,384 answers)"
     assert second.startswith(
         "B: gives NaN where <rounding> carries past the largest value (nan-at-max) (1 case,"
     )
     assert third == "FAIL db8eefcc: overflow gives NaN, not max (1 case)"
     assert fourth.startswith("A with B: truncates (truncates); and")
-    assert (
-        "\n      convcheck explain onnx.Cast-19/float32-to-bfloat16 " in commands(explained())[0][2]
-    )
+    assert "\n      convcheck explain onnx.Cast-19/float32-to-bfloat16 " in found[0][2]
 
 
 def test_ten_are_shown_and_the_last_says_how_many_more() -> None:
@@ -107,4 +95,4 @@ def test_a_run_that_was_stopped_or_judged_nothing() -> None:
     assert (name, message[:27]) == ("error", "2 cases asked, none judged;")
     [(name, properties, _)] = commands(replace(run(passed(ONE)), interrupted=True))
     assert (name, properties["title"]) == ("warning", "convcheck: interrupted")
-    assert not commands(known())
+    assert not commands(RUNS["known"]())

@@ -119,9 +119,7 @@ def test_filters(browser: Browser, pages: dict[str, Path]) -> None:
         assert "q=saturating+NaN" in page.url
 
 
-def test_chips_count_cases_as_the_other_formats_do(
-    browser: Browser, pages: dict[str, Path]
-) -> None:
+def test_chips_count_cases_as_other_formats_do(browser: Browser, pages: dict[str, Path]) -> None:
     """A case counts under its status. Other cases with such values are stated separately."""
     for name in ("kinds", "listed", "failing"):
         counts: Counter[str] = Counter()
@@ -262,10 +260,7 @@ def test_a_card_opens_by_key_and_by_link(browser: Browser, pages: dict[str, Path
         assert card.locator("tr.got mark").first.inner_text() == "0"
         assert card.locator("tr.expected .value").first.inner_text() == "1.0078125"
         titles = card.locator(".example h4").all_inner_texts()
-        assert titles[:2] == [
-            "onnx.Cast-19/float32-to-bfloat16",
-            "onnx.Cast-19/float64-to-bfloat16",
-        ]
+        assert titles[:2] == [f"onnx.Cast-19/{t}-to-bfloat16" for t in ("float32", "float64")]
         assert card.locator(".command code").first.inner_text() == (
             "convcheck explain --backend 'process:./mine --flag' "
             "onnx.Cast-19/float32-to-bfloat16 0x3f808001"
@@ -421,7 +416,7 @@ def test_five_thousand_groups(
     assert ready < READY * SLACK, said
 
 
-def test_a_finding_shows_each_sentence_with_its_translation_and_the_row(
+def test_a_finding_shows_each_sentence_and_its_translation(
     browser: Browser, tmp_path: Path
 ) -> None:
     quoted = (

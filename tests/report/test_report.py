@@ -1,6 +1,5 @@
 """The reports of runs built by hand: a golden page of each, and required contents."""
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -13,33 +12,16 @@ from oracle.promotion import Question, priority
 from planted.asking import Scripted
 from planted.calls import PROMOTE, asked_as
 from report_json import document, masked, parsed, render
-from report_runs import (
-    ELSE,
-    FORMATS,
-    RUNS,
-    TRUNCATED,
-    all_pass,
-    answered,
-    below,
-    calls,
-    case,
-    dtype,
-    failing,
-    group,
-    nothing,
-    run,
-    unasked,
-)
+from report_runs import FORMATS, RUNS, TRUNCATED, answered, case, dtype, run, unasked
 
 from convcheck.ask.elements import ask_calls
 from convcheck.documents import encode
-from convcheck.errors import UsageError
 from convcheck.judge import words
 from convcheck.judge.calls import judge
 from convcheck.judge.result import Example, RunResult
 from convcheck.records import replace
 from convcheck.report import matrix
-from convcheck.report.document import Document, environment
+from convcheck.report.document import Document
 from convcheck.report.draw import wrong_types
 from convcheck.rules.cases import cases
 from convcheck.rules.find import compact_names
@@ -74,10 +56,8 @@ def test_json_golden(name: str) -> None:
 
 
 # the defaults of a group's fields
-GROUP = {"verdict": "pass", "kind": "", "reading": "", "placement": "", "digest": ""} | {
-    "count": 0,
-    "of": 0,
-}
+BLANK = dict.fromkeys(("kind", "reading", "placement", "digest"), "")
+GROUP = {"verdict": "pass", **BLANK, "count": 0, "of": 0}
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -126,17 +106,12 @@ def test_promotions_show_the_wrong_cells() -> None:
     check_golden("report-promoted-refusal-missing-for-scalars.txt", text, None)
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong", "cell"),
-    [
-        ("the first input's type", 333, ("u8", "i16", "u8≠i16")),
-        ("one width too wide", 411, ("f16", "i8", "f32≠f16")),
-        ("refusal missing for scalars", 21, ("i16", "u8", "u8≠refused")),
-    ],
-)
-def test_a_pattern_of_wrong_cells_is_what_was_answered(
-    name: str, wrong: int, cell: tuple[str, str, str]
-) -> None:
+@pytest.mark.parametrize(("name", "wrong", "cell"), [
+    ("the first input's type", 333, ("u8", "i16", "u8≠i16")),
+    ("one width too wide", 411, ("f16", "i8", "f32≠f16")),
+    ("refusal missing for scalars", 21, ("i16", "u8", "u8≠refused")),
+])  # fmt: skip
+def test_wrong_cells_were_answered(name: str, wrong: int, cell: tuple[str, str, str]) -> None:
     result = promoted(name)
     found = wrong_types.patterns(result.cases)
     cells = {cell for pattern in found for cell in pattern.cells}
@@ -174,15 +149,15 @@ def test_a_long_list_in_braces_is_cut() -> None:
 
 
 def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure() -> None:
-    asked = replace(calls().cases[1].case, outputs=())
-    one = calls().cases[1].groups[0]
+    asked = replace(RUNS["calls"]().cases[1].case, outputs=())
+    one = RUNS["calls"]().cases[1].groups[0]
     other = replace(one, kind="too large", count=3)
     [finding] = Document(run(answered(asked, one, other))).findings
     assert finding.kind == "a number instead of zero, too large"
     assert (finding.count, len(finding.members)) == ("4 of 40", 1)
-    lengths = calls().cases[0].groups[0]
+    lengths = RUNS["calls"]().cases[0].groups[0]
     assert len(Document(run(answered(asked, one, lengths))).findings) == 2
-    apart = run(answered(calls().cases[1].case, one, other))
+    apart = run(answered(RUNS["calls"]().cases[1].case, one, other))
     assert len(Document(apart).findings) == 2
 
 
@@ -199,7 +174,7 @@ def test_settings_are_named_by_what_they_have_in_common() -> None:
 
 
 def test_the_command_of_a_call_is_copied_as_it_is() -> None:
-    text = printed(calls())
+    text = printed(RUNS["calls"]())
     script = re.findall(r"^ +convcheck explain (?:.*\\\n)*.*", text, re.MULTILINE)
     assert len(script) == 9
     wide = next(command for command in script if "int64-int64" in command)
@@ -215,55 +190,23 @@ def test_the_command_of_a_call_is_copied_as_it_is() -> None:
 
 
 def test_no_values_are_counted_where_only_calls_are_asked() -> None:
-    alone = replace(calls(), cases=calls().cases[:2])
+    alone = replace(RUNS["calls"](), cases=RUNS["calls"]().cases[:2])
     assert "values" not in printed(alone)
 
 
 def test_json_write_replaces_the_file_and_leaves_nothing_beside(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_text("an older report")
-    encode.write(all_pass(), str(path))
+    encode.write(RUNS["all_pass"](), str(path))
     assert parsed(path.read_text())["summary"]["gated"] == 0
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_json_write_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    encode.write(nothing(), "-")
-    assert parsed(capsys.readouterr().out)["summary"]["judged"] == 0
-
-
-def test_json_write_where_it_cannot(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot write") as caught:
-        encode.write(nothing(), str(tmp_path / "missing" / "report.json"))
-    assert caught.value.hint
-    encode.write(nothing(), os.devnull)
-    assert not Path(os.devnull).is_file()
-
-
-def test_environment_has_no_time_in_it() -> None:
-    assert environment() == environment()
-    assert environment().versions["numpy"]
-
-
 def test_colour_is_only_colour() -> None:
-    shown = printed(failing(), force_terminal=True, color_system="truecolor", no_color=False)
+    result = RUNS["failing"]()
+    shown = printed(result, force_terminal=True, color_system="truecolor", no_color=False)
     assert "\x1b[" in shown
-    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == printed(failing())
-
-
-def test_a_message_cannot_steer_the_terminal() -> None:
-    hostile = "\x1b[2J\x07 [red]loud[/red]\r\nnext"
-    text = printed(run(unasked(case("onnx.Cast-21", "int4", "bool"), "crashed", hostile)))
-    assert not {"\x1b", "\x07", "\r"} & set(text)
-    assert "[2J [red]loud[/red] next" in text
-
-
-def test_the_name_of_a_type_cannot_steer_the_terminal() -> None:
-    kind = "\x1b[31mu9\x07 instead of uint8"
-    wrong = answered(case("onnx.Cast-19", "float32", "uint8"), group(ELSE, "fail", kind))
-    shown = printed(run(wrong))
-    assert "u9 instead of uint8" in shown
-    assert "\x1b" not in shown
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == printed(result)
 
 
 def test_matrices_that_are_equal_but_for_what_is_left_out_are_shown_once() -> None:
@@ -291,12 +234,6 @@ def test_an_operator_of_two_inputs() -> None:
     assert "\n      ".join(inputs) in text
 
 
-def test_a_matrix_too_wide_is_shown_in_parts() -> None:
-    result = run(*(answered(case("onnx.Cast-21", "float64", t), TRUNCATED) for t in FORMATS))
-    text = printed(result, 30)
-    assert sum(line.startswith("  float64") for line in text.splitlines()) == 2
-
-
 def test_unsupported_reasons_that_differ_in_numbers_are_one() -> None:
     result = run(*(unasked(case(f"onnx.Cast-{v}", "int4", "bool"), "unsupported", f"no Cast({v})")
                    for v in range(20, 30)))  # fmt: skip
@@ -305,7 +242,7 @@ def test_unsupported_reasons_that_differ_in_numbers_are_one() -> None:
 
 
 def test_what_is_below_the_gate_fails_a_run_at_its_own_level() -> None:
-    lower = replace(below(), level="implied")
+    lower = replace(RUNS["below"](), level="implied")
     assert document(lower)["summary"]["gated"] == 1
 
 
@@ -323,18 +260,6 @@ def test_compact_names() -> None:
         ["onnx.Cast-9", "onnx.Cast-13", "pypto.cast-0.1", "pypto.cast-0.2"]
     ) == ("onnx.Cast-{9,13}, pypto.cast-{0.1,0.2}")
     assert matrix.family("onnx.Cast-9") == "onnx.Cast-*"
-
-
-@pytest.mark.parametrize(
-    "text", ["1.5", "", "-1", "a'b c", "日本", "tab\tline\n\\", "$(x)", "-1 2", "-\n"]
-)
-def test_explain_arguments_survive_a_shell(text: str) -> None:
-    one = case("onnx.Cast-21", "string", "float32")
-    command = " ".join(words.explain_arguments(one, Example((text,), 0, 1)))
-    script = f"for a in {command}; do printf '%s\\0' \"$a\"; done"
-    shown = subprocess.run(["bash", "-c", script], capture_output=True, check=True).stdout
-    arguments = shown.decode().split("\0")[:-1]
-    assert arguments == ["--"] * text.startswith("-") + [one.id, text]
 
 
 def test_patterns_have_words() -> None:

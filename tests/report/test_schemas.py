@@ -32,15 +32,12 @@ def test_reports_are_what_the_schema_says(name: str) -> None:
     held_log(text(RUNS[name]()))
 
 
-@pytest.mark.parametrize(
-    ("path", "to"),
-    [
-        (("case", "groups", 0, "verdict"), "wrong"),
-        (("case", "checked"), -1),
-        (("case", "groups", 0, "examples", 0, "asked"), "call"),
-        (("more",), 1),
-    ],
-)
+@pytest.mark.parametrize(("path", "to"), [
+    (("case", "groups", 0, "verdict"), "wrong"),
+    (("case", "checked"), -1),
+    (("case", "groups", 0, "examples", 0, "asked"), "call"),
+    (("more",), 1),
+])  # fmt: skip
 def test_the_schema_sees_damage(path: tuple[Any, ...], to: object) -> None:
     found = {"case": document(RUNS["failing"]())["cases"][0]}
     validator = jsonschema.Draft202012Validator(schema("run-line"))

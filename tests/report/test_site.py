@@ -7,19 +7,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from command import convcheck
+from command import convcheck, refused
 from places import ROOT
 from report_runs import FORMATS, HOSTILE, answered, case, dtype, run, unasked
-from site_runs import (
-    BRAIN,
-    FREE,
-    RIGHT,
-    SITE,
-    TRUNCATES,
-    WRAPS,
-    build_site,
-    release,
-)
+from site_runs import BRAIN, FREE, RIGHT, SITE, TRUNCATES, WRAPS, build_site, release
 
 from convcheck.documents.encode import text as text_of
 from convcheck.documents.encode import text_of_several
@@ -28,15 +19,7 @@ from convcheck.judge.result import BackendInfo, RunResult, Shard
 from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.counts import STATUSES
-from convcheck.site.data import (
-    Site,
-    SiteRun,
-    add_report,
-    badges,
-    bar_parts,
-    heat_cells,
-    site_of,
-)
+from convcheck.site.data import Site, SiteRun, add_report, badges, bar_parts, heat_cells, site_of
 from convcheck.site.names import RunName, file_name, finding_of_site, run_name
 
 NOT_STARTED = Turn("torch", None, "it is not installed")
@@ -56,22 +39,19 @@ def told(folder: Path, *runs: RunResult) -> Site:
     return site_of([*found.values()])
 
 
-@pytest.mark.parametrize(
-    ("name", "version", "expected"),
-    [
-        ("ort", "onnxruntime 1.31.1, CPUExecutionProvider", ("onnxruntime", "1.31.1")),
-        ("openvino:const", "openvino 2026.4.1, CPU", ("openvino:const", "2026.4.1")),
-        ("env:/x/bin/python:openvino:const", "openvino 2026.4, CPU", ("openvino:const", "2026.4")),
-        ("env:/x:y/python:ort", "onnxruntime 1.15.1, CPU", ("onnxruntime", "1.15.1")),
-        ("torch", "torch 2.9.0+cpu, CPU", ("torch", "2.9.0+cpu")),
-        ("onnx-reference", "onnx 1.23.2 Evaluator", ("onnx Evaluator", "1.23.2")),
-        ("pypto", "pypto 0.2.0 golden (torch 2.13.0, x86-64)", ("pypto golden", "0.2.0")),
-        ("process:./a --b:c", "mine v0.3", ("mine", "v0.3")),
-        ("mine", "7", ("mine", "7")),
-        ("mine", "", ("mine", "")),
-        ("pkg.mod:Class", "unknown build", ("pkg.mod:Class", "unknown build")),
-    ],
-)
+@pytest.mark.parametrize(("name", "version", "expected"), [
+    ("ort", "onnxruntime 1.31.1, CPUExecutionProvider", ("onnxruntime", "1.31.1")),
+    ("openvino:const", "openvino 2026.4.1, CPU", ("openvino:const", "2026.4.1")),
+    ("env:/x/bin/python:openvino:const", "openvino 2026.4, CPU", ("openvino:const", "2026.4")),
+    ("env:/x:y/python:ort", "onnxruntime 1.15.1, CPU", ("onnxruntime", "1.15.1")),
+    ("torch", "torch 2.9.0+cpu, CPU", ("torch", "2.9.0+cpu")),
+    ("onnx-reference", "onnx 1.23.2 Evaluator", ("onnx Evaluator", "1.23.2")),
+    ("pypto", "pypto 0.2.0 golden (torch 2.13.0, x86-64)", ("pypto golden", "0.2.0")),
+    ("process:./a --b:c", "mine v0.3", ("mine", "v0.3")),
+    ("mine", "7", ("mine", "7")),
+    ("mine", "", ("mine", "")),
+    ("pkg.mod:Class", "unknown build", ("pkg.mod:Class", "unknown build")),
+])  # fmt: skip
 def test_what_a_runtime_is_called(name: str, version: str, expected: tuple[str, str]) -> None:
     assert run_name(BackendInfo(name, version)) == RunName(*expected)
 
@@ -190,15 +170,15 @@ def test_it_is_replaced_as_a_whole(tmp_path: Path) -> None:
 def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
     site = build_site(tmp_path, [release("1.0", *RIGHT)])
     (site / "CNAME").write_text("example.org")
-    done = convcheck("site", site, tmp_path / "0.json")
-    assert done.returncode == 2
-    assert "of no site of convcheck's: CNAME\n  hint: move it" in done.stderr
-    (site / "convcheck-site.json").write_text("{")
-    assert "damaged" in convcheck("site", site, tmp_path / "0.json").stderr
-    (site / "convcheck-site.json").unlink()
-    assert "holds no earlier site" in convcheck("site", site, tmp_path / "0.json").stderr
+    report, mark = tmp_path / "0.json", site / "convcheck-site.json"
+    said = refused("site", site, report)
+    assert "of no site of convcheck's: CNAME\n  hint: move it" in said
+    mark.write_text("{")
+    assert "damaged" in refused("site", site, report)
+    mark.unlink()
+    assert "holds no earlier site" in refused("site", site, report)
     assert (site / "CNAME").read_text() == "example.org"
-    assert "is not a folder" in convcheck("site", site / "CNAME", tmp_path / "0.json").stderr
+    assert "is not a folder" in refused("site", site / "CNAME", report)
 
 
 def test_bad_input(tmp_path: Path) -> None:
@@ -225,10 +205,7 @@ def test_bad_input(tmp_path: Path) -> None:
         " have onnx.Cast-19\n  hint: give one report",
     }
     for names, message in said.items():
-        done = convcheck("site", "out", *names, cwd=tmp_path)
-        assert (done.returncode, done.stdout) == (2, ""), names
-        assert message in done.stderr
-        assert "Traceback" not in done.stderr
+        assert message in refused("site", "out", *names, cwd=tmp_path)
         assert sorted(path.name for path in tmp_path.iterdir()) == sorted(texts)
 
 

@@ -28,9 +28,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_every_kind_of_page_opens_and_fits_a_phone(
-    browser: Browser, built_site: Path, name: str
-) -> None:
+def test_every_page_opens_and_fits_a_phone(browser: Browser, built_site: Path, name: str) -> None:
     phone = {"viewport": {"width": 400, "height": 800}, "color_scheme": "dark"}
     for _ in range(TRIES):
         begun = time.monotonic()

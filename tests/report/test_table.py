@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 from report_runs import RUNS
 
-from convcheck.report.blocks import Table, downwards
+from convcheck.report.blocks import Table
 from convcheck.report.document import Document
 from convcheck.report.draw.console import lines, plain_lines
 from convcheck.report.draw.matrix import matrix_blocks
@@ -44,10 +44,6 @@ def test_a_cell_that_is_too_wide_by_itself_is_broken() -> None:
     found = list(lines([Table([], [row])], 14))
     assert [line.plain for line in found] == ["x  some words", "   that go on"]
     assert {span.style for line in found for span in line.spans} == {"bold"}
-
-
-def test_names_are_written_downwards() -> None:
-    assert downwards(["float16", "int8"]) == [["f", " "], ["1", "i"], ["6", "8"]]
 
 
 @pytest.mark.parametrize("name", RUNS)

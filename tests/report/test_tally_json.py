@@ -322,24 +322,21 @@ def test_a_part_without_a_tally_is_read_back() -> None:
     assert (again.case.id, again.vectors.verdict) == (case.id, "unsupported")
 
 
-@pytest.mark.parametrize(
-    ("path", "to"),
-    [
-        *((("codes",), n) for n in (-1, 1 << 15)),
-        *((("units",), n) for n in (None, 0, 4)),
-        (("sampled",), 1),
-        (("tally", "vectors"), 1 << 20),
-        (("tally", "declined"), -1),
-        (("tally", "entries", 0, 0, "placement"), "nowhere"),
-        (("tally", "entries", 0, 0, "reading"), 7),
-        (("lost",), lambda _: part_document(parts(1)[1])["lost"]),
-        (("tally",), KeyError),
-        (("tally", "asked"), {}),
-        (("case", "id"), "onnx.Cast-21/float16-to-int8"),
-        (("case", "inputs"), ["float32"]),
-        (("vectors",), lambda _: part_document(parts(1)[1])["lost"]),
-    ],
-)
+@pytest.mark.parametrize(("path", "to"), [
+    *((("codes",), n) for n in (-1, 1 << 15)),
+    *((("units",), n) for n in (None, 0, 4)),
+    (("sampled",), 1),
+    (("tally", "vectors"), 1 << 20),
+    (("tally", "declined"), -1),
+    (("tally", "entries", 0, 0, "placement"), "nowhere"),
+    (("tally", "entries", 0, 0, "reading"), 7),
+    (("lost",), lambda _: part_document(parts(1)[1])["lost"]),
+    (("tally",), KeyError),
+    (("tally", "asked"), {}),
+    (("case", "id"), "onnx.Cast-21/float16-to-int8"),
+    (("case", "inputs"), ["float32"]),
+    (("vectors",), lambda _: part_document(parts(1)[1])["lost"]),
+])  # fmt: skip
 def test_damaged_parts_are_found(path: tuple[Any, ...], to: Any) -> None:
     document = part_document(parts(0)[0])
     read_part(document)

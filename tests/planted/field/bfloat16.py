@@ -33,12 +33,8 @@ def packed(codes: Bits) -> Bits:
     return joined(sign, kept, BFLOAT16)
 
 
-def from_float64_through_float32(codes: Bits) -> Bits:
-    return to_ieee(by_hardware(codes.view(np.float64), np.float32), FLOAT32, BFLOAT16)
-
-
-def from_float64_with_subnormals_flushed(codes: Bits) -> Bits:
-    return subnormals_flushed(by_hardware(codes.view(np.float64), np.float32))
+def to_float32(codes: Bits) -> Bits:
+    return by_hardware(codes.view(np.float64), np.float32)
 
 
 def from_integers_through_float32(codes: Bits) -> Bits:
@@ -46,50 +42,30 @@ def from_integers_through_float32(codes: Bits) -> Bits:
     return to_ieee(by_hardware(signed, np.float32), FLOAT32, BFLOAT16)
 
 
-BUGS = {
-    "bfloat16 is the upper half of float32": FieldBug(
-        "float32-to-bfloat16",
-        "stillwater-sc/universal/issues/1133",
-        upper_half,
-        (0x3E89CCD5, 0x3E89),
-    ),
-    "NaN cut to its upper half": FieldBug(
-        "float32-to-bfloat16", "dotnet/runtime/pull/130583", nan_cut, (0x7F800001, 0x7F80)
-    ),
-    "NaN rounded as a number": FieldBug(
-        "float32-to-bfloat16", "ooples/AiDotNet.Tensors/pull/355", added_bias, (0x7F800001, 0x7F80)
-    ),
-    "subnormals flushed on the way to bfloat16": FieldBug(
-        "float32-to-bfloat16",
-        "ggml-org/llama.cpp/pull/7843",
-        subnormals_flushed,
-        (0x00400000, 0x0000),
-    ),
-    "bfloat16 copied by a packer that rounds": FieldBug(
-        "bfloat16-to-bfloat16", "tenstorrent/tt-llk/issues/675", packed, (0x7FC0, 0x7F80)
-    ),
-    "float64 to bfloat16 through float32": FieldBug(
-        "float64-to-bfloat16",
-        "groonga/groonga/pull/2965",
-        from_float64_through_float32,
-        (0x3FF01000010C6F7A, 0x3F80),
-    ),
-    "float64 to bfloat16 with float32 subnormals flushed": FieldBug(
-        "float64-to-bfloat16",
-        "jax-ml/jax/issues/38995",
-        from_float64_with_subnormals_flushed,
-        (0x37A0000000000000, 0x0000),
-    ),
-    "int64 to bfloat16 through float32": FieldBug(
-        "int64-to-bfloat16",
-        "jax-ml/ml_dtypes/pull/401",
-        from_integers_through_float32,
-        (16973823, 0x4B82),
-    ),
-    "int32 to bfloat16 through float32": FieldBug(
-        "int32-to-bfloat16",
-        "arch-hdl-lang/arch-com/issues/629",
-        from_integers_through_float32,
-        (16842753, 0x4B80),
-    ),
-}
+BUGS = (
+    FieldBug("bfloat16 is the upper half of float32", "float32-to-bfloat16",
+             "stillwater-sc/universal/issues/1133", upper_half, (0x3E89CCD5, 0x3E89),
+             causes=("the-high-code",)),
+    FieldBug("NaN cut to its upper half", "float32-to-bfloat16", "dotnet/runtime/pull/130583",
+             nan_cut, (0x7F800001, 0x7F80), causes=("cuts-nan",)),
+    FieldBug("NaN rounded as a number", "float32-to-bfloat16", "ooples/AiDotNet.Tensors/pull/355",
+             added_bias, (0x7F800001, 0x7F80), causes=("rounds-nan",)),
+    FieldBug("subnormals flushed on the way to bfloat16", "float32-to-bfloat16",
+             "ggml-org/llama.cpp/pull/7843", subnormals_flushed, (0x00400000, 0x0000),
+             causes=("flushes-inputs-with-sign",)),
+    FieldBug("bfloat16 copied by a packer that rounds", "bfloat16-to-bfloat16",
+             "tenstorrent/tt-llk/issues/675", packed, (0x7FC0, 0x7F80),
+             causes=("flushes-inputs-with-sign", "nan-is-infinity-of-its-sign")),
+    FieldBug("float64 to bfloat16 through float32", "float64-to-bfloat16",
+             "groonga/groonga/pull/2965",
+             lambda codes: to_ieee(to_float32(codes), FLOAT32, BFLOAT16),
+             (0x3FF01000010C6F7A, 0x3F80), causes=("through-float32",)),
+    FieldBug("float64 to bfloat16 with float32 subnormals flushed", "float64-to-bfloat16",
+             "jax-ml/jax/issues/38995", lambda codes: subnormals_flushed(to_float32(codes)),
+             (0x37A0000000000000, 0x0000), causes=("through-float32-flushed",)),
+    FieldBug("int64 to bfloat16 through float32", "int64-to-bfloat16", "jax-ml/ml_dtypes/pull/401",
+             from_integers_through_float32, (16973823, 0x4B82), causes=("through-float32",)),
+    FieldBug("int32 to bfloat16 through float32", "int32-to-bfloat16",
+             "arch-hdl-lang/arch-com/issues/629", from_integers_through_float32, (16842753, 0x4B80),
+             causes=("through-float32",)),
+)  # fmt: skip

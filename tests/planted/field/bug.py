@@ -10,16 +10,16 @@ Conversion = Callable[[Bits], Bits]
 
 @dataclass(frozen=True)
 class FieldBug:
-    """A wrong conversion from codes of the source to codes of the destination.
+    """A wrong conversion of codes, in the operator's latest version that has the case.
 
-    It applies to the operator's latest version that has the case. `example` is an input with its
-    wrong answer, from the report or else from its code.
+    `link` is a report on GitHub, `example` an input with its wrong answer from it or its code, and
+    `causes` are those in it, if the catalogue explains it.
     """
 
+    name: str
     case: str
-    #: A report on GitHub.
     link: str
     convert: Conversion
     example: tuple[int, int]
     op: str = "onnx.Cast"
-    name: str = ""
+    causes: tuple[str, ...] = ()

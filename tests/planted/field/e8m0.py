@@ -55,49 +55,23 @@ def numbers(codes: Bits) -> Bits:
     return np.where(codes == 0, 0x400000, codes.astype(np.uint32) << 23).astype(np.uint32)
 
 
-def nan_without_payload(codes: Bits) -> Bits:
-    return numbers(codes)
-
-
-def nan_as_an_integer(codes: Bits) -> Bits:
-    return np.where(codes == 0xFF, np.uint32(0x4EFF0000), numbers(codes))
-
-
-BUGS = {
-    "a mask with a bit missing": FieldBug(
-        "float32-to-float8e8m0/saturate=1/round_mode=up",
-        "onnx/onnx/pull/7784",
-        bit_missing_in_mask,
-        (0x3F900000, 0x7F),
-    ),
-    "nearest is up among subnormals": FieldBug(
-        "float32-to-float8e8m0/saturate=1/round_mode=nearest",
-        "microsoft/onnxruntime/pull/28435",
-        up_above_the_least,
-        (0x00500000, 0x01),
-    ),
-    "NaN above the largest float8e8m0": FieldBug(
-        "float32-to-float8e8m0/saturate=1/round_mode=up",
-        "tile-ai/tilelang-metax/pull/101",
-        exponent_and_one,
-        (0x7F000001, 0xFF),
-    ),
-    "NaN for small float64": FieldBug(
-        "float64-to-float8e8m0/saturate=1/round_mode=up",
-        "ROCm/rocm-systems/pull/2461",
-        unsigned_exponent,
-        (0x01A56E1FC2F8F359, 0xFF),
-    ),
-    "NaN of float8e8m0 to infinity": FieldBug(
-        "float8e8m0-to-float32",
-        "llvm/llvm-project/pull/214919",
-        nan_without_payload,
-        (0xFF, 0x7F800000),
-    ),
-    "NaN of float8e8m0 to its own code": FieldBug(
-        "float8e8m0-to-float32",
-        "ROCm/composable_kernel/pull/2640",
-        nan_as_an_integer,
-        (0xFF, 0x4EFF0000),
-    ),
-}
+BUGS = (
+    FieldBug("a mask with a bit missing", "float32-to-float8e8m0/saturate=1/round_mode=up",
+             "onnx/onnx/pull/7784", bit_missing_in_mask, (0x3F900000, 0x7F)),
+    FieldBug("nearest is up among subnormals",
+             "float32-to-float8e8m0/saturate=1/round_mode=nearest",
+             "microsoft/onnxruntime/pull/28435", up_above_the_least, (0x00500000, 0x01),
+             causes=("up-between-2^-127-and-2^-126",)),
+    FieldBug("NaN above the largest float8e8m0", "float32-to-float8e8m0/saturate=1/round_mode=up",
+             "tile-ai/tilelang-metax/pull/101", exponent_and_one, (0x7F000001, 0xFF),
+             causes=("compares-x-nan", "rounds-the-exponent-field")),
+    FieldBug("NaN for small float64", "float64-to-float8e8m0/saturate=1/round_mode=up",
+             "ROCm/rocm-systems/pull/2461", unsigned_exponent, (0x01A56E1FC2F8F359, 0xFF),
+             causes=("exponent-wraps-to-nan",)),
+    FieldBug("NaN of float8e8m0 to infinity", "float8e8m0-to-float32",
+             "llvm/llvm-project/pull/214919", numbers, (0xFF, 0x7F800000), causes=("nan-is-+inf",)),
+    FieldBug("NaN of float8e8m0 to its own code", "float8e8m0-to-float32",
+             "ROCm/composable_kernel/pull/2640",
+             lambda codes: np.where(codes == 0xFF, np.uint32(0x4EFF0000), numbers(codes)),
+             (0xFF, 0x4EFF0000)),
+)  # fmt: skip

@@ -79,56 +79,33 @@ def through_float32(codes: Bits) -> Bits:
     return to_ieee(by_hardware(codes.view(np.float64), np.float32), FLOAT32, FLOAT16)
 
 
-BUGS = {
-    "float16 subnormals shifted twice": FieldBug(
-        "float32-to-float16", "ROCm/rocm-libraries/pull/11325", shifted_twice, (0x38000000, 0x0000)
-    ),
-    "bits lost before float16 subnormals are rounded": FieldBug(
-        "float32-to-float16", "numpy/numpy/issues/12721", sticky_lost, (0x33000001, 0x0000)
-    ),
-    "count of a shift modulo 32": FieldBug(
-        "float32-to-float16",
-        "microsoft/DirectXMath/pull/104",
-        shift_modulo_32,
-        (0x28800000, 0x0400),
-    ),
-    "ties away from zero to float16": FieldBug(
-        "float32-to-float16",
-        "VoidStarKat/half-rs/pull/25",
-        lambda codes: to_ieee(codes, FLOAT32, FLOAT16, nearest_away),
-        (0x3F801000, 0x3C01),
-    ),
-    "float16 cut off": FieldBug(
-        "float32-to-float16",
-        "dmlc/mshadow/pull/368",
-        lambda codes: to_ieee(codes, FLOAT32, FLOAT16, truncated),
-        (0x3F801FFF, 0x3C00),
-    ),
-    "zero above half the smallest subnormal": FieldBug(
-        "float32-to-float16",
-        "ahrefs/ocannl/issues/981",
-        lambda codes: zero_below(0x33800000, codes),
-        (0x33400000, 0x0000),
-    ),
-    "zero for the smallest subnormal": FieldBug(
-        "float32-to-float16",
-        "intel/llvm/pull/7401",
-        lambda codes: zero_below(0x34000000, codes),
-        (0x33800000, 0x0000),
-    ),
-    "carry into the exponent lost": FieldBug(
-        "float64-to-float16", "h5py/h5py/issues/819", carry_lost, (0x3FEFFFFFFAC1D29E, 0x3800)
-    ),
-    "lower word of float64 dropped": FieldBug(
-        "float64-to-float16",
-        "VoidStarKat/half-rs/issues/151",
-        low_word_dropped,
-        (0x3FF0020040000000, 0x3C00),
-    ),
-    "float64 to float16 in two steps": FieldBug(
-        "float64-to-float16",
-        "riscvarchive/riscv-v-spec/issues/278",
-        through_float32,
-        (0x3FFFFDFFF0000000, 0x4000),
-    ),
-}
+BUGS = (
+    FieldBug("float16 subnormals shifted twice", "float32-to-float16",
+             "ROCm/rocm-libraries/pull/11325", shifted_twice, (0x38000000, 0x0000),
+             causes=("cuts-nan", "flushes-tiny-with-sign")),
+    FieldBug("bits lost before float16 subnormals are rounded", "float32-to-float16",
+             "numpy/numpy/issues/12721", sticky_lost, (0x33000001, 0x0000),
+             causes=("aligns-without-sticky",)),
+    FieldBug("count of a shift modulo 32", "float32-to-float16", "microsoft/DirectXMath/pull/104",
+             shift_modulo_32, (0x28800000, 0x0400), causes=("shift-modulo-32-without-sticky",)),
+    FieldBug("ties away from zero to float16", "float32-to-float16", "VoidStarKat/half-rs/pull/25",
+             lambda codes: to_ieee(codes, FLOAT32, FLOAT16, nearest_away), (0x3F801000, 0x3C01),
+             causes=("ties-away",)),
+    FieldBug("float16 cut off", "float32-to-float16", "dmlc/mshadow/pull/368",
+             lambda codes: to_ieee(codes, FLOAT32, FLOAT16, truncated), (0x3F801FFF, 0x3C00),
+             causes=("truncates",)),
+    FieldBug("zero above half the smallest subnormal", "float32-to-float16",
+             "ahrefs/ocannl/issues/981", lambda codes: zero_below(0x33800000, codes),
+             (0x33400000, 0x0000), causes=("zero-below-2^-24",)),
+    FieldBug("zero for the smallest subnormal", "float32-to-float16", "intel/llvm/pull/7401",
+             lambda codes: zero_below(0x34000000, codes), (0x33800000, 0x0000),
+             causes=("zero-below-2^-23",)),
+    FieldBug("carry into the exponent lost", "float64-to-float16", "h5py/h5py/issues/819",
+             carry_lost, (0x3FEFFFFFFAC1D29E, 0x3800), causes=("loses-the-carry",)),
+    FieldBug("lower word of float64 dropped", "float64-to-float16",
+             "VoidStarKat/half-rs/issues/151", low_word_dropped, (0x3FF0020040000000, 0x3C00),
+             causes=("drops-the-low-word",)),
+    FieldBug("float64 to float16 in two steps", "float64-to-float16",
+             "riscvarchive/riscv-v-spec/issues/278", through_float32, (0x3FFFFDFFF0000000, 0x4000),
+             causes=("through-float32",)),
+)  # fmt: skip

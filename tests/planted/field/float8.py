@@ -77,10 +77,6 @@ def rounded_before_subnormals(codes: Bits) -> Bits:
     return joined(sign, np.where(field > 0, result, 0), E4M3)
 
 
-def through_float16(codes: Bits) -> Bits:
-    return to_ieee(to_ieee(codes, FLOAT32, FLOAT16), FLOAT16, E5M2)
-
-
 def through_cut_float16(codes: Bits) -> Bits:
     sign, magnitude = split(codes, FLOAT32)
     cut = np.minimum(narrowed(magnitude, FLOAT32, FLOAT16, truncated), FLOAT16.top - 1)
@@ -156,120 +152,61 @@ def top_of_float4_lost(codes: Bits) -> Bits:
     return np.where(magnitude >= 129 << 23, joined(sign, 7, E2M1), to_e2m1(codes))
 
 
-BUGS = {
-    "ties away from zero to float8e4m3fn": FieldBug(
-        "float32-to-float8e4m3fn/saturate=1",
-        "onnx/onnx/pull/5456",
-        lambda codes: saturated(codes, rounding=nearest_away),
-        (0x3F880000, 0x39),
-    ),
-    "float8e4m3fn cut off": FieldBug(
-        "float32-to-float8e4m3fn/mode=CAST_RINT/product=950",
-        "hw-native-sys/pto-isa/issues/318",
-        lambda codes: saturated(codes, rounding=truncated),
-        (0x3F8FFFFF, 0x38),
-        op="pypto.cast",
-    ),
-    "top binade of float8e4m3fn lost": FieldBug(
-        "float32-to-float8e4m3fn/saturate=1",
-        "sgl-project/sglang/pull/37140",
-        partial(top_exponent_lost, 7, -9, 0x7E),
-        (0x43800000, 0x7E),
-    ),
-    "top binade of float8e4m3fnuz lost": FieldBug(
-        "float32-to-float8e4m3fnuz/saturate=1",
-        "sgl-project/sglang/pull/40581",
-        partial(top_exponent_lost, 8, -10, 0x7F),
-        (0x43000000, 0x7F),
-    ),
-    "NaN from 448 on": FieldBug(
-        "float32-to-float8e4m3fn/saturate=0",
-        "libxsmm/libxsmm/pull/814",
-        early_nan,
-        (0x43E40000, 0x7F),
-    ),
-    "448 instead of NaN": FieldBug(
-        "float32-to-float8e4m3fn/saturate=0",
-        "ROCm/rocm-systems/pull/8800",
-        saturated,
-        (0x43FA0000, 0x7E),
-    ),
-    "infinity above the largest float8e5m2": FieldBug(
-        "float32-to-float8e5m2/saturate=0",
-        "stillwater-sc/universal/issues/1302",
-        early_infinity,
-        (0x47629000, 0x7C),
-    ),
-    "signalling NaN taken for a number": FieldBug(
-        "float32-to-float8e4m3fn/saturate=1",
-        "microsoft/onnxruntime/pull/16940",
-        quiet_nan_only,
-        (0x7FA00000, 0x7E),
-    ),
-    "rounded before the subnormals of float8e4m3fn": FieldBug(
-        "float16-to-float8e4m3fn/saturate=0",
-        "openvinotoolkit/openvino/pull/30057",
-        rounded_before_subnormals,
-        (0x1FFF, 0x08),
-    ),
-    "ties away from zero to float8e5m2": FieldBug(
-        "float16-to-float8e5m2/saturate=0",
-        "triton-lang/triton/pull/6102",
-        lambda codes: to_ieee(codes, FLOAT16, E5M2, nearest_away),
-        (0x4880, 0x49),
-    ),
-    "float8e5m2 through float16": FieldBug(
-        "float32-to-float8e5m2/saturate=0",
-        "triton-lang/triton/pull/10846",
-        through_float16,
-        (0x3F900200, 0x3C),
-    ),
-    "float8e4m3fn through float16 cut off": FieldBug(
-        "float32-to-float8e4m3fn/saturate=1",
-        "FlashML-org/FreeToken/pull/85",
-        through_cut_float16,
-        (0x43C8198C, 0x7C),
-    ),
-    "carry or-ed into the exponent": FieldBug(
-        "float32-to-float8e4m3fn/saturate=1",
-        "triton-lang/triton/pull/11897",
-        interpreted,
-        (0x42FC7AE1, 0x68),
-    ),
-    "subnormals of float4e2m1 from the wrong place": FieldBug(
-        "float32-to-float4e2m1",
-        "tenstorrent/tt-metal/issues/51971",
-        partial(element_of_block, E2M1, 0, 2, 1),
-        (0x3E800002, 0x0),
-    ),
-    "odd mantissas of float8e4m3fn lost": FieldBug(
-        "float32-to-float8e4m3fn/saturate=1",
-        "tenstorrent/tt-metal/pull/51975",
-        block_of_e4m3,
-        (0x3F900000, 0x38),
-    ),
-    "count of a shift modulo 64": FieldBug(
-        "float32-to-float8e5m2/saturate=1",
-        "ROCm/rocm-systems/issues/10591",
-        shift_modulo_64,
-        (0x187F4E6F, 0x04),
-    ),
-    "-0 of a format without": FieldBug(
-        "float32-to-float8e4m3fnuz/saturate=1",
-        "onnx/onnx/pull/5764",
-        signed_zero_of_fnuz,
-        (0xB727C5AC, 0x80),
-    ),
-    "ties away from zero to float4e2m1": FieldBug(
-        "float32-to-float4e2m1",
-        "ROCm/aiter/pull/3992",
-        lambda codes: to_e2m1(codes, rounding=nearest_away),
-        (0x3E800000, 0x1),
-    ),
-    "top binade of float4e2m1 lost": FieldBug(
-        "float32-to-float4e2m1",
-        "ROCm/rocm-systems/pull/6870",
-        top_of_float4_lost,
-        (0x40800000, 0x7),
-    ),
-}
+BUGS = (
+    FieldBug("ties away from zero to float8e4m3fn", "float32-to-float8e4m3fn/saturate=1",
+             "onnx/onnx/pull/5456", lambda codes: saturated(codes, rounding=nearest_away),
+             (0x3F880000, 0x39), causes=("ties-away",)),
+    FieldBug("float8e4m3fn cut off", "float32-to-float8e4m3fn/mode=CAST_RINT/product=950",
+             "hw-native-sys/pto-isa/issues/318", lambda codes: saturated(codes, rounding=truncated),
+             (0x3F8FFFFF, 0x38), op="pypto.cast", causes=("truncates",)),
+    FieldBug("top binade of float8e4m3fn lost", "float32-to-float8e4m3fn/saturate=1",
+             "sgl-project/sglang/pull/37140", partial(top_exponent_lost, 7, -9, 0x7E),
+             (0x43800000, 0x7E),
+             causes=("ties-away-zero-below-the-least", "top-exponent-once-rounded-is-max")),
+    FieldBug("top binade of float8e4m3fnuz lost", "float32-to-float8e4m3fnuz/saturate=1",
+             "sgl-project/sglang/pull/40581", partial(top_exponent_lost, 8, -10, 0x7F),
+             (0x43000000, 0x7F),
+             causes=("ties-away-zero-below-the-least", "top-exponent-once-rounded-is-max")),
+    FieldBug("NaN from 448 on", "float32-to-float8e4m3fn/saturate=0", "libxsmm/libxsmm/pull/814",
+             early_nan, (0x43E40000, 0x7F), causes=("compares-x-nan",)),
+    FieldBug("448 instead of NaN", "float32-to-float8e4m3fn/saturate=0",
+             "ROCm/rocm-systems/pull/8800", saturated, (0x43FA0000, 0x7E), causes=("saturates",)),
+    FieldBug("infinity above the largest float8e5m2", "float32-to-float8e5m2/saturate=0",
+             "stillwater-sc/universal/issues/1302", early_infinity, (0x47629000, 0x7C),
+             causes=("compares-x-infinity",)),
+    FieldBug("signalling NaN taken for a number", "float32-to-float8e4m3fn/saturate=1",
+             "microsoft/onnxruntime/pull/16940", quiet_nan_only, (0x7FA00000, 0x7E),
+             causes=("signalling-nan-is-most",)),
+    FieldBug("rounded before the subnormals of float8e4m3fn", "float16-to-float8e4m3fn/saturate=0",
+             "openvinotoolkit/openvino/pull/30057", rounded_before_subnormals, (0x1FFF, 0x08)),
+    FieldBug("ties away from zero to float8e5m2", "float16-to-float8e5m2/saturate=0",
+             "triton-lang/triton/pull/6102",
+             lambda codes: to_ieee(codes, FLOAT16, E5M2, nearest_away), (0x4880, 0x49),
+             causes=("ties-away",)),
+    FieldBug("float8e5m2 through float16", "float32-to-float8e5m2/saturate=0",
+             "triton-lang/triton/pull/10846",
+             lambda codes: to_ieee(to_ieee(codes, FLOAT32, FLOAT16), FLOAT16, E5M2),
+             (0x3F900200, 0x3C), causes=("through-float16",)),
+    FieldBug("float8e4m3fn through float16 cut off", "float32-to-float8e4m3fn/saturate=1",
+             "FlashML-org/FreeToken/pull/85", through_cut_float16, (0x43C8198C, 0x7C),
+             causes=("cut-to-float16",)),
+    FieldBug("carry or-ed into the exponent", "float32-to-float8e4m3fn/saturate=1",
+             "triton-lang/triton/pull/11897", interpreted, (0x42FC7AE1, 0x68)),
+    FieldBug("subnormals of float4e2m1 from the wrong place", "float32-to-float4e2m1",
+             "tenstorrent/tt-metal/issues/51971", partial(element_of_block, E2M1, 0, 2, 1),
+             (0x3E800002, 0x0)),
+    FieldBug("odd mantissas of float8e4m3fn lost", "float32-to-float8e4m3fn/saturate=1",
+             "tenstorrent/tt-metal/pull/51975", block_of_e4m3, (0x3F900000, 0x38)),
+    FieldBug("count of a shift modulo 64", "float32-to-float8e5m2/saturate=1",
+             "ROCm/rocm-systems/issues/10591", shift_modulo_64, (0x187F4E6F, 0x04),
+             causes=("shift-modulo-64",)),
+    FieldBug("-0 of a format without", "float32-to-float8e4m3fnuz/saturate=1",
+             "onnx/onnx/pull/5764", signed_zero_of_fnuz, (0xB727C5AC, 0x80),
+             causes=("minus-zero-is-nan",)),
+    FieldBug("ties away from zero to float4e2m1", "float32-to-float4e2m1", "ROCm/aiter/pull/3992",
+             lambda codes: to_e2m1(codes, rounding=nearest_away), (0x3E800000, 0x1),
+             causes=("ties-away",)),
+    FieldBug("top binade of float4e2m1 lost", "float32-to-float4e2m1",
+             "ROCm/rocm-systems/pull/6870", top_of_float4_lost, (0x40800000, 0x7),
+             causes=("top-exponent-is-max",)),
+)  # fmt: skip

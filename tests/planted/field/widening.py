@@ -1,17 +1,7 @@
 """Wrong conversions to a wider format."""
 
 import numpy as np
-from planted.field.bits import (
-    E4M3,
-    E4M3FNUZ,
-    E5M2,
-    FLOAT16,
-    FLOAT32,
-    Layout,
-    fields,
-    split,
-    widened,
-)
+from planted.field.bits import E4M3, E4M3FNUZ, E5M2, FLOAT16, FLOAT32, Layout, split, widened
 from planted.field.bug import FieldBug
 
 from convcheck.numerics.number import Bits
@@ -63,20 +53,14 @@ def mantissa_one_off(codes: Bits) -> Bits:
 def fnuz_nan_as_zero(codes: Bits) -> Bits:
     """Give float16's -0 for the NaN code: the sign is put back at the end."""
     sign, magnitude = split(codes, E4M3FNUZ)
-    return np.where(
-        magnitude == 0, (sign << 15).astype(np.uint16), widened(codes, E4M3FNUZ, FLOAT16)
-    )
-
-
-def nan_as_480(codes: Bits) -> Bits:
-    return widened(codes, E4M3, FLOAT32)
+    zero = (sign << 15).astype(np.uint16)
+    return np.where(magnitude == 0, zero, widened(codes, E4M3FNUZ, FLOAT16))
 
 
 def no_leading_bit(codes: Bits) -> Bits:
     """Use one exponent for all subnormals. NaN has one code."""
     sign, magnitude = split(codes, E4M3)
-    _, mantissa = fields(magnitude, E4M3)
-    wrong = (sign << 31 | 120 << 23 | mantissa << 20).astype(np.uint32)
+    wrong = (sign << 31 | 120 << 23 | (magnitude & 7) << 20).astype(np.uint32)
     wide = np.where(magnitude >> 3 == 0, wrong, widened(codes, E4M3, FLOAT32))
     return np.where(codes == 0xFF, np.uint32(0x7FC00000), wide)
 
@@ -92,48 +76,28 @@ def wrapped_shift(codes: Bits) -> Bits:
     return (sign << 31 | np.where(magnitude == 0, 0, result)).astype(np.uint32)
 
 
-def zero_rebiased(codes: Bits) -> Bits:
-    return rebiased(codes, E5M2)
-
-
-BUGS = {
-    "infinity of float16 to 65536": FieldBug(
-        "float16-to-float32", "iree-org/iree/pull/10875", infinity_rebiased, (0x7C00, 0x47800000)
-    ),
-    "subnormals of float16 as normal numbers": FieldBug(
-        "float16-to-float32", "factor/factor/issues/2167", subnormals_rebiased, (0x0001, 0x38002000)
-    ),
-    "or for plus": FieldBug(
-        "float16-to-float32", "dotnet/runtime/issues/46515", leading_bit_ored, (0x03FF, 0x37FFC000)
-    ),
-    "mantissa of subnormals one place off": FieldBug(
-        "float16-to-float32",
-        "ClickHouse/ClickHouse/issues/104831",
-        mantissa_one_off,
-        (0x03FF, 0x383FE000),
-    ),
-    "NaN of float8e4m3fnuz to -0": FieldBug(
-        "float8e4m3fnuz-to-float16",
-        "triton-lang/triton/issues/10745",
-        fnuz_nan_as_zero,
-        (0x80, 0x8000),
-    ),
-    "NaN of float8e4m3fn to 480": FieldBug(
-        "float8e4m3fn-to-float32", "ml-explore/mlx/issues/4135", nan_as_480, (0x7F, 0x43F00000)
-    ),
-    "one exponent for all subnormals": FieldBug(
-        "float8e4m3fn-to-float32",
-        "1bit-MONSTER/1bit-MONSTER/issues/300",
-        no_leading_bit,
-        (0x01, 0x3C100000),
-    ),
-    "a difference that is to stay at 0": FieldBug(
-        "float8e4m3fn-to-float32",
-        "ROCm/rocm-systems/issues/10760",
-        wrapped_shift,
-        (0xC8, 0xBD800000),
-    ),
-    "zero of float8e5m2 to 2^-15": FieldBug(
-        "float8e5m2-to-float32", "apache/tvm/issues/20315", zero_rebiased, (0x00, 0x38000000)
-    ),
-}
+BUGS = (
+    FieldBug("infinity of float16 to 65536", "float16-to-float32", "iree-org/iree/pull/10875",
+             infinity_rebiased, (0x7C00, 0x47800000),
+             causes=("reads-infinity-and-nan-of-float16-as-numbers", "flushes-inputs-with-sign")),
+    FieldBug("subnormals of float16 as normal numbers", "float16-to-float32",
+             "factor/factor/issues/2167", subnormals_rebiased, (0x0001, 0x38002000),
+             causes=("reads-subnormals-of-float16-as-normal",)),
+    FieldBug("or for plus", "float16-to-float32", "dotnet/runtime/issues/46515", leading_bit_ored,
+             (0x03FF, 0x37FFC000)),
+    FieldBug("mantissa of subnormals one place off", "float16-to-float32",
+             "ClickHouse/ClickHouse/issues/104831", mantissa_one_off, (0x03FF, 0x383FE000)),
+    FieldBug("NaN of float8e4m3fnuz to -0", "float8e4m3fnuz-to-float16",
+             "triton-lang/triton/issues/10745", fnuz_nan_as_zero, (0x80, 0x8000),
+             causes=("nan-is--0",)),
+    FieldBug("NaN of float8e4m3fn to 480", "float8e4m3fn-to-float32", "ml-explore/mlx/issues/4135",
+             lambda codes: widened(codes, E4M3, FLOAT32), (0x7F, 0x43F00000),
+             causes=("reads-infinity-and-nan-of-float8e4m3fn-as-numbers",)),
+    FieldBug("one exponent for all subnormals", "float8e4m3fn-to-float32",
+             "1bit-MONSTER/1bit-MONSTER/issues/300", no_leading_bit, (0x01, 0x3C100000)),
+    FieldBug("a difference that is to stay at 0", "float8e4m3fn-to-float32",
+             "ROCm/rocm-systems/issues/10760", wrapped_shift, (0xC8, 0xBD800000)),
+    FieldBug("zero of float8e5m2 to 2^-15", "float8e5m2-to-float32", "apache/tvm/issues/20315",
+             lambda codes: rebiased(codes, E5M2), (0x00, 0x38000000),
+             causes=("reads-all-of-float8e5m2-as-normal",)),
+)  # fmt: skip
