@@ -1,7 +1,6 @@
-"""Check that the same items get the same bits however they are sent.
+"""Check that the same items, elements or whole calls, get the same bits however they are sent.
 
-An item is an element or a whole call. Even results that the standard leaves undefined have to be
-consistent.
+Even results that the standard leaves undefined have to be consistent.
 """
 
 from __future__ import annotations
@@ -39,17 +38,15 @@ class OtherWay:
     """A way to send items again. Differences from it are of this `kind`."""
 
     kind: str
-    #: The first way, as messages name it.
+    #: The first way, and this one, as messages name them.
     one: str
-    #: This way, as messages name it.
     other: str
     placement: str
     backend: Backend
-    #: the items of each call that is made
     calls: tuple[Index, ...] = ()
-    #: offset of the inputs in their buffers, in elements
+    #: of the inputs in their buffers, in elements
     offset: int = 0
-    #: expected results, if not the first answers
+    #: if not the first answers
     due: Items | None = None
 
 
@@ -62,7 +59,6 @@ class WayDifference:
 
     way: OtherWay
     index: Index
-    #: The results of the first way, or the expected results of a way that has its own.
     due: Items
     got: Items
     silent: bool
@@ -74,14 +70,13 @@ V = TypeVar("V", VectorSet, CallSet)
 class AskingAgain(ABC, Generic[V]):
     """The answered items of a case, the reference answers, and the differences from them so far."""
 
-    #: names of the first and of a second identical call
+    #: the first and a second identical call
     twice: tuple[str, str]
 
     def __init__(
         self, vectors: V, answers: Answers, backend: Backend, note: Note,
         avoid: Avoid | None = None,
     ) -> None:  # fmt: skip
-        """`backend` is the one that answered. `note` gets placement and items before each call."""
         self.vectors: V = vectors
         self.answers, self.backend, self.note = answers, backend, note
         self.avoid = avoid or Avoid()
@@ -106,15 +101,15 @@ class AskingAgain(ABC, Generic[V]):
 
     @abstractmethod
     def _ways(self) -> Iterator[OtherWay]:
-        """Yield the ways. Each is used before the next one is made."""
+        """Each is used before the next one is made."""
 
     @abstractmethod
     def _plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
-        """Return the calls that send items as at first. The last call has all of them, in order."""
+        """Calls that send items as at first. The last call has all of them, in order."""
 
     @abstractmethod
     def _read(self, answer: Outputs | Oversized, index: Index) -> Items | str:
-        """Return the results of the items of a call, or a message if there are none."""
+        """Results of the items of a call, or a message."""
 
     @abstractmethod
     def _differing(self, due: Items, got: Items) -> Mask: ...
@@ -126,11 +121,11 @@ class AskingAgain(ABC, Generic[V]):
     def _example(self, difference: WayDifference, i: int) -> Example | CallExample: ...
 
     def _ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
-        """Return runs of neighbouring items, and the number of runs that are left out."""
+        """Runs of neighbouring items, and the number of runs that are left out."""
         return (), 0
 
     def _options(self) -> Iterator[tuple[str, OtherWay]]:
-        """Yield each option's name with a way, without calls, for each value but its first."""
+        """Each option's name with a way, without calls, for each value but its first."""
         for name, (first, *values) in options_of(self.backend).items():
             for value in values:
                 words = (_cut(f"{name} {first}"), _cut(f"{name} {value}"))
@@ -149,7 +144,6 @@ class AskingAgain(ABC, Generic[V]):
             before = (index,)
 
     def _put(self, way: OtherWay, index: Index) -> Came:
-        """Make one call of a way, unless it is to be avoided."""
         if self._avoided(way.placement, index) or broken(self.backend):
             return None
         if self.note(way.placement, index[:CHUNK]):  # longer calls repeat the same items
@@ -196,7 +190,7 @@ class AskingAgain(ABC, Generic[V]):
         return np.full(len(index), unlike)
 
     def _add(self, way: OtherWay, index: Index, due: Items, got: Came, here: Mask) -> None:
-        """Add the items in the mask `here`. Unrepeatable items are not compared again."""
+        """Unrepeatable items are not compared again."""
         if got is None or not here.any():
             return
         index, first = np.unique(index[here], return_index=True)
@@ -207,7 +201,7 @@ class AskingAgain(ABC, Generic[V]):
             self.steady[index] = False
 
     def _groups(self) -> Iterator[Group]:
-        """Yield a group for each kind, with or without a result, and deciding row."""
+        """A group for each kind, with or without a result, and deciding row."""
         rows = self.vectors.rows
         for kind, silent in dict.fromkeys((f.way.kind, f.silent) for f in self.found):
             same = [f for f in self.found if (f.way.kind, f.silent) == (kind, silent)]
@@ -251,7 +245,7 @@ def at_offset(tensor: Bits, offset: int) -> Bits:
 def _once_more(
     way: OtherWay, index: Index, due: Items, got: Came, more: Came
 ) -> tuple[OtherWay, Index, Items, Came]:
-    """Return the difference between two calls of one way, or the original one if there is none."""
+    """The difference between two calls of one way, or else the original one."""
     if not isinstance(got, np.ndarray):
         return replace(way, kind=UNREPEATABLE), index, due, got
     words = way.other, f"{way.other} once more"

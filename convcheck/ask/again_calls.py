@@ -31,7 +31,6 @@ class CallsAgain(AskingAgain[CallSet]):
         return np.flatnonzero((self.answers.state == ANSWERED) & fetched)[::-1]
 
     def _ways(self) -> Iterator[OtherWay]:
-        """Yield the reverse order, then other addresses and options."""
         backwards = replace(self.again, calls=self._steady())
         if len(self.asked) > 1:
             words = "in order", "in reverse order"
@@ -48,7 +47,7 @@ class CallsAgain(AskingAgain[CallSet]):
         return tuple(np.array([i], np.intp) for i in self.asked if self.steady[i])
 
     def _plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
-        """Return the call, after the one that preceded it first or in the other way."""
+        """The call, after the one that preceded it first or in the other way."""
         if way.placement != "again":
             return (*before, index)
         at = int(np.flatnonzero(self.asked == index[0])[0]) + 1  # they are in reverse order
@@ -72,14 +71,11 @@ class CallsAgain(AskingAgain[CallSet]):
         return call_with_both(self.vectors, int(difference.index[i]), words, due, got)
 
 
-# Two answers to one call ---------------------------------------------------------------------
-
-
 def difference_of(due: Returned, got: Returned) -> tuple[tuple[int, int], int] | None:
     """Return the first (output, element) that differs and the number of elements that do.
 
-    The element is -1 if types or shapes differ. None: no difference. Outputs that were not fetched
-    are compared by type and shape.
+    The element is -1 if types or shapes differ, the only comparison of outputs that were not
+    fetched.
     """
     mine, others = _forms(due), _forms(got)
     if mine != others:
@@ -99,7 +95,7 @@ def difference_of(due: Returned, got: Returned) -> tuple[tuple[int, int], int] |
 
 
 def _forms(got: Returned) -> list[str]:
-    """Return the type and shape of each output, such as "float16 [7]"."""
+    """Type and shape of each output: "float16 [7]"."""
     shapes = shapes_of(got)
     names = [*map(str, got.types), *[""] * (len(shapes) - len(got.types))]
     said = (list(shape) or "scalar" for shape in shapes)
@@ -123,7 +119,7 @@ def _bits(got: Returned | str) -> tuple[NDArray[Any] | str, ...]:
 def call_with_both(
     calls: CallSet, i: int, words: tuple[str, str], due: Returned, got: Returned | str
 ) -> CallExample:
-    """Return call `i` with both answers, and a message that names the two ways by `words`."""
+    """Return call `i` with both answers; `words` name the two ways."""
     found = None if isinstance(got, str) else difference_of(due, got)
     where, wrong = found or (None, 0)
     first = max(0, max(where[1] if where else 0, 0) - ELEMENTS_BEFORE)

@@ -122,7 +122,7 @@ class CaseRunner:
         return tally if more else fitted
 
     def _of_chain(self, job: Job, vectors: VectorSet) -> Tally:
-        """Test a chain, and judge the inputs for which every single cast is right."""
+        """Judge the inputs for which every single cast is right."""
         alone = self._alone(job, vectors)
         if alone.declined:
             return unsupported(vectors.coverage, alone.declined)
@@ -139,9 +139,8 @@ class CaseRunner:
         return self.explainer.diagnosed(tally, vectors, answers, job) if self.explainer else tally
 
     def _alone(self, job: Job, vectors: VectorSet) -> CastsAlone:
-        """Return the results of a chain's casts alone, and of its allowed replacements.
-
-        They are cached for all settings with the same promise.
+        """Results of the casts alone, also of allowed replacements, for all settings with one
+        promise.
         """
         if job.avoid.placements >= EVERYWHERE:  # given up after the casts were tested
             return CastsAlone(np.ones(len(vectors), bool))
@@ -158,9 +157,8 @@ class CaseRunner:
         return self.hops[key]
 
     def _is_latest(self, job: Job, vectors: Vectors, answered: Index) -> bool:
-        """Return whether the backend answers no later version of the case.
-
-        A version that this process has not tested is tried with one answered element.
+        """Whether the backend answers no later version. One element is tried on an untested
+        version.
         """
         if job.later is None or not len(answered):
             return False

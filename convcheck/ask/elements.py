@@ -79,7 +79,7 @@ def _codes(fmt: Format, turn: int, shape: tuple[int, ...]) -> Bits:
 
 
 def shape_for(index: Index, count: int) -> tuple[int, ...]:
-    """Choose a shape that would show if it were used or broadcast, by kind of call.
+    """Choose a shape that would show if it were used or broadcast.
 
     In every other case, many elements meet a scalar.
     """
@@ -121,8 +121,7 @@ def ask(
 
     If a call is refused, its suspected elements are sent one by one. Large and many calls are made
     if `thorough` returns True for the answered elements. `note` is called before each call with the
-    placement and the elements, in the call's shape; if it returns True, no time is left and the
-    call is not made.
+    placement and the elements, in the call's shape; True means that no time is left for it.
     """
     asking = _Asking(backend, vectors, note, skip, avoid or Avoid())
     if suspected is not None:
@@ -141,7 +140,7 @@ def ask(
 
 
 def inputs_at(vectors: Vectors, index: Index) -> list[Bits]:
-    """Return fresh copies of the inputs at `index`, in its shape, or the inputs of one call."""
+    """Return copies of the inputs at `index`, in its shape, or the inputs of one call."""
     if isinstance(vectors, CallSet):
         return [tensor.copy() for tensor in vectors.calls[int(index[0])]]
     if index.ndim:
@@ -216,21 +215,20 @@ class _Asking:
         self._placed(placements.calls(self.vectors.case.shapes, self._told, *masks))
 
     def _usable(self) -> NDArray[np.bool_]:
-        """Return the mask of elements that can share a call."""
+        """Elements that can share a call."""
         hopeful = ~self.undefined & ~self.to_refuse
         usable = (self.state == ANSWERED) | ((self.state == NOT_ASKED) & hopeful)
         return np.asarray(usable, bool)
 
     @property
     def _told(self) -> bool:
-        """Whether an input only sets a type. The sibling without it has every placement."""
+        """An input only sets a type. The sibling without it has every placement."""
         return self.vectors.case.sources != self.vectors.case.inputs
 
     def thoroughly(self) -> None:
         """Send in every rank, in large calls and in many calls.
 
-        Stops after the first large call if it is slow or the case has texts, and skips many calls
-        that would take too long.
+        Stops after the first large call if it is slow or the case has texts.
         """
         seconds: list[float] = []
         pool, case = np.flatnonzero(self._usable()), self.vectors.case
@@ -282,7 +280,7 @@ class _Asking:
         self._record()
 
     def _groups(self) -> Iterator[Index]:
-        """Yield elements that may be refused apart from the others."""
+        """Elements that may be refused come apart from the others."""
         there = self.state == NOT_ASKED
         apart = self.to_refuse.copy()
         if any(isinstance(t.format, Text) for t in self.vectors.case.inputs):
@@ -352,7 +350,7 @@ class _Asking:
             self._several(part)
 
     def _several(self, calls: Sequence[tuple[str, Index]]) -> None:
-        """Make calls, which a backend may receive before it has answered the previous one."""
+        """A backend may receive a call before it has answered the previous one."""
         questions = (inputs_at(self.vectors, piece) for _, piece in calls)
         answers = answers_of(self.backend, self.vectors.case, questions)
         for placement, piece in calls:
@@ -365,7 +363,7 @@ class _Asking:
         self._record()
 
     def _refused_here(self, placement: str, index: Index, reply: Refused) -> None:
-        """Record a refusal in a placement, unless its elements are known to be refused."""
+        """Record a refusal, unless its elements are known to be refused."""
         states = set(self.state[index].tolist())
         if len(index) == 1 and NOT_ASKED in states:
             self._mark_refused(index, reply)
@@ -407,10 +405,7 @@ class _Asking:
         self.faults.setdefault((kind, placement), Fault(kind, placement, message, first))
 
     def _record(self) -> None:
-        """Record the kept answers in order.
-
-        Most of them repeat known answers, so all are compared at once first.
-        """
+        """Most answers repeat known ones, so all are compared at once first."""
         kept, self.kept = self.kept, []
         if len(kept) > 1:
             index = np.concatenate([index for _, index, _ in kept])
@@ -456,8 +451,7 @@ def ask_calls(
 ) -> Answers:
     """Make every call except those to skip and those with too large an answer.
 
-    `note` is called with the call's index first; if it returns True, no time is left and the call
-    is not made.
+    `note` is called with the call's index first; True means that no time is left for it.
     """
     asking = _AskingCalls(calls, skip, avoid or Avoid())
     if "bulk" in asking.avoid.placements:  # every call is made in bulk

@@ -1,4 +1,4 @@
-"""Search for the causes of a failing case, with the further calls that this takes."""
+"""Search for the causes of a failing case, with further calls."""
 
 from __future__ import annotations
 
@@ -40,12 +40,11 @@ class Siblings:
     def __init__(self) -> None:
         self._types: object = None
         self._last: dict[tuple[str, Attributes], tuple[VectorSet, Answers]] = {}
-        #: The answers of the last case if they equal those of an earlier one with other attribute
-        #: values and other expected results.
+        # the last answers, if equal to those to other attribute values with other expected results
         self.doubt: Elsewhere | None = None
 
     def add(self, vectors: VectorSet, answers: Answers) -> None:
-        """Add a case with its answers."""
+        """Add a case."""
         case, self.doubt = vectors.case, None
         if self._types != (case.inputs[0], case.outputs):
             self._types, self._last = (case.inputs[0], case.outputs), {}
@@ -71,7 +70,7 @@ class Siblings:
 
 
 def _is_taken_for(one: tuple[VectorSet, Answers], other: tuple[VectorSet, Answers]) -> bool:
-    """Return whether equal inputs got equal answers although the expected results differ."""
+    """Whether equal inputs got equal answers although the expected results differ."""
     (asked, mine), (before, its) = one, other
     inputs = zip(asked.inputs, before.inputs, strict=True)
     answered = (mine.state, its.state), (mine.got, its.got)
@@ -87,7 +86,7 @@ def _is_same_due(one: Sequence[Reading], other: Sequence[Reading]) -> bool:
 
 
 def is_as_before(answers: Answers, before: Elsewhere) -> bool:
-    """Return whether answers equal `before` in every placement, with all other elements refused."""
+    """Whether answers equal `before` in every placement, with all other elements refused."""
     answered = answers.state == ANSWERED
     if answers.elsewhere or not (answered | (answers.state == REFUSED)).all():
         return False
@@ -118,7 +117,7 @@ class Explainer:
 
     @cached_property
     def search(self) -> Search:
-        """The search for causes, created at the first failure."""
+        """The search for causes."""
         from convcheck.causes.catalogue import causes_in
         from convcheck.causes.search import Search
 
@@ -150,9 +149,7 @@ class Explainer:
         return replace(tally, whole=replace(tally.whole, diagnosis=found))
 
     def diagnosis(self, vectors: Vectors, answers: Answers, job: Job) -> CaseDiagnosis | None:
-        """Return the causes of a failing case, or its earlier diagnosis if the answers are the
-        same.
-        """
+        """Return the causes of a failing case, as before for the same answers."""
         if job.explained and job.before and is_as_before(answers, job.before):
             from convcheck.causes.trial import judged_ones
 
@@ -208,7 +205,7 @@ class Explainer:
         return Held(self.search, job.case, self.fits[1])
 
     def further(self, job: Job, codes: Codes) -> Codes | None:
-        """Return the answers to inputs that discriminate between causes, if there are any."""
+        """Return the answers to inputs that discriminate between causes, if any."""
         if not self.may_ask_further(job):
             return None
         others = job.case.inputs[1:]
@@ -221,17 +218,17 @@ class Explainer:
         return cast(Codes, answer.arrays[0])
 
     def further_calls(self, job: Job, calls: CallSet) -> Answers | None:
-        """Return the answers to hold-out calls, if there are any."""
+        """Return the answers to hold-out calls, if any."""
         if not self.may_ask_further(job):
             return None
         return ask_calls(self.backend, calls, self.budget.begin_telling, {})
 
     def may_ask_further(self, job: Job) -> bool:
-        """Return whether there is time to discriminate between causes, and no such call crashed."""
+        """Whether there is time to discriminate between causes, and no such call crashed."""
         over = self.budget.is_spent or self.backend.broken
         return not (over or TELLING in job.avoid.placements)
 
 
 def _is_told_of_calls(case: Case) -> bool:
-    """Return whether causes are tried on the whole calls of this node instead."""
+    """Whether causes are tried on the whole calls of this node instead."""
     return bool(case.fixed) and not case.hops

@@ -27,7 +27,7 @@ WITH_1 = {2: (1, 22), 3: (3, 1, 6), 4: (2, 1, 9, 1)}  # by rank; 1 is first, bet
 def calls(
     shapes: Shapes | None, told: bool, asked: bytes, usable: bytes, judged: bytes
 ) -> tuple[tuple[str, Index], ...]:
-    """Return the calls of a case after the bulk, each with its placement. Cached by arguments.
+    """Return the calls of a case after the bulk, each with its placement.
 
     The masks, a byte per element, select the elements to send at all, to send with others, and to
     judge. If an input only tells (`told`) the output's type, the sibling without it covers all
@@ -79,9 +79,8 @@ def alone(pool: Index, judged: Index, scalars: bool = True) -> Iterator[Index]:
 
 
 def odd_tails(pool: Index, judged: Index) -> Iterator[Index]:
-    """Send the pool rotated, in odd lengths unlike its own, each ending in another judged element.
-
-    A large pool is reduced to its first and last chunk.
+    """Send the pool rotated, or its first and last chunk, in odd lengths unlike its own, each
+    ending in another judged element.
     """
     if len(pool) <= CHUNK:
         yield from _odd_tails(pool, judged, ODD_TAILS)
@@ -110,7 +109,7 @@ def short(judged: Index) -> Iterator[Index]:
 
 
 def shaped(pool: Index, rank: int) -> Iterator[Index]:
-    """Send as much of the pool as fills a shape of this rank, repeated if it is small."""
+    """Send a shape of this rank, with the pool repeated if it is small."""
     if len(pool):
         yield np.resize(pool, shape_of(rank, min(len(pool), CHUNK)))
 
@@ -128,9 +127,8 @@ def with_1(judged: Index, rank: int) -> Iterator[Index]:
 
 
 def shape_of(rank: int, size: int) -> tuple[int, ...]:
-    """Return a shape of about `size` elements with unequal dimensions greater than one.
-
-    A transposed or reversed result is then visible.
+    """Return a shape of about `size` elements with unequal dimensions greater than one, so that a
+    transposed or reversed result is visible.
     """
     room = max(size // math.prod(FRONT[rank]), LEAST)
     rows = math.isqrt(room)
@@ -139,9 +137,8 @@ def shape_of(rank: int, size: int) -> tuple[int, ...]:
 
 
 def large(pool: Index, size: int) -> Index:
-    """Return the pool repeated to `size`, each time rotated in a shuffled order.
-
-    It is long enough for vector and thread loops. The last repetition is whole.
+    """Return the pool repeated to `size`, for vector and thread loops, each time rotated in a
+    shuffled order. The last repetition is whole.
     """
     return _large(pool.tobytes(), size)
 

@@ -40,10 +40,10 @@ def sweep(
     backend: Backend, case: Case, program: Program, form: Decision, span: Span, note: Note,
     tile: int = TILE, held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Test a span of codes, which begins and ends with a chunk, and tally the answers.
+    """Test a span of whole chunks, and tally the answers. Causes in `held` are checked on them.
 
     A chunk is a multiple of `tile`, all of one sign. An empty tally means that the backend declined
-    the first call. Candidate causes in `held` are checked on the answers.
+    the first call.
     """
     return _Sweep(backend, case, program, form, span, note, tile, held).tally()
 
@@ -153,10 +153,7 @@ def ask_span(
     backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note,
     held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Test the codes of a span. `note` gets elements counted from its first code.
-
-    Candidate causes in `held` are checked on the answers.
-    """
+    """Test the codes of a span, which `note` counts from its first."""
     case = job.case
 
     def told(offset: int) -> Note:
@@ -195,7 +192,7 @@ def _crashed(tally: Tally) -> bool:
 
 
 def _apart(job: Job, span: Span) -> Iterator[Apart]:
-    """Yield the chunks to send by themselves. For samples, which have no order, all of them."""
+    """The chunks to send by themselves. For samples, which have no order, all of them."""
     if span.seed is None:
         yield from job.apart
         return
@@ -205,7 +202,7 @@ def _apart(job: Job, span: Span) -> Iterator[Apart]:
 
 
 def chunk_of(job: Job, index: Index) -> Apart:
-    """Return the chunk of a span's elements, with what is known of it."""
+    """Return the chunk of a span's elements."""
     first = int(index.reshape(-1)[0]) // CHUNK * CHUNK
     return next((chunk for chunk in job.apart if chunk.first == first), Apart(first))
 

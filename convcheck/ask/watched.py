@@ -34,17 +34,16 @@ class Configurable(Protocol):
     options: Mapping[str, tuple[str, ...]]
 
     def configured(self, choice: Mapping[str, str]) -> Backend:
-        """Return the same backend with other values of some options."""
-        ...
+        """Return the backend with other values of some options."""
 
 
 def options_of(backend: Backend) -> Mapping[str, tuple[str, ...]]:
-    """Return a backend's options; empty if it declares none."""
+    """Return a backend's options."""
     return cast(Mapping[str, tuple[str, ...]], getattr(backend, "options", {}))
 
 
 def broken(backend: Backend) -> bool:
-    """Return whether a watched backend has to be replaced: its answers no longer count."""
+    """Whether a watched backend has to be replaced."""
     return bool(getattr(backend, "broken", False))
 
 
@@ -58,7 +57,7 @@ NOTHING: Index = np.zeros(0, np.intp)
 
 
 def time_is_spent(seconds: float, timeout: float) -> bool:
-    """Return whether a case has no time for another call after `seconds` of calls."""
+    """Whether a case has no time for another call after `seconds` of calls."""
     return seconds + timeout > TIME_OUTS * timeout
 
 
@@ -72,19 +71,15 @@ class CallNotes(Protocol):
 
     def begin(self, placement: str, index: Index) -> None:
         """Record a call that is about to be made."""
-        ...
 
     def end(self) -> None:
         """Record that the call returned."""
-        ...
 
     def clear(self) -> None:
         """Reset the time."""
-        ...
 
     def spent(self) -> float:
         """Return the seconds of all calls since the reset."""
-        ...
 
 
 class Budget:
@@ -97,7 +92,7 @@ class Budget:
     def start(self, spent: float) -> None:
         """Begin a case whose calls took `spent` seconds in earlier workers."""
         self.spent = spent
-        #: The first call that was skipped for lack of time.
+        # the first call that was skipped
         self.unmade: tuple[str, Index] | None = None
         self.notes.clear()
 
@@ -107,7 +102,7 @@ class Budget:
         return time_is_spent(self.spent + self.notes.spent(), self.timeout)
 
     def begin(self, placement: str, index: Index) -> bool:
-        """Record a call. Return True if it must not be made for lack of time."""
+        """Record a call. Return True if there is no time for it."""
         if self.is_spent:
             self.unmade = self.unmade or (placement, index)
             return True
@@ -115,7 +110,7 @@ class Budget:
         return False
 
     def begin_telling(self, placement: str, index: Index) -> bool:
-        """Record a call that only discriminates between causes."""
+        """Record a call that discriminates between causes."""
         return self.begin(TELLING, NOTHING)
 
     def in_time(self, answers: Answers) -> Answers:
@@ -154,11 +149,11 @@ class WatchedBackend:
 
     @property
     def options(self) -> Mapping[str, tuple[str, ...]]:
-        """The backend's options, with their values."""
+        """The backend's options."""
         return options_of(self._backend)
 
     def configured(self, choice: Mapping[str, str]) -> Backend:
-        """Return the same backend with other options, also watched."""
+        """Return the backend with other options, also watched."""
         other = WatchedBackend(configured(self._backend, choice), self.notes)
         self._others = [*(o for o in self._others if o.broken), other]
         return cast(Backend, other)
@@ -167,7 +162,7 @@ class WatchedBackend:
         self._own_fault = self._own_fault or bool(getattr(self._backend, "spoiled", False))
 
     def support(self, case: Case) -> Declined | None:
-        """Return None, or why the case is declined. Cached for the last case."""
+        """Return None, or why the case is declined."""
         if self._supported is None or self._supported[0] is not case:
             self._supported = case, self._support(case)
         return self._supported[1]
@@ -221,7 +216,7 @@ class WatchedBackend:
         return lambda: self._called(call, case, is_bound=True)
 
     def _called(self, call: Bound, case: Case, is_bound: bool = False) -> Answer | None:
-        """Return the result of a call, or Raised if the adapter raises."""
+        """Raised if the adapter raises."""
         try:
             with self:
                 answer = call()
@@ -240,7 +235,6 @@ class WatchedBackend:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
-        """Record that the call returned, unless the backend died."""
         if kind is not None and issubclass(kind, DiedError):
             return
         self.notes.end()

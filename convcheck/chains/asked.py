@@ -1,8 +1,8 @@
 """Choose the inputs of chains, and compute their expected results.
 
 By the rules, each input gets another result if an intermediate cast is missing. Each cast is also
-tested on its own, with the values that reach it. The result of a graph shows what was done to the
-chain only if all casts are right.
+tested alone, with the values that reach it: only if all are right does the result of a graph show
+what was done to the chain.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ Hops = tuple[CompiledCast, ...]
 class ChainCorpus(Corpus):
     """The inputs of chains."""
 
-    #: chain id without setting -> inputs
+    #: by chain id without setting
     codes: Mapping[str, U64] = field(default_factory=dict)
-    #: what the runtime promises about its settings
+    #: of the runtime about its settings
     promises: tuple[Promise, ...] = ()
     _casts: dict[tuple[str, Names], CompiledCasts] = field(default_factory=dict, compare=False)
     #: the last chain's vectors, by promise
     _last: dict[tuple[str, Promise | None], VectorSet] = field(default_factory=dict, compare=False)
 
     def only(self, cases: Iterable[Case]) -> ChainCorpus:
-        """Return the corpus reduced to these cases, to send less."""
+        """Return the corpus of these cases, to send less."""
         cases = list(cases)
         kept = {name: self.codes[name] for name in dict.fromkeys(case.unset_id for case in cases)}
         ids = (one.spec for case in cases for one in (case, *case.hops))
@@ -66,7 +66,7 @@ class ChainCorpus(Corpus):
         return replace(self, catalog=catalog, manifests=(), codes=kept, _casts={}, _last={})
 
     def spans(self, case: Case) -> tuple[Span, ...]:
-        """Return no spans: chains are sampled."""
+        """Chains are sampled."""
         return ()
 
     def conversion(self, case: Case) -> tuple[Program, Decision]:
@@ -74,15 +74,15 @@ class ChainCorpus(Corpus):
         return super().conversion(case.hops[0] if case.is_pair else case)
 
     def count(self, case: Case) -> int:
-        """Return the number of a chain's inputs."""
+        """Return the number of inputs."""
         return len(self.codes[case.unset_id])
 
     def check(self, cases: Sequence[Case]) -> tuple[str, ...]:
-        """Return an empty tuple: chains are not stored."""
+        """Chains are not stored."""
         return ()
 
     def stored(self, case: Case) -> bool:
-        """Return False: chains are not stored."""
+        """Chains are not stored."""
         return False
 
     def _digest(self, name: str) -> str:
@@ -105,9 +105,8 @@ class ChainCorpus(Corpus):
         return next((p for p in self.promises if p.holds_of(case.setting)), None)
 
     def vectors(self, case: Case) -> VectorSet:
-        """Return the inputs of a chain with expectations.
-
-        If the runtime may remove casts in this setting, the shorter chains are further readings.
+        """Return the inputs of a chain with expectations. Further readings lack casts that the
+        runtime may remove.
         """
         key = case.unset_id, self.promise(case)
         if key not in self._last:
@@ -149,10 +148,8 @@ class ChainCorpus(Corpus):
         return ways
 
     def alone(self, case: Case) -> Iterator[tuple[VectorSet, bool]]:
-        """Yield the vectors of each cast on its own, and whether the cast is part of the chain.
-
-        The others are casts that the setting allows instead. Inputs keep their order and are fed,
-        or constants, as the chain's are.
+        """Yield the vectors of each cast alone, and whether the cast is part of the chain. The
+        others are casts that the setting allows instead.
         """
         if case.is_pair:
             yield from ((one, True) for one in hop_vectors(self.catalog, case, self.codes))
@@ -167,7 +164,7 @@ class ChainCorpus(Corpus):
 
 
 def hop_vectors(catalog: Catalog, case: Case, known: Mapping[str, U64]) -> Iterator[VectorSet]:
-    """Yield the vectors of each node of a pair on its own, by the first reading."""
+    """Yield the vectors of each node of a pair, by the first reading."""
     codes = known[case.unset_id]
     for hop in case.hops:
         vectors = cast_alone(catalog.specs[hop.spec], hop, codes, case)
@@ -176,9 +173,8 @@ def hop_vectors(catalog: Catalog, case: Case, known: Mapping[str, U64]) -> Itera
 
 
 def cast_alone(spec: Spec, hop: Case, codes: U64, chain: Case) -> VectorSet:
-    """Return the vectors of one node, with inputs fed or constant as in the chain.
-
-    A runtime may have other kernels for constants.
+    """Return the vectors of one node, with inputs fed or constant as in the chain: a runtime may
+    have other kernels for constants.
     """
     bits = codes.astype(hop.inputs[0].format.storage)
     given = tuple(one for one in chain.setting if one == ("input", "constant"))
@@ -187,9 +183,7 @@ def cast_alone(spec: Spec, hop: Case, codes: U64, chain: Case) -> VectorSet:
 
 
 def _decision(spec: Spec, promise: Promise | None, readings: Names) -> Decision:
-    """Return the decision on a graph: a promise of the runtime, or the spec's sentence on its
-    output.
-    """
+    """Cites a promise of the runtime, or the spec's sentence on its output."""
     row = "every cast is made"
     if promise:
         level: Level = "disputed" if promise.is_free else "normative"
@@ -205,7 +199,7 @@ def chain_types(case: Case) -> Names:
 
 
 def chain_case(casts: CompiledCasts, names: Sequence[str]) -> Case:
-    """Return the case of a chain, without a setting. Raises UsageError for missing casts."""
+    """Return the case of a chain, without a setting. Raises UsageError."""
     hops = tuple(hop.case for hop in casts.chain(names).hops if hop.case is not None)
     first, last, spec = hops[0], hops[-1], casts.spec
     given = (word.partition("=") for word in casts.where)
@@ -217,14 +211,14 @@ def chain_case(casts: CompiledCasts, names: Sequence[str]) -> Case:
 
 
 def own_chain(catalog: Catalog, case: Case) -> Case:
-    """Return the current case of a chain in a report. Raises UsageError for missing casts."""
+    """Return the current case of a chain in a report. Raises UsageError."""
     where = tuple(f"{name}={value}" for name, value in case.attributes)
     casts = CompiledCasts(catalog, find_spec(catalog, case.spec), where)
     return replace(chain_case(casts, chain_types(case)), setting=case.setting)
 
 
 def made(casts: CompiledCasts, names: Sequence[str]) -> Hops:
-    """Return the casts of a chain, with identities for repeated types. Raises UsageError."""
+    """Return the casts of a chain, identities for repeated types. Raises UsageError."""
     found = []
     for source, target in pairwise(names):
         cast = casts.between(source, target)
@@ -239,10 +233,7 @@ def chain_of(hops: Hops) -> Chain:
 
 
 def shorter(casts: CompiledCasts, names: Sequence[str]) -> list[tuple[str, Hops]]:
-    """Return the chain without each intermediate type, and without all, with a description.
-
-    Skips chains with missing casts.
-    """
+    """Return each possible chain without one intermediate type, or all, with a description."""
     source, *middles, target = names
     left = {f"without {name}": [n for j, n in enumerate(middles) if j != i]
             for i, name in enumerate(middles)}  # fmt: skip
@@ -259,10 +250,7 @@ def shorter(casts: CompiledCasts, names: Sequence[str]) -> list[tuple[str, Hops]
 def _with_floats_as(
     name: str, casts: CompiledCasts, names: Sequence[str]
 ) -> Iterator[tuple[str, Hops]]:
-    """Yield the chain with some intermediate floats in another type, with a description.
-
-    Skips chains with missing casts.
-    """
+    """Each possible chain with some intermediate floats in another type, with a description."""
     formats = (hop.dtypes[1].format for hop in made(casts, names)[:-1])
     floats = [i for i, fmt in enumerate(formats, 1) if isinstance(fmt, Float) and names[i] != name]
     for count in range(1, len(floats) + 1):
@@ -274,9 +262,8 @@ def _with_floats_as(
 
 
 def telling_codes(casts: CompiledCasts, names: Sequence[str]) -> U64:
-    """Return inputs that discriminate the chain from shorter ones, and some others.
-
-    Every cast of them is exact under all readings. Empty if none discriminates.
+    """Return inputs that discriminate the chain from shorter ones, and some others, for which every
+    cast is exact under all readings. Empty if none discriminates.
     """
     hops = made(casts, names)
     others = [short for _, short in shorter(casts, names)]
@@ -301,7 +288,7 @@ def _spread(index: NDArray[np.intp], count: int) -> NDArray[np.intp]:
 
 
 def _followed(hops: Hops, codes: U64) -> tuple[NDArray[np.bool_], U64]:
-    """Return a mask of inputs that all casts convert exactly in all readings, and the results."""
+    """A mask of inputs that all casts convert exactly in all readings, and the results."""
     certain = np.ones(len(codes), bool)
     for hop in hops:
         first, *others = (Chain((cast,)).results(codes) for cast in hop.casts)
@@ -313,7 +300,7 @@ def _followed(hops: Hops, codes: U64) -> tuple[NDArray[np.bool_], U64]:
 
 
 def takes_pairs(spec: Spec) -> bool:
-    """Return whether a spec names its inverse operator."""
+    """Whether a spec names its inverse operator."""
     return isinstance(spec.body, Steps) and bool(spec.body.undone_by[0])
 
 
@@ -344,8 +331,7 @@ def pairs_of(
 ) -> Iterator[tuple[Case, U64]]:
     """Yield the wanted pairs of a spec with their inputs, for each set of values in the spec.
 
-    Inputs have one exact result of each node under every reading. Raises SpecError if the inverse
-    has no spec.
+    Inputs have one exact result of each node under every reading. Raises SpecError.
     """
     back = turned_back_by(catalog, spec)
     for case in cases(spec):
@@ -372,12 +358,12 @@ def own_pair(catalog: Catalog, case: Case) -> Case:
 
 
 def first_nodes(spec: Spec) -> Iterator[Case]:
-    """Return the cases of a spec whose inputs after the first may be fixed."""
+    """Return the cases whose inputs after the first may be fixed."""
     return (case for case in cases(spec) if fixes_all(layout_of(spec, case)))
 
 
 def _paired(spec: Spec, back: Spec, first: Case) -> Case | None:
-    """Return a node followed by its inverse with the same constants, if it exists."""
+    """A node followed by its inverse with the same constants."""
     second = _turned_back(spec, back, first)
     if second is None:
         return None

@@ -1,7 +1,6 @@
 """Compute casts and chains of casts under one reading.
 
-If a rule asks for any NaN, the next cast gets one. If that cast distinguishes NaNs, its result is
-undefined.
+After any NaN, a cast that distinguishes NaNs has an undefined result.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ class Results:
     """The results of n inputs. Codes are 0 unless the pattern is exact."""
 
     codes: U64
-    #: index into PATTERNS
     patterns: NDArray[np.uint8]
 
     def __len__(self) -> int:
@@ -54,7 +52,7 @@ class Cast:
     reading: int = 0
 
     def raw(self, codes: U64) -> tuple[U64, NDArray[np.uint8]]:
-        """Return codes and patterns by the rules."""
+        """Return codes and patterns."""
         if self.source.bits > NARROW:
             return self._evaluated(codes)
         every, patterns = self._every
@@ -120,7 +118,7 @@ class Chain:
 def _onward(
     following: Cast, codes: U64, patterns: NDArray[np.uint8]
 ) -> tuple[U64, NDArray[np.uint8]]:
-    """Apply the next cast. Refused and undefined results stay so."""
+    """Refused and undefined results stay so."""
     nan = (patterns == ANY_NAN) | (patterns == NEGATIVE_NAN)
     after, due = following.raw(codes)
     due = np.where(nan & following.tells_nans_apart, np.uint8(UNDEFINED), due)
@@ -129,7 +127,7 @@ def _onward(
 
 
 def _plain(target: Numeric, codes: U64, patterns: NDArray[np.uint8]) -> Results:
-    """Return results in a normal form: NaNs are equal, and codes without meaning are 0."""
+    """NaNs are equal, and codes without meaning are 0."""
     patterns = patterns.copy()
     if isinstance(target, Float) and target.nan != "none":
         nan = is_nan(target, codes) & (patterns == EXACT)

@@ -1,4 +1,4 @@
-"""Compare a chain of casts with the direct one: equality, proof, and differences."""
+"""Compare a chain of casts with the direct one."""
 
 from __future__ import annotations
 
@@ -39,15 +39,12 @@ Mask = NDArray[np.bool_]
 class Counts:
     """The number of inputs of each kind."""
 
-    #: equal
     same: int = 0
     #: defined and different
     different: int = 0
-    #: only the chain is undefined
+    #: only the chain is undefined, only the direct cast, both
     chain_open: int = 0
-    #: only the direct cast is undefined
     direct_open: int = 0
-    #: both are undefined
     both_open: int = 0
 
     @property
@@ -74,23 +71,18 @@ class Counts:
 class ChainComparison:
     """A chain and the direct cast, under one reading of each."""
 
-    #: from all inputs, from intervals that cover them, or from vectors
     proof: Proof
     #: of all inputs, of the vectors, or of some inputs if `partial`
     counts: Counts
-    #: the smallest code with a difference, None for none
+    #: the smallest code with a difference
     least: int | None
-    #: whether no smaller code has a difference
     is_least: bool = True
-    #: whether counting stopped early on request
+    #: counting stopped early on request
     partial: bool = False
 
 
 def compare_chain(chain: Chain, direct: Cast, counted: bool = True) -> ChainComparison:
-    """Compare on every input, if possible.
-
-    Unless `counted`, stop at the smallest code with a difference.
-    """
+    """Compare on every input, if possible. Unless `counted`, stop at the smallest difference."""
     if chain.source.bits <= NARROW:
         codes = np.arange(1 << chain.source.bits, dtype=np.uint64)
         return _asked(chain, direct, codes, EXHAUSTIVE)
@@ -150,7 +142,6 @@ def _of_tier(source: Numeric, target: Numeric, tier: Tier) -> U64:
 
 
 def _kinds(chain: Results, direct: Results) -> NDArray[np.int64]:
-    """Return the kind of each input: SAME, DIFFERENT, CHAIN_OPEN, …"""
     kinds = np.where(chain.same(direct), SAME, DIFFERENT)
     kinds[~chain.defined] = CHAIN_OPEN
     kinds[~direct.defined] = DIRECT_OPEN
@@ -160,7 +151,7 @@ def _kinds(chain: Results, direct: Results) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class _Intervals:
-    """Intervals of codes, each within one segment of the chain and of the direct cast."""
+    """Each within one segment of the chain and of the direct cast."""
 
     firsts: U64
     lasts: U64
@@ -194,10 +185,9 @@ class IntervalSearch:
         self.alike = np.array([_alike(c, d) for c, d in both])
 
     def compared(self, counted: bool) -> ChainComparison | None:
-        """Return the smallest code with a difference, and the counts of all codes.
+        """Return the comparison, None if there are too many intervals.
 
-        Unless `counted`, the counts are partial if there is a difference. Return None if there are
-        too many intervals.
+        Unless `counted`, the counts are partial if there is a difference.
         """
         intervals, counts, least = self.intervals, Counts(), self._guess()
         while len(intervals):
@@ -220,7 +210,7 @@ class IntervalSearch:
         return int(shows.min()) if len(shows) else None
 
     def _kinds(self, intervals: _Intervals) -> tuple[NDArray[np.int64], U64]:
-        """Return the kind of each interval, or _UNKNOWN, and the ends that differ."""
+        """The kind of each interval, or _UNKNOWN, and the ends that differ."""
         ends = np.concatenate([intervals.firsts, intervals.lasts])
         chain, direct = self.chain.results(ends), self.direct.results(ends)
         kinds = _kinds(chain, direct)
@@ -233,10 +223,7 @@ class IntervalSearch:
         return np.where(unsure & (intervals.firsts != intervals.lasts), _UNKNOWN, both[0]), shows
 
     def _known(self, intervals: _Intervals, ordered: tuple[U64, U64]) -> Mask:
-        """Return a mask of intervals decided by their ends.
-
-        Either both results are constant, or their ranges are disjoint.
-        """
+        """Both results are constant, or their ranges are disjoint."""
         even = self.even[intervals.segments].all(axis=1)
         chain, direct = (np.sort(each.reshape(2, -1), axis=0) for each in ordered)
         same = (chain[0] == chain[1]) & (direct[0] == direct[1])
@@ -279,7 +266,7 @@ def _common(
 
 
 def _alike(chain: CastSegment, direct: CastSegment) -> bool:
-    """Return whether both segments treat numbers alike, or leave them unchanged."""
+    """Whether both segments treat numbers alike, or leave them unchanged."""
     if is_constant(chain) or is_constant(direct):
         return False
     known = chain.effect is not None

@@ -1,4 +1,4 @@
-"""The verdict on a chain, with its proof and a counterexample, and on all chains of a spec."""
+"""The verdict on a chain, and on all chains of a spec."""
 
 from __future__ import annotations
 
@@ -31,19 +31,16 @@ class Telling:
     """A counterexample: an input with different results."""
 
     code: int
-    #: the result of each hop
     hops: tuple[Results, ...]
-    #: the result of the direct cast
     direct: Results
-    #: whether no smaller code is a counterexample
     is_least: bool
 
 
 @dataclass(frozen=True)
 class ReadAs:
-    """The comparison under one reading of disputed texts."""
+    """The comparison under one reading of disputed rows."""
 
-    #: rule and row -> chosen reading
+    #: by rule and row
     readings: Mapping[Dispute, str]
     comparison: ChainComparison
     shown: Telling | None
@@ -78,10 +75,7 @@ class ChainJudgement:
 
     @property
     def is_fused(self) -> bool:
-        """Whether the direct cast may replace the chain.
-
-        It must give the chain's result wherever that is defined.
-        """
+        """Whether the direct cast gives the chain's result wherever that is defined."""
         return self.verdict in (EQUAL, WHERE_DEFINED) and not any(
             way.comparison.counts.direct_open for way in self.ways
         )
@@ -109,9 +103,6 @@ def judge_chain(chain: TypeChain, counted: bool = True) -> ChainJudgement:
     return ChainJudgement(chain, tuple(ways))
 
 
-# All chains of a spec ---------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class ChainTable:
     """The verdicts on all chains of a spec."""
@@ -119,9 +110,8 @@ class ChainTable:
     spec: Spec
     #: NAME=VALUE
     attributes: tuple[str, ...]
-    #: numeric types, in the spec's order
+    #: in the spec's order
     types: tuple[DType, ...]
-    #: type names -> judgement, in the order of types
     chains: dict[Triple, ChainJudgement]
 
     @property

@@ -40,7 +40,7 @@ class Reported(Record, frozen=True, tag=True):
 
     position: int
     result: ResultField
-    #: Includes the crashes on the way.
+    #: with the crashes on the way
     seconds: float = 0.0
 
 
@@ -59,33 +59,33 @@ class _StopError(Exception):
 
 @dataclass
 class WorkQueue:
-    """The state that lanes share: jobs, restarts and time spent, and whether to go on."""
+    """The state that lanes share."""
 
     setup: Setup
-    #: Seconds for a call.
+    #: seconds for a call
     timeout: float
     batches: deque[list[Job]]
-    #: How a worker starts; None: as a copy of this process.
+    #: None: as a copy of this process
     start: Start | None = None
-    #: Jobs to repeat in a new worker before any with other attribute values.
+    #: to repeat in a new worker before any with other attribute values
     doubted: list[Job] = field(default_factory=list)
     restarts: int = 0
-    #: Wall time in seconds, by job position.
+    #: wall time in seconds, by job position
     clocks: dict[int, float] = field(default_factory=dict)
-    #: Restarts by job position and by case id.
+    #: restarts by job position and by case id
     spent: dict[int | str, int] = field(default_factory=dict)
-    #: Seconds of calls in dead workers and in replays, by case id.
+    #: of calls in dead workers and in replays, by case id
     seconds: dict[str, float] = field(default_factory=dict)
-    #: Messages of abandoned cases, by case id.
+    #: messages, by case id
     given_up: dict[str, str] = field(default_factory=dict)
-    #: Ids of cases that crashed a worker: their spans get no further calls for causes.
+    #: ids of cases that crashed: their spans get no further calls for causes
     deadly: set[str] = field(default_factory=set)
-    #: Modules to import before a replacement is forked.
+    #: before a replacement is forked
     imports: tuple[str, ...] = ()
     stopped: bool = False
-    #: Set when the backend is open, or the run is over.
+    #: or the run is over
     opened: threading.Event = field(default_factory=threading.Event)
-    #: Set when the last batch is taken, or the run is over.
+    #: the last batch is taken, or the run is over
     drained: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _changed: threading.Condition = field(init=False)
@@ -148,7 +148,7 @@ class WorkQueue:
             process.kill()
 
     def introduce(self, said: Opened) -> bool:
-        """Return whether this is the first backend that opened."""
+        """Whether this is the first backend that opened."""
         with self._lock:
             first = not self.opened.is_set()
             if first:
@@ -226,7 +226,7 @@ class Lane:
             self.drop(patience)
 
     def worker(self) -> WorkerProcess:
-        """Return the worker, after opening one if needed."""
+        """Return the worker, opened if needed."""
         process = self.process or self._opened(TRIES)
         if self.queue.stopped:
             raise _StopError

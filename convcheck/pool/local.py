@@ -39,9 +39,8 @@ def in_batches(jobs: Sequence[Job], lanes: int, a_lane: int) -> deque[list[Job]]
 
 
 def _groups(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """Yield jobs of the same types, adjacent to show kernels that ignore attribute values.
-
-    Spans and whole calls are jobs by themselves.
+    """Jobs of the same types, adjacent to show kernels that ignore attribute values; spans and
+    whole calls by themselves.
     """
     types: dict[str, dict[str, list[Job]]] = {}
     for job in jobs:
@@ -118,18 +117,13 @@ def _work(queue: WorkQueue, late: bool, reports: _Reports) -> None:
 
 
 class Session:
-    """A backend that tests one case at a time, in a worker that is replaced when it dies.
-
-    Not thread-safe. Has to be closed.
-    """
+    """Tests one case at a time, in a worker that is replaced when it dies. Not thread-safe."""
 
     def __init__(
         self, address: str, corpus: Corpus, timeout: float, causes: tuple[CauseFile, ...],
         say: Callable[[str], None],
     ) -> None:  # fmt: skip
-        """Open the backend; `say` reports one-time preparation. Raises UnavailableError or
-        UsageError.
-        """
+        """`say` reports one-time preparation. Raises UnavailableError or UsageError."""
         max_elements()  # reports errors in the environment once
         prepare_backend(address, say)
         setup = Setup(address, corpus, None, timeout, catalog=corpus.catalog, causes=causes)

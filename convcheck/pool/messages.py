@@ -49,18 +49,15 @@ else:
 class Setup:
     """First message to a worker. Without a judge, the worker uses convcheck's.
 
-    With `consistency`, vectors are also sent at other positions, in another order and with other
-    options.
+    With `consistency`, vectors are also sent in other orders, lengths and options.
     """
 
-    #: The backend's address on the command line.
     address: str
     corpus: VectorSource
     judge: Judge | None
     timeout: float = DEFAULT_TIMEOUT
     consistency: bool = False
     catalog: Catalog | None = None
-    #: The causes to try on failures.
     causes: tuple[CauseFile, ...] = ()
 
 
@@ -70,9 +67,9 @@ class Replay:
 
     case: Case
     calls: tuple[Index, ...]
-    #: The chunk that elements count from, if not the vectors of the case.
+    #: That elements count from, if not the vectors of the case.
     chunk: Span | None = None
-    #: Seconds that the case's calls took before.
+    #: Seconds of the case's calls before.
     spent: float = 0.0
 
 
@@ -87,7 +84,7 @@ class Opened(Record, frozen=True, tag=True):
 class Aborted(Record, frozen=True, tag=True):
     """From a worker, its last message: an error that ends the run."""
 
-    #: The error's class, a key of ERRORS.
+    #: A key of ERRORS.
     kind: str
     message: str
     place: Place | None
@@ -107,10 +104,9 @@ def aborted(error: ConvcheckError) -> Aborted:
 
 
 class Finished(Record, frozen=True, tag=True):
-    """From a worker: the result of a job, or the tally of a span.
+    """From a worker: the result of a job. A `leaving` worker has to be replaced.
 
-    A `leaving` worker has to be replaced. `doubt` has answers that seem to belong to an earlier
-    case with other attribute values.
+    `doubt` has answers that seem to belong to an earlier case with other attribute values.
     """
 
     result: ResultField
@@ -129,7 +125,6 @@ class Lost(Record, frozen=True, tag=True):
     """
 
     how: str
-    #: Whether the time-out passed.
     timed_out: bool
     printed: bool
 
@@ -147,10 +142,7 @@ def encode(message: object) -> bytes:
 
 
 def decode(text: bytes, kind: Any, types: Types, cases: Mapping[str, Case]) -> Any:
-    """Decode a message about some cases. Raises ValueError if a field has the wrong type.
-
-    The worker runs untrusted code.
-    """
+    """Decode a message of untrusted code about some cases. Raises ValueError."""
     made = hooks(types, cases)
     hook = hook_of(made)
 
@@ -167,7 +159,7 @@ def decode(text: bytes, kind: Any, types: Types, cases: Mapping[str, Case]) -> A
 
 @dataclass(frozen=True)
 class NotedCall:
-    """A call to the backend: its placement and elements, in the call's shape."""
+    """A call to the backend, with its elements in the call's shape."""
 
     placement: str
     index: Index
@@ -180,10 +172,7 @@ _NUMBERS = {placement: number for number, placement in enumerate(PLACEMENTS)}
 
 
 class Notes:
-    """The call in progress, in memory shared by parent and worker.
-
-    The worker writes it before the call, so that the parent can read it after a crash.
-    """
+    """The call in progress, in shared memory, so that the parent can read it after a crash."""
 
     SIZE = ROOM * sizeof(c_int64)  # bytes
 
@@ -226,7 +215,7 @@ class Notes:
         return (time.monotonic_ns() - self._memory[STARTED]) / 1e9
 
     def call(self) -> NotedCall:
-        """Return the current call, with placement BETWEEN if there is none or the record is
+        """Return the current call; its placement is BETWEEN if there is none or the record is
         damaged.
         """
         nothing = NotedCall(BETWEEN, np.zeros(0, np.intp))

@@ -27,11 +27,9 @@ class Replayer(Protocol):
     @property
     def spent(self) -> bool:
         """Whether the case has used all its restarts."""
-        ...
 
     def replay(self, calls: list[Index], *, fresh: bool = False) -> int | None:
         """Make calls in order, in a new worker if `fresh`. Return the index of the deadly one."""
-        ...
 
 
 def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
@@ -62,8 +60,8 @@ def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
 def _culprits(inputs: Index, replayer: Replayer) -> tuple[dict[int, str], bool]:
     """Find inputs that crash a worker alone. Return them, and whether every input tried did.
 
-    The shuffled order makes the first few representative. Each is confirmed in a fresh worker,
-    since an earlier call may be the cause.
+    The shuffled order makes the first few representative. A fresh worker confirms each, since an
+    earlier call may be the cause.
     """
     if len(inputs) > PIECE:
         pieces = np.array_split(inputs, -(-len(inputs) // PIECE))
@@ -130,7 +128,7 @@ def give_up(job: Job, call: NotedCall, why: str) -> Job:
 
 
 def _smallest(inputs: Index, replayer: Replayer) -> list[int]:
-    """Minimise a deadly set with QuickXplain, as far as the budget allows."""
+    """Minimise a deadly set with QuickXplain."""
     replays = 0
 
     def dies(elements: list[int]) -> bool:
@@ -139,7 +137,7 @@ def _smallest(inputs: Index, replayer: Replayer) -> list[int]:
         return replayer.replay([np.array(sorted(elements), np.intp)]) is not None
 
     def needed(rest: list[int], elements: list[int], changed: bool) -> list[int]:
-        """Return the elements needed in addition to the rest. `changed`: the rest has grown."""
+        """The elements needed in addition to the rest, which has `changed`."""
         if replays >= MOST_REPLAYS or replayer.spent:
             return elements
         if changed and dies(rest):

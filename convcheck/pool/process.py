@@ -57,16 +57,15 @@ class Death:
 
     how: str
     call: NotedCall
-    #: Whether the time-out passed.
     timed_out: bool
-    #: Seconds of that call.
+    #: seconds of that call
     last: float = 0.0
-    #: Seconds of all calls of the job or replay.
+    #: of all calls of the job or replay
     spent: float = 0.0
 
 
 class WorkerProcess:
-    """A worker process, from its start to its end."""
+    """A worker process."""
 
     def __init__(self, start: Start, imports: tuple[str, ...] = ()) -> None:
         self.start = start
@@ -158,7 +157,7 @@ class WorkerProcess:
         return death
 
     def _cause(self) -> str:
-        """Return the signal or status, with the last output if the runtime exited by itself."""
+        """The signal or status, with the last output if the runtime exited by itself."""
         code = self._process.code(LEAVING)
         if code is None:
             self.kill()
@@ -178,11 +177,11 @@ class WorkerProcess:
         return " / ".join(lines[-2:])[-LONGEST_TAIL:]
 
     def has_ended(self) -> bool:
-        """Return whether the process has ended."""
+        """Whether the process has ended."""
         return self._process.code() is not None
 
     def kill(self) -> None:
-        """End the worker now. Callable from any thread until it is closed."""
+        """End the worker now, from any thread."""
         self._killed = True
         self._process.kill()
 
@@ -195,15 +194,12 @@ class WorkerProcess:
         self._log.close()
 
 
-#: Workers that were started ahead, by backend address.
+# started ahead, by backend address
 waiting: defaultdict[str, deque[WorkerProcess]] = defaultdict(deque)
 
 
 def start_ahead(address: str) -> None:
-    """Start a worker that imports the backend's modules and waits.
-
-    Errors are left to the caller that needs a worker.
-    """
+    """Start a worker that imports the backend's modules and waits. Hides errors."""
     with contextlib.suppress(OSError, ConvcheckError):
         waiting[address].append(WorkerProcess(Start.here(address)))
 
@@ -227,7 +223,7 @@ def end_ahead() -> None:
 
 
 def _do_not_wait_for_ever(pipe: Connection) -> None:
-    """Time out on an incomplete message: a worker sends each one at once."""
+    """A worker sends each message at once."""
     with socket.socket(fileno=os.dup(pipe.fileno())) as same:
         same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", GOING_ON, 0))
 

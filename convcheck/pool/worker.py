@@ -116,7 +116,7 @@ class _Worker:
         self.limits = _limits()
 
     def done(self, job: Job | Replay) -> tuple[Message, bool]:
-        """Run a job. Return the message, and whether the backend can be used again."""
+        """Return the message, and whether the backend can be used again."""
         with contextlib.suppress(OSError):
             os.ftruncate(2, 0)  # earlier output is about other cases
         if isinstance(job, Replay):
@@ -156,6 +156,6 @@ class _Worker:
 
 
 def _limits() -> list[float]:
-    """Return the recursion limit and the soft limit of each resource."""
+    """The recursion limit and the soft limit of each resource."""
     soft = (resource.getrlimit(number)[0] for number in _RESOURCES)
     return [sys.getrecursionlimit(), *(inf if n == resource.RLIM_INFINITY else n for n in soft)]

@@ -50,13 +50,13 @@ def run_conversion(program: Program, source: Format, target: Format, bits: Bits)
 
 
 def points_of(case: Case, bits: Bits) -> Points:
-    """Decode a chunk of inputs that many programs will run over."""
+    """Decode a chunk of inputs that many programs run over."""
     source, target = case.inputs[0].format, case.outputs[0].format
     return Points(source, target, bits, decode(source, bits), _kept={})
 
 
 def answers_at(program: Program, points: Points) -> tuple[Rows, list[Reading]]:
-    """Return the row that decides each point, and codes and patterns under each reading."""
+    """Return the deciding row of each point, and the answers under each reading."""
     entries, found = program.entries, dict[Hashable, tuple[Rows, list[Reading]]]()
 
     def handed_on(program: Program, hop: Hop | None, retyped: bool) -> tuple[Rows, list[Reading]]:
@@ -84,7 +84,7 @@ def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
 
 
 def hands_on(program: Program) -> tuple[Program, Hop | None, bool] | None:
-    """Return the target of a program that only delegates: program, hop, reinterpretation."""
+    """Return program, hop and retyping of a program that only delegates."""
     [entry, *more] = program.entries
     [step, *others] = entry.steps
     if more or others or step.program is None or program.decisions or entry.first:
@@ -109,7 +109,7 @@ def of_word(points: Points, word: Callable[[Points, str], T], mode: str) -> T:
 
 
 def differs_through(program: Program, between: Float) -> Test:
-    """Return a test: does first rounding to a type, to nearest even, change the answer?"""
+    """Test whether first rounding to a type, to nearest even, changes the answer."""
 
     def holds(points: Points, mode: str) -> Mask:
         _, once = answers_at(program, points)

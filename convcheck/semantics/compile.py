@@ -1,7 +1,6 @@
-"""Compile a case into a program: the rows that apply, in order.
+"""Compile a case into a program: the rows of all rules whose condition holds, in order.
 
-The rows of all rules whose condition holds are tried in order. A program ends with `else`, so every
-input is decided.
+A program ends with `else`, so every input is decided.
 """
 
 from __future__ import annotations
@@ -67,22 +66,21 @@ from convcheck.streams import meant
 
 @dataclass(frozen=True)
 class Subject:
-    """The context that conditions of rules are matched against."""
+    """What conditions of rules are matched against."""
 
     spec: Spec
     source: str
-    #: the format of a real after `as-real`
     source_format: Format
     target: str
     format: Format
-    #: attribute -> its value as written
+    #: with values as written
     attributes: tuple[tuple[str, str], ...]
     left_out: frozenset[str] = frozenset()
-    #: the rules so far, to detect cycles
+    #: rules so far, to detect cycles
     chain: tuple[str, ...] = ()
-    #: whether the deciding row matters; not in a wrong conversion
+    #: the deciding row matters; not in a wrong conversion
     told: bool = True
-    #: the spec that decides if these rules do not, for a wrong conversion
+    #: decides if these rules do not
     below: Spec | None = None
 
     @cached_property
@@ -98,7 +96,7 @@ _KEPT = 1024  # programs of a few tens of kB
 
 
 def compile_table(spec: Spec, case: Case) -> Program:
-    """Return the program of a case. Raises SpecError for an unknown word or undecided input."""
+    """Return the program of a case. Raises SpecError."""
     attributes = tuple((name, str(value)) for name, value in case.attributes)
     if entry := uncovered_by(spec, case):
         return _left_out(spec, case.inputs[0], case.outputs[0], entry.rule)
@@ -113,10 +111,7 @@ def compile_conversion(
     attributes: tuple[tuple[str, str], ...] = (),
     rule: str = "",
 ) -> Program:
-    """Return the program that converts one type to another, by all rules or one. Cached.
-
-    Raises SpecError.
-    """
+    """Return a conversion between two types, by all rules or one. Raises SpecError."""
     subject = _subject(spec, source, target, attributes)
     rules = _rules_of(spec, source.name, target.name)
     return _program(subject, tuple(r for r in rules if rule in ("", r.name)))
@@ -149,8 +144,8 @@ def _rules_of(spec: Spec, source: str, target: str) -> tuple[Rule, ...]:
 
 @lru_cache(_KEPT)
 def rules_key(spec: Spec, source: DType, target: DType, others: tuple[DType, ...]) -> Hashable:
-    """Return a cache key: by rules of equal keys, edited or not, x is converted alike from source
-    to target under equal attributes, also if it goes through one of the other types.
+    """Return a key: by rules of equal keys, edited or not, x is converted alike under equal
+    attributes, also through one of the other types.
     """
     names = {source.name, REAL, *(each.name for each in others)}
     applying = (each for each in spec.attributes if each.values and each.applies_to(target))
@@ -161,7 +156,7 @@ def rules_key(spec: Spec, source: DType, target: DType, others: tuple[DType, ...
 
 
 def _in_columns_for(rule: Rule, target: str, sources: Collection[str]) -> Hashable:
-    """Return what a rule says in its columns for a destination; None if it has none for it."""
+    """What a rule says for a destination, None for nothing."""
     when = dict(rule.when)
     keys = [key for key, _ in rule.columns]
     entries = list(zip(*(values for _, values in rule.columns), strict=True)) or [()]
@@ -214,7 +209,7 @@ def matches(rule: Rule, subject: Subject) -> int | None:
 
 
 def _is_named(subject: Subject, key: str, allowed: frozenset[Value]) -> bool:
-    """Return whether a condition allows an omitted attribute, or a value outside its list."""
+    """Whether a condition allows an omitted attribute, or a value outside its list."""
     if DEFAULT in allowed and key in subject.left_out:
         return True
     if OTHER not in allowed or not (value := subject.facts.get(key, "")):
@@ -246,7 +241,6 @@ def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
 
 
 def _readings(entry: CompiledRow) -> int:
-    """Return the number of readings of a row. A row that only delegates has those of its target."""
     [first, *more] = entry.steps
     return len(entry.steps) if more or first.program is None else first.program.readings
 
@@ -392,7 +386,6 @@ def _as_below(subject: Subject, rule: str) -> Program:
 def _gone_through(
     subject: Subject, hop: Hop, behind: Callable[[Subject], Program]
 ) -> CompiledOutcome:
-    """Compile a hop followed by the rules for its type, or for the source."""
     # wrong conversions only
     from convcheck.semantics.hops import keeps, with_ieee_specials
 
@@ -444,9 +437,6 @@ def _as(subject: Subject, cell: Cell, change: str) -> Program:
     return _program(again, subject.spec.rules)
 
 
-# Words -----------------------------------------------------------------------------------------
-
-
 def unknown_words(rules: Iterable[Rule], literals: Mapping[str, Spelling]) -> Iterator[SpecError]:
     """Yield an error for every unknown word of rules."""
     known = {*CONSTANTS, *COMPUTATIONS, AS_REAL, AS_BELOW, BY, AS, TEXT}
@@ -482,9 +472,6 @@ def _unknown_mode(mode: str, place: Place) -> SpecError:
     return SpecError(f"unknown rounding mode {mode!r}", place=place, hint=meant(mode, MODES))
 
 
-# Decisions -------------------------------------------------------------------------------------
-
-
 def weaker(a: Level, b: Level) -> Level:
     """Return the weaker of two levels."""
     return max(a, b, key=LEVELS.index)
@@ -515,12 +502,12 @@ def _made(subject: Subject, rule: Rule, row: Row, cell: Cell) -> Decision:
 
 
 def _is_of_several(rule: Rule, cites: Sequence[Cite]) -> bool:
-    """Return whether the citation covers several cells, and so does not show which decides."""
+    """Whether the citation covers several cells, and so does not show which decides."""
     return len(rule.rows) > 1 and (bool(rule.columns) or rule.cite in cites)
 
 
 def _handed_on(outer: Decision, program: Program) -> list[Decision]:
-    """Return the inner decisions, named by the chain of rules. The weaker level counts."""
+    """The inner decisions, named by the chain of rules, at the weaker level."""
     return [
         replace(
             inner,
@@ -538,9 +525,7 @@ Words = tuple[tuple[str, str], ...]  # attributes with their values, as written
 
 
 def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | None:
-    """Return what a case becomes with the edits of causes, None where they change nothing, or have
-    no meaning for it: the destination cannot hold what they give.
-    """
+    """Return the program with the edits of causes, None if they change nothing or do not fit."""
     versions = {cause.version for cause in causes if cause.version}
     ruling = _in_force(spec, case, *versions)
     if ruling is None:
@@ -564,7 +549,7 @@ def compile_edited(
     attributes: Words = (),
     rule: str = "",
 ) -> Program:
-    """Return a conversion by rules that causes have edited. Raises SpecError."""
+    """Return a conversion by rules with edits of causes. Raises SpecError."""
     above, below = _edited(_by_rule(spec, rule), causes)
     return compile_untold(above, source, target, attributes, below)
 
@@ -576,13 +561,13 @@ def _by_rule(spec: Spec, rule: str) -> Spec:
 
 @lru_cache(_KEPT_WRONG)
 def right_program(spec: Spec, case: Case) -> Program:
-    """Return the program of a case without edits, which is made once. Raises SpecError."""
+    """Return the program without edits. Raises SpecError."""
     return compile_untold(_asked(spec, case), case.inputs[0], case.outputs[0], _given(spec, case))
 
 
 @lru_cache(_KEPT_WRONG)
 def _in_force(spec: Spec, case: Case, *versions: str) -> Spec | None:
-    """Return the spec with the rules of earlier versions; None without such a version or types."""
+    """The spec with the rules of earlier versions; None without such a version or types."""
     if not versions:
         return spec
     earlier = spec.earlier(versions[0])
@@ -605,14 +590,14 @@ def readings_at(program: Program, points: Points) -> list[Reading]:
 
 @lru_cache(_KEPT_WRONG)
 def _asked(spec: Spec, case: Case) -> Spec:
-    """Return a spec with the rules that decide a case: of what a text leaves out, its own."""
+    """The spec with the rules that decide a case."""
     entry = uncovered_by(spec, case)
     return replace(spec, rules=(entry.rule,)) if entry else spec
 
 
 @lru_cache(_KEPT_WRONG)
 def _edited(spec: Spec, causes: tuple[Cause, ...]) -> tuple[Spec, Spec]:
-    """Return a spec of the rules that causes add, and the edited one below it."""
+    """The spec of the rules that causes add, and the edited one below it."""
     above: tuple[Rule, ...] = ()
     below = spec
     for cause in reversed(dict.fromkeys(causes)):
@@ -625,12 +610,10 @@ def _edited(spec: Spec, causes: tuple[Cause, ...]) -> tuple[Spec, Spec]:
 
 @lru_cache(_KEPT_WRONG)
 def _rounding_all(spec: Spec, mode: str) -> Spec:
-    """Return a spec each rule of which rounds by a mode."""
     return replace(spec, rules=tuple(_rounding(rule, mode) for rule in spec.rules))
 
 
 def _rounding(rule: Rule, mode: str) -> Rule:
-    """Return a rule that rounds by a mode wherever it rounds."""
     rows = tuple(replace(row, cells=tuple(_cell(c, mode) for c in row.cells)) for row in rule.rows)
     rounding = Rounding(mode) if rule.rounding != Rounding() else rule.rounding
     return replace(rule, rounding=rounding, rows=rows)

@@ -1,4 +1,4 @@
-"""What becomes of numbers that go through something else on their way to the destination."""
+"""Hops of numbers on their way to the destination."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def _whole(points: Points, hop: Hop) -> Points:
-    """Return numbers rounded to whole ones, which keep their sign: -0.25 may become -0."""
+    """Numbers keep their sign: -0.25 may become -0."""
     x = points.x
     magnitude = round_to(x, Int(64, signed=False), MODES[hop.round]).magnitude
     exponent, significand = normalised(magnitude, 0)
@@ -59,18 +59,15 @@ def _whole(points: Points, hop: Hop) -> Points:
 
 
 def _magnitude(points: Points, hop: Hop) -> Points:
-    """Return numbers without their sign."""
     return points.with_numbers(replace(points.x, sign=np.zeros_like(points.x.sign)))
 
 
 def _negated(points: Points, hop: Hop) -> Points:
-    """Return numbers with the other sign, but for zeros."""
     x = points.x
     return points.with_numbers(replace(x, sign=x.sign ^ (x.significand != 0)))
 
 
 def _scaled(points: Points, hop: Hop) -> Points:
-    """Return numbers times a power of two."""
     x = points.x
     moved = (x.kind == FINITE) & (x.significand != 0)
     exponent = np.where(moved, x.exponent + hop.number, x.exponent)
@@ -78,7 +75,7 @@ def _scaled(points: Points, hop: Hop) -> Points:
 
 
 def _shifted_modulo(points: Points, hop: Hop) -> Points:
-    """Shift numbers to the place of the destination's subnormals, by a count modulo a number."""
+    """Shift to the destination's subnormals, by a count modulo a number."""
     x, least = points.x, _least_normal(cast(Float, points.target))
     stored = np.maximum(x.exponent, _least_normal(cast(Float, points.source)))
     count = np.where((x.kind == FINITE) & (x.significand != 0), least - stored, 0)
@@ -91,7 +88,6 @@ def _least_normal(fmt: Float) -> int:
 
 
 def _short(points: Points, hop: Hop) -> Points:
-    """Return numbers with so many significant bits."""
     return _cut(points, points.x.exponent - (hop.number - 1))
 
 
@@ -103,7 +99,7 @@ def _aligned(points: Points, hop: Hop) -> Points:
 
 
 def _cut(points: Points, unit: NDArray[np.int64]) -> Points:
-    """Return numbers without their bits below a unit 2^n, each its own."""
+    """Drop the bits below a unit 2^n."""
     x = points.x
     drop = np.clip(unit - x.exponent + 63, 0, 64).view(np.uint64)
     significand = (x.significand >> drop) << drop
@@ -119,7 +115,7 @@ def _cut(points: Points, unit: NDArray[np.int64]) -> Points:
 
 
 def _with_least(points: Points, hop: Hop) -> Points:
-    """Return numbers with +0 in the place of those below a power of two, and of -0."""
+    """Replace numbers below a power of two, and -0, by +0."""
     x = points.x
     little = (x.kind == FINITE) & ((x.significand == 0) | (x.exponent < hop.number))
     flushed = replace(
@@ -133,12 +129,11 @@ def _with_least(points: Points, hop: Hop) -> Points:
 
 
 def with_ieee_specials(fmt: Format) -> Format:
-    """Return a float with infinities and NaNs in the place of those with the largest exponent."""
+    """Return a float with infinities and NaNs instead of the largest exponent."""
     return replace(fmt, nan="ieee", infinity=True) if isinstance(fmt, Float) else fmt
 
 
 def _ieee(points: Points, hop: Hop) -> Points:
-    """Return codes read as those of such a float."""
     fmt = cast(Numeric, with_ieee_specials(points.source))
     there = points.with_numbers(decode(fmt, cast(Codes, points.bits)))
     return replace(there, source=fmt, _matching={})
@@ -167,7 +162,6 @@ def _product(text: str) -> str:
 
 
 def _retold(points: Points, hop: Hop) -> Points:
-    """Return texts with other words in the place of what patterns match."""
     texts = np.empty(len(points.bits), object)
     texts[:] = [_with_other_words(text, hop) for text in cast(Texts, points.bits)]
     there = points.with_numbers(decode(points.source, texts))
@@ -180,7 +174,6 @@ def _with_other_words(text: str, hop: Hop) -> str:
     return text
 
 
-#: A word -> what it makes of points.
 BY_WORD: Mapping[str, Callable[[Points, Hop], Points]] = {
     WHOLE: _whole,
     MAGNITUDE: _magnitude,
@@ -197,7 +190,6 @@ BY_WORD: Mapping[str, Callable[[Points, Hop], Points]] = {
 
 
 def _significant(source: Format) -> int:
-    """Return how many significant bits the numbers of a format have at most."""
     if isinstance(source, Float):
         return source.mantissa + 1
     return 64 if isinstance(source, Text) else source.bits - source.signed
@@ -215,7 +207,7 @@ def _modulo_keeps(hop: Hop, source: Format, target: Format) -> bool:
     return _least_normal(target) - _least_normal(source) < hop.number
 
 
-#: A word -> whether it leaves all numbers of a source what they are, on the way to a destination.
+# whether a word leaves all numbers of a source unchanged on the way to a destination
 KEPT_BY_WORD: Mapping[str, Callable[[Hop, Format, Format], bool]] = {
     WHOLE: lambda hop, source, target: isinstance(source, Int | Bool),
     MAGNITUDE: lambda hop, source, target: not (isinstance(source, Text) or source.signed),
@@ -232,9 +224,7 @@ KEPT_BY_WORD: Mapping[str, Callable[[Hop, Format, Format], bool]] = {
 
 
 def gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
-    """Return points as a type holds them. If they are `retyped`, they are codes of that type from
-    then on; else x alone is another number, and codes and texts stay what they are.
-    """
+    """Return points as a type holds them: as its codes if `retyped`, else only with another x."""
     return points.kept((hop, retyped), lambda: _gone_through(points, hop, retyped))
 
 
@@ -264,7 +254,6 @@ def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
 
 
 def _in_normal_range(x: Numbers, there: Numbers, fmt: Float, hop: Hop) -> Numbers:
-    """Return the numbers that a type holds, and of a hop of normal numbers alone, x elsewhere."""
     if not hop.normal_only:
         return there
     here = (x.kind == FINITE) & (there.kind == FINITE)
@@ -277,7 +266,7 @@ _FIELDS = ("kind", "sign", "exponent", "significand")
 
 
 def keeps(hop: Hop, source: Format, target: Format) -> bool:
-    """Return whether every number of a format goes through a hop unchanged."""
+    """Whether a hop leaves all numbers of a format unchanged."""
     if isinstance(hop.type, str):
         return KEPT_BY_WORD[hop.type](hop, source, target)
     if hop.subnormals or hop.no_specials or hop.by_code or isinstance(source, Text):
@@ -291,7 +280,6 @@ def keeps(hop: Hop, source: Format, target: Format) -> bool:
 
 
 def _has_all(fmt: Float, source: Float, beyond: str) -> bool:
-    """Return whether a float type has every number of another one."""
     return (
         source.mantissa <= fmt.mantissa
         and source.lowest_exponent >= fmt.lowest_exponent
@@ -301,7 +289,7 @@ def _has_all(fmt: Float, source: Float, beyond: str) -> bool:
 
 
 def _as_float(points: Points, fmt: Float, hop: Hop) -> Codes:
-    """Round to a float. NaN becomes quiet and keeps its sign and leading payload bits."""
+    """NaN becomes quiet and keeps its sign and leading payload bits."""
     x, nan = points.x, points.x.kind == NAN
     if hop.subnormals == CARRIED_TWICE:
         x = _carried_twice(x, fmt, MODES[hop.round])
@@ -316,7 +304,7 @@ def _as_float(points: Points, fmt: Float, hop: Hop) -> Codes:
 
 
 def _wide(fmt: Float) -> Float:
-    """Return a float of the same precision whose exponents have room for all numbers."""
+    """The same precision, with room for all exponents."""
     return replace(fmt, exponent=11, bias=1023)
 
 
@@ -329,7 +317,7 @@ def _carried_twice(x: Numbers, fmt: Float, mode: Mode) -> Numbers:
 
 
 def _as_integer(points: Points, fmt: Int, hop: Hop) -> Codes:
-    """Round to an integer. NaN gives 0 if the hop clamps or wraps, else its value for overflow."""
+    """NaN gives 0 if the hop clamps or wraps, else its value for overflow."""
     x = points.x
     low = COMPUTATIONS["wrapped"][0]
     wrapped = cast(Codes, low(Points(points.source, fmt, points.bits, x), hop.round))
@@ -344,7 +332,7 @@ def _as_integer(points: Points, fmt: Int, hop: Hop) -> Codes:
 
 
 def holds(fmt: Int, x: Numbers, mode: str) -> Mask:
-    """Return which x are, once rounded, values of an integer type."""
+    """Return a mask of x that round to values of an integer type."""
     rounded = round_to(x, fmt, MODES[mode])
     bound = np.where(x.sign, np.uint64(-int(fmt.min)), np.uint64(int(fmt.max)))
     held = (rounded.magnitude <= bound) & (x.kind == FINITE)

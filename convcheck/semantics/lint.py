@@ -25,7 +25,6 @@ def check_decided(spec: Spec) -> None:
 
 
 def _compiled(spec: Spec, found: dict[Case, Any]) -> Iterator[SpecError]:
-    """Compile all cases, and yield the errors of those that are undecided."""
     decide: Callable[[Spec, Case], Any] = compile_calls if spec.body.whole_calls else compile_case
     for case in cases(spec):
         try:
@@ -37,8 +36,7 @@ def _compiled(spec: Spec, found: dict[Case, Any]) -> Iterator[SpecError]:
 def lint_spec(spec: Spec) -> Proof:
     """Lint a spec. Unknown words are reported alone.
 
-    Each body has a module with `check`, `prove` (once all cases are decided) and `replay` (of an
-    example).
+    Each body has a module with `check`, `prove` (once all cases are decided) and `replay`.
     """
     proof = Proof(spec.id, len([*cases(spec)]))
     found = [Diagnostic.of_error(error, spec) for error in unknown_words(spec.rules, spec.literals)]

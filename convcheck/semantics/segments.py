@@ -1,9 +1,8 @@
 """Cut a conversion into segments: intervals of codes with the rows that still decide.
 
-Rows that test for special values or thresholds are resolved for whole segments. Most segments keep
-one row, a constant or a rounding. This relies on the natures of case words (see `CaseWord`): a
-threshold is crossed at most once among numbers of one sign, so equal results at both ends of an
-interval hold between them, and bisection finds the crossing.
+Most segments keep one row, a constant or a rounding. This relies on the natures of case words (see
+`CaseWord`): a threshold is crossed at most once among numbers of one sign, so equal results at both
+ends of an interval hold between them, and bisection finds the crossing.
 """
 
 from __future__ import annotations
@@ -50,13 +49,12 @@ class Segment:
 
     first: int
     last: int
-    #: the remaining rows, the last one `else`
+    #: the remaining rows
     program: Program
-    #: the outcomes by reading, if one row remains without a hop
+    #: of each reading, if one row remains without a hop
     only: tuple[CompiledOutcome, ...] | None
-    #: whether all codes have one expectation
     constant: bool
-    #: the types that x is rounded to, None if little is known
+    #: that x is rounded to, if known
     formats: tuple[Format, ...] | None
 
 
@@ -122,7 +120,7 @@ def _segment(first: int, last: int, program: Program, target: Numeric) -> Segmen
 
 
 def _formats(program: Program, target: Numeric) -> tuple[Format, ...] | None:
-    """Return the types that x is rounded to, None if the expectation may not be monotone."""
+    """None if the expectation may not be monotone."""
     found: list[Format] = []
     for entry in program.entries:
         word = entry.test
@@ -175,7 +173,7 @@ def key_changes(
 
 
 def _between(firsts: U64, lasts: U64) -> U64:
-    """Return codes that cut intervals into parts, ends included, shape (parts + 1, n)."""
+    """Codes that cut intervals into parts, ends included, shape (parts + 1, n)."""
     step = np.maximum((lasts - firsts) // np.uint64(_PARTS), np.uint64(1))
     offsets = np.arange(_PARTS + 1, dtype=np.uint64)[:, None] * step
     points: U64 = firsts + np.minimum(offsets, lasts - firsts)
@@ -237,13 +235,13 @@ class _Cutting:
     def _parted(
         self, entry: CompiledRow, path: Path, left: list[tuple[Interval, tuple[CompiledRow, ...]]]
     ) -> tuple[list[tuple[Interval, tuple[CompiledRow, ...]]], ...]:
-        """Split intervals into those that a row's word matches, or may match, and the others."""
+        """Split into intervals that a row's word matches, or may match, and others."""
         test, mode = entry.test, entry.mode
         if not left or test is None or not _decides(entry, path):
             return left, []
 
         def key(codes: U64) -> NDArray[np.int64]:
-            """The sign is included: past its range, an integer may be its minimum."""
+            """The sign counts: past its range, an integer may be its minimum."""
             points = self._points(codes, path)
             return test(points, mode) + 2 * points.x.sign.astype(np.int64)
 
@@ -295,7 +293,7 @@ class _Cutting:
     def _without_wrapping(
         self, hop: Hop, path: Path, interval: Interval
     ) -> Iterator[tuple[Interval, Hop]]:
-        """Split an interval by whether a wrapping type holds the numbers: there it only clamps."""
+        """Where a wrapping type holds the numbers, it only clamps."""
         from convcheck.semantics.hops import holds
 
         fmt = None if isinstance(hop.type, str) else hop.type.format
@@ -318,12 +316,12 @@ def _decides(entry: CompiledRow, path: Path) -> bool:
 
 
 def rises(hop: Hop) -> bool:
-    """Return whether a hop is monotone on numbers of one sign."""
+    """Whether a hop is monotone on numbers of one sign."""
     return is_plain(hop) and hop.beyond != "wrap"
 
 
 def is_plain(hop: Hop) -> bool:
-    """Return whether a hop is a full type, or rounds to integers."""
+    """Whether a hop is a full type, or rounds to integers."""
     if isinstance(hop.type, str):
         return hop.type in (WHOLE, MAGNITUDE)
     return not (hop.subnormals or hop.no_specials or hop.normal_only or hop.by_code)

@@ -1,4 +1,4 @@
-"""Trace one input through a program: the rows tried, and the outcome of each reading."""
+"""Trace one input through a program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from convcheck.streams import plural
 
 @dataclass(frozen=True)
 class Link:
-    """A row that decides, or that was tried and does not match."""
+    """A row that decides, or that was tried."""
 
     rule: str
     row: str
@@ -45,7 +45,7 @@ class Link:
 
 @dataclass(frozen=True)
 class RoundedValue:
-    """[x] by a rounding mode. `negative` is the sign, also of a zero."""
+    """[x] by a rounding mode, with the sign also of a zero."""
 
     mode: str
     value: Fraction
@@ -60,23 +60,19 @@ class Given:
     gives: Outcome
     #: index into PATTERNS
     pattern: int
-    #: the expected code or text
     code: int | str
-    #: [x], None without rounding
     rounded: RoundedValue | None
     links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The decision on one input. `x` is its exact value, None if it has none."""
+    """The decision on one input. `tried` are the rows that do not match, in order."""
 
     decision: Decision
     x: Fraction | None
-    #: the rows that do not match, in order
     tried: tuple[Link, ...]
     links: tuple[Link, ...]
-    #: the outcome of each reading
     given: tuple[Given, ...]
 
 
@@ -134,7 +130,7 @@ def _given(entry: CompiledRow, reading: int, points: Points) -> Given:
 
 
 def _rounded(points: Points, mode: str) -> RoundedValue | None:
-    """Return [x] of a finite x, None without a rounding mode or for an integer beyond 64 bits."""
+    """None without a rounding mode, or for an integer beyond 64 bits."""
     x, target = points.x, points.target
     if not mode or x.kind[0] != FINITE or isinstance(target, Text):
         return None

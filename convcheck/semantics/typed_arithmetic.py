@@ -18,7 +18,6 @@ from convcheck.numerics.format import Int, Numeric
 from convcheck.numerics.modes import NEAREST, BeyondError, grid_of
 
 Operations = Mapping[str, Callable[..., Fraction]]
-#: Exact operations. Division by zero raises ZeroDivisionError.
 EXACTLY: Operations = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -35,10 +34,7 @@ EXACTLY: Operations = {
 
 @cache
 def operations(fmt: Numeric, machine: bool = False) -> Operations:
-    """Return the operations of a type, or of a machine's integers.
-
-    They raise BeyondError, machine integers ZeroDivisionError.
-    """
+    """Return the operations of a type. Raise BeyondError, machine integers ZeroDivisionError."""
     wraps = machine and isinstance(fmt, Int)
     divide = operator.truediv if wraps else _quotient
     exact = {**EXACTLY, "divide": divide}
@@ -50,7 +46,7 @@ def operations(fmt: Numeric, machine: bool = False) -> Operations:
 
 
 def fitted(value: Fraction, fmt: Numeric, machine: bool = False) -> Fraction:
-    """Return a value rounded to a type; machine integers truncate and wrap. Raises BeyondError."""
+    """Return a value rounded to a type; machine integers wrap. Raises BeyondError."""
     if not (machine and isinstance(fmt, Int)):
         return grid_of(fmt, NEAREST).round(value)
     code = math.trunc(value) & fmt.mask
@@ -65,10 +61,9 @@ def _quotient(a: Fraction, b: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A value and its format; a `literal` takes any format."""
+    """A value and its format, None for exact; a `literal` takes any format."""
 
     value: Fraction
-    #: absent for exact
     fmt: Numeric | None
     literal: bool = False
 

@@ -1,8 +1,7 @@
-"""The words of tables as vectorised functions.
+"""The words of tables as vectorised functions of numbers and formats.
 
-A word knows numbers and formats, but no operator, runtime or type. Case words return masks. Outcome
-words return codes of the destination and a pattern. x is the exact input, [x] is x rounded to the
-destination's grid.
+Case words return masks, outcome words codes of the destination. x is the exact input, [x] is x
+rounded to the destination's grid.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class Points:
     _matching: dict[str, Mask] = field(default_factory=dict)
     _number: Mask | None = None
     _kept: dict[Hashable, Any] | None = None
-    #: the points that these are selected from, and their indices
+    #: the points that these are selected from, with indices
     part_of: tuple[Points, NDArray[np.intp]] | None = None
 
     def at(self, index: NDArray[np.intp]) -> Points:
@@ -89,7 +88,7 @@ class Points:
         return self._rounded[mode]
 
     def matching(self, pattern: str) -> Mask:
-        """Return a mask of texts that fully match a regular expression."""
+        """Return a mask of texts that match a regular expression."""
         if pattern not in self._matching:
             matches = re.compile(pattern).fullmatch
             found = (matches(text) is not None for text in cast(Texts, self.bits))
@@ -122,26 +121,22 @@ Nature = Literal["special", "threshold", "grid", "isolated", "level"]
 
 @dataclass(frozen=True)
 class CaseWord:
-    """A case word: a test, and how its result varies with the input."""
+    """A test, and how its result varies with the input."""
 
-    #: How the test varies. `special`: depends on zero, infinity or NaN only. `threshold`: changes
-    #: at most once among nonzero numbers of one sign. `grid`: holds at equally spaced values within
-    #: a binade, a power of two of codes apart. `isolated`: anything else, so every code is tested.
-    #: `level`: likewise, but it changes only the level and the rule, not the answer. Between two
-    #: boundaries of the destination in a binade, it changes at the same distance from both, a power
-    #: of two of codes.
+    #: `special`: depends on zero, infinity or NaN only. `threshold`: changes at most once among
+    #: nonzero numbers of one sign. `grid`: holds at equally spaced values within a binade, a power
+    #: of two of codes apart. `isolated`: anything else, so every code is tested. `level`: likewise,
+    #: but only level and rule change, not the answer: between two boundaries of the destination in
+    #: a binade, at the same distance from both, a power of two of codes.
     nature: Nature
-    #: inputs and a rounding mode -> mask, shape (n,)
     test: Test
-    #: for reports
     english: str = ""
-    #: whether it depends on numbers only, not on codes
+    #: not of codes
     of_numbers: bool = False
-    #: the type that x is first rounded to, for a `level`
     between: Float | None = None
 
     def __call__(self, points: Points, mode: str) -> Mask:
-        """Return a mask of inputs that match, shape (n,)."""
+        """Return a mask, shape (n,)."""
         return self.test(points, mode)
 
 
@@ -210,7 +205,7 @@ def _tiny(p: Points) -> Mask:
 
 
 def _carries(p: Points, mode: str) -> Mask:
-    """Return a mask of normal numbers whose exponent rounding raises."""
+    """Whether rounding raises the exponent of a normal number."""
     if not isinstance(p.target, Float):
         return np.zeros(len(p.bits), bool)
     width = np.uint64(p.target.mantissa)
@@ -234,7 +229,7 @@ def _less_than_least(p: Points) -> Mask:
 
 
 def _signalling(p: Points) -> Mask:
-    """Return a mask of NaNs whose quiet bit is 0."""
+    """The quiet bit is 0."""
     if not has_payload(p.source):
         return np.zeros(len(p.bits), bool)
     quiet = np.uint64(1 << (cast(Float, p.source).mantissa - 1))
@@ -245,7 +240,7 @@ _DOUBLE = Float(11, 52, 1023, "ieee", infinity=True)
 
 
 def _out_of_range(p: Points) -> Mask:
-    """Return a mask of x for which C's strtod sets ERANGE: overflow, or inexact and tiny."""
+    """C's strtod sets ERANGE: overflow, or inexact and tiny."""
     low, near, high = (round_to(p.x, _DOUBLE, MODES[m]).magnitude for m in _TO_DOUBLE)
     twice = round_to(replace(p.x, exponent=p.x.exponent + 1), _DOUBLE, MODES["nearest-even"])
     tiny = (twice.magnitude < np.uint64(2 << _DOUBLE.mantissa)) & (low != high)
@@ -347,7 +342,7 @@ _MULTIPLE = re.compile(r"x (>|< -) ?([0-9]{1,4}) max")  # "x > 4 max", "x < -4 m
 
 
 def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
-    """Return the function of a row's label, None for an unknown word."""
+    """Return the function of a row's label, if known."""
     if label.startswith(TEXT_IS):
         literal = literals.get(label.removeprefix(TEXT_IS))
         return _spelled(literal.matches) if literal else None
@@ -407,7 +402,7 @@ def _no_zero(target: Format) -> bool:
 
 
 def possible(label: str, source: Format, target: Format) -> bool:
-    """Return whether a word on special values can match for these formats."""
+    """Whether a word on special values can match for these formats."""
     if (label == "[x] = -0" and _no_zero(target)) or (
         label == EMPTY and not isinstance(source, Text)
     ):
@@ -443,34 +438,30 @@ Computation = Callable[[Points, str], Bits]
 
 
 class ConstantWord(NamedTuple):
-    """An outcome word for one code of the destination."""
+    """One code of the destination."""
 
     code: Constant
-    #: for reports
     english: str
-    #: index into PATTERNS
     pattern: int = EXACT
 
 
 class ComputedWord(NamedTuple):
-    """An outcome word for codes computed from the inputs."""
+    """Codes computed from the inputs."""
 
     compute: Computation
-    #: for reports
     english: str
-    #: index into PATTERNS
     pattern: int = EXACT
     rounds: bool = False
-    #: whether it depends on numbers only, not on codes
+    #: not of codes
     of_numbers: bool = False
 
 
 class NotInFormatError(Exception):
-    """An outcome that the destination lacks, such as +inf without infinities."""
+    """An outcome that the destination lacks."""
 
 
 def _as(target: Format, kind: type[OneFormat], has: str = "") -> OneFormat:
-    """Return a format of a kind that has something. Raises NotInFormatError."""
+    """Raises NotInFormatError."""
     if not isinstance(target, kind) or (has and not getattr(target, has)):
         raise NotInFormatError
     return target
@@ -535,7 +526,7 @@ CONSTANTS: Mapping[str, ConstantWord] = {
 
 
 def _rounded_codes(p: Points, mode: str) -> Codes:
-    """[x] in the destination's code; only meaningful in range."""
+    """Only meaningful in range."""
     return encode(cast(Numeric, p.target), p.rounded(mode).magnitude, p.x.sign)
 
 
@@ -544,7 +535,6 @@ def _same(p: Points, mode: str) -> Bits:
 
 
 def _low_bits(p: Points, mode: str) -> Codes:
-    """Truncate to the low bits, or sign-extend."""
     source, target = cast(Int | Bool, p.source), cast(Int | Bool, p.target)
     wide = cast(Codes, p.bits).astype(np.uint64)
     if source.signed:
@@ -560,7 +550,7 @@ def _code_bits(p: Points, *, high: bool = False) -> Codes:
 
 
 def _wrapped(p: Points, mode: str) -> Codes:
-    """[x] wrapped in two's complement, for any size."""
+    """[x] in two's complement, for any size."""
     magnitude, past = p.rounded(mode).magnitude, p.x.exponent - 63
     shifted = p.x.significand << np.clip(past, 0, 63).view(np.uint64)
     magnitude = np.where(past > 63, np.uint64(0), np.where(past > 0, shifted, magnitude))
@@ -579,7 +569,7 @@ def _wrapped_unsigned(p: Points, mode: str) -> Codes:
 
 
 def _wrapped_short(p: Points, mode: str) -> Codes:
-    """[x] wrapped to one bit less than the destination, then sign-extended."""
+    """The same, sign-extended."""
     kept, target = _wrapped_unsigned(p, mode), cast(Int, p.target)
     if not target.signed:
         return kept
@@ -597,14 +587,12 @@ def _most(p: Points, mode: str) -> Codes:
 
 
 def _leading_bit(p: Points, mode: str) -> Codes:
-    """Return x truncated to a power of two."""
     target = cast(Float, p.target)
     magnitude = p.rounded("toward-zero").magnitude >> np.uint64(target.mantissa)
     return encode(target, magnitude << np.uint64(target.mantissa), p.x.sign)
 
 
 def _infinity_with_mantissa(p: Points, mode: str) -> Codes:
-    """Return infinity's exponent with the mantissa of [x]."""
     target = cast(Float, p.target)
     low = p.rounded(mode).magnitude & np.uint64((1 << target.mantissa) - 1)
     return encode(target, low | np.uint64(target.infinity_code), p.x.sign)
@@ -618,26 +606,26 @@ def _digits(p: Points, mode: str) -> Texts:
 
 
 def _signed_zero(p: Points, mode: str) -> Codes:
-    """Return a zero with the sign of x if the destination has one, else code 0."""
+    """Code 0 if the destination has no signed zero."""
     signed = isinstance(p.target, Float) and p.target.zero and p.target.negative_zero
     sign = p.x.sign if signed else np.zeros(len(p.bits), bool)
     return encode(cast(Numeric, p.target), np.zeros(len(sign), np.uint64), sign)
 
 
 def has_payload(fmt: Format) -> bool:
-    """Return whether the NaNs of a format have a payload."""
+    """Whether the NaNs of a format have a payload."""
     return isinstance(fmt, Float) and fmt.nan == "ieee"
 
 
 def is_computable(word: str, source: Format, target: Format) -> bool:
-    """Return whether a computation has a meaning between two formats."""
+    """Whether a computation has a meaning between two formats."""
     if word == ZERO:
         return not isinstance(target, Text)
     return word != PAYLOAD or (has_payload(source) and has_payload(target))
 
 
 def _payload(p: Points, mode: str) -> Codes:
-    """Return NaN with its payload rounded. A zero payload is infinity, a carry reaches the sign."""
+    """A zero payload is infinity, a carry reaches the sign."""
     source, target = cast(Float, p.source), cast(Float, p.target)
     bits = cast(Codes, p.bits).astype(np.uint64) & np.uint64((1 << source.mantissa) - 1)
     exponent, significand = normalised(bits, target.mantissa - source.mantissa)
@@ -689,7 +677,6 @@ AS_REAL, BY = "as-real", "by"  # continue as a real; delegate to a rule
 AS_BELOW = "as-below"  # delegate to the rules below
 TEXT = "text"  # a fixed text: "text True"
 AS = "as"  # match again with another attribute value: "as mode=CAST_RINT"
-#: words that need a rounding mode
 ROUNDING_WORDS = frozenset(
     (
         *(word for word in CASES if word.startswith("[x]") and word != "[x] = x"),
@@ -699,7 +686,7 @@ ROUNDING_WORDS = frozenset(
 
 
 def sees_codes(word: str) -> bool:
-    """Return whether a word may depend on codes, not only on numbers."""
+    """Whether a word may depend on codes, not only on numbers."""
     known = CASES.get(word) or _power(word) or _multiple(word) or COMPUTATIONS.get(word)
     if known:
         return not known.of_numbers

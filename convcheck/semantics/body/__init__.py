@@ -40,7 +40,7 @@ Edits = Callable[[Sequence["Cause"]], Iterable[WrongCall]]
 
 
 def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
-    """Return a function from causes to wrong calls, one per reading; none if nothing changes."""
+    """Return a function from causes to wrong calls, one per reading; none without effect."""
     make: Callable[[Spec, Case, Sequence[Call]], Edits] = resolve_name(WRONG[spec.body.name])
     made = make(spec, case, calls)
 

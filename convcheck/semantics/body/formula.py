@@ -49,14 +49,13 @@ LONGEST = 1 << 24  # elements of a sequence in `expect`
 
 
 class TooLongError(ValueError):
-    """A sequence that is too long for `expect`. `size` still works."""
+    """A sequence too long for `expect`."""
 
 
 class UndefinedError(Exception):
     """A call that a condition of the spec leaves undefined."""
 
     def __init__(self, row: int) -> None:
-        """Take the row of the condition."""
         super().__init__(row)
         self.row = row
 
@@ -69,7 +68,7 @@ def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
 
 
 def rule_of(formula: Formula, case: Case) -> FormulaRule:
-    """Return the rule of a case. Raises SpecError if there is none."""
+    """Return the rule of a case. Raises SpecError."""
     for rule in formula.rules:
         if rule.when.holds(case.inputs, case.outputs[0]):
             return rule
@@ -103,7 +102,7 @@ class FormulaCalls(CompiledCalls):
         return max(self.lengths(inputs), default=1)
 
     def lengths(self, inputs: Sequence[Bits]) -> frozenset[int]:
-        """Return the lengths under all readings, empty if undefined. Raises SpecError."""
+        """Return the lengths of all readings, none if undefined. Raises SpecError."""
         try:
             return self._lengths(self._sequences(inputs))
         except (UndefinedError, BeyondError):
@@ -113,15 +112,13 @@ class FormulaCalls(CompiledCalls):
 
     @property
     def agrees_on_elements(self) -> bool:
-        """Whether all readings agree on the elements, so that only the length is in dispute."""
+        """Whether only the length is in dispute."""
         ways = {element for _, element in self.rule.readings}
         return len(ways) == 1 and not isinstance(self.case.outputs[0].format, Float)
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return the expectation of a call with scalar inputs, shape ().
-
-        Other shapes fall under a condition of the spec. Raises TooLongError beyond LONGEST
-        elements, and SpecError for a case without a condition: division by zero, overflow, NaN or
+        """Return the expectation of a call. Raises TooLongError beyond LONGEST elements, and
+        SpecError if no condition covers a division by zero, an overflow, a shape, NaN or
         infinity.
         """
         try:
@@ -210,7 +207,7 @@ class FormulaCalls(CompiledCalls):
 
 
 def call_reading(name: str, codes: Codes, dtype: DType, free_zero: bool) -> CallReading:
-    """Return the elements of a sequence as the reading of a call."""
+    """Return the reading of a call that gives a sequence."""
     patterns = np.full(len(codes), EXACT, np.uint8)
     if free_zero and isinstance(dtype.format, Float):
         patterns[codes & codes.dtype.type(dtype.format.magnitude_mask) == 0] = ANY_ZERO

@@ -1,8 +1,7 @@
 """Check that a formula is total, its rules and conditions are reached, and its examples hold.
 
-Special values and a few ordinary ones represent each input. In every combination of ordinary
-values, and with each special value among them, a case must meet a condition of `undefined` or have
-an integer length under every reading. Short sequences are computed.
+In every combination of a few ordinary values, and with each special value among them, a case must
+meet a condition of `undefined` or have an integer length under every reading.
 """
 
 from __future__ import annotations
@@ -70,9 +69,6 @@ def _codes(types: Sequence[DType], words: Sequence[str]) -> Call | None:
         return None
 
 
-# Totality ------------------------------------------------------------------------------------
-
-
 def _not_total(spec: Spec, formula: Formula, proof: Proof) -> Iterator[Diagnostic]:
     chosen = {(id(one.rule), case.outputs[0].name): case for case, one in proof.compiled.items()}
     reached: set[int] = set()
@@ -124,9 +120,6 @@ def _alike(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
 def _resolved(case: Case, way: FormulaWay) -> tuple[object, ...]:
     name = case.outputs[0].name if way.arithmetic == OUTPUT else str(way.arithmetic)
     return way.expression, name, way.running, way.converted
-
-
-# Examples ------------------------------------------------------------------------------------
 
 
 def replay(spec: Spec, example: FormulaExample, proof: Proof) -> Iterator[Diagnostic]:

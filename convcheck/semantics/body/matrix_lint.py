@@ -1,7 +1,4 @@
-"""Check that a matrix is complete, its cells are reached, and its examples hold.
-
-Every case is looked up. Values are checked for each conversion that a case needs, as for a table.
-"""
+"""Check that a matrix is complete, its cells are reached, and its examples hold."""
 
 from __future__ import annotations
 
@@ -48,9 +45,6 @@ def prove(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
     yield from _values(spec, proof)
 
 
-# Values --------------------------------------------------------------------------------------
-
-
 def _values(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
     reached: set[tuple[str, str]] = set()
     some_case = next(iter(proof.compiled))
@@ -67,9 +61,6 @@ def _single(each: Conversion) -> Iterator[Diagnostic]:
         if len(decision.readings) > 1:
             message = f"{decision.name}: values beside a common type have one reading"
             yield Diagnostic(decision.place, message, "a reading is of a whole call")
-
-
-# Examples ------------------------------------------------------------------------------------
 
 
 def replay(spec: Spec, example: MatrixExample, proof: Proof) -> Iterator[Diagnostic]:

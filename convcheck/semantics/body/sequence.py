@@ -1,7 +1,4 @@
-"""Compute the length and the elements of a formula's call.
-
-Most evaluations agree, so results are cached by type and converted arguments.
-"""
+"""Compute the length and the elements of a formula's call, cached by type and arguments."""
 
 from __future__ import annotations
 
@@ -32,15 +29,13 @@ Values = Mapping[str, Fraction]
 
 @dataclass(eq=False, slots=True)
 class _Computed:
-    #: absent for exact arithmetic
+    #: None: exact
     fmt: Numeric | None
-    #: the arguments in that type
     arguments: Values
-    #: absent before it is computed
     length: int | None = None
-    #: the first elements, before conversion to the output's type
+    #: before conversion to the output's type
     elements: list[Fraction] = field(default_factory=list)
-    #: conversion mode -> codes
+    #: by conversion mode
     codes: dict[str, list[int]] = field(default_factory=dict)
 
 
@@ -58,16 +53,16 @@ class Sequences:
     formula: Formula
     output: Numeric
     arguments: Values
-    #: whether an argument is -0, so that a zero element may have either sign
+    #: an argument is -0, so that a zero element may have either sign
     free_zero: bool = False
-    #: whether integers wrap, and a length may be negative
+    #: integers wrap, and a length may be negative
     machine: bool = False
     _started: dict[tuple[FormulaWay, str], _Computed] = field(default_factory=dict)
     _known: dict[Hashable, _Computed] = field(default_factory=dict)
     _fitted: dict[str, Values] = field(default_factory=dict)
 
     def converted(self, mode: str) -> Values:
-        """Return the arguments in the output's type, rounded by `mode` for floats."""
+        """Return the arguments in the output's type; `mode` is for floats."""
         mode = self.mode(self.output, mode)
         if mode not in self._fitted:
             fit = grid_of(self.output, mode).round
@@ -106,7 +101,7 @@ class Sequences:
         return tuple(known[:n])
 
     def inside(self, codes: tuple[int, ...]) -> int:
-        """Return the number of elements before the limit, if the formula excludes the limit."""
+        """Return the number of elements before the limit, if the formula excludes it."""
         end, interval = len(codes), self.formula.interval
         if interval is None:
             return end
@@ -119,7 +114,7 @@ class Sequences:
         return end
 
     def plain(self, n: int) -> bool:
-        """Return whether the output's type has the first n elements exactly."""
+        """Whether the output's type has the first n elements exactly."""
         fit = grid_of(self.output, self.mode(self.output, NEAREST)).round
         try:
             return all(
@@ -133,7 +128,7 @@ class Sequences:
             return False
 
     def mode(self, fmt: Numeric, mode: str) -> str:
-        """Return the mode for rounding to a type. `mode` applies to floats only."""
+        """Return the mode for rounding to a type; `mode` is for floats."""
         return mode if isinstance(fmt, Float) else self.formula.to_integer
 
     def _start(self, way: FormulaWay, mode: str) -> _Computed:
@@ -152,7 +147,7 @@ class Sequences:
         return self._started[key]
 
     def values(self, way: FormulaWay, mode: str, n: int) -> list[Fraction]:
-        """Return the first n elements, before conversion to the output's type."""
+        """Return the first n elements before conversion."""
         found = self._start(way, mode)
         known, arguments = found.elements, found.arguments
         if len(known) >= n:

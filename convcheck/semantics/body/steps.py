@@ -1,7 +1,6 @@
-"""Compute the expectations of an operator defined in steps.
+"""Compute the expectations of an operator defined in steps, vectorised over elements.
 
-The arithmetic is exact on integers, rounded if a reading says so, and vectorised over elements.
-Conversions follow the rule that the spec names.
+The arithmetic is exact on integers, and rounded if a reading says so.
 """
 
 from __future__ import annotations
@@ -88,17 +87,16 @@ class CompiledSteps(CompiledCalls):
 
     case: Case
     steps: Steps
-    #: the inputs in the question
     names: tuple[str, ...]
-    #: whether the contract excludes the case, so that nothing is expected
+    #: nothing is expected
     outside: bool
     decisions: tuple[Decision, ...]
     programs: Mapping[tuple[str, str], Program]
     #: rounds results to the type of the first input
     mode: str = field(default=NEAREST, kw_only=True)
-    #: input -> hops before the first line
+    #: hops before the first line, by input
     first: Mapping[str, Sequence[Hop]] = field(default_factory=dict, kw_only=True)
-    #: a wrong broadcast of other inputs, and the only one of them, '' for all
+    #: a wrong broadcast, and of which input, '' for all others
     meets: tuple[str, str] | None = field(default=None, kw_only=True)
 
     @property
@@ -113,7 +111,7 @@ class CompiledSteps(CompiledCalls):
 
     @cached_property
     def types(self) -> Mapping[str, DType]:
-        """The types of the inputs in the question and of the outputs, by name."""
+        """The types of inputs and outputs, by name."""
         return dict(zip(self.names, self.case.inputs, strict=True)) | {
             self.steps.lines[-1].name: self.output,
             **dict(zip(self.steps.others, self.case.outputs[1:], strict=True)),
@@ -145,7 +143,7 @@ class CompiledSteps(CompiledCalls):
 
     @property
     def along(self) -> tuple[int, int] | None:
-        """The axis along which other inputs broadcast to the first, and the block size."""
+        """Axis and block size of broadcasting to the first input."""
         return self.steps.along.of(self.case.attributes) if self.steps.along else None
 
     @cached_property
@@ -168,11 +166,11 @@ class CompiledSteps(CompiledCalls):
         return inputs[0].size
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return the expectation of tensors that broadcast to the first. Raises SpecError."""
+        """Return the expectation of a call. Raises SpecError if shapes do not fit."""
         return self.expect_all([inputs])[0]
 
     def expect_all(self, calls: Sequence[Sequence[Bits]]) -> list[ExpectedCall]:
-        """Return the expectation of each call. Calls are concatenated and computed at once."""
+        """Return the expectation of each call, computed at once."""
         if self.outside or not calls:
             return [ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))] * len(calls)
         due, runs = self.due(calls)
@@ -232,9 +230,8 @@ class CompiledSteps(CompiledCalls):
     def outputs(
         self, found: Sequence[Reading], shape: tuple[int, ...], part: slice
     ) -> tuple[ExpectedOutput, ...]:
-        """Return the outputs of one call from concatenated results.
-
-        The first output has the shape of the first input, the others have one element.
+        """Return the outputs of a part of concatenated results; those after the first have one
+        element.
         """
         one = slice(part.start, min(part.start + 1, part.stop))
         wanted = [(shape, part), *(((), one) for _ in self.case.outputs[1:])]
@@ -279,10 +276,8 @@ class CompiledSteps(CompiledCalls):
     def due(
         self, calls: Sequence[Sequence[Bits]], kept: dict[Hashable, Run] | None = None
     ) -> tuple[list[list[Reading]], list[Run]]:
-        """Return the expected outputs under each reading, calls concatenated, and the distinct
-        runs.
-
-        `kept` are runs of other steps over these calls, which share beginnings.
+        """Return the outputs under each reading, calls concatenated, and the distinct runs. `kept`
+        are runs of other steps over these calls, which share beginnings.
         """
         apart, kept = self.distinct(self.steps.readings), {} if kept is None else kept
         computed = {key: self._run_all(one, calls, kept) for key, one in apart.items()}
@@ -310,7 +305,6 @@ class CompiledSteps(CompiledCalls):
         return run
 
     def _begins(self, reading: StepsReading) -> Hashable:
-        """Return a key: equal keys mean equal runs before the first line."""
         first = tuple((name, tuple(hops)) for name, hops in self.first.items())
         numbers = tuple((name, self.case.attribute(name)) for name in self.steps.numbers)
         known = {line.name for line in self.lines}
@@ -321,7 +315,7 @@ class CompiledSteps(CompiledCalls):
         return self.rounds_as(reading), reading.taken_as, numbers, opened, self.mode, first
 
     def _facts(self, reading: StepsReading) -> tuple[Hashable, ...]:
-        """Return a key of each line: lines of equal keys make the same of equal values."""
+        """Lines of equal keys make the same of equal values."""
         return tuple(
             (
                 x.name,
@@ -339,11 +333,11 @@ class CompiledSteps(CompiledCalls):
         )
 
     def all_finished(self, run: Run) -> list[Reading]:
-        """Return codes and patterns of each output, for each element."""
+        """Return codes and patterns of each output."""
         return [self.finished(run), *(self.finished(run, name) for name in self.steps.others)]
 
     def run(self, inputs: Sequence[Bits], reading: StepsReading | None = None) -> Run:
-        """Compute the lines of a call under a reading, by default the first."""
+        """Compute the lines of a call, by default under the first reading."""
         return self._run_all(reading or self.steps.readings[0], [inputs], {})
 
     @property
@@ -357,10 +351,7 @@ class CompiledSteps(CompiledCalls):
         return [line for line in self.lines if line.be is None][-1]
 
     def undone(self, converted: Codes, others: Mapping[str, Rational]) -> Codes:
-        """Apply the lines after the last conversion to codes of the first input's type.
-
-        `others` are the values of the other inputs, shape (n,).
-        """
+        """Apply the lines after the last conversion to codes of the first input's type."""
         fmt, last = cast(Float, self.data.format), self.conversion
         start = {**others, last.name: of_numbers(decode(fmt, converted))}
         run = self.begun(self.steps.readings[0], start)
@@ -369,10 +360,7 @@ class CompiledSteps(CompiledCalls):
         return rounded_codes(run.values[self.lines[-1].name].numbers, fmt)
 
     def brought(self, wanted: Rational, others: Mapping[str, Rational]) -> tuple[Codes, Rational]:
-        """Return the data for which the last line has `wanted` values, rounded and exact.
-
-        `others` are the values of the other inputs, shape (n,).
-        """
+        """Return the data for which the last line has `wanted` values, rounded and exact."""
         back, brought = cast(Expression, self.steps.back), self.steps.back_of or self.lines[-1].name
         run = Run.of({"": wanted})
         left_out = dict.fromkeys(names_in(back), run.number(0))
@@ -386,7 +374,7 @@ class CompiledSteps(CompiledCalls):
         return encode(whole, np.minimum(magnitude, np.uint64(whole.max)), x.sign), x
 
     def thresholds(self, others: Mapping[str, Rational]) -> Codes:
-        """Return the thresholds of branches on the first input. `others` has shape (n,)."""
+        """Return the thresholds of branches on the first input."""
         run, first = Run.of(others), self.names[0]
         values, found = {**others, **self._numbers(run)}, []
         for branch in (branch for line in self.lines for branch in line.branches):
@@ -398,9 +386,7 @@ class CompiledSteps(CompiledCalls):
         return np.concatenate([np.zeros(0, self.data.format.storage), *found])
 
     def decoded(self, calls: Sequence[Sequence[Bits]]) -> dict[str, Rational]:
-        """Return the exact values of the inputs by name, broadcast to the first, calls
-        concatenated.
-        """
+        """Return the exact values of each input, broadcast to the first, calls concatenated."""
         shapes = [call[0].shape for call in calls]
         types = zip(self.names, self.case.inputs, zip(*calls, strict=True), strict=True)
         return {name: self._of_input(name, dtype, t, shapes) for name, dtype, t in types}
@@ -424,14 +410,14 @@ class CompiledSteps(CompiledCalls):
     def met(
         self, index: NDArray[np.intp], shape: tuple[int, ...], name: str = ""
     ) -> NDArray[np.intp]:
-        """Return the index into another tensor for each element of the first input."""
+        """Return the place in another tensor that each element meets."""
         along, (wrongly, of) = self.along, self.meets or ("", "")
         if along and wrongly and of in ("", name) and index.ndim and index.shape != shape:
             return met_wrongly(wrongly, index, shape, *along)
         return met(index, shape, along)
 
     def begun(self, reading: StepsReading, inputs: Mapping[str, Rational]) -> Run:
-        """Return the run before the first line, under a reading."""
+        """Return the run before the first line."""
         run = Run.of(inputs)
         run.values |= self._numbers(run)
         for one in self.steps.undefined:
@@ -454,7 +440,7 @@ class CompiledSteps(CompiledCalls):
         return {name: run.number(int(given[name])) for name in self.steps.numbers}
 
     def rounds_as(self, reading: StepsReading) -> Hashable:
-        """Return a key: equal keys mean that readings round alike in this case."""
+        """Return a key of how a reading rounds in this case."""
         kind = self.arithmetic(reading)
         types = self.types
         operands = {name for name in reading.operands if name in types and types[name] != kind}
@@ -462,7 +448,7 @@ class CompiledSteps(CompiledCalls):
         return kind, frozenset(operands), reading.once, reading.narrow, ties
 
     def opens_near_ties(self, reading: StepsReading) -> bool:
-        """Return whether a reading leaves values near a tie undefined."""
+        """Whether a reading leaves values near a tie undefined."""
         return reading.open_near_ties and self.arithmetic(reading) not in (None, self.data)
 
     def distinct(self, readings: Sequence[StepsReading]) -> dict[Hashable, StepsReading]:
@@ -477,7 +463,6 @@ class CompiledSteps(CompiledCalls):
         return reading.type_for(self.case, self.types)
 
     def _take(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        """Compute a line."""
         if line.be is None:
             self._convert(line, reading, run)
         else:
@@ -487,9 +472,7 @@ class CompiledSteps(CompiledCalls):
                 run.leave_open(one)
 
     def finished(self, run: Run, name: str = "") -> Reading:
-        """Return codes and patterns of an output, by default the first. Codes without meaning are
-        0.
-        """
+        """Return an output, by default the first. Codes without meaning are 0."""
         name = name or self.lines[-1].name
         fmt, undefined = self.types[name].format, run.undefined
         if name in run.converted:
@@ -509,9 +492,7 @@ class CompiledSteps(CompiledCalls):
         return Reading(np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns)
 
     def compute(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        """Compute the expression of a line, apply its hops, and round. A reading rounds each
-        operation, or only the result.
-        """
+        """Compute a line. A reading rounds each operation, or only the result."""
         kind = self.arithmetic(reading)
         if kind is None or line.exact:
             result = run.branched(line, self._operations(line, reading, run))
@@ -562,7 +543,7 @@ class CompiledSteps(CompiledCalls):
         return self.programs[self.taken_as(line, reading).name, line.name]
 
     def reached(self, line: StepsLine, reading: StepsReading, run: Run) -> Codes:
-        """Return the codes that enter a conversion. A reinterpreted value is rounded to odd."""
+        """Return the codes that enter a conversion; those to reinterpret are rounded to odd."""
         fmt = cast(Float, self.taken_as(line, reading).format)
         odd = line.taken_as or reading.taken_as
         return rounded_codes(run.values[line.source].numbers, fmt, ODD if odd else NEAREST)
@@ -570,21 +551,16 @@ class CompiledSteps(CompiledCalls):
 
 @dataclass
 class Run:
-    """The state of a computation for n elements."""
+    """A computation of n elements."""
 
-    #: inputs and lines, by name
     values: dict[str, Rational]
-    #: mask of undefined elements
     undefined: Mask
-    #: mask of rounded elements
     inexact: Mask
-    #: mask of elements that may be a zero of either sign
     either_sign: Mask
-    #: line -> result of its conversion
+    #: results of conversions, by line
     converted: dict[str, Reading] = field(default_factory=dict)
-    #: line -> rows that decided its conversion
     decided: dict[str, Rows] = field(default_factory=dict)
-    #: elements of each call
+    #: of each call
     sizes: tuple[int, ...] = ()
 
     @staticmethod
@@ -594,7 +570,7 @@ class Run:
         return Run(dict(inputs), none, none, none, sizes=(len(none),))
 
     def copy(self) -> Run:
-        """Return a run that goes on by itself. Arrays are never changed in place."""
+        """Return a copy. Arrays are never changed in place."""
         mine = self.values.copy(), self.converted.copy(), self.decided.copy()
         return replace(self, values=mine[0], converted=mine[1], decided=mine[2])
 
@@ -617,7 +593,7 @@ class Run:
         self.inexact = self.inexact | inexact
 
     def rounded(self, x: Rational, fmt: Float, mode: str) -> Rational:
-        """Round numbers to a format and mark those that change."""
+        """Round numbers and mark those that change."""
         result = rounded(x, fmt, mode)
         self.inexact = self.inexact | _differ(x, result)
         return result
@@ -648,7 +624,7 @@ class Run:
         return result
 
     def holds(self, condition: Condition, operations: Mapping[str, Operation]) -> Mask:
-        """Return a mask of elements for which a condition holds."""
+        """Return a mask of a condition."""
         ends = (compute(e, self.values, operations) for e in (condition.left, condition.right))
         return rational.compared(next(ends), condition.relation, next(ends))
 
@@ -707,7 +683,7 @@ def _reduced(choose: Operation, x: Rational) -> Rational:
 
 
 def _near_tie(x: Numbers, fmt: Float) -> Mask:
-    """Return a mask of values within one ulp of a tie between integers."""
+    """Within one ulp of a tie between integers."""
     below_point = fmt.mantissa - x.exponent
     has = (x.kind == FINITE) & (below_point > 0) & (below_point <= fmt.mantissa + 2)
     half = np.uint64(1) << np.where(has, below_point - 1, 0).astype(np.uint64)
@@ -716,7 +692,7 @@ def _near_tie(x: Numbers, fmt: Float) -> Mask:
 
 
 def _differ(x: Rational, there: Rational) -> Mask:
-    """Return a mask of different numbers. Zeros are equal, NaNs are not."""
+    """Zeros are equal, NaNs are not."""
     a, b = x.numbers, there.numbers
     same = (a.kind == b.kind) & (a.kind != NAN) & (a.significand == b.significand)
     same &= (a.significand == 0) | ((a.exponent == b.exponent) & (a.sign == b.sign))
@@ -724,7 +700,7 @@ def _differ(x: Rational, there: Rational) -> Mask:
 
 
 def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
-    """Compile a case of steps. Raises SpecError for an unknown rule or type."""
+    """Compile a case of steps. Raises SpecError."""
     steps = spec.body_as(Steps)
     layout = layout_of(spec, case)
     outside = outside_of(steps, layout, case)
@@ -745,12 +721,12 @@ def layout_of(spec: Spec, case: Case) -> Layout:
 
 
 def outside_of(steps: Steps, layout: Layout, case: Case) -> Outside | None:
-    """Return the exclusion of a case, None if an answer is expected."""
+    """Return what excludes a case, None if an answer is expected."""
     return next((entry for entry in steps.outside if entry.has(layout, case)), None)
 
 
 def target_of(line: StepsLine, case: Case) -> DType:
-    """Return the target type of a conversion: an attribute's value, or the output type."""
+    """Return the target type of a conversion. Raises SpecError."""
     if not line.to:
         return case.outputs[0]
     value = str(case.attribute(line.to))

@@ -1,8 +1,7 @@
 """Check the steps of a spec.
 
-Every case compiles or is excluded. Types of readings hold the data. Every row of a conversion rule
-is reached. Any two readings differ somewhere. Test values exist in their types. Examples hold under
-every reading.
+Every case compiles or is excluded, types of readings hold the data, every row is reached, any two
+readings differ somewhere, test values exist in their types, and examples hold under every reading.
 """
 
 from __future__ import annotations
@@ -71,11 +70,7 @@ def _names(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
         yield Diagnostic(steps.place, "two readings have the same name")
 
 
-# Types ---------------------------------------------------------------------------------------
-
-
 def _typed(steps: Steps, proof: Proof) -> Iterator[Diagnostic]:
-    """Yield readings that compute in a type that is not IEEE or too narrow for the data."""
     answered = [compiled for compiled in proof.compiled.values() if not compiled.outside]
     pairs = {(one, c.arithmetic(one), c.data): 0 for c in answered for one in steps.readings}
     for reading, work, data in pairs:
@@ -113,9 +108,6 @@ def _outside_of(dtype: DType, word: str) -> OutsideFormatError | None:
     except OutsideFormatError as error:
         return error
     return None
-
-
-# Conversions and readings --------------------------------------------------------------------
 
 
 def _reached(spec: Spec, answered: Sequence[CompiledSteps]) -> Iterator[Diagnostic]:
@@ -191,7 +183,7 @@ def _tried(compiled: CompiledSteps, steps: Steps) -> Iterator[list[Bits]]:
 
 
 def _spread(compiled: CompiledSteps, words: dict[str, str]) -> list[Bits] | None:
-    """Return data around one and at halves; None if a type lacks a value."""
+    """Data around one and at halves; None if a type lacks a value."""
     others: list[Bits] = []
     for name, dtype in zip(compiled.names[1:], compiled.case.inputs[1:], strict=True):
         if _outside_of(dtype, words[name]):
@@ -216,7 +208,7 @@ def _about_one(fmt: Numeric) -> Codes:
 def _at_halves(
     compiled: CompiledSteps, others: Sequence[Bits], ends: Codes | None = None
 ) -> Iterator[Codes]:
-    """Yield the data that bring the last line next to a half, if the spec has an inverse."""
+    """Data that bring the last line next to a half, if the spec has an inverse."""
     if compiled.steps.back is None:
         return
     known = dict(zip(compiled.names[1:], others, strict=True))
@@ -234,9 +226,6 @@ def _at_halves(
     data, _ = compiled.brought(of_fractions(fractions), values)
     mask = data.dtype.type((1 << cast(Numeric, compiled.data.format).bits) - 1)
     yield from (data, (data + 1) & mask, (data - 1) & mask)
-
-
-# Examples ------------------------------------------------------------------------------------
 
 
 def replay(spec: Spec, example: StepsExample, proof: Proof) -> Iterator[Diagnostic]:

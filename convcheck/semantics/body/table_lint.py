@@ -2,9 +2,7 @@
 
 Case words compare x or [x] with a few thresholds, so codes form segments on which all words are
 constant. The ends of segments, values at the ends of the destination and special values represent
-all inputs. A program ends with `else`, so every input is decided. A row that no representative
-reaches is unreachable. Texts are represented by samples of the spellings and by thresholds in
-decimal.
+all inputs. Samples of the spellings and thresholds in decimal represent texts.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from convcheck.semantics.program import Program
 from convcheck.semantics.segments import segments
 from convcheck.semantics.vocabulary import DIGITS
 
-#: The ends of the segments of conversions: most versions of an operator say the same of most.
+# of segments of conversions, which most versions of an operator share
 _ENDS: dict[Hashable, list[int]] = {}
 
 
@@ -41,7 +39,6 @@ class Diagnostic:
 
     place: Place
     message: str
-    #: how to fix it, or ''
     hint: str = ""
 
     @staticmethod
@@ -50,7 +47,7 @@ class Diagnostic:
         return Diagnostic(error.place or spec.place, error.message, error.hint)
 
     def of(self, specs: Sequence[str]) -> str:
-        """Return the diagnostic in words, for the specs that have it."""
+        """Return the diagnostic in words."""
         more = f" and {len(specs) - 1} more" if len(specs) > 1 else ""
         hint = f"\n  hint: {self.hint}" if self.hint else ""
         return f"{self.place}: {specs[0]}{more}: {self.message}{hint}"
@@ -62,9 +59,8 @@ class Proof:
 
     spec: str
     cases: int = 0
-    #: the decided cases, compiled
     compiled: dict[Case, Any] = field(default_factory=dict)
-    #: (case, representative input) pairs, each decided by one row
+    #: pairs of a case and a representative input
     points: int = 0
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
@@ -92,11 +88,8 @@ def prove(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
                 yield Diagnostic(row.place, f"row {row.label!r} is unreachable", hint)
 
 
-# Representatives ------------------------------------------------------------------------------
-
-
 def representatives(spec: Spec, case: Case, program: Program) -> Bits:
-    """Return inputs that represent every case class of a case."""
+    """Return inputs that represent all of a case."""
     source, target = case.inputs[0].format, case.outputs[0].format
     thresholds = _thresholds(spec, target)
     if isinstance(source, Text):
@@ -159,9 +152,6 @@ def rows_unreached(
             yield Diagnostic(row.place, message, hint)
 
 
-# Findings -------------------------------------------------------------------------------------
-
-
 def _levels(spec: Spec) -> Iterator[Diagnostic]:
     for rule in spec.rules:
         for cell in (cell for row in rule.rows for cell in row.cells):
@@ -197,9 +187,6 @@ def _outside(spec: Spec) -> Iterator[Diagnostic]:
         if entry.rule.place.file == spec.place.file and not any(pairs_outside(spec, entry)):
             message = f"{entry.rule.name} asks nothing: the lists of types have all of its pairs"
             yield Diagnostic(entry.rule.place, message, "remove it")
-
-
-# Examples -------------------------------------------------------------------------------------
 
 
 def replay(spec: Spec, example: TableExample, proof: Proof) -> Iterator[Diagnostic]:
