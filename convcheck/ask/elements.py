@@ -477,12 +477,7 @@ class _AskingCalls:
         faults = (*self.avoid.faults, *self.faults.values())
         declined = None if self.died else declined  # a crash counts even so
         return Answers(
-            self.got,
-            self.state,
-            self.messages,
-            faults,
-            declined=declined,
-            left_out=self.left_out,
+            self.got, self.state, self.messages, faults, declined=declined, left_out=self.left_out
         )
 
     def everything(self, backend: Backend, note: Note) -> Declined | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
@@ -22,7 +21,7 @@ from convcheck.judge.tally import MAIN, finish_whole
 from convcheck.numerics.number import Codes
 from convcheck.records import replace
 from convcheck.rules.model import Attributes, Case
-from convcheck.semantics.expected import Reading
+from convcheck.semantics.expected import same
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 if TYPE_CHECKING:
@@ -74,15 +73,8 @@ def _is_taken_for(one: tuple[VectorSet, Answers], other: tuple[VectorSet, Answer
     (asked, mine), (before, its) = one, other
     inputs = zip(asked.inputs, before.inputs, strict=True)
     answered = (mine.state, its.state), (mine.got, its.got)
-    same = all(np.array_equal(a, b) for a, b in (*inputs, *answered))
-    return same and not _is_same_due(asked.expected.readings, before.expected.readings)
-
-
-def _is_same_due(one: Sequence[Reading], other: Sequence[Reading]) -> bool:
-    return len(one) == len(other) and all(
-        np.array_equal(a.codes, b.codes) and np.array_equal(a.patterns, b.patterns)
-        for a, b in zip(one, other, strict=True)
-    )
+    alike = all(np.array_equal(a, b) for a, b in (*inputs, *answered))
+    return alike and not same(asked.expected.readings, before.expected.readings)
 
 
 def is_as_before(answers: Answers, before: Elsewhere) -> bool:

@@ -15,14 +15,7 @@ from convcheck.errors import UnavailableError
 from convcheck.judge.answers import BETWEEN, EVERYWHERE, TELLING, Index
 from convcheck.judge.result import BackendInfo, CaseDiagnosis, CaseResult, Tally
 from convcheck.pool.forkserver import Start
-from convcheck.pool.messages import (
-    Finished,
-    NotedCall,
-    Opened,
-    Replay,
-    ResultField,
-    Setup,
-)
+from convcheck.pool.messages import Finished, NotedCall, Opened, Replay, ResultField, Setup
 from convcheck.pool.narrow import give_up, narrow, without
 from convcheck.pool.process import LEAVING, Death, WorkerProcess, worker_for
 from convcheck.records import Record, replace

@@ -24,13 +24,7 @@ from convcheck.errors import (
     UsageError,
     VectorError,
 )
-from convcheck.judge.answers import (
-    BETWEEN,
-    LARGEST,
-    PLACEMENTS,
-    Elsewhere,
-    Index,
-)
+from convcheck.judge.answers import BETWEEN, LARGEST, PLACEMENTS, Elsewhere, Index
 from convcheck.judge.reading import Types, hook_of, hooks, plain, with_id
 from convcheck.judge.result import BackendInfo, CaseResult, Tally
 from convcheck.records import Record, by_hook, replace

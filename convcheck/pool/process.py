@@ -21,16 +21,7 @@ from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
 from convcheck.judge.reading import Types
 from convcheck.pool.forkserver import LOST, ForkedProcess, Start
-from convcheck.pool.messages import (
-    Aborted,
-    Lost,
-    Message,
-    NotedCall,
-    Notes,
-    Opened,
-    Setup,
-    decode,
-)
+from convcheck.pool.messages import Aborted, Lost, Message, NotedCall, Notes, Opened, Setup, decode
 from convcheck.records import replace
 from convcheck.rules.model import Case
 

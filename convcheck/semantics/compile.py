@@ -24,7 +24,6 @@ from convcheck.rules.model import (
     REAL,
     Case,
     Cell,
-    Cite,
     DType,
     Level,
     Outcome,
@@ -112,9 +111,8 @@ def compile_conversion(
     rule: str = "",
 ) -> Program:
     """Return a conversion between two types, by all rules or one. Raises SpecError."""
-    subject = _subject(spec, source, target, attributes)
-    rules = _rules_of(spec, source.name, target.name)
-    return _program(subject, tuple(r for r in rules if rule in ("", r.name)))
+    rules = (r for r in _rules_of(spec, source.name, target.name) if rule in ("", r.name))
+    return _program(_subject(spec, source, target, attributes), tuple(rules))
 
 
 def compile_untold(
@@ -223,10 +221,16 @@ def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
     decisions: list[Decision] = []
     count = 0
     for rule, row, column in _rows(subject, rules):
-        entry, more = _entry(subject, rule, row, row.cells[column], count)
+        cell = row.cells[column]
+        mode = _mode(subject, rule, row.label, cell)
+        steps = tuple(_step(subject, rule, cell, outcome) for outcome in cell.outcomes)
+        inner = steps[0].program
+        entry = CompiledRow(_test(subject, row, inner), mode, steps, count, rule, row, cell)
         entries.append(entry)
-        decisions += more
         count += entry.rows
+        if subject.told:
+            own = _decision(subject, rule, row, cell)
+            decisions += _handed_on(own, inner) if inner and len(steps) == 1 else [own]
         if entry.test is None:
             break
     if not entries or entries[-1].test is not None:
@@ -261,25 +265,8 @@ def _undecided(subject: Subject, entries: list[CompiledRow]) -> SpecError:
     if subject.attributes:
         what += " with " + ", ".join(f"{k}={v}" for k, v in subject.attributes)
     place = entries[-1].rule.place if entries else subject.spec.place
-    return SpecError(
-        f"no rule decides every input of {what}",
-        place=place,
-        hint="end the last table that applies with an `else` row, or add a rule",
-    )
-
-
-def _entry(
-    subject: Subject, rule: Rule, row: Row, cell: Cell, first: int
-) -> tuple[CompiledRow, list[Decision]]:
-    mode = _mode(subject, rule, row.label, cell)
-    steps = tuple(_step(subject, rule, cell, outcome) for outcome in cell.outcomes)
-    test = _test(subject, row, steps[0].program)
-    compiled = CompiledRow(test, mode, steps, first, rule, row, cell)
-    if not subject.told:
-        return compiled, []
-    decision = _decision(subject, rule, row, cell)
-    handed_on = steps[0].program if len(steps) == 1 else None
-    return compiled, [decision] if handed_on is None else _handed_on(decision, handed_on)
+    hint = "end the last table that applies with an `else` row, or add a rule"
+    return SpecError(f"no rule decides every input of {what}", place=place, hint=hint)
 
 
 def _test(subject: Subject, row: Row, inner: Program | None) -> CaseWord | None:
@@ -315,9 +302,8 @@ def _mode(subject: Subject, rule: Rule, label: str, cell: Cell, own: str = "") -
     if mode and mode not in MODES:
         raise _unknown_mode(mode, rule.place)
     if not mode and label in ROUNDING_WORDS:
-        raise SpecError(
-            f"{label!r} needs a rounding mode", place=cell.place, hint="round: nearest-even"
-        )
+        hint = "round: nearest-even"
+        raise SpecError(f"{label!r} needs a rounding mode", place=cell.place, hint=hint)
     return mode
 
 
@@ -332,7 +318,10 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
             hint = "give the destination a column or a rule of its own"
             raise SpecError(message, place=cell.place, hint=hint) from None
     if word in COMPUTATIONS:
-        _check_computable(subject, word, cell)
+        if not is_computable(word, subject.source_format, subject.format):
+            what = f"NaNs of {subject.source} and {subject.target} do not both have a payload"
+            what = f"{subject.target} has no zero" if word == ZERO else what
+            raise SpecError(what, place=cell.place, hint="give it a rule of its own, with `when`")
         compute, _, pattern, *_ = COMPUTATIONS[word]
         mode = _mode(subject, rule, word, cell, outcome.round)
         return CompiledOutcome(pattern, compute=compute, mode=mode)
@@ -351,25 +340,13 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
     raise _unknown_outcome(outcome, cell)
 
 
-def _check_computable(subject: Subject, word: str, cell: Cell) -> None:
-    if is_computable(word, subject.source_format, subject.format):
-        return
-    what = f"NaNs of {subject.source} and {subject.target} do not both have a payload"
-    if word == ZERO:
-        what = f"{subject.target} has no zero"
-    raise SpecError(what, place=cell.place, hint="give it a rule of its own, with `when`")
-
-
 def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
-    if subject.source == REAL and not subject.told:
-        return _as_below(subject, rule.name)
-    if subject.source == REAL:
-        raise SpecError(
-            "a real cannot go on as a real",
-            place=cell.place,
-            hint="leave `real` out of the rule's `from`",
-        )
-    return _going_on(replace(subject, source=REAL))
+    if subject.source != REAL:
+        return _going_on(replace(subject, source=REAL))
+    if subject.told:
+        hint = "leave `real` out of the rule's `from`"
+        raise SpecError("a real cannot go on as a real", place=cell.place, hint=hint)
+    return _as_below(subject, rule.name)
 
 
 @lru_cache(_KEPT)
@@ -428,12 +405,8 @@ def _as(subject: Subject, cell: Cell, change: str) -> Program:
         hint = meant(change, known) if known else "the operator has no attributes"
         raise SpecError(f"`{link}` {problem}", place=cell.place, hint=hint)
     attributes = tuple({**dict(subject.attributes), name: value}.items())
-    again = replace(
-        subject,
-        attributes=attributes,
-        left_out=subject.left_out - {name},
-        chain=(*subject.chain, link),
-    )
+    left_out, chain = subject.left_out - {name}, (*subject.chain, link)
+    again = replace(subject, attributes=attributes, left_out=left_out, chain=chain)
     return _program(again, subject.spec.rules)
 
 
@@ -448,11 +421,10 @@ def unknown_words(rules: Iterable[Rule], literals: Mapping[str, Spelling]) -> It
             if not named and case_word(row.label, literals) is None:
                 yield _unknown_case(row, literals)
             for cell in row.cells:
-                words = (
-                    o for o in cell.outcomes if o.word not in known and not isinstance(o, Through)
-                )
-                yield from (_unknown_outcome(o, cell) for o in words)
-                own = (o.round for o in cell.outcomes)
+                for one in cell.outcomes:
+                    if one.word not in known and not isinstance(one, Through):
+                        yield _unknown_outcome(one, cell)
+                own = (one.round for one in cell.outcomes)
                 yield from (_unknown_mode(m, cell.place) for m in own if m and m not in MODES)
 
 
@@ -493,17 +465,12 @@ def _made(subject: Subject, rule: Rule, row: Row, cell: Cell) -> Decision:
     outcomes, names = cell.outcomes, (rule.name, row.label)
     cites = [(o.reading, o.cite or cell.cite) for o in outcomes] if len(outcomes) > 1 else []
     readings, words = tuple(o.reading for o in outcomes), ""
-    if _is_of_several(rule, [cite for _, cite in cites] or [cell.cite]):
+    cited = [cite for _, cite in cites] or [cell.cite]
+    if len(rule.rows) > 1 and (rule.columns or rule.cite in cited):  # the citation is of several
         modes = ((o, _mode(subject, rule, o.word, cell, o.round)) for o in outcomes)
         words = row_in_words(row.label, modes)
-    return decision_of(
-        subject.spec, names, cell.level, cell.cite, cell.place, readings, cites, words
-    )
-
-
-def _is_of_several(rule: Rule, cites: Sequence[Cite]) -> bool:
-    """Whether the citation covers several cells, and so does not show which decides."""
-    return len(rule.rows) > 1 and (bool(rule.columns) or rule.cite in cites)
+    of_cell = cell.level, cell.cite, cell.place
+    return decision_of(subject.spec, names, *of_cell, readings, cites, words)
 
 
 def _handed_on(outer: Decision, program: Program) -> list[Decision]:
@@ -530,7 +497,7 @@ def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | 
     ruling = _in_force(spec, case, *versions)
     if ruling is None:
         return None
-    (above, below) = _edited(_asked(ruling, case), tuple(causes))
+    above, below = _edited(_asked(ruling, case), tuple(causes))
     attributes = _given(ruling, case, *(cause.under for cause in causes))
     source, target = case.inputs[0], case.outputs[0]
     try:
@@ -614,11 +581,10 @@ def _rounding_all(spec: Spec, mode: str) -> Spec:
 
 
 def _rounding(rule: Rule, mode: str) -> Rule:
-    rows = tuple(replace(row, cells=tuple(_cell(c, mode) for c in row.cells)) for row in rule.rows)
+    def rounded(cell: Cell) -> Cell:
+        outcomes = tuple(replace(o, round=mode if o.round else "") for o in cell.outcomes)
+        return replace(cell, outcomes=outcomes)
+
+    rows = tuple(replace(row, cells=tuple(map(rounded, row.cells))) for row in rule.rows)
     rounding = Rounding(mode) if rule.rounding != Rounding() else rule.rounding
     return replace(rule, rounding=rounding, rows=rows)
-
-
-def _cell(cell: Cell, mode: str) -> Cell:
-    outcomes = tuple(replace(o, round=mode if o.round else "") for o in cell.outcomes)
-    return replace(cell, outcomes=outcomes)

@@ -177,14 +177,10 @@ def satisfies(pattern: int, text: str, source: Numeric, code: int) -> bool:
         return False
     if pattern in (PLAIN, PLAIN_TO_X) and not PLAIN_NOTATION.fullmatch(text):
         return False
-    if pattern in (PARSES_TO_X, PLAIN_TO_X):
-        return _reads_back(text, source, code)
-    return True
-
-
-def _reads_back(text: str, source: Numeric, code: int) -> bool:
-    value, x = parse_decimal(text), value_of(source, code)
-    if value is None or not isinstance(source, Float):
+    if pattern not in (PARSES_TO_X, PLAIN_TO_X):
+        return True
+    x = value_of(source, code)
+    if not isinstance(source, Float):
         return value == x
     magnitude = round_to(from_fractions([value]), source, nearest_even).magnitude[0]
     same = magnitude == np.uint64(code & source.magnitude_mask)
@@ -211,6 +207,16 @@ class ExpectedOutput:
             return self.codes.reshape(self.shape)
         nan = np.full_like(self.codes, fmt.nan_code)
         return np.where(self.patterns == ANY_NAN, nan, self.codes).reshape(self.shape)
+
+
+def same(
+    one: Sequence[Reading | ExpectedOutput], other: Sequence[Reading | ExpectedOutput]
+) -> bool:
+    """Whether all codes and patterns are equal."""
+    return len(one) == len(other) and all(
+        np.array_equal(a.codes, b.codes) and np.array_equal(a.patterns, b.patterns)
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 @dataclass(frozen=True)

@@ -87,15 +87,11 @@ def _least_normal(fmt: Float) -> int:
     return fmt.lowest_exponent + fmt.mantissa
 
 
-def _short(points: Points, hop: Hop) -> Points:
-    return _cut(points, points.x.exponent - (hop.number - 1))
-
-
-def _aligned(points: Points, hop: Hop) -> Points:
+def _aligned(points: Points) -> NDArray[np.int64]:
     """Drop the bits that a significand of the source loses when shifted to a subnormal."""
     source, target = cast(Float, points.source), cast(Float, points.target)
     lowest = _least_normal(target) - source.mantissa
-    return _cut(points, np.maximum(points.x.exponent - source.mantissa, lowest))
+    return np.maximum(points.x.exponent - source.mantissa, lowest)
 
 
 def _cut(points: Points, unit: NDArray[np.int64]) -> Points:
@@ -162,49 +158,39 @@ def _product(text: str) -> str:
 
 
 def _retold(points: Points, hop: Hop) -> Points:
-    texts = np.empty(len(points.bits), object)
-    texts[:] = [_with_other_words(text, hop) for text in cast(Texts, points.bits)]
+    texts = points.bits.copy()
+    for pattern, words in hop.texts:
+        texts[:] = [re.sub(pattern, words, text) for text in cast(Texts, texts)]
     there = points.with_numbers(decode(points.source, texts))
     return replace(there, bits=texts, _matching={})
-
-
-def _with_other_words(text: str, hop: Hop) -> str:
-    for pattern, words in hop.texts:
-        text = re.sub(pattern, words, text)
-    return text
 
 
 BY_WORD: Mapping[str, Callable[[Points, Hop], Points]] = {
     WHOLE: _whole,
     MAGNITUDE: _magnitude,
     NEGATED: _negated,
-    ALIGNED: _aligned,
+    ALIGNED: lambda points, hop: _cut(points, _aligned(points)),
     IEEE: _ieee,
     POWER: _times_power,
     SCALE: _scaled,
     MODULO: _shifted_modulo,
-    BITS: _short,
+    BITS: lambda points, hop: _cut(points, points.x.exponent - (hop.number - 1)),
     LEAST: _with_least,
     TEXTS: _retold,
 }
 
 
-def _significant(source: Format) -> int:
+def _bits_keep(hop: Hop, source: Format, target: Format) -> bool:
     if isinstance(source, Float):
-        return source.mantissa + 1
-    return 64 if isinstance(source, Text) else source.bits - source.signed
+        return source.mantissa < hop.number
+    return (64 if isinstance(source, Text) else source.bits - source.signed) <= hop.number
 
 
-def _aligned_keeps(hop: Hop, source: Format, target: Format) -> bool:
+def _shifts_keep(hop: Hop, source: Format, target: Format) -> bool:
     if not (isinstance(source, Float) and isinstance(target, Float) and target.zero):
         return True
-    return source.lowest_exponent >= _least_normal(target) - source.mantissa
-
-
-def _modulo_keeps(hop: Hop, source: Format, target: Format) -> bool:
-    if not (isinstance(source, Float) and isinstance(target, Float) and target.zero):
-        return True
-    return _least_normal(target) - _least_normal(source) < hop.number
+    count = _least_normal(target) - _least_normal(source)
+    return count <= 0 if hop.type == ALIGNED else count < hop.number
 
 
 # whether a word leaves all numbers of a source unchanged on the way to a destination
@@ -212,12 +198,12 @@ KEPT_BY_WORD: Mapping[str, Callable[[Hop, Format, Format], bool]] = {
     WHOLE: lambda hop, source, target: isinstance(source, Int | Bool),
     MAGNITUDE: lambda hop, source, target: not (isinstance(source, Text) or source.signed),
     NEGATED: lambda hop, source, target: False,
-    ALIGNED: _aligned_keeps,
+    ALIGNED: _shifts_keep,
     IEEE: lambda hop, source, target: not isinstance(source, Float) or source.nan == "ieee",
     POWER: lambda hop, source, target: not isinstance(source, Text),
     SCALE: lambda hop, source, target: False,
-    MODULO: _modulo_keeps,
-    BITS: lambda hop, source, target: _significant(source) <= hop.number,
+    MODULO: _shifts_keep,
+    BITS: _bits_keep,
     LEAST: lambda hop, source, target: isinstance(source, Int | Bool) and hop.number <= 0,
     TEXTS: lambda hop, source, target: not isinstance(source, Text),
 }

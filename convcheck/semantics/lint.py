@@ -21,7 +21,7 @@ def check_decided(spec: Spec) -> None:
     """Raise SpecError for the first undecided case."""
     for error in _compiled(spec, {}):
         said, place = f"{spec.id}: {error.message}", error.place or spec.place
-        raise SpecError(said, place=place, hint=error.hint) from None
+        raise SpecError(said, place=place, hint=error.hint)
 
 
 def _compiled(spec: Spec, found: dict[Case, Any]) -> Iterator[SpecError]:

@@ -131,22 +131,17 @@ class Meaning(tuple[Hashable, ...]):
 
 def meaning_of(entries: Iterable[CompiledRow]) -> Meaning:
     """Return the normal form of rows."""
-    return Meaning(map(_of_row, entries))
-
-
-def _of_row(entry: CompiledRow) -> Hashable:
-    mode = entry.mode if entry.row.label in ROUNDING_WORDS else ""
-    return entry.test, mode, tuple(map(_of_step, entry.steps))
+    return Meaning(
+        (e.test, e.mode if e.row.label in ROUNDING_WORDS else "", tuple(map(_of_step, e.steps)))
+        for e in entries
+    )
 
 
 def _of_step(step: CompiledOutcome) -> Hashable:
     if step.program is not None:
         return step.hop, step.retyped, step.program.meaning
-    return step.pattern, step.code, step.compute, step.mode if _rounds(step.compute) else ""
-
-
-def _rounds(compute: Computation | None) -> bool:
-    return compute in _KNOWN and _KNOWN[compute].rounds
+    rounds = step.compute in _KNOWN and _KNOWN[step.compute].rounds
+    return step.pattern, step.code, step.compute, step.mode if rounds else ""
 
 
 def _looks_at_codes(program: Program) -> bool:

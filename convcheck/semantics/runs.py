@@ -21,14 +21,7 @@ from convcheck.numerics.format import Float, Format, Numeric
 from convcheck.numerics.number import FAR, Codes
 from convcheck.semantics.expected import Expected
 from convcheck.semantics.program import Program
-from convcheck.semantics.segments import (
-    U64,
-    Interval,
-    Segment,
-    Segments,
-    cut_at,
-    segments,
-)
+from convcheck.semantics.segments import U64, Interval, Segment, Segments, cut_at, segments
 
 TILE = 1 << 14  # codes; a float32 binade has 2^23
 NARROW = 8  # bits; below, all changes of a destination are looked up

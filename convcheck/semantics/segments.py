@@ -27,7 +27,6 @@ from convcheck.semantics.vocabulary import COMPUTATIONS, Nature, Points
 SPECIAL: Nature = "special"
 THRESHOLD: Nature = "threshold"
 GRID: Nature = "grid"
-LEVEL: Nature = "level"
 _OF_CODES, _ROUNDING, _WRAPPING = (
     frozenset(COMPUTATIONS[word][0] for word in words)
     for words in (
@@ -96,27 +95,22 @@ class Segments:
             found.put(here, run_conversion(part.program, self.source, self.target, bits))
             return
         points = Points(self.source, self.target, bits, decode(self.source, bits))
-        for reading, outcome in zip(found.readings, _repeated(part.only), strict=False):
+        repeated = chain(part.only, repeat(part.only[-1]))
+        for reading, outcome in zip(found.readings, repeated, strict=False):
             if outcome.compute:
                 np.put(reading.codes, here, outcome.compute(points, outcome.mode))
-
-
-def _repeated(outcomes: tuple[CompiledOutcome, ...]) -> Iterator[CompiledOutcome]:
-    return chain(outcomes, repeat(outcomes[-1]))
 
 
 @lru_cache(_KEPT)
 def segments(program: Program, source: Numeric, target: Numeric) -> tuple[Segment, ...]:
     """Cut the codes of a source by the rows of a program."""
     cut = _Cutting(source, target).reduced(program, (), intervals_of(source))
-    found = [_segment(*interval, left, target) for interval, left in cut]
+    found = []
+    for (first, last), left in cut:
+        only = _only(left)
+        constant = first == last or (only is not None and not any(one.compute for one in only))
+        found.append(Segment(first, last, left, only, constant, _formats(left, target)))
     return tuple(sorted(found, key=lambda segment: segment.first))
-
-
-def _segment(first: int, last: int, program: Program, target: Numeric) -> Segment:
-    only = _only(program)
-    constant = first == last or (only is not None and not any(one.compute for one in only))
-    return Segment(first, last, program, only, constant, _formats(program, target))
 
 
 def _formats(program: Program, target: Numeric) -> tuple[Format, ...] | None:
@@ -124,7 +118,7 @@ def _formats(program: Program, target: Numeric) -> tuple[Format, ...] | None:
     found: list[Format] = []
     for entry in program.entries:
         word = entry.test
-        if word and word.nature not in (GRID, LEVEL):
+        if word and word.nature not in (GRID, "level"):
             return None
         found += [target, word.between or target] if word else []
         for step in entry.steps:

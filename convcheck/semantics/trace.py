@@ -165,12 +165,10 @@ def _holds(label: str) -> str:
     if label.startswith(TEXT_IS):
         return f"the text is {label.removeprefix(TEXT_IS)}"
     if label.startswith(DIGITS):
-        return (
-            f"the text has more than {plural(int(label.removeprefix(DIGITS)), 'significant digit')}"
-        )
+        digits = plural(int(label.removeprefix(DIGITS)), "significant digit")
+        return f"the text has more than {digits}"
     if label.startswith(THROUGH):
-        between = label.removeprefix(THROUGH)
-        return f"the result is another where x is first rounded to {between}"
+        return f"the result is another where x is first rounded to {label.removeprefix(THROUGH)}"
     if label == ELSE:
         return "no row before it holds"
     return CASES[label].english if label in CASES else label  # x < 2^-126 needs no words

@@ -63,7 +63,6 @@ class Points:
     x: Numbers
     _rounded: dict[str, Rounded] = field(default_factory=dict)
     _matching: dict[str, Mask] = field(default_factory=dict)
-    _number: Mask | None = None
     _kept: dict[Hashable, Any] | None = None
     #: the points that these are selected from, with indices
     part_of: tuple[Points, NDArray[np.intp]] | None = None
@@ -100,12 +99,10 @@ class Points:
         kept: dict[Hashable, Any] | None = None if self._kept is None else {}
         return Points(self.source, self.target, self.bits, x, _matching=self._matching, _kept=kept)
 
-    @property
+    @cached_property
     def number(self) -> Mask:
         """Everything but NaN."""
-        if self._number is None:
-            self._number = self.x.kind != NAN
-        return self._number
+        return np.asarray(self.x.kind != NAN)
 
     @cached_property
     def spelled(self) -> Texts:
@@ -152,20 +149,19 @@ def _zero(p: Points) -> Mask:
     return np.asarray(p.x.significand == 0) & p.number
 
 
-def _bound(p: Points, name: str) -> Fraction:
-    return cast(Fraction, getattr(p.target, name))
+def _max(p: Points) -> Fraction:
+    return cast(Numeric, p.target).max
 
 
-def _beyond(p: Points, mode: str, bound: Fraction, past: int = 0) -> Mask:
-    rounded = p.rounded(mode)
-    target = p.target
+def _beyond(p: Points, mode: str, past: int = 0, side: str = "max") -> Mask:
+    rounded, target = p.rounded(mode), p.target
     if isinstance(target, Float):
         # underflow in a format without zero wraps to a huge magnitude
         below_zero = np.uint64(0 if target.zero else 1 << target.mantissa)
         return np.asarray(
             rounded.magnitude + below_zero > np.uint64(target.max_magnitude + past) + below_zero
         )
-    limit = int(abs(bound)) + past
+    limit = int(abs(getattr(target, side))) + past
     far = rounded.magnitude > np.uint64(min(limit, 2**64 - 1))
     return far if rounded.beyond is None else far | rounded.beyond
 
@@ -180,7 +176,7 @@ def _exact(p: Points, mode: str) -> Mask:
     return np.asarray(low.magnitude == high.magnitude) & p.number
 
 
-def _subnormal(p: Points) -> Mask:
+def _subnormal(p: Points, mode: str) -> Mask:
     if not isinstance(p.source, Float) or not p.source.zero:
         return np.zeros(len(p.bits), bool)
     magnitude = cast(Codes, p.bits) & p.source.storage.type(p.source.magnitude_mask)
@@ -197,10 +193,10 @@ def _rounds_to_subnormal(p: Points, mode: str) -> Mask:
     return np.asarray(small & (p.x.kind == FINITE))
 
 
-def _tiny(p: Points) -> Mask:
+def _small(p: Points, mode: str, *, normal: bool) -> Mask:
     if not isinstance(p.target, Float) or not p.target.zero:
         return np.zeros(len(p.bits), bool)
-    least = p.target.lowest_exponent + p.target.mantissa
+    least = p.target.lowest_exponent + (p.target.mantissa if normal else 0)
     return np.asarray((p.x.exponent < least) & (p.x.significand != 0) & (p.x.kind == FINITE))
 
 
@@ -218,17 +214,10 @@ def _top(p: Points, mode: str) -> Mask:
     if not isinstance(p.target, Float):
         return np.zeros(len(p.bits), bool)
     last_below = (p.target.max_magnitude >> p.target.mantissa << p.target.mantissa) - 1
-    return _beyond(p, mode, p.target.max, last_below - p.target.max_magnitude) & p.number
+    return _beyond(p, mode, last_below - p.target.max_magnitude) & p.number
 
 
-def _less_than_least(p: Points) -> Mask:
-    if not isinstance(p.target, Float) or not p.target.zero:
-        return np.zeros(len(p.bits), bool)
-    small = p.x.exponent < p.target.lowest_exponent
-    return np.asarray(small & (p.x.significand != 0) & (p.x.kind == FINITE))
-
-
-def _signalling(p: Points) -> Mask:
+def _signalling(p: Points, mode: str) -> Mask:
     """The quiet bit is 0."""
     if not has_payload(p.source):
         return np.zeros(len(p.bits), bool)
@@ -239,15 +228,13 @@ def _signalling(p: Points) -> Mask:
 _DOUBLE = Float(11, 52, 1023, "ieee", infinity=True)
 
 
-def _out_of_range(p: Points) -> Mask:
+def _out_of_range(p: Points, mode: str) -> Mask:
     """C's strtod sets ERANGE: overflow, or inexact and tiny."""
-    low, near, high = (round_to(p.x, _DOUBLE, MODES[m]).magnitude for m in _TO_DOUBLE)
+    modes = "toward-zero", "nearest-even", "away"
+    low, near, high = (round_to(p.x, _DOUBLE, MODES[m]).magnitude for m in modes)
     twice = round_to(replace(p.x, exponent=p.x.exponent + 1), _DOUBLE, MODES["nearest-even"])
     tiny = (twice.magnitude < np.uint64(2 << _DOUBLE.mantissa)) & (low != high)
     return np.asarray((tiny | (near > np.uint64(_DOUBLE.max_magnitude))) & (p.x.kind == FINITE))
-
-
-_TO_DOUBLE = ("toward-zero", "nearest-even", "away")
 
 
 EMPTY = "empty text"
@@ -257,10 +244,8 @@ CASES: Mapping[str, CaseWord] = {
         "isolated", _rounds_to_subnormal, "x, once rounded, is a subnormal",
     ),
     "[x] carries": _on_numbers("isolated", _carries, "rounding raises the exponent of x"),
-    "signalling nan": CaseWord("isolated", lambda p, mode: _signalling(p), "x is a signalling NaN"),
-    "ERANGE": _on_numbers(
-        "isolated", lambda p, mode: _out_of_range(p), "C's strtod reports a range error",
-    ),
+    "signalling nan": CaseWord("isolated", _signalling, "x is a signalling NaN"),
+    "ERANGE": _on_numbers("isolated", _out_of_range, "C's strtod reports a range error"),
     EMPTY: CaseWord(
         "isolated", lambda p, mode: np.asarray(p.bits == "", bool), "the text is empty",
     ),
@@ -281,55 +266,54 @@ CASES: Mapping[str, CaseWord] = {
         "threshold", lambda p, mode: _negative(p) & (p.x.significand != 0), "x is negative",
     ),
     "x > max": _on_numbers(
-        "threshold", lambda p, mode: exceeds(p.x, _bound(p, "max")) & _positive(p),
+        "threshold", lambda p, mode: exceeds(p.x, _max(p)) & _positive(p),
         "x is above the largest finite value",
     ),
     "x < -max": _on_numbers(
-        "threshold", lambda p, mode: exceeds(p.x, _bound(p, "max")) & _negative(p),
+        "threshold", lambda p, mode: exceeds(p.x, _max(p)) & _negative(p),
         "x is below the negative of the largest finite value",
     ),
     "x < min": _on_numbers(
-        "threshold", lambda p, mode: below(p.x, _bound(p, "min")) & p.number,
+        "threshold", lambda p, mode: below(p.x, cast(Numeric, p.target).min) & p.number,
         "x is below the lowest finite value",
     ),
     "[x] > max": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _positive(p),
+        "threshold", lambda p, mode: _beyond(p, mode) & _positive(p),
         "x, once rounded, is above the largest finite value",
     ),
     "[x] < -max": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _negative(p),
+        "threshold", lambda p, mode: _beyond(p, mode) & _negative(p),
         "x, once rounded, is below the negative of the largest finite value",
     ),
     "[x] < min": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "min")) & _negative(p),
+        "threshold", lambda p, mode: _beyond(p, mode, side="min") & _negative(p),
         "x, once rounded, is below the lowest finite value",
     ),
     "x >= next": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, "toward-zero", _bound(p, "max")) & _positive(p),
+        "threshold", lambda p, mode: _beyond(p, "toward-zero") & _positive(p),
         "x is at or beyond the first value past the largest",
     ),
     "x <= -next": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, "toward-zero", _bound(p, "max")) & _negative(p),
+        "threshold", lambda p, mode: _beyond(p, "toward-zero") & _negative(p),
         "x is at or below the negative of the first value past the largest",
     ),
     "[x] > next": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "max"), 1) & _positive(p),
+        "threshold", lambda p, mode: _beyond(p, mode, 1) & _positive(p),
         "x, once rounded, is beyond the first value past the largest",
     ),
     "[x] < -next": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "max"), 1) & _negative(p),
+        "threshold", lambda p, mode: _beyond(p, mode, 1) & _negative(p),
         "x, once rounded, is below the negative of the first value past the largest",
     ),
     "[x] = -0": _on_numbers(
         "threshold", _rounds_to_negative_zero, "x is negative and rounds to zero",
     ),
-    "x is subnormal": CaseWord("threshold", lambda p, mode: _subnormal(p), "x is a subnormal"),
+    "x is subnormal": CaseWord("threshold", _subnormal, "x is a subnormal"),
     "x is tiny": _on_numbers(
-        "threshold", lambda p, mode: _tiny(p), "x is closer to zero than the least normal",
+        "threshold", partial(_small, normal=True), "x is closer to zero than the least normal",
     ),
     "x is below least": _on_numbers(
-        "threshold", lambda p, mode: _less_than_least(p),
-        "x is closer to zero than the least value",
+        "threshold", partial(_small, normal=False), "x is closer to zero than the least value",
     ),
     "[x] is top": _on_numbers(
         "threshold", _top, "x, once rounded, has the largest exponent, or a larger one",
@@ -368,7 +352,7 @@ def _multiple(label: str) -> CaseWord | None:
     side, times = (_negative if multiple[1] == "< -" else _positive), int(multiple[2])
 
     def holds(p: Points, mode: str) -> Mask:
-        return exceeds(p.x, times * _bound(p, "max")) & side(p)
+        return exceeds(p.x, times * _max(p)) & side(p)
 
     return CaseWord("threshold", holds, of_numbers=True)
 
@@ -380,13 +364,6 @@ def _on_one_side(relation: str, bound: Fraction, p: Points, mode: str) -> Mask:
     return (below(mirrored, -bound) ^ (relation == "<=")) & p.number
 
 
-def _of_texts(test: Callable[[str], bool]) -> CaseWord:
-    def holds(p: Points, mode: str) -> Mask:
-        return np.fromiter((test(t) for t in cast(Texts, p.bits)), bool, len(p.bits))
-
-    return CaseWord("isolated", holds)
-
-
 @cache
 def _spelled(pattern: str) -> CaseWord:
     return CaseWord("isolated", lambda p, mode: p.matching(pattern))
@@ -394,18 +371,17 @@ def _spelled(pattern: str) -> CaseWord:
 
 @cache
 def _longer(digits: int) -> CaseWord:
-    return _of_texts(lambda text: significant_digits(text) > digits)
+    def holds(p: Points, mode: str) -> Mask:
+        found = (significant_digits(text) > digits for text in cast(Texts, p.bits))
+        return np.fromiter(found, bool, len(p.bits))
 
-
-def _no_zero(target: Format) -> bool:
-    return isinstance(target, Int) or (isinstance(target, Float) and not target.zero)
+    return CaseWord("isolated", holds)
 
 
 def possible(label: str, source: Format, target: Format) -> bool:
     """Whether a word on special values can match for these formats."""
-    if (label == "[x] = -0" and _no_zero(target)) or (
-        label == EMPTY and not isinstance(source, Text)
-    ):
+    no_zero = isinstance(target, Int) or (isinstance(target, Float) and not target.zero)
+    if (label == "[x] = -0" and no_zero) or (label == EMPTY and not isinstance(source, Text)):
         return False
     if isinstance(source, Text) or label not in ("nan", "-nan", "+inf", "-inf", "-0"):
         return True
@@ -418,17 +394,9 @@ def possible(label: str, source: Format, target: Format) -> bool:
 
 def known_cases(literals: Mapping[str, Spelling]) -> list[str]:
     """Return the names of the case words, for messages."""
-    spelled = (TEXT_IS + name for name in literals)
-    return [
-        *CASES,
-        ELSE,
-        *spelled,
-        DIGITS + "N",
-        *(f"x {relation} 2^N" for relation in ("<", "<=", ">", ">=")),
-        "x > N max",
-        "x < -N max",
-        THROUGH + "TYPE",
-    ]
+    of_text = (*(TEXT_IS + name for name in literals), DIGITS + "N")
+    powers = (f"x {relation} 2^N" for relation in ("<", "<=", ">", ">="))
+    return [*CASES, ELSE, *of_text, *powers, "x > N max", "x < -N max", THROUGH + "TYPE"]
 
 
 # Outcome words. A constant is one code of the destination; a computation returns codes.
@@ -480,7 +448,7 @@ def _negative_nan(target: Format) -> int:
     return code | fmt.sign_bit
 
 
-def _max(target: Format) -> int:
+def _max_code(target: Format) -> int:
     if isinstance(target, Text | Bool):
         raise NotInFormatError
     return target.max_magnitude if isinstance(target, Float) else int(target.max)
@@ -509,9 +477,9 @@ CONSTANTS: Mapping[str, ConstantWord] = {
     "-inf": ConstantWord(
         lambda t: _as(t, Float, "infinity").infinity_code | _as(t, Float).sign_bit, "-infinity"
     ),
-    "+max": ConstantWord(_max, "the largest finite value"),
+    "+max": ConstantWord(_max_code, "the largest finite value"),
     "-max": ConstantWord(
-        lambda t: _max(t) | _as(t, Float).sign_bit, "the negative of the largest finite value"
+        lambda t: _max_code(t) | _as(t, Float).sign_bit, "the negative of the largest finite value"
     ),
     "min": ConstantWord(_min, "the lowest finite value"),
     "true": ConstantWord(lambda t: int(_as(t, Bool).max), "True"),
@@ -528,10 +496,6 @@ CONSTANTS: Mapping[str, ConstantWord] = {
 def _rounded_codes(p: Points, mode: str) -> Codes:
     """Only meaningful in range."""
     return encode(cast(Numeric, p.target), p.rounded(mode).magnitude, p.x.sign)
-
-
-def _same(p: Points, mode: str) -> Bits:
-    return p.bits
 
 
 def _low_bits(p: Points, mode: str) -> Codes:
@@ -559,8 +523,7 @@ def _wrapped(p: Points, mode: str) -> Codes:
 
 
 def _wrapped_magnitude(p: Points, mode: str) -> Codes:
-    bare = p.with_numbers(replace(p.x, sign=np.zeros_like(p.x.sign)))
-    return _wrapped(bare, mode)
+    return _wrapped(p.with_numbers(replace(p.x, sign=np.zeros_like(p.x.sign))), mode)
 
 
 def _wrapped_unsigned(p: Points, mode: str) -> Codes:
@@ -575,10 +538,6 @@ def _wrapped_short(p: Points, mode: str) -> Codes:
         return kept
     kind = target.storage.type
     return np.asarray(kept | (kept >> kind(target.bits - 2)) << kind(target.bits - 1))
-
-
-def _low_byte(p: Points, mode: str) -> Codes:
-    return (cast(Codes, p.bits) & cast(Codes, p.bits).dtype.type(255)).astype(np.uint8)
 
 
 def _most(p: Points, mode: str) -> Codes:
@@ -645,7 +604,7 @@ _computes = partial(ComputedWord, of_numbers=True)
 _rounds = partial(ComputedWord, rounds=True, of_numbers=True)
 COMPUTATIONS: Mapping[str, ComputedWord] = {
     "[x]": _rounds(_rounded_codes, "x rounded"),
-    "same": ComputedWord(_same, "the bits of x"),
+    "same": ComputedWord(lambda p, mode: p.bits, "the bits of x"),
     "low-bits": _computes(_low_bits, "the low bits of x"),
     "wrapped": _rounds(_wrapped, "the low bits of x rounded"),
     "wrapped-magnitude": _rounds(_wrapped_magnitude, "the low bits of the magnitude of x rounded"),
@@ -653,7 +612,9 @@ COMPUTATIONS: Mapping[str, ComputedWord] = {
         _wrapped_unsigned, "the low bits of x rounded but the highest of them"
     ),
     "wrapped-short": _rounds(_wrapped_short, "the low bits of x rounded, one too few"),
-    "low-byte": ComputedWord(_low_byte, "the low byte of the code of x"),
+    "low-byte": ComputedWord(
+        lambda p, mode: cast(Codes, p.bits).astype(np.uint8), "the low byte of the code of x"
+    ),
     "most": _computes(_most, "the largest value with the sign of x"),
     "leading-bit": _computes(_leading_bit, "the power of two that x has reached"),
     "infinity-with-mantissa": _rounds(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,11 +82,9 @@ class FixedSteps:
 
     def _facts(self, codes: U64) -> NDArray[np.int64]:
         due, runs = self.compiled.due([[self._stored(codes), *self.others]])
-        rows = [
-            *self.compiled.rows(due, runs),
-            *(each for run in runs for each in run.decided.values()),
-        ]
-        columns = [*rows, *(column for [one] in due for column in (one.codes, one.patterns))]
+        columns: list[NDArray[Any]] = [*self.compiled.rows(due, runs)]
+        columns += [each for run in runs for each in run.decided.values()]
+        columns += [column for [one] in due for column in (one.codes, one.patterns)]
         return np.stack([np.asarray(column, np.int64) for column in columns], axis=1)
 
     def _stored(self, codes: Codes) -> Codes:
@@ -96,9 +94,8 @@ class FixedSteps:
 def can_fix(spec: Spec, case: Case) -> bool:
     """Whether the other inputs have one value each and a conversion ends the case."""
     steps = spec.body
-    if not isinstance(steps, Steps) or not steps.back or steps.lines[-1].be is not None:
-        return False
-    return fixes_all(layout_of(spec, case))
+    ends = isinstance(steps, Steps) and steps.back and steps.lines[-1].be is None
+    return bool(ends) and fixes_all(layout_of(spec, case))
 
 
 @lru_cache(_KEPT)
@@ -136,7 +133,6 @@ def _scaled(one: _Trend, sign: int) -> _Trend:
 
 
 def _rises(program: Program) -> bool:
-    """Whether each row takes one interval, and gives a constant or rounds."""
     natures = {entry.test.nature for entry in program.entries if entry.test}
     steps = [step for entry in program.entries for step in entry.steps]
     plain = all(step.program is None and step.compute in (None, _RISING) for step in steps)

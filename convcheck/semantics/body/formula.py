@@ -56,7 +56,6 @@ class UndefinedError(Exception):
     """A call that a condition of the spec leaves undefined."""
 
     def __init__(self, row: int) -> None:
-        super().__init__(row)
         self.row = row
 
 
@@ -64,15 +63,14 @@ def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
     """Compile a case of a formula. Raises SpecError if no rule covers its types."""
     formula = spec.body_as(Formula)
     rule = rule_of(formula, case)
+    if rule is None:
+        raise SpecError(f"no rule is for {case.name}", place=formula.place, hint="add one")
     return FormulaCalls(formula, rule, case, tuple(_decisions(spec, formula, rule)))
 
 
-def rule_of(formula: Formula, case: Case) -> FormulaRule:
-    """Return the rule of a case. Raises SpecError."""
-    for rule in formula.rules:
-        if rule.when.holds(case.inputs, case.outputs[0]):
-            return rule
-    raise SpecError(f"no rule is for {case.name}", place=formula.place, hint="add one")
+def rule_of(formula: Formula, case: Case) -> FormulaRule | None:
+    """Return the rule of a case."""
+    return next((r for r in formula.rules if r.when.holds(case.inputs, case.outputs[0])), None)
 
 
 def _decisions(spec: Spec, formula: Formula, rule: FormulaRule) -> Iterator[Decision]:

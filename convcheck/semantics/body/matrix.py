@@ -64,8 +64,9 @@ def find(
         if all(said.get(name) in allowed for name, allowed in table.when):
             for pair, kinds in pairs_of(inputs, ranks):
                 if pair in table.cells and table.ranks in ((), kinds):
-                    cell = table.cells[pair]
-                    answer = _answer(matrix, cell, said)
+                    cell, unless = table.cells[pair], matrix.refused_unless
+                    is_free = unless and all(said.get(k) == v for k, v in unless)
+                    answer = cell.free if is_free else cell.guarded
                     return FoundCell(table, pair, cell, answer, _target(spec, matrix, cell, said))
     names = " and ".join(t.name for t in inputs)
     message = f"{spec.id}: no table has {names} of ranks {', '.join(map(str, ranks))}"
@@ -76,12 +77,6 @@ def pairs_of(inputs: Sequence[DType], ranks: Sequence[int]) -> list[tuple[Pair, 
     """Return the names and kinds of rank of two inputs, in both orders."""
     kinds = ["dimensioned" if rank else "scalar" for rank in ranks]
     return [((inputs[i].name, inputs[k].name), (kinds[i], kinds[k])) for i, k in ((0, 1), (1, 0))]
-
-
-def _answer(matrix: Matrix, cell: MatrixCell, said: dict[str, int | str]) -> CellAnswer:
-    if matrix.refused_unless and all(said.get(k) == v for k, v in matrix.refused_unless):
-        return cell.free
-    return cell.guarded
 
 
 def _target(spec: Spec, matrix: Matrix, cell: MatrixCell, said: dict[str, int | str]) -> DType:

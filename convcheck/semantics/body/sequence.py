@@ -75,21 +75,15 @@ class Sequences:
         if found.length is None:
             typed = {name: Typed(value, found.fmt) for name, value in found.arguments.items()}
             n = compute(way.expression, typed, _typed(way.conversions, self.machine)).value
-            found.length = self._whole(n)
+            if n.denominator != 1 or (n < 0 and not self.machine):
+                hint = "max(ceil(…), 0) makes a number of elements of it"
+                raise SpecError(f"a length of {n}", place=self.formula.place, hint=hint)
+            found.length = int(n)
         return found.length
 
     def alike(self, way: FormulaWay, mode: str) -> Hashable:
         """Return a key: equal keys mean equal elements and codes."""
         return self._start(way, mode), self.mode(self.output, mode)
-
-    def _whole(self, n: Fraction) -> int:
-        if n.denominator == 1 and (n >= 0 or self.machine):
-            return int(n)
-        raise SpecError(
-            f"a length of {n}",
-            place=self.formula.place,
-            hint="max(ceil(…), 0) makes a number of elements of it",
-        )
 
     def codes(self, way: FormulaWay, mode: str, n: int) -> tuple[int, ...]:
         """Return the codes of the first n elements, converted by `mode`."""
@@ -116,14 +110,10 @@ class Sequences:
     def plain(self, n: int) -> bool:
         """Whether the output's type has the first n elements exactly."""
         fit = grid_of(self.output, self.mode(self.output, NEAREST)).round
+        element = self.formula.element
+        names = ({**self.arguments, INDEX: Fraction(i)} for i in range(n))
         try:
-            return all(
-                fit(value) == value
-                for i in range(n)
-                for value in [
-                    compute(self.formula.element, {**self.arguments, INDEX: Fraction(i)}, EXACTLY)
-                ]
-            )
+            return all(fit(x) == x for x in (compute(element, each, EXACTLY) for each in names))
         except BeyondError:
             return False
 

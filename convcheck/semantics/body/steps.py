@@ -52,6 +52,7 @@ from convcheck.semantics.expected import (
     ExpectedOutput,
     Reading,
     decision_of,
+    same,
 )
 from convcheck.semantics.hops import gone_through
 from convcheck.semantics.program import Meaning, Program
@@ -69,11 +70,7 @@ _ROUNDED: Mapping[str, Operation] = {
     "negate": rational.negate,
 }
 # includes operations that return an operand, which need no rounding
-OPERATIONS: Mapping[str, Operation] = {
-    **_ROUNDED,
-    "max": rational.larger,
-    "min": rational.smaller,
-}
+OPERATIONS: Mapping[str, Operation] = {**_ROUNDED, "max": rational.larger, "min": rational.smaller}
 # Rows: readings agree, readings differ, nothing defined, nothing rounded, output is not a listed
 # value. The undefined rows of the spec follow, then the rows of conversions.
 AGREE, DIFFER, OPEN, PLAIN, VALUES = range(5)
@@ -205,15 +202,17 @@ class CompiledSteps(CompiledCalls):
         rows[(codes != codes[0]).any(axis=0) | (patterns != patterns[0]).any(axis=0)] = DIFFER
         opened = (patterns == UNDEFINED).all(axis=0)
         rows[opened & (levels[rows] < LEVELS.index("undefined"))] = OPEN
-        for number, mask in reversed([*self._why_open(runs[0])]):
-            rows[opened & mask] = number
+        for one in reversed([*self._open()]):
+            if not one.sign_only:
+                met = _MET[one.condition](runs[0].values[one.input])
+                rows[opened & met] = self._numbers_of[STEPS, one.name]
         return rows
 
-    def _why_open(self, run: Run) -> Iterator[tuple[int, Mask]]:
+    def _open(self) -> Iterator[OpenElements]:
         names = {line.name for line in self.lines}
-        for one in (one for one in self.steps.undefined if not one.sign_only):
+        for one in self.steps.undefined:
             if one.is_said_of(self.types) or one.input in names:
-                yield self._numbers_of[STEPS, one.name], _MET[one.condition](run.values[one.input])
+                yield one
 
     @cached_property
     def _numbers_of(self) -> Mapping[tuple[str, str], int]:
@@ -245,9 +244,8 @@ class CompiledSteps(CompiledCalls):
     ) -> ExpectedCall:
         readings: list[CallReading] = []
         for reading, output in zip(self.steps.readings, outputs, strict=True):
-            found = CallReading(reading.name, output)
-            if not any(_same(found, other) for other in readings):
-                readings.append(found)
+            if not any(same(output, other.outputs) for other in readings):
+                readings.append(CallReading(reading.name, output))
         empty = not outputs[0][0].patterns.size
         if empty and self.reduces:
             return ExpectedCall(OPEN, (CallReading("", pattern=UNDEFINED),))
@@ -281,7 +279,10 @@ class CompiledSteps(CompiledCalls):
         """
         apart, kept = self.distinct(self.steps.readings), {} if kept is None else kept
         computed = {key: self._run_all(one, calls, kept) for key, one in apart.items()}
-        finished = {key: self.all_finished(run) for key, run in computed.items()}
+        finished = {
+            key: [self.finished(run, name) for name in ("", *self.steps.others)]
+            for key, run in computed.items()
+        }
         due = [finished[self.rounds_as(reading)] for reading in self.steps.readings]
         return due, [*computed.values()]
 
@@ -307,11 +308,7 @@ class CompiledSteps(CompiledCalls):
     def _begins(self, reading: StepsReading) -> Hashable:
         first = tuple((name, tuple(hops)) for name, hops in self.first.items())
         numbers = tuple((name, self.case.attribute(name)) for name in self.steps.numbers)
-        known = {line.name for line in self.lines}
-        said = (
-            one for one in self.steps.undefined if one.is_said_of(self.types) or one.input in known
-        )
-        opened = tuple((one.input, one.condition, one.sign_only) for one in said)
+        opened = tuple((one.input, one.condition, one.sign_only) for one in self._open())
         return self.rounds_as(reading), reading.taken_as, numbers, opened, self.mode, first
 
     def _facts(self, reading: StepsReading) -> tuple[Hashable, ...]:
@@ -331,10 +328,6 @@ class CompiledSteps(CompiledCalls):
             )
             for x in self.lines
         )
-
-    def all_finished(self, run: Run) -> list[Reading]:
-        """Return codes and patterns of each output."""
-        return [self.finished(run), *(self.finished(run, name) for name in self.steps.others)]
 
     def run(self, inputs: Sequence[Bits], reading: StepsReading | None = None) -> Run:
         """Compute the lines of a call, by default under the first reading."""
@@ -441,8 +434,7 @@ class CompiledSteps(CompiledCalls):
 
     def rounds_as(self, reading: StepsReading) -> Hashable:
         """Return a key of how a reading rounds in this case."""
-        kind = self.arithmetic(reading)
-        types = self.types
+        kind, types = self.arithmetic(reading), self.types
         operands = {name for name in reading.operands if name in types and types[name] != kind}
         ties = reading.whole, self.opens_near_ties(reading)
         return kind, frozenset(operands), reading.once, reading.narrow, ties
@@ -464,7 +456,12 @@ class CompiledSteps(CompiledCalls):
 
     def _take(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         if line.be is None:
-            self._convert(line, reading, run)
+            source = self.taken_as(line, reading).format
+            target = target_of(line, self.case).format
+            program, bits = self.program(line, reading), self.reached(line, reading, run)
+            found = run_conversion(program, source, target, bits)
+            run.decided[line.name] = found.rows
+            run.convert(line, target, found.readings[0])
         else:
             self.compute(line, reading, run)
         for one in self.steps.undefined:
@@ -514,8 +511,8 @@ class CompiledSteps(CompiledCalls):
 
     def _operations(self, line: StepsLine, reading: StepsReading, run: Run) -> dict[str, Operation]:
         types = {dtype.name: cast(Float, dtype.format) for dtype in line.conversions}
-        kind = self.arithmetic(reading) if self.opens_near_ties(reading) else None
-        unsure = cast(Float, kind.format) if kind else None
+        kind = self.arithmetic(reading)
+        unsure = cast(Float, kind.format) if kind and self.opens_near_ties(reading) else None
         return {
             **run.operations,
             "round": partial(run.whole, reading.whole, unsure),
@@ -525,14 +522,6 @@ class CompiledSteps(CompiledCalls):
     def _beyond(self, x: Rational, hop: Hop, fmt: Format, codes: Codes) -> Rational:
         points = Points(fmt, self.output.format, codes, x.numbers)
         return of_numbers(gone_through(points, hop, retyped=False).x)
-
-    def _convert(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        source = self.taken_as(line, reading).format
-        target = target_of(line, self.case).format
-        program, bits = self.program(line, reading), self.reached(line, reading, run)
-        found = run_conversion(program, source, target, bits)
-        run.decided[line.name] = found.rows
-        run.convert(line, target, found.readings[0])
 
     def taken_as(self, line: StepsLine, reading: StepsReading) -> DType:
         """Return the source type of a conversion."""
@@ -571,8 +560,8 @@ class Run:
 
     def copy(self) -> Run:
         """Return a copy. Arrays are never changed in place."""
-        mine = self.values.copy(), self.converted.copy(), self.decided.copy()
-        return replace(self, values=mine[0], converted=mine[1], decided=mine[2])
+        values, converted = self.values.copy(), self.converted.copy()
+        return replace(self, values=values, converted=converted, decided=self.decided.copy())
 
     def leave_open(self, one: OpenElements) -> None:
         """Mark the elements that a spec leaves undefined."""
@@ -804,10 +793,3 @@ def _decision(
 ) -> Decision:
     readings = tuple(name for name, _ in cites) or ("",)
     return decision_of(spec, (STEPS, row), level, cite, place, readings, cites)
-
-
-def _same(a: CallReading, b: CallReading) -> bool:
-    return all(
-        np.array_equal(one.codes, other.codes) and np.array_equal(one.patterns, other.patterns)
-        for one, other in zip(a.outputs, b.outputs, strict=True)
-    )

@@ -21,15 +21,10 @@ from convcheck.numerics.number import Bits, Codes
 from convcheck.numerics.order import positions
 from convcheck.numerics.rational import of_fractions, of_numbers
 from convcheck.numerics.words import OutsideFormatError, code_of
-from convcheck.rules.body.steps import Steps, StepsExample, StepsLine
+from convcheck.rules.body.steps import Steps, StepsExample
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.semantics.body.steps import (
-    CompiledSteps,
-    Run,
-    layout_of,
-    target_of,
-)
+from convcheck.semantics.body.steps import CompiledSteps, layout_of, target_of
 from convcheck.semantics.body.table_lint import (
     Diagnostic,
     Proof,
@@ -37,7 +32,7 @@ from convcheck.semantics.body.table_lint import (
     rows_reached,
     rows_unreached,
 )
-from convcheck.semantics.expected import UNDEFINED, CallReading, Reading
+from convcheck.semantics.expected import UNDEFINED, CallReading, same
 from convcheck.semantics.program import Program
 from convcheck.streams import meant
 
@@ -133,18 +128,15 @@ def _taken(steps: Steps, answered: Sequence[CompiledSteps]) -> Iterator[Diagnost
             if not left:
                 break
             for inputs in _tried(compiled, steps):
-                left -= _branches(compiled.lines[number], compiled.run(inputs))
+                run, branches = compiled.run(inputs), compiled.lines[number].branches
+                which = np.full(len(run.undefined), len(branches))
+                for i, branch in reversed([*enumerate(branches)]):
+                    which[run.holds(branch.condition, run.operations)] = i
+                left -= set(which.tolist())
         for i in sorted(left):
-            which = f"branch {i + 1}" if i < len(line.branches) else "what is after its branches"
-            said = f"nothing that was tried takes {which} of {line.name}"
+            what = f"branch {i + 1}" if i < len(line.branches) else "what is after its branches"
+            said = f"nothing that was tried takes {what} of {line.name}"
             yield Diagnostic(line.place, said, "the branches before it match, or ask other values")
-
-
-def _branches(line: StepsLine, run: Run) -> set[int]:
-    which = np.full(len(run.undefined), len(line.branches))
-    for i, branch in reversed(list(enumerate(line.branches))):
-        which[run.holds(branch.condition, run.operations)] = i
-    return set(which.tolist())
 
 
 def _told_apart(steps: Steps, answered: Sequence[CompiledSteps]) -> Iterator[Diagnostic]:
@@ -156,18 +148,11 @@ def _told_apart(steps: Steps, answered: Sequence[CompiledSteps]) -> Iterator[Dia
         computed.add(compiled.case.inputs)
         for inputs in _tried(compiled, steps):
             dues, _ = compiled.due([inputs])
-            alike = {(i, k) for i, k in alike if _same(dues[i], dues[k])}
+            alike = {(i, k) for i, k in alike if same(dues[i], dues[k])}
     for i, k in sorted(alike):
         one, other = steps.readings[i], steps.readings[k]
         message = f"readings {one.name!r} and {other.name!r} never differ in what was tried"
         yield Diagnostic(other.place, message, "drop one of them, or ask other values")
-
-
-def _same(one: Sequence[Reading], other: Sequence[Reading]) -> bool:
-    return all(
-        np.array_equal(a.codes, b.codes) and np.array_equal(a.patterns, b.patterns)
-        for a, b in zip(one, other, strict=True)
-    )
 
 
 def _tried(compiled: CompiledSteps, steps: Steps) -> Iterator[list[Bits]]:

@@ -21,7 +21,7 @@ from convcheck.numerics.number import Bits, Texts, from_fractions
 from convcheck.numerics.order import around, each_once, special_codes
 from convcheck.numerics.words import code_of, spell_fraction
 from convcheck.rules.cases import defaults, make_case, pairs_outside
-from convcheck.rules.model import Case, Spec, TableExample, Value
+from convcheck.rules.model import Case, Spec, TableExample
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import EXACT, PATTERNS
@@ -158,9 +158,8 @@ def _levels(spec: Spec) -> Iterator[Diagnostic]:
             free = all(outcome.word == "undefined" for outcome in cell.outcomes)
             if free != (cell.level == "undefined"):
                 message = f"outcome {cell.text!r} at level {cell.level}"
-                yield Diagnostic(
-                    cell.place, message, "`undefined` is an outcome of that level only"
-                )
+                hint = "`undefined` is an outcome of that level only"
+                yield Diagnostic(cell.place, message, hint)
             names = [outcome.reading for outcome in cell.outcomes]
             if len(set(names)) != len(names):
                 yield Diagnostic(cell.place, "two readings have the same name")
@@ -210,7 +209,6 @@ def replay(spec: Spec, example: TableExample, proof: Proof) -> Iterator[Diagnost
 
 def _case_of(spec: Spec, example: TableExample) -> Case:
     known = {a.name: a for a in spec.attributes}
-    said: dict[str, Value] = dict(defaults(spec, example.target))
-    for name, value in example.attributes:
-        said[name] = known[name].value_of(str(value))
+    own = {name: known[name].value_of(str(value)) for name, value in example.attributes}
+    said = dict(defaults(spec, example.target)) | own
     return make_case(spec, example.source, example.target, tuple(said.items()))

@@ -23,6 +23,7 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.expression import Expression, renamed
 from convcheck.rules.hop import MAGNITUDE, NEGATED, WHOLE, Hop
 from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.rule import ELSE
 from convcheck.semantics.body.formula import UndefinedError, call_reading, compile_formula
 from convcheck.semantics.body.sequence import Sequences
 from convcheck.semantics.expected import DEADLY, REFUSED, Call, CallReading, WrongCall
@@ -46,7 +47,7 @@ class _Sequence:
     rounds: str
 
 
-class WrongFormulas:
+class WrongCalls:
     """Wrong sequences for some calls. What causes have in common is made once."""
 
     def __init__(self, spec: Spec, case: Case, calls: Sequence[Call]) -> None:
@@ -56,7 +57,10 @@ class WrongFormulas:
 
     def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
         """Yield the wrong calls, one for each reading."""
-        if any(c.under or _has_table(c) or not _is_of(c, self.case) for c in causes):
+        rows = (row for cause in causes for rule in cause.rules for row in rule.rows)
+        if any(row.label != ELSE for row in rows):  # for some values only: elements have no codes
+            return
+        if any(cause.under or not _is_of(cause, self.case) for cause in causes):
             return
         edits = [cause.call for cause in causes if isinstance(cause.call, FormulaEdit)]
         arguments = tuple(entry for edit in edits for entry in edit.arguments)
@@ -147,11 +151,6 @@ def _gone(x: Numbers, hops: Sequence[Hop], fmt: Numeric) -> Numbers:
         if not (isinstance(hop.type, DType) and isinstance(hop.type.format, Float)):
             x = replace(x, sign=x.sign & (x.significand != 0))
     return x
-
-
-def _has_table(cause: Cause) -> bool:
-    """Whether a cause is for some values only: elements have no codes."""
-    return any(row.label != "else" for rule in cause.rules for row in rule.rows)
 
 
 def _is_of(cause: Cause, case: Case) -> bool:

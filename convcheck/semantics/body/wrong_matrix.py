@@ -27,13 +27,7 @@ from convcheck.rules.call_edits import (
 )
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.semantics.body.matrix import (
-    CompiledMatrix,
-    FoundCell,
-    conversion,
-    find,
-    pairs_of,
-)
+from convcheck.semantics.body.matrix import CompiledMatrix, FoundCell, conversion, find, pairs_of
 from convcheck.semantics.expected import (
     EXACT,
     REFUSED,
@@ -46,7 +40,7 @@ from convcheck.semantics.expected import (
 _REFUSED = CallReading("", pattern=REFUSED)
 
 
-class WrongMatrices:
+class WrongCalls:
     """Wrong promotions of some calls."""
 
     def __init__(self, spec: Spec, case: Case, calls: Sequence[Call]) -> None:
@@ -58,7 +52,11 @@ class WrongMatrices:
         """Yield each reading with all values converted, and without needless conversions."""
         with suppress(SpecError):
             found, sources = self._found(causes), self.case.inputs
-            everywhere = tuple(_applied(causes, source, found.target) for source in sources)
+            changing = [cause for cause in causes if cause.rules or cause.rounds]
+            everywhere = tuple(
+                tuple(c for c in changing if c.is_for(*ends) and c.converts(*ends))
+                for ends in ((source, found.target) for source in sources)
+            )
             pairs = zip(sources, everywhere, strict=True)
             converted = tuple(() if t == found.target else each for t, each in pairs)
             flushed = _flushed(causes, self.case, found)
@@ -119,11 +117,6 @@ def _with_zeros(output: ExpectedOutput) -> ExpectedOutput:
         return output
     codes = np.where(little, output.codes.dtype.type(0), output.codes)
     return replace(output, codes=cast(Codes, codes))
-
-
-def _applied(causes: Sequence[Cause], source: DType, target: DType) -> tuple[Cause, ...]:
-    some = (cause for cause in causes if cause.rules or cause.rounds)
-    return tuple(c for c in some if c.is_for(source, target) and c.converts(source, target))
 
 
 def _has(cell: CellEdit, case: Case) -> bool:

@@ -36,7 +36,7 @@ _REFUSED = CallReading("", pattern=REFUSED)
 Outputs = list[Reading]  # each of all calls, end to end
 
 
-class WrongSteps:
+class WrongCalls:
     """Wrong steps for some calls, computed at once, end to end."""
 
     def __init__(self, spec: Spec, case: Case, calls: Sequence[Call]) -> None:
