@@ -240,10 +240,8 @@ def shorter(casts: CompiledCasts, names: Sequence[str]) -> list[tuple[str, Hops]
     left |= {"without " + ", ".join(middles): []}
     found = []
     for said, kept in left.items():
-        try:
+        with suppress(UsageError):
             found.append((said, made(casts, [source, *kept, target])))
-        except UsageError:
-            continue
     return found
 
 
@@ -266,11 +264,10 @@ def telling_codes(casts: CompiledCasts, names: Sequence[str]) -> U64:
     cast is exact under all readings. Empty if none discriminates.
     """
     hops = made(casts, names)
-    others = [short for _, short in shorter(casts, names)]
     codes = known_inputs(chain_of(hops))
     certain, gives = _followed(hops, codes)
     told = []
-    for short in others:
+    for _, short in shorter(casts, names):
         sure, instead = _followed(short, codes)
         certain &= sure
         told.append(gives != instead)
@@ -278,13 +275,11 @@ def telling_codes(casts: CompiledCasts, names: Sequence[str]) -> U64:
     if not some:
         return codes[:0]
     chosen = [*(_spread(index, MOST) for index in some), _spread(np.flatnonzero(certain), SPREAD)]
-    found: U64 = codes[np.unique(np.concatenate(chosen))]
-    return found
+    return np.asarray(codes[np.unique(np.concatenate(chosen))])
 
 
 def _spread(index: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-    chosen: NDArray[np.intp] = index[np.linspace(0, len(index) - 1, count).astype(int)]
-    return chosen
+    return np.asarray(index[np.linspace(0, len(index) - 1, count).astype(int)])
 
 
 def _followed(hops: Hops, codes: U64) -> tuple[NDArray[np.bool_], U64]:
@@ -308,12 +303,11 @@ def turned_back_by(catalog: Catalog, spec: Spec) -> Spec:
     """Return the spec of the inverse operator, of the same version. Raises SpecError."""
     steps = spec.body_as(Steps)
     op, _ = steps.undone_by
-    same = (s for s in catalog.specs.values() if (s.op, s.version) == (op, spec.version))
-    back = next(same, None)
-    if back is None:
-        said = f"`undone-by`: there is no spec of {op}, version {spec.version}"
-        raise SpecError(said, place=steps.place, hint="`convcheck show specs` has them")
-    return back
+    for back in catalog.specs.values():
+        if (back.op, back.version) == (op, spec.version):
+            return back
+    said = f"`undone-by`: there is no spec of {op}, version {spec.version}"
+    raise SpecError(said, place=steps.place, hint="`convcheck show specs` has them")
 
 
 def turned_back_by_nothing(catalog: Catalog, spec: Spec) -> list[Diagnostic]:
@@ -322,7 +316,7 @@ def turned_back_by_nothing(catalog: Catalog, spec: Spec) -> list[Diagnostic]:
         if takes_pairs(spec):
             turned_back_by(catalog, spec)
     except SpecError as error:
-        return [Diagnostic(error.place or spec.place, error.message, error.hint)]
+        return [Diagnostic.of_error(error, spec)]
     return []
 
 
@@ -339,7 +333,8 @@ def pairs_of(
             pair = _paired(spec, back, first)
             if pair is None or not wanted(pair):
                 continue
-            codes = _telling(catalog, pair, np.asarray(fixed_inputs(spec, first, "edge", 0)[0]))
+            edges = np.asarray(fixed_inputs(spec, first, "edge", 0)[0], np.uint64)
+            codes = _telling(catalog, pair, edges)
             if len(codes):
                 yield pair, codes
 
@@ -350,11 +345,11 @@ def own_pair(catalog: Catalog, case: Case) -> Case:
     back = turned_back_by(catalog, spec)
     firsts = (replace(first, fixed=case.fixed) for first in first_nodes(spec))
     own = (_paired(spec, back, first) for first in firsts)
-    found = next((pair for pair in own if pair and pair.id == case.unset_id), None)
-    if found is None:
-        hint = f"`convcheck run --chains {case.spec} --dry-run -v` has the pairs"
-        raise UsageError(f"{case.spec} has no pair {case.unset_id}", hint=hint)
-    return replace(found, setting=case.setting)
+    for pair in own:
+        if pair and pair.id == case.unset_id:
+            return replace(pair, setting=case.setting)
+    hint = f"`convcheck run --chains {case.spec} --dry-run -v` has the pairs"
+    raise UsageError(f"{case.spec} has no pair {case.unset_id}", hint=hint)
 
 
 def first_nodes(spec: Spec) -> Iterator[Case]:
@@ -364,36 +359,22 @@ def first_nodes(spec: Spec) -> Iterator[Case]:
 
 def _paired(spec: Spec, back: Spec, first: Case) -> Case | None:
     """A node followed by its inverse with the same constants."""
-    second = _turned_back(spec, back, first)
-    if second is None:
-        return None
-    return replace(first, inputs=first.inputs[:1], outputs=second.outputs, carried=(), ranks=(),
-                   bound=False, hops=(first, second))  # fmt: skip
-
-
-def _turned_back(spec: Spec, back: Spec, first: Case) -> Case | None:
     _, names = spec.body_as(Steps).undone_by
     values = dict(first.fixed)
-    if len(values) != len(names):
-        return None
-    wanted = (first.outputs[0], *first.inputs[1:])
-    fixed = tuple((name, values[own]) for name, own in names)
-    fitting = (
-        case
-        for case in first_nodes(back)
-        if (case.inputs, case.outputs) == (wanted, first.inputs[:1]) and not case.refusal
-    )
-    found = next(fitting, None)
-    return replace(found, fixed=fixed) if found else None
+    ends = (first.outputs[0], *first.inputs[1:]), first.inputs[:1]
+    for case in first_nodes(back) if len(values) == len(names) else ():
+        if (case.inputs, case.outputs) == ends and not case.refusal:
+            second = replace(case, fixed=tuple((name, values[own]) for name, own in names))
+            return replace(first, inputs=ends[1], outputs=second.outputs, carried=(), ranks=(),
+                           bound=False, hops=(first, second))  # fmt: skip
+    return None
 
 
 def _telling(catalog: Catalog, pair: Case, codes: U64) -> U64:
-    codes = codes.astype(np.uint64)
     certain = np.ones(len(codes), bool)
     for vectors in hop_vectors(catalog, pair, {pair.unset_id: codes}):
         first, *others = vectors.expected.readings
         certain &= first.patterns == EXACT
         for other in others:
             certain &= (other.patterns == EXACT) & (other.codes == first.codes)
-    found: U64 = codes[certain]
-    return found
+    return np.asarray(codes[certain])

@@ -78,7 +78,7 @@ class Cast:
         if not len(nans):
             return False
         found = _plain(self.target, *self.raw(nans))
-        return not (found.same(Results(found.codes[:1], found.patterns[:1]))).all()
+        return not found.same(Results(found.codes[:1], found.patterns[:1])).all()
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,24 +106,17 @@ class Chain:
         first, *rest = self.casts
         codes, patterns = first.raw(codes)
         for each in rest:
-            codes, patterns = _onward(each, codes, patterns)
+            nan = (patterns == ANY_NAN) | (patterns == NEGATIVE_NAN)
+            over = (patterns == UNDEFINED) | (patterns == REFUSED)
+            codes, due = each.raw(codes)
+            due = np.where(nan & each.tells_nans_apart, np.uint8(UNDEFINED), due)
+            patterns = np.where(over, patterns, due)
         return codes, patterns
 
     def trail(self, code: int) -> list[Results]:
         """Return the result of each cast for one code."""
         made = (Chain(self.casts[: i + 1]) for i in range(len(self.casts)))
         return [chain.results(np.array([code], np.uint64)) for chain in made]
-
-
-def _onward(
-    following: Cast, codes: U64, patterns: NDArray[np.uint8]
-) -> tuple[U64, NDArray[np.uint8]]:
-    """Refused and undefined results stay so."""
-    nan = (patterns == ANY_NAN) | (patterns == NEGATIVE_NAN)
-    after, due = following.raw(codes)
-    due = np.where(nan & following.tells_nans_apart, np.uint8(UNDEFINED), due)
-    over = (patterns == UNDEFINED) | (patterns == REFUSED)
-    return after, np.where(over, patterns, due)
 
 
 def _plain(target: Numeric, codes: U64, patterns: NDArray[np.uint8]) -> Results:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -58,13 +60,7 @@ class Counts:
         return self.chain_open + self.direct_open + self.both_open
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.same + other.same,
-            self.different + other.different,
-            self.chain_open + other.chain_open,
-            self.direct_open + other.direct_open,
-            self.both_open + other.both_open,
-        )
+        return Counts(*map(operator.add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True)
@@ -116,10 +112,9 @@ def _of_vectors(chain: Chain, direct: Cast, counted: bool) -> ChainComparison:
 
 
 def _proven(chain: Chain, direct: Cast, counted: bool) -> ChainComparison | None:
-    try:
+    with suppress(UnprovenError):
         return IntervalSearch(chain, direct).compared(counted)
-    except UnprovenError:
-        return None
+    return None
 
 
 def _asked(chain: Chain, direct: Cast, codes: U64, proof: Proof) -> ChainComparison:
@@ -189,12 +184,14 @@ class IntervalSearch:
 
         Unless `counted`, the counts are partial if there is a difference.
         """
-        intervals, counts, least = self.intervals, Counts(), self._guess()
+        codes = np.concatenate(_vectors(self.chain, ("edge",)))
+        least = _asked(self.chain, self.direct.casts[0], codes, VECTORS).least
+        intervals, counts = self.intervals, Counts()
         while len(intervals):
             kinds, shows = self._kinds(intervals)
             counts += _counted(intervals, kinds)
             if len(shows):
-                least = min(int(shows.min()), least if least is not None else int(shows.min()))
+                least = min(int(shows.min()), least if least is not None else 1 << 64)
             unknown = kinds == _UNKNOWN
             if least is not None and not counted:
                 unknown &= intervals.firsts < np.uint64(least)
@@ -202,12 +199,6 @@ class IntervalSearch:
                 return None
             intervals = intervals.some(unknown).parts()
         return ChainComparison(INTERVALS, counts, least, partial=not counted and least is not None)
-
-    def _guess(self) -> int | None:
-        codes = np.concatenate(_vectors(self.chain, ("edge",)))
-        kinds = _kinds(self.chain.results(codes), self.direct.results(codes))
-        shows = codes[kinds == DIFFERENT]
-        return int(shows.min()) if len(shows) else None
 
     def _kinds(self, intervals: _Intervals) -> tuple[NDArray[np.int64], U64]:
         """The kind of each interval, or _UNKNOWN, and the ends that differ."""
@@ -217,22 +208,19 @@ class IntervalSearch:
         shows = ends[kinds == DIFFERENT]
         both = kinds.reshape(2, -1)
         exact = (chain.patterns == EXACT) & (direct.patterns == EXACT)
-        known = self._known(intervals, _ordered(chain, direct, self.chain.target))
+        known = self._known(intervals, chain, direct)
         alike = self.alike[intervals.segments] & (both == SAME).all(axis=0)
         unsure = exact.reshape(2, -1)[0] & ~known & ~alike
         return np.where(unsure & (intervals.firsts != intervals.lasts), _UNKNOWN, both[0]), shows
 
-    def _known(self, intervals: _Intervals, ordered: tuple[U64, U64]) -> Mask:
+    def _known(self, intervals: _Intervals, *results: Results) -> Mask:
         """Both results are constant, or their ranges are disjoint."""
         even = self.even[intervals.segments].all(axis=1)
-        chain, direct = (np.sort(each.reshape(2, -1), axis=0) for each in ordered)
+        at = (positions(self.chain.target, each.codes).reshape(2, -1) for each in results)
+        chain, direct = (np.sort(each, axis=0) for each in at)
         same = (chain[0] == chain[1]) & (direct[0] == direct[1])
         apart = (chain[1] < direct[0]) | (direct[1] < chain[0])
         return np.asarray(even & (same | apart))
-
-
-def _ordered(chain: Results, direct: Results, target: Numeric) -> tuple[U64, U64]:
-    return positions(target, chain.codes), positions(target, direct.codes)
 
 
 def _counted(intervals: _Intervals, kinds: NDArray[np.int64]) -> Counts:

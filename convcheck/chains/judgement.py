@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
-
-import numpy as np
 
 from convcheck.chains.cast import Chain, Results
 from convcheck.chains.compare import ChainComparison, Proof, compare_chain
@@ -95,8 +93,7 @@ def judge_chain(chain: TypeChain, counted: bool = True) -> ChainJudgement:
         found = compare_chain(way.chain, way.direct, counted)
         shown = None
         if found.least is not None:
-            codes = np.array([found.least], np.uint64)
-            direct = Chain((way.direct,)).results(codes)
+            [direct] = Chain((way.direct,)).trail(found.least)
             hops = tuple(way.chain.trail(found.least))
             shown = Telling(found.least, hops, direct, found.is_least)
         ways.append(ReadAs(way.readings, found, shown))
@@ -141,13 +138,10 @@ def chain_table(
     conversions: CompiledCasts, chosen: Sequence[Triple], advance: Callable[[], None]
 ) -> ChainTable:
     """Judge chains of three types, calling `advance` after each."""
-
-    def judged() -> Iterator[tuple[Triple, ChainJudgement]]:
-        for triple in chosen:
-            yield triple, judge_chain(conversions.chain(triple), counted=False)
-            advance()
-
-    spec = conversions.spec
-    types = numeric_types(spec)
+    types = numeric_types(conversions.spec)
     attributes = conversions.attributes([dtype.name for dtype in types])
-    return ChainTable(spec, attributes, types, dict(judged()))
+    judged = {}
+    for triple in chosen:
+        judged[triple] = judge_chain(conversions.chain(triple), counted=False)
+        advance()
+    return ChainTable(conversions.spec, attributes, types, judged)

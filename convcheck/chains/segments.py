@@ -120,17 +120,13 @@ def _read(cast: Cast, interval: Interval, step: CompiledOutcome) -> Iterator[Cas
             raise UnprovenError
         yield CastSegment(first, last, None, even=True, kept=True)
     else:
-        yield from (_computed(cast, part, step) for part in cut_at(interval, _cuts(cast, interval)))
-
-
-def _computed(cast: Cast, interval: Interval, step: CompiledOutcome) -> CastSegment:
-    first, last = interval
-    effect = _effect(cast, step)
-    if step.compute is _ROUNDED and not _in_range(cast, interval):
-        raise UnprovenError
-    kept = _is_kept(cast, first, last)
-    even = step.compute is not _LOW or kept or cast.source.bits <= cast.target.bits
-    return CastSegment(first, last, effect, even, kept)
+        effect = _effect(cast, step)
+        for part in cut_at(interval, _cuts(cast, interval)):
+            if step.compute is _ROUNDED and not _in_range(cast, part):
+                raise UnprovenError
+            kept = _is_kept(cast, *part)
+            even = step.compute is not _LOW or kept or cast.source.bits <= cast.target.bits
+            yield CastSegment(*part, effect, even, kept)
 
 
 def _effect(cast: Cast, step: CompiledOutcome) -> Effect:
@@ -205,14 +201,12 @@ def _brought_back(
     def there(codes: U64) -> NDArray[np.int64]:
         return np.searchsorted(starts, before.raw(codes)[0], side="right") - 1
 
-    cuts = key_changes(
-        [(segment.first, segment.last) for segment in segments if segment.even], there
-    )
+    cuts = key_changes([(one.first, one.last) for one in segments if one.even], there)
     found: list[CastSegment] = []
     for segment in segments:
         if not segment.even:
             found.append(_through_any(segment, following))
-        elif _is_over(segment):
+        elif isinstance(segment.effect, Gives) and segment.effect.pattern in (UNDEFINED, REFUSED):
             found.append(segment)
         else:
             intervals = list(cut_at((segment.first, segment.last), cuts))
@@ -220,10 +214,6 @@ def _brought_back(
             found += (_then(before, segment, interval, following[number], after)
                       for interval, number in zip(intervals, which, strict=True))  # fmt: skip
     return tuple(found)
-
-
-def _is_over(segment: CastSegment) -> bool:
-    return isinstance(segment.effect, Gives) and segment.effect.pattern in (UNDEFINED, REFUSED)
 
 
 def _then(

@@ -120,7 +120,7 @@ def latest(catalog: Catalog) -> Spec:
     versions: dict[str, list[Spec]] = {}
     for spec in filter(takes_chains, catalog.specs.values()):
         versions.setdefault(spec.op, []).append(spec)
-    several = max(versions.values(), key=lambda specs: len(specs))
+    several = max(versions.values(), key=len)
     return max(several, key=lambda spec: spec.version)
 
 
@@ -186,6 +186,5 @@ class CompiledCasts:
 
 def _numeric(dtype: DType) -> Numeric:
     if isinstance(dtype.format, Text):
-        hint = "the types of a chain are numbers"
-        raise UsageError(f"{dtype} is no type of numbers", hint=hint)
+        raise UsageError(f"{dtype} is no type of numbers", hint="the types of a chain are numbers")
     return dtype.format
