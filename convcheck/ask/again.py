@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.ask.elements import Note, inputs_at
-from convcheck.ask.watched import broken, configured, options_of
+from convcheck.ask.watched import WatchedBackend, options_of
 from convcheck.backends.checked import LONGEST_NAME, bounded
 from convcheck.backends.protocol import Backend, Declined, Outputs, Oversized, Refused
 from convcheck.judge.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Avoid, Index
@@ -68,7 +68,7 @@ V = TypeVar("V", VectorSet, CallSet)
 
 
 class AskingAgain(ABC, Generic[V]):
-    """The answered items of a case, the reference answers, and the differences from them so far."""
+    """The answered items of a case, and the differences from the reference answers."""
 
     #: the first and a second identical call
     twice: tuple[str, str]
@@ -129,7 +129,7 @@ class AskingAgain(ABC, Generic[V]):
         for name, (first, *values) in options_of(self.backend).items():
             for value in values:
                 words = (_cut(f"{name} {first}"), _cut(f"{name} {value}"))
-                other = configured(self.backend, {name: value})
+                other = cast(WatchedBackend, self.backend).configured({name: value})
                 kind = f"{_cut(str(name))}-dependent"
                 yield name, OtherWay(kind, *words, "other options", other)
 
@@ -144,7 +144,7 @@ class AskingAgain(ABC, Generic[V]):
             before = (index,)
 
     def _put(self, way: OtherWay, index: Index) -> Came:
-        if self._avoided(way.placement, index) or broken(self.backend):
+        if self._avoided(way.placement, index) or getattr(self.backend, "broken", False):
             return None
         if self.note(way.placement, index[:CHUNK]):  # longer calls repeat the same items
             return None
@@ -174,7 +174,12 @@ class AskingAgain(ABC, Generic[V]):
             self._add(self.again, index, due, plain, luck)
             differs &= ~luck
             luck = differs & self._unlike(index, got, more)
-            self._add(*_once_more(way, index, due, got, more), luck)
+            if isinstance(got, np.ndarray):
+                words = way.other, f"{way.other} once more"
+                twice = OtherWay(UNREPEATABLE, *words, way.placement, way.backend)
+                self._add(twice, index, got, more, luck)
+            else:
+                self._add(replace(way, kind=UNREPEATABLE), index, due, got, luck)
             differs &= ~luck
         self._add(way, index, due, got, differs)
 
@@ -219,37 +224,22 @@ class AskingAgain(ABC, Generic[V]):
         shown = found[0]
         at = (0,) if shown.silent else (0, len(shown.index) - 1)
         ranges, more = self._ranges(index)
+        kind = f"{shown.way.kind}: refused" if shown.silent else shown.way.kind
+        digest = spell_digest(self._digest(index, due, got, shown))
+        examples = tuple(self._example(shown, i) for i in dict.fromkeys(at))
         return Group(
-            decision,
-            "inconsistent",
-            f"{shown.way.kind}: refused" if shown.silent else shown.way.kind,
-            len(index),
-            of,
-            spell_digest(self._digest(index, due, got, shown)),
-            placement=shown.way.other,
-            ranges=ranges,
-            more_ranges=more,
-            examples=tuple(self._example(shown, i) for i in dict.fromkeys(at)),
-        )
+            decision, "inconsistent", kind, len(index), of, digest, placement=shown.way.other,
+            ranges=ranges, more_ranges=more, examples=examples,
+        )  # fmt: skip
 
 
 def at_offset(tensor: Bits, offset: int) -> Bits:
-    """Copy a tensor to `offset` elements into a new buffer; offset 0 returns the tensor itself."""
+    """Copy a tensor to `offset` elements into a buffer; offset 0 returns the tensor itself."""
     if not offset:
         return tensor
     buffer = np.empty(tensor.size + offset, tensor.dtype)
     buffer[offset:] = tensor.reshape(-1)
     return cast(Bits, buffer[offset:].reshape(tensor.shape))
-
-
-def _once_more(
-    way: OtherWay, index: Index, due: Items, got: Came, more: Came
-) -> tuple[OtherWay, Index, Items, Came]:
-    """The difference between two calls of one way, or else the original one."""
-    if not isinstance(got, np.ndarray):
-        return replace(way, kind=UNREPEATABLE), index, due, got
-    words = way.other, f"{way.other} once more"
-    return OtherWay(UNREPEATABLE, *words, way.placement, way.backend), index, got, more
 
 
 def _part(found: WayDifference, here: Mask) -> WayDifference:

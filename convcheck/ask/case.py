@@ -54,7 +54,7 @@ class CaseRunner:
         self.hops: dict[tuple[str, bool, bool], CastsAlone] = {}
 
     def tally(self, job: Job) -> CaseResult | Tally:
-        """Return the tally of a job, or the case's result if the run has its own judge."""
+        """Return the tally of a job, or the result by the run's own judge."""
         self.siblings.doubt = None
         if job.span is not None:
             return self._of_span(job, job.span)
@@ -66,15 +66,13 @@ class CaseRunner:
                 return unsupported("edge", declined.message)
         vectors = self.corpus.vectors(job.case)
         if isinstance(vectors, CallSet):
-            return self._of_calls(job, vectors)
+            answers = ask_calls(self.backend, vectors, self.budget.begin, job.skip, job.avoid)
+            return self._found(job, vectors, answers)
         return self._of_chain(job, vectors) if job.case.hops else self._of_elements(job, vectors)
 
     def doubt(self, job: Job, result: CaseResult | Tally) -> Elsewhere | None:
         """Return the answers if a failing case seems to have got those of another case."""
-        if isinstance(result, Tally):
-            failing = result.failing
-        else:
-            failing = result.verdict in FAILURES
+        failing = result.failing if isinstance(result, Tally) else result.verdict in FAILURES
         return self.siblings.doubt if failing and job.before is None else None
 
     def _of_span(self, job: Job, span: Span) -> Tally:
@@ -82,10 +80,6 @@ class CaseRunner:
         held = self.explainer.held(job) if self.explainer else None
         tally = ask_span(self.backend, job, span, *rules, self.budget.begin, held)
         return held.fitted(tally) if held else tally
-
-    def _of_calls(self, job: Job, calls: CallSet) -> CaseResult | Tally:
-        answers = ask_calls(self.backend, calls, self.budget.begin, job.skip, job.avoid)
-        return self._found(job, calls, answers)
 
     def _of_elements(self, job: Job, vectors: VectorSet) -> CaseResult | Tally:
         thorough = partial(self._is_latest, job, vectors)
@@ -139,9 +133,7 @@ class CaseRunner:
         return self.explainer.diagnosed(tally, vectors, answers, job) if self.explainer else tally
 
     def _alone(self, job: Job, vectors: VectorSet) -> CastsAlone:
-        """Results of the casts alone, also of allowed replacements, for all settings with one
-        promise.
-        """
+        """Results of the casts alone, for all settings with one promise."""
         if job.avoid.placements >= EVERYWHERE:  # given up after the casts were tested
             return CastsAlone(np.ones(len(vectors), bool))
         if TELLING in job.avoid.placements:
@@ -157,9 +149,7 @@ class CaseRunner:
         return self.hops[key]
 
     def _is_latest(self, job: Job, vectors: Vectors, answered: Index) -> bool:
-        """Whether the backend answers no later version. One element is tried on an untested
-        version.
-        """
+        """Whether the backend answers no later version, tried with one element."""
         if job.later is None or not len(answered):
             return False
         for case in job.later:

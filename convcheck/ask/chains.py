@@ -110,7 +110,7 @@ class CastsAlone:
 
 def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: Note) -> CastsAlone:
     """Test casts alone, the chain's own (True) and replacements."""
-    right: NDArray[np.bool_] | None = None
+    right: list[NDArray[np.bool_]] = []
     for vectors, own in casts:
         answers = ask(backend, vectors, note, {}, Avoid(placements=OTHERS))
         if answers.declined and own:
@@ -119,11 +119,9 @@ def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: N
         if answers.declined:  # the backend cannot use it as a replacement
             continue
         due = vectors.expected.readings[0]
-        mine = (answers.state == ANSWERED) & (due.patterns == EXACT) & (answers.got == due.codes)
-        right = mine if right is None else right & mine
-    if right is None:
-        raise ValueError("a chain without casts")
-    return CastsAlone(right)
+        exact = (answers.state == ANSWERED) & (due.patterns == EXACT)
+        right.append(exact & (answers.got == due.codes))
+    return CastsAlone(np.logical_and.reduce(right))
 
 
 def own_results(

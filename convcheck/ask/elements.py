@@ -103,9 +103,7 @@ _ROOM = 8  # a larger call is made if its estimated time is an eighth of the tim
 
 
 class _DeclinedError(Exception):
-    def __init__(self, declined: Declined) -> None:
-        super().__init__(declined.message)
-        self.declined = declined
+    pass
 
 
 def ask(
@@ -119,9 +117,9 @@ def ask(
 ) -> Answers:
     """Send every element except those to skip, in every placement except those to avoid.
 
-    If a call is refused, its suspected elements are sent one by one. Large and many calls are made
-    if `thorough` returns True for the answered elements. `note` is called before each call with the
-    placement and the elements, in the call's shape; True means that no time is left for it.
+    Of a refused call, suspected elements are sent one by one. If `thorough` holds for the answered
+    elements, large and many calls are made. `note` gets placement and elements, in the call's
+    shape, before each call; True means that no time is left for it.
     """
     asking = _Asking(backend, vectors, note, skip, avoid or Avoid())
     if suspected is not None:
@@ -135,7 +133,7 @@ def ask(
             if thorough(asking.answered_ones()):
                 asking.thoroughly()
         except _DeclinedError as error:
-            declined = error.declined
+            [declined] = error.args
     return asking.answers(declined)
 
 
@@ -234,7 +232,9 @@ class _Asking:
         pool, case = np.flatnonzero(self._usable()), self.vectors.case
         if self._told or not len(pool):
             return
-        self._placed(placements.in_ranks(pool, case.shapes))
+        ranks = [rank for rank in (2, 3) if case.shapes is None or rank in case.shapes.ranks]
+        self._placed((f"{n}-D", index) for n in ranks for index in placements.shaped(pool, n))
+        texts = any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
         for placement, size in LARGE_CALLS.items():
             if size > max_elements():
                 return
@@ -242,18 +242,13 @@ class _Asking:
             begun = time.monotonic()
             self._placed([(placement, call)])
             seconds.append(time.monotonic() - begun)
-            if self._has_texts or seconds[-1] / size * LARGEST * _ROOM > call_timeout():
+            if texts or seconds[-1] / size * LARGEST * _ROOM > call_timeout():
                 return
         if min(seconds) * MANY > _PATIENCE or MANY_CALLS in self.avoid.placements:
             return
         if len(case.inputs) == 1:
             for piece in placements.parted(self.answered_ones()[:CHUNK], self.avoid.together):
                 self._many(piece)
-
-    @property
-    def _has_texts(self) -> bool:
-        case = self.vectors.case
-        return any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
 
     def answered_ones(self) -> Index:
         index: Index = (self.state == ANSWERED).nonzero()[0]
@@ -315,7 +310,7 @@ class _Asking:
     def _apart(self, index: Index, reply: Refused) -> None:
         """Send the elements of a refused call one by one, or bisect it.
 
-        If the first half is answered, the second contains a refused element and is not sent whole.
+        If the first half is answered, the second is not sent whole.
         """
         few = FREE_ONE_BY_ONE if self.undefined[index].all() else ONE_BY_ONE
         alone = index[self.suspected[index]]
@@ -451,7 +446,7 @@ def ask_calls(
 ) -> Answers:
     """Make every call except those to skip and those with too large an answer.
 
-    `note` is called with the call's index first; True means that no time is left for it.
+    `note` gets the call's index first; True means that no time is left for it.
     """
     asking = _AskingCalls(calls, skip, avoid or Avoid())
     if "bulk" in asking.avoid.placements:  # every call is made in bulk

@@ -40,10 +40,9 @@ def sweep(
     backend: Backend, case: Case, program: Program, form: Decision, span: Span, note: Note,
     tile: int = TILE, held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Test a span of whole chunks, and tally the answers. Causes in `held` are checked on them.
+    """Test a span of whole chunks of one sign, multiples of `tile`. Causes in `held` are checked.
 
-    A chunk is a multiple of `tile`, all of one sign. An empty tally means that the backend declined
-    the first call.
+    An empty tally means that the backend declined the first call.
     """
     return _Sweep(backend, case, program, form, span, note, tile, held).tally()
 
@@ -143,8 +142,8 @@ _KEPT = 8 << 20  # bytes; longer than the arrays of a chunk or a block
 def keep_heap() -> None:
     """Let glibc keep freed arrays in the heap.
 
-    It unmaps each freed array longer than a threshold, which for 128 KiB costs more than to fill
-    it. Freeing one long, untouched array raises the threshold.
+    It unmaps those longer than a threshold, which costs more than to fill 128 KiB. Freeing one
+    long, untouched array raises the threshold.
     """
     np.empty(_KEPT, np.uint8)
 
@@ -175,7 +174,9 @@ def ask_span(
         vectors = chunk_vectors(case, program, form, part.first, part.count, part.seed)
         apart, scattered = told(chunk.first), span.seed is not None
         found = ask_apart(backend, vectors, apart, chunk.skip, chunk.avoid, scattered, held)
-        if chunk.died and not _crashed(found):
+        crashed = any(key.sort == "crashed" for key, _ in found.entries)
+        crashed = crashed or any(fault.verdict == "crashed" for fault in found.faults)
+        if chunk.died and not crashed:
             message = f"{chunk.died}; not reproduced when the chunk was sent alone"
             fault = group(Fault("crashed", "bulk", message, chunk.first))
             found = replace(found, faults=(*found.faults, fault))
@@ -184,11 +185,6 @@ def ask_span(
     if span.seed is None and rest.asked:
         tallies.append(sweep(backend, case, program, form, rest, told(-span.first), held=held))
     return merge(tallies)
-
-
-def _crashed(tally: Tally) -> bool:
-    crashed = any(key.sort == "crashed" for key, _ in tally.entries)
-    return crashed or any(fault.verdict == "crashed" for fault in tally.faults)
 
 
 def _apart(job: Job, span: Span) -> Iterator[Apart]:

@@ -28,28 +28,9 @@ from convcheck.records import replace
 from convcheck.rules.model import Case
 
 
-class Configurable(Protocol):
-    """A backend with options. The first value of each is its default."""
-
-    options: Mapping[str, tuple[str, ...]]
-
-    def configured(self, choice: Mapping[str, str]) -> Backend:
-        """Return the backend with other values of some options."""
-
-
 def options_of(backend: Backend) -> Mapping[str, tuple[str, ...]]:
-    """Return a backend's options."""
+    """Return a backend's options. The first value of each is its default."""
     return cast(Mapping[str, tuple[str, ...]], getattr(backend, "options", {}))
-
-
-def broken(backend: Backend) -> bool:
-    """Whether a watched backend has to be replaced."""
-    return bool(getattr(backend, "broken", False))
-
-
-def configured(backend: Backend, choice: Mapping[str, str]) -> Backend:
-    """Return the backend with other values of some options."""
-    return cast(Configurable, backend).configured(choice)
 
 
 TIME_OUTS = 8  # time limit of a case, in time-outs
@@ -131,8 +112,8 @@ _END = object()
 class WatchedBackend:
     """A backend whose calls are recorded. If it dies, its call is still open.
 
-    It is `broken` once it raises or its adapter is `spoiled`. Chains are sent cast by cast unless
-    it `takes_graphs`.
+    It is `broken` once it raises or is `spoiled`. Chains are sent cast by cast unless it
+    `takes_graphs`.
     """
 
     def __init__(self, backend: Backend, notes: CallNotes, takes_graphs: bool = False) -> None:
@@ -154,7 +135,7 @@ class WatchedBackend:
 
     def configured(self, choice: Mapping[str, str]) -> Backend:
         """Return the backend with other options, also watched."""
-        other = WatchedBackend(configured(self._backend, choice), self.notes)
+        other = WatchedBackend(cast(WatchedBackend, self._backend).configured(choice), self.notes)
         self._others = [*(o for o in self._others if o.broken), other]
         return cast(Backend, other)
 
@@ -164,16 +145,13 @@ class WatchedBackend:
     def support(self, case: Case) -> Declined | None:
         """Return None, or why the case is declined."""
         if self._supported is None or self._supported[0] is not case:
-            self._supported = case, self._support(case)
+            self.notes.begin("support", NOTHING)
+            with self:
+                each = case.hops if case.hops and not self._takes_graphs else (case,)
+                said = map(self._backend.support, [one.call for one in each])
+                found = next(filter(None, said), None)
+            self._supported = case, checked_support(found)
         return self._supported[1]
-
-    def _support(self, case: Case) -> Declined | None:
-        self.notes.begin("support", NOTHING)
-        with self:
-            each = case.hops if case.hops and not self._takes_graphs else (case,)
-            each = tuple(one.call for one in each)
-            found = next(filter(None, map(self._backend.support, each)), None)
-        return checked_support(found)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Return the answer to a call that was recorded."""

@@ -1,8 +1,7 @@
 """Choose the inputs of chains, and compute their expected results.
 
-By the rules, each input gets another result if an intermediate cast is missing. Each cast is also
-tested alone, with the values that reach it: only if all are right does the result of a graph show
-what was done to the chain.
+Each input gets another result if an intermediate cast is missing. Each cast is also tested alone:
+only if all are right does the result of a graph show what was done to the chain.
 """
 
 from __future__ import annotations
@@ -148,8 +147,8 @@ class ChainCorpus(Corpus):
         return ways
 
     def alone(self, case: Case) -> Iterator[tuple[VectorSet, bool]]:
-        """Yield the vectors of each cast alone, and whether the cast is part of the chain. The
-        others are casts that the setting allows instead.
+        """Yield the vectors of each cast alone, and whether it is of the chain, not an allowed
+        replacement.
         """
         if case.is_pair:
             yield from ((one, True) for one in hop_vectors(self.catalog, case, self.codes))
@@ -173,9 +172,7 @@ def hop_vectors(catalog: Catalog, case: Case, known: Mapping[str, U64]) -> Itera
 
 
 def cast_alone(spec: Spec, hop: Case, codes: U64, chain: Case) -> VectorSet:
-    """Return the vectors of one node, with inputs fed or constant as in the chain: a runtime may
-    have other kernels for constants.
-    """
+    """Return the vectors of one node, constant as in the chain, as kernels may differ."""
     bits = codes.astype(hop.inputs[0].format.storage)
     given = tuple(one for one in chain.setting if one == ("input", "constant"))
     expected = evaluate(spec, hop, bits)
@@ -233,7 +230,7 @@ def chain_of(hops: Hops) -> Chain:
 
 
 def shorter(casts: CompiledCasts, names: Sequence[str]) -> list[tuple[str, Hops]]:
-    """Return each possible chain without one intermediate type, or all, with a description."""
+    """Return the chain without each intermediate type, and without all, described."""
     source, *middles, target = names
     left = {f"without {name}": [n for j, n in enumerate(middles) if j != i]
             for i, name in enumerate(middles)}  # fmt: skip
@@ -248,7 +245,7 @@ def shorter(casts: CompiledCasts, names: Sequence[str]) -> list[tuple[str, Hops]
 def _with_floats_as(
     name: str, casts: CompiledCasts, names: Sequence[str]
 ) -> Iterator[tuple[str, Hops]]:
-    """Each possible chain with some intermediate floats in another type, with a description."""
+    """The chain with some intermediate floats in another type, described."""
     formats = (hop.dtypes[1].format for hop in made(casts, names)[:-1])
     floats = [i for i, fmt in enumerate(formats, 1) if isinstance(fmt, Float) and names[i] != name]
     for count in range(1, len(floats) + 1):
@@ -260,8 +257,8 @@ def _with_floats_as(
 
 
 def telling_codes(casts: CompiledCasts, names: Sequence[str]) -> U64:
-    """Return inputs that discriminate the chain from shorter ones, and some others, for which every
-    cast is exact under all readings. Empty if none discriminates.
+    """Return inputs that discriminate the chain from shorter ones, and some others, if any. Every
+    cast of them is exact.
     """
     hops = made(casts, names)
     codes = known_inputs(chain_of(hops))
@@ -323,9 +320,8 @@ def turned_back_by_nothing(catalog: Catalog, spec: Spec) -> list[Diagnostic]:
 def pairs_of(
     catalog: Catalog, spec: Spec, wanted: Callable[[Case], bool] = lambda pair: True
 ) -> Iterator[tuple[Case, U64]]:
-    """Yield the wanted pairs of a spec with their inputs, for each set of values in the spec.
-
-    Inputs have one exact result of each node under every reading. Raises SpecError.
+    """Yield the wanted pairs with their inputs, for each set of values in the spec. Nodes give each
+    input one exact result. Raises SpecError.
     """
     back = turned_back_by(catalog, spec)
     for case in cases(spec):

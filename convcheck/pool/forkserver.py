@@ -1,8 +1,7 @@
 """Fork servers and the processes that they fork.
 
 A fork needs milliseconds, a new Python a quarter of a second to import `preload.py`. A second
-server also imports the modules that a backend names in `imports`, for replacement workers. No
-backend is opened in a server.
+server also has the `imports` of a backend, for replacement workers. No server opens a backend.
 
 No process that a backend starts outlives its worker. On Linux, a server adopts orphans below it in
 any session or process group, and kills its children other than workers. Elsewhere, the worker's

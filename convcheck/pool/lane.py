@@ -8,12 +8,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.stream import chunk_of, with_chunk
 from convcheck.ask.watched import NOTHING, spent_said, time_is_spent
 from convcheck.errors import UnavailableError
 from convcheck.judge.answers import BETWEEN, EVERYWHERE, TELLING, Index
-from convcheck.judge.result import BackendInfo, CaseDiagnosis, CaseResult, Tally
+from convcheck.judge.result import BackendInfo, CaseResult, Tally
 from convcheck.pool.forkserver import Start
 from convcheck.pool.messages import Finished, NotedCall, Opened, Replay, ResultField, Setup
 from convcheck.pool.narrow import give_up, narrow, without
@@ -80,13 +82,9 @@ class WorkQueue:
     opened: threading.Event = field(default_factory=threading.Event)
     #: the last batch is taken, or the run is over
     drained: threading.Event = field(default_factory=threading.Event)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _changed: threading.Condition = field(init=False)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
     _busy: set[Lane] = field(default_factory=set)
     _processes: set[WorkerProcess] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self._changed = threading.Condition(self._lock)
 
     def take(self, lane: Lane) -> list[Job]:
         """Return the lane's next batch, after waiting for jobs that others may put back."""
@@ -135,14 +133,14 @@ class WorkQueue:
 
     def enter(self, process: WorkerProcess) -> None:
         """Register a worker for `stop`."""
-        with self._lock:
+        with self._changed:
             self._processes.add(process)
         if self.stopped:
             process.kill()
 
     def introduce(self, said: Opened) -> bool:
         """Whether this is the first backend that opened."""
-        with self._lock:
+        with self._changed:
             first = not self.opened.is_set()
             if first:
                 self.imports = said.imports
@@ -151,12 +149,12 @@ class WorkQueue:
 
     def leave(self, process: WorkerProcess) -> None:
         """Forget a worker that has ended."""
-        with self._lock:
+        with self._changed:
             self._processes.discard(process)
 
     def died(self, job: Job, cost: int) -> tuple[int, int]:
         """Count a dead worker. Return the restarts of its job and of its case."""
-        with self._lock:
+        with self._changed:
             self.restarts += 1
             for key in (job.position, job.case.id):
                 self.spent[key] = self.spent.get(key, 0) + cost
@@ -164,7 +162,7 @@ class WorkQueue:
 
     def took(self, case: Case, seconds: float) -> float:
         """Add seconds to a case. Return its total."""
-        with self._lock:
+        with self._changed:
             self.seconds[case.id] = self.seconds.get(case.id, 0.0) + seconds
             return self.seconds[case.id]
 
@@ -176,7 +174,7 @@ class WorkQueue:
 
     def stop(self) -> None:
         """Kill every worker. The lanes then end."""
-        with self._lock:
+        with self._changed:
             self.stopped = True
             self.opened.set()
             self.drained.set()
@@ -184,12 +182,6 @@ class WorkQueue:
             processes = list(self._processes)
         for process in processes:
             process.kill()
-
-
-def diagnosis_of(result: CaseResult | Tally) -> CaseDiagnosis | None:
-    """Return the diagnosis of a case that is not tested in spans."""
-    whole = result.whole if isinstance(result, Tally) else result
-    return whole.diagnosis if whole else None
 
 
 class Lane:
@@ -203,8 +195,6 @@ class Lane:
     def reports(self) -> Iterator[Report]:
         """Run all batches. Yields the backend's name once, each result, and restarts after each
         death.
-
-        Raises any error from opening the backend.
         """
         patience = 0.0
         try:
@@ -277,7 +267,8 @@ class Lane:
                 self.drop()
                 self.queue.put_back(jobs)
             if heard.doubt:
-                told = diagnosis_of(heard.result)
+                whole = heard.result.whole if isinstance(heard.result, Tally) else heard.result
+                told = whole.diagnosis if whole else None
                 self.queue.doubt(replace(job, before=heard.doubt, explained=told))
             else:
                 yield Reported(job.position, heard.result, seconds)
@@ -370,9 +361,5 @@ class _LaneReplayer:
 
 
 def _position(call: NotedCall, calls: list[Index]) -> int | None:
-    same = (n for n, index in enumerate(calls) if _same(index, call.index))
+    same = (n for n, index in enumerate(calls) if np.array_equal(index, call.index))
     return next(same, None) if call.placement != BETWEEN else None
-
-
-def _same(one: Index, other: Index) -> bool:
-    return one.shape == other.shape and bool((one == other).all())

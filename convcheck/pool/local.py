@@ -24,7 +24,7 @@ LARGEST = 32  # jobs in a batch, unless they have to stay together
 
 
 def in_batches(jobs: Sequence[Job], lanes: int, a_lane: int) -> deque[list[Job]]:
-    """Return about `a_lane` batches per lane. Cases with the same types share a batch.
+    """Return about `a_lane` batches per lane, of cases with the same types.
 
     Versions of an operator are adjacent, so that a worker reuses vectors and answers.
     """
@@ -39,9 +39,7 @@ def in_batches(jobs: Sequence[Job], lanes: int, a_lane: int) -> deque[list[Job]]
 
 
 def _groups(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """Jobs of the same types, adjacent to show kernels that ignore attribute values; spans and
-    whole calls by themselves.
-    """
+    """Jobs of the same types are adjacent, to show kernels that ignore attribute values."""
     types: dict[str, dict[str, list[Job]]] = {}
     for job in jobs:
         questions = types.setdefault(job.case.question.partition("/")[0], {})
@@ -74,8 +72,8 @@ def locally(
     """Run jobs in `lanes` worker processes. Yields the backend's name once, and results as they
     come.
 
-    A call that takes `timeout` seconds counts as a crash. Closing the generator ends the workers.
-    Raises UnavailableError or UsageError if the backend cannot be opened.
+    A call of `timeout` seconds counts as a crash. Closing the generator ends the workers. Raises
+    UnavailableError or UsageError.
     """
     queue = WorkQueue(setup, timeout, in_batches(jobs, lanes, BATCHES_A_LANE))
     reports: _Reports = SimpleQueue()

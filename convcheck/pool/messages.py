@@ -41,7 +41,7 @@ else:
 
 @dataclass(frozen=True)
 class Setup:
-    """First message to a worker. Without a judge, the worker uses convcheck's.
+    """First message to a worker, with a judge other than convcheck's.
 
     With `consistency`, vectors are also sent in other orders, lengths and options.
     """
@@ -100,7 +100,7 @@ def aborted(error: ConvcheckError) -> Aborted:
 class Finished(Record, frozen=True, tag=True):
     """From a worker: the result of a job. A `leaving` worker has to be replaced.
 
-    `doubt` has answers that seem to belong to an earlier case with other attribute values.
+    `doubt`: the answers seem to belong to an earlier case with other attribute values.
     """
 
     result: ResultField

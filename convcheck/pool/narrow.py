@@ -44,21 +44,20 @@ def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
     culprits, hopeless = _culprits(inputs, replayer)
     job = replace(job, skip={**job.skip, **culprits})
     if hopeless:
-        message = (
-            f"{replayer.how} on each of the first {plural(len(culprits), 'input')} tried alone"
-        )
+        tried = plural(len(culprits), "input")
+        message = f"{replayer.how} on each of the first {tried} tried alone"
         return give_up(job, call, message)
-    if culprits and job.case.whole_calls and _none_survived(job, replayer):
-        return give_up(
-            job, call, f"{replayer.how} on each of the first {plural(len(job.skip), 'call')}"
-        )
+    first = range(HOPELESS_HUNG if replayer.hung else HOPELESS)
+    if culprits and job.case.whole_calls and all(i in job.skip for i in first):
+        message = f"{replayer.how} on each of the first {plural(len(job.skip), 'call')}"
+        return give_up(job, call, message)
     if culprits or replayer.spent:
         return job
     return _not_one_alone(job, call, replayer)
 
 
 def _culprits(inputs: Index, replayer: Replayer) -> tuple[dict[int, str], bool]:
-    """Find inputs that crash a worker alone. Return them, and whether every input tried did.
+    """Return inputs that crash a worker alone, and whether every input tried did.
 
     The shuffled order makes the first few representative. A fresh worker confirms each, since an
     earlier call may be the cause.
@@ -82,11 +81,6 @@ def _culprits(inputs: Index, replayer: Replayer) -> tuple[dict[int, str], bool]:
         if len(found) >= (HOPELESS_HUNG if replayer.hung else HOPELESS) and not survivors:
             return found, True
     return found, False
-
-
-def _none_survived(job: Job, replayer: Replayer) -> bool:
-    first = range(HOPELESS_HUNG if replayer.hung else HOPELESS)
-    return all(i in job.skip for i in first)
 
 
 def _not_one_alone(job: Job, call: NotedCall, replayer: Replayer) -> Job:

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fcntl import F_SETFL, fcntl
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection
 
 from convcheck.backends.protocol import time_of_call
 from convcheck.errors import ConvcheckError, UnavailableError
@@ -36,10 +35,6 @@ LONGEST_LOG = 1 << 26  # bytes
 
 Cases = Mapping[str, Case]
 _NO_CASES: Cases = {}
-
-
-def _types(cases: Cases) -> Types:
-    return {t.name: t for case in cases.values() for t in (*case.inputs, *case.outputs)}
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,9 @@ class WorkerProcess:
             fcntl(self._log, F_SETFL, os.O_APPEND)  # several processes write there
             self._pipe, theirs = Pipe()
             unused.enter_context(self._pipe)
-            _do_not_wait_for_ever(self._pipe)
+            with socket.socket(fileno=os.dup(self._pipe.fileno())) as same:  # messages come at once
+                patience = struct.pack("ll", GOING_ON, 0)
+                same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
             with theirs, unnamed_file() as notes:
                 notes.truncate(Notes.SIZE)
                 self.notes = Notes(notes.fileno())
@@ -129,7 +126,8 @@ class WorkerProcess:
     def _heard(self, cases: Cases) -> Message | Death:
         """Read a message, even if the worker died since."""
         try:
-            types = self._types or _types(cases)
+            ends = (t for case in cases.values() for t in (*case.inputs, *case.outputs))
+            types = self._types or {t.name: t for t in ends}
             found: Message = decode(self._pipe.recv_bytes(LARGEST), Message, types, cases)
             return found
         except BlockingIOError:
@@ -211,12 +209,6 @@ def end_ahead() -> None:
     for ahead in waiting.values():
         while ahead:
             ahead.popleft().close()
-
-
-def _do_not_wait_for_ever(pipe: Connection) -> None:
-    """A worker sends each message at once."""
-    with socket.socket(fileno=os.dup(pipe.fileno())) as same:
-        same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", GOING_ON, 0))
 
 
 def _signal_name(number: int) -> str:

@@ -44,7 +44,6 @@ from convcheck.pool.messages import (
     aborted,
     encode,
 )
-from convcheck.vectors.model import Vectors
 
 _RESOURCES = tuple(number for name, number in vars(resource).items() if name.startswith("RLIMIT_"))
 
@@ -142,17 +141,15 @@ class _Worker:
 
     def _replay(self, request: Replay) -> None:
         self.budget.start(request.spent)
-        vectors = self._vectors(request)
+        case, chunk = request.case, request.chunk
+        if chunk is None:
+            vectors = self.corpus.vectors(case)
+        else:
+            rules = cast(Conversions, self.corpus).conversion(case)
+            vectors = chunk_vectors(case, *rules, chunk.first, chunk.count, chunk.seed)
         for index in request.calls:
             if not self.budget.begin("bulk", index):
                 self.backend.answer_if_any(request.case, inputs_at(vectors, index))
-
-    def _vectors(self, request: Replay) -> Vectors:
-        if request.chunk is None:
-            return self.corpus.vectors(request.case)
-        program, form = cast(Conversions, self.corpus).conversion(request.case)
-        chunk = request.chunk
-        return chunk_vectors(request.case, program, form, chunk.first, chunk.count, chunk.seed)
 
 
 def _limits() -> list[float]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Float, Format
-from convcheck.numerics.modes import MODES
+from convcheck.numerics.modes import MODES, NEAREST
 from convcheck.numerics.number import Bits, Codes
 from convcheck.numerics.rounding import round_to
 from convcheck.rules.hop import Hop
@@ -21,7 +21,6 @@ from convcheck.semantics.vocabulary import Mask, Points, Test
 
 T = TypeVar("T")
 CHUNK = 1 << 14  # elements; the temporaries of a chunk fit a 1 MiB L2 cache
-NEAREST = "nearest-even"
 Rows = NDArray[np.int16]
 HandedOn = Callable[["Program", Hop | None, bool], tuple[Rows, list[Reading]]]
 
@@ -56,13 +55,17 @@ def points_of(case: Case, bits: Bits) -> Points:
 
 
 def answers_at(program: Program, points: Points) -> tuple[Rows, list[Reading]]:
-    """Return the deciding row of each point, and the answers under each reading."""
+    """Return the deciding row of each point, and its answers by reading."""
     entries, found = program.entries, dict[Hashable, tuple[Rows, list[Reading]]]()
 
     def handed_on(program: Program, hop: Hop | None, retyped: bool) -> tuple[Rows, list[Reading]]:
         key = program, hop, retyped
         if key not in found:
-            there = points if hop is None else _gone_through(points, hop, retyped)
+            there = points
+            if hop is not None:
+                from convcheck.semantics.hops import gone_through  # wrong conversions only
+
+                there = gone_through(points, hop, retyped)
             found[key] = there.kept(program.kept_by, lambda: answers_at(program, there))
         return found[key]
 
@@ -75,12 +78,6 @@ def answers_at(program: Program, points: Points) -> tuple[Rows, list[Reading]]:
         for reading in range(program.readings)
     ]
     return rows, answers
-
-
-def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
-    from convcheck.semantics.hops import gone_through  # wrong conversions only
-
-    return gone_through(points, hop, retyped)
 
 
 def hands_on(program: Program) -> tuple[Program, Hop | None, bool] | None:

@@ -1,7 +1,4 @@
-"""Compile a case into a program: the rows of all rules whose condition holds, in order.
-
-A program ends with `else`, so every input is decided.
-"""
+"""Compile a case into a program: the rows of all rules that apply, in order, up to an `else`."""
 
 from __future__ import annotations
 
@@ -62,6 +59,8 @@ from convcheck.semantics.vocabulary import (
 )
 from convcheck.streams import meant
 
+Words = tuple[tuple[str, str], ...]  # attributes with their values, as written
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -72,8 +71,7 @@ class Subject:
     source_format: Format
     target: str
     format: Format
-    #: with values as written
-    attributes: tuple[tuple[str, str], ...]
+    attributes: Words
     left_out: frozenset[str] = frozenset()
     #: rules so far, to detect cycles
     chain: tuple[str, ...] = ()
@@ -104,23 +102,15 @@ def compile_table(spec: Spec, case: Case) -> Program:
 
 @lru_cache(_KEPT)
 def compile_conversion(
-    spec: Spec,
-    source: DType,
-    target: DType,
-    attributes: tuple[tuple[str, str], ...] = (),
-    rule: str = "",
+    spec: Spec, source: DType, target: DType, attributes: Words = (), rule: str = ""
 ) -> Program:
-    """Return a conversion between two types, by all rules or one. Raises SpecError."""
+    """Return a conversion, by all rules or one. Raises SpecError."""
     rules = (r for r in _rules_of(spec, source.name, target.name) if rule in ("", r.name))
     return _program(_subject(spec, source, target, attributes), tuple(rules))
 
 
 def compile_untold(
-    spec: Spec,
-    source: DType,
-    target: DType,
-    attributes: tuple[tuple[str, str], ...],
-    below: Spec | None = None,
+    spec: Spec, source: DType, target: DType, attributes: Words, below: Spec | None = None
 ) -> Program:
     """Compile edited rules without citations; those of `below` follow. Raises SpecError."""
     subject = _subject(spec, source, target, attributes, told=False, below=below)
@@ -142,8 +132,8 @@ def _rules_of(spec: Spec, source: str, target: str) -> tuple[Rule, ...]:
 
 @lru_cache(_KEPT)
 def rules_key(spec: Spec, source: DType, target: DType, others: tuple[DType, ...]) -> Hashable:
-    """Return a key: by rules of equal keys, edited or not, x is converted alike under equal
-    attributes, also through one of the other types.
+    """Return a key: rules of equal keys convert alike under equal attributes, also through another
+    type.
     """
     names = {source.name, REAL, *(each.name for each in others)}
     applying = (each for each in spec.attributes if each.values and each.applies_to(target))
@@ -173,14 +163,9 @@ def _gives(cell: Cell) -> Hashable:
 
 
 def _subject(
-    spec: Spec,
-    source: DType,
-    target: DType,
-    attributes: tuple[tuple[str, str], ...],
-    *,
-    told: bool = True,
+    spec: Spec, source: DType, target: DType, attributes: Words, told: bool = True,
     below: Spec | None = None,
-) -> Subject:
+) -> Subject:  # fmt: skip
     left_out = frozenset(name for name, value in attributes if value == DEFAULT)
     values = tuple((name, str(value)) for name, value in spec.in_force(attributes))
     ends = source.name, source.format, target.name, target.format
@@ -194,7 +179,7 @@ def _left_out(spec: Spec, source: DType, target: DType, rule: Rule) -> Program:
 
 
 def matches(rule: Rule, subject: Subject) -> int | None:
-    """Return the column of a rule for a subject, None if the rule does not apply."""
+    """Return the column of a rule for a subject, if it applies."""
     facts = subject.facts
     for key, allowed in rule.when:
         if facts.get(key, "") not in allowed and not _is_named(subject, key, allowed):
@@ -488,11 +473,10 @@ def _handed_on(outer: Decision, program: Program) -> list[Decision]:
 
 
 _KEPT_WRONG = 4096  # edited specs
-Words = tuple[tuple[str, str], ...]  # attributes with their values, as written
 
 
 def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | None:
-    """Return the program with the edits of causes, None if they change nothing or do not fit."""
+    """Return the program with edits of causes, if they change anything and fit."""
     versions = {cause.version for cause in causes if cause.version}
     ruling = _in_force(spec, case, *versions)
     if ruling is None:
@@ -509,13 +493,9 @@ def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | 
 
 @lru_cache(_KEPT_WRONG)
 def compile_edited(
-    spec: Spec,
-    source: DType,
-    target: DType,
-    causes: tuple[Cause, ...],
-    attributes: Words = (),
+    spec: Spec, source: DType, target: DType, causes: tuple[Cause, ...], attributes: Words = (),
     rule: str = "",
-) -> Program:
+) -> Program:  # fmt: skip
     """Return a conversion by rules with edits of causes. Raises SpecError."""
     above, below = _edited(_by_rule(spec, rule), causes)
     return compile_untold(above, source, target, attributes, below)
@@ -534,7 +514,7 @@ def right_program(spec: Spec, case: Case) -> Program:
 
 @lru_cache(_KEPT_WRONG)
 def _in_force(spec: Spec, case: Case, *versions: str) -> Spec | None:
-    """The spec with the rules of earlier versions; None without such a version or types."""
+    """The spec with earlier rules; None without such a version or types."""
     if not versions:
         return spec
     earlier = spec.earlier(versions[0])

@@ -45,7 +45,7 @@ class Quotation(Record, frozen=True):
 
     @property
     def id(self) -> str:
-        """The permanent id, a hash of the text: '#3fa91c'; '' without a text."""
+        """A hash of the text: '#3fa91c'."""
         said = " ".join(self.text.split()).encode(errors="backslashreplace")
         return f"#{sha256(said).hexdigest()[:6]}" if said else ""
 
@@ -122,7 +122,7 @@ class Reading:
 class Expected:
     """The expectations of n elements. `rows` indexes `decisions`.
 
-    All elements have as many readings as the decision with the most; they repeat their last one.
+    Elements with fewer readings than others repeat their last one.
     """
 
     rows: NDArray[np.int16]
@@ -167,7 +167,7 @@ def satisfies(pattern: int, text: str, source: Numeric, code: int) -> bool:
     """Whether a printed text satisfies a text pattern for a source code.
 
     Plain: no exponent. To x: rounding the decimal to nearest even gives x, and zeros are equal.
-    Otherwise any number passes: a lossy print is recorded, not judged. Letter case is free.
+    Otherwise any number passes: a lossy print is recorded, not judged.
     """
     special = spell_special(source, code)
     if special in ("Inf", "-Inf", "NaN", "-NaN"):
@@ -232,7 +232,7 @@ class CallReading:
 class ExpectedCall:
     """The expectation of one call; `row` indexes its decisions.
 
-    With `between`, elements within the range of the readings, widened by one ulp, are tolerated.
+    `between` tolerates elements in the range of the readings, widened by one ulp.
     """
 
     row: int

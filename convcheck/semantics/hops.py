@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.format import Bool, Float, Format, Int, Numeric, Text
+from convcheck.numerics.format import Bool, Float, Format, Int, Text
 from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import FAR, FINITE, NAN, Codes, Numbers, Texts, normalised
 from convcheck.numerics.rounding import round_to
@@ -42,86 +42,70 @@ if TYPE_CHECKING:
     from convcheck.numerics.modes import Mode
 
 
-def _whole(points: Points, hop: Hop) -> Points:
+def _whole(points: Points, hop: Hop) -> Numbers:
     """Numbers keep their sign: -0.25 may become -0."""
     x = points.x
     magnitude = round_to(x, Int(64, signed=False), MODES[hop.round]).magnitude
     exponent, significand = normalised(magnitude, 0)
     fraction = (x.exponent < 63) & (x.kind == FINITE)
-    return points.with_numbers(
-        replace(
-            x,
-            exponent=np.where(fraction, exponent, x.exponent),
-            significand=np.where(fraction, significand, x.significand),
-            sticky=None,
-        )
+    return replace(
+        x,
+        exponent=np.where(fraction, exponent, x.exponent),
+        significand=np.where(fraction, significand, x.significand),
+        sticky=None,
     )
 
 
-def _magnitude(points: Points, hop: Hop) -> Points:
-    return points.with_numbers(replace(points.x, sign=np.zeros_like(points.x.sign)))
-
-
-def _negated(points: Points, hop: Hop) -> Points:
-    x = points.x
-    return points.with_numbers(replace(x, sign=x.sign ^ (x.significand != 0)))
-
-
-def _scaled(points: Points, hop: Hop) -> Points:
+def _scaled(points: Points, hop: Hop) -> Numbers:
     x = points.x
     moved = (x.kind == FINITE) & (x.significand != 0)
-    exponent = np.where(moved, x.exponent + hop.number, x.exponent)
-    return points.with_numbers(replace(x, exponent=exponent))
+    return replace(x, exponent=np.where(moved, x.exponent + hop.number, x.exponent))
 
 
-def _shifted_modulo(points: Points, hop: Hop) -> Points:
+def _shifted_modulo(points: Points, hop: Hop) -> Numbers:
     """Shift to the destination's subnormals, by a count modulo a number."""
     x, least = points.x, _least_normal(cast(Float, points.target))
     stored = np.maximum(x.exponent, _least_normal(cast(Float, points.source)))
     count = np.where((x.kind == FINITE) & (x.significand != 0), least - stored, 0)
     back = np.where(count > 0, count - count % hop.number, 0)
-    return points.with_numbers(replace(x, exponent=x.exponent + back))
+    return replace(x, exponent=x.exponent + back)
 
 
 def _least_normal(fmt: Float) -> int:
     return fmt.lowest_exponent + fmt.mantissa
 
 
-def _aligned(points: Points) -> NDArray[np.int64]:
-    """Drop the bits that a significand of the source loses when shifted to a subnormal."""
+def _aligned(points: Points, hop: Hop) -> Numbers:
+    """Drop the bits that a significand loses when shifted to a subnormal."""
     source, target = cast(Float, points.source), cast(Float, points.target)
     lowest = _least_normal(target) - source.mantissa
-    return np.maximum(points.x.exponent - source.mantissa, lowest)
+    return _cut(points.x, np.maximum(points.x.exponent - source.mantissa, lowest))
 
 
-def _cut(points: Points, unit: NDArray[np.int64]) -> Points:
+def _cut(x: Numbers, unit: NDArray[np.int64]) -> Numbers:
     """Drop the bits below a unit 2^n."""
-    x = points.x
     drop = np.clip(unit - x.exponent + 63, 0, 64).view(np.uint64)
     significand = (x.significand >> drop) << drop
     lost = (significand == 0) & (x.kind == FINITE)
-    sticky = None if x.sticky is None else x.sticky & (drop == 0)
-    cut = replace(
+    return replace(
         x,
         exponent=np.where(lost, -FAR, x.exponent),
         significand=np.where(x.kind == FINITE, significand, x.significand),
-        sticky=sticky,
+        sticky=None if x.sticky is None else x.sticky & (drop == 0),
     )
-    return points.with_numbers(cut)
 
 
-def _with_least(points: Points, hop: Hop) -> Points:
+def _with_least(points: Points, hop: Hop) -> Numbers:
     """Replace numbers below a power of two, and -0, by +0."""
     x = points.x
     little = (x.kind == FINITE) & ((x.significand == 0) | (x.exponent < hop.number))
-    flushed = replace(
+    return replace(
         x,
         sign=x.sign & ~little,
         exponent=np.where(little, -FAR, x.exponent),
         significand=np.where(little, np.uint64(0), x.significand),
         sticky=None if x.sticky is None else x.sticky & ~little,
     )
-    return points.with_numbers(flushed)
 
 
 def with_ieee_specials(fmt: Format) -> Format:
@@ -129,19 +113,13 @@ def with_ieee_specials(fmt: Format) -> Format:
     return replace(fmt, nan="ieee", infinity=True) if isinstance(fmt, Float) else fmt
 
 
-def _ieee(points: Points, hop: Hop) -> Points:
-    fmt = cast(Numeric, with_ieee_specials(points.source))
-    there = points.with_numbers(decode(fmt, cast(Codes, points.bits)))
-    return replace(there, source=fmt, _matching={})
-
-
-def _times_power(points: Points, hop: Hop) -> Points:
+def _times_power(points: Points, hop: Hop) -> Numbers:
     """Read decimal texts as an integer times a power of ten, in float64."""
     if not isinstance(points.source, Text):
-        return points
+        return points.x
     texts = np.empty(len(points.bits), object)
     texts[:] = list(map(_product, cast(Texts, points.bits)))
-    return points.with_numbers(decode(points.source, texts))
+    return decode(points.source, texts)
 
 
 def _product(text: str) -> str:
@@ -157,26 +135,26 @@ def _product(text: str) -> str:
     return sign + format(Decimal(number), "f")
 
 
-def _retold(points: Points, hop: Hop) -> Points:
-    texts = points.bits.copy()
+def _reread(points: Points, hop: Hop) -> Points:
+    source, bits = with_ieee_specials(points.source), points.bits.copy()
     for pattern, words in hop.texts:
-        texts[:] = [re.sub(pattern, words, text) for text in cast(Texts, texts)]
-    there = points.with_numbers(decode(points.source, texts))
-    return replace(there, bits=texts, _matching={})
+        bits[:] = [re.sub(pattern, words, text) for text in cast(Texts, bits)]
+    there = points.with_numbers(decode(source, bits))
+    return replace(there, source=source, bits=bits, _matching={})
 
 
-BY_WORD: Mapping[str, Callable[[Points, Hop], Points]] = {
+BY_WORD: Mapping[str, Callable[[Points, Hop], Numbers]] = {
     WHOLE: _whole,
-    MAGNITUDE: _magnitude,
-    NEGATED: _negated,
-    ALIGNED: lambda points, hop: _cut(points, _aligned(points)),
-    IEEE: _ieee,
+    MAGNITUDE: lambda points, hop: replace(points.x, sign=np.zeros_like(points.x.sign)),
+    NEGATED: lambda points, hop: replace(
+        points.x, sign=points.x.sign ^ (points.x.significand != 0)
+    ),
+    ALIGNED: _aligned,
     POWER: _times_power,
     SCALE: _scaled,
     MODULO: _shifted_modulo,
-    BITS: lambda points, hop: _cut(points, points.x.exponent - (hop.number - 1)),
+    BITS: lambda points, hop: _cut(points.x, points.x.exponent - (hop.number - 1)),
     LEAST: _with_least,
-    TEXTS: _retold,
 }
 
 
@@ -219,7 +197,9 @@ def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
         every, index = points.part_of
         return gone_through(every, hop, retyped).at(index)
     if isinstance(hop.type, str):
-        return BY_WORD[hop.type](points, hop)
+        if hop.type in (IEEE, TEXTS):
+            return _reread(points, hop)
+        return points.with_numbers(BY_WORD[hop.type](points, hop))
     fmt = hop.type.format
     if hop.by_code and code_width(points.source) != code_width(fmt):
         return points  # of another hop: its codes are none of this type

@@ -1,9 +1,8 @@
 """Describe the expectations of consecutive codes as runs.
 
-Within a binade, the values of the source and of each type that x is rounded to are equally spaced.
-So an expectation changes only at multiples of half a step of the coarsest type, at the code after,
-and half a step of another type away. If steps are small, the expectation of a tile of codes is that
-of the previous tile plus a constant.
+Within a binade, the values of each type that x is rounded to are equally spaced. So an expectation
+changes only at multiples of half a step of the coarsest type, at the code after, and half a step of
+another type away. If steps are small, tiles of codes differ by a constant.
 """
 
 from __future__ import annotations

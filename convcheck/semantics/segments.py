@@ -1,8 +1,7 @@
 """Cut a conversion into segments: intervals of codes with the rows that still decide.
 
-Most segments keep one row, a constant or a rounding. This relies on the natures of case words (see
-`CaseWord`): a threshold is crossed at most once among numbers of one sign, so equal results at both
-ends of an interval hold between them, and bisection finds the crossing.
+Numbers of one sign cross a threshold at most once (see `CaseWord`), so equal results at both ends
+of an interval hold between them, and bisection finds the crossing.
 """
 
 from __future__ import annotations

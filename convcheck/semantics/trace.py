@@ -156,7 +156,7 @@ _ON: Mapping[str, str] = {
 
 
 def row_in_words(label: str, outcomes: Iterable[tuple[Outcome, str]]) -> str:
-    """Return a row in words: 'where x is a NaN, the result is any NaN'."""
+    """Return 'where x is a NaN, the result is any NaN'."""
     due = dict.fromkeys(_gives(outcome, mode) for outcome, mode in outcomes)
     return f"where {_holds(label)}, the result is {' or '.join(due)}"
 

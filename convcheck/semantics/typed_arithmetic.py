@@ -1,7 +1,7 @@
 """Compute single exact values, each operation rounded to a type.
 
-Float types round to nearest even (IEEE 754-2019, 4.3.3). Integer types have no rounding and no
-values outside their range, except machine integers, which wrap and truncate division.
+Floats round to nearest even (IEEE 754-2019, 4.3.3). Integers do not round or overflow, except
+machine integers, which wrap and truncate division.
 """
 
 from __future__ import annotations

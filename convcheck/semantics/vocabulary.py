@@ -340,8 +340,15 @@ def _power(label: str) -> CaseWord | None:
     power = _POWER.fullmatch(label)
     if power is None:
         return None
-    bound = Fraction(2) ** int(power[3]) * (-1 if power[2] else 1)
-    return CaseWord("threshold", partial(_on_one_side, power[1], bound), of_numbers=True)
+    relation, bound = power[1], Fraction(2) ** int(power[3]) * (-1 if power[2] else 1)
+
+    def holds(p: Points, mode: str) -> Mask:
+        if relation in ("<", ">="):
+            return (below(p.x, bound) ^ (relation == ">=")) & p.number
+        mirrored = replace(p.x, sign=~p.x.sign)
+        return (below(mirrored, -bound) ^ (relation == "<=")) & p.number
+
+    return CaseWord("threshold", holds, of_numbers=True)
 
 
 @cache
@@ -355,13 +362,6 @@ def _multiple(label: str) -> CaseWord | None:
         return exceeds(p.x, times * _max(p)) & side(p)
 
     return CaseWord("threshold", holds, of_numbers=True)
-
-
-def _on_one_side(relation: str, bound: Fraction, p: Points, mode: str) -> Mask:
-    if relation in ("<", ">="):
-        return (below(p.x, bound) ^ (relation == ">=")) & p.number
-    mirrored = replace(p.x, sign=~p.x.sign)
-    return (below(mirrored, -bound) ^ (relation == "<=")) & p.number
 
 
 @cache

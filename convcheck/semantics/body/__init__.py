@@ -26,7 +26,7 @@ Edits = Callable[[Sequence["Cause"]], Iterable[WrongCall]]
 
 
 def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
-    """Return a function from causes to wrong calls, one per reading; none without effect."""
+    """Return a function from causes to wrong calls, one per reading."""
     make: Callable[[Spec, Case, Sequence[Call]], Edits]
     make = resolve_name(f"{__name__}.wrong_{spec.body.name}:WrongCalls")
     made = make(spec, case, calls)

@@ -1,7 +1,7 @@
 """Run a steps case with all inputs but the first fixed, as a program of the first.
 
-If every line is monotone and the final conversion compares with thresholds, then two codes of one
-sign that agree in row and result agree with all codes between them, so bisection finds runs.
+If lines are monotone and the final conversion compares with thresholds, two codes of one sign that
+agree in row and result agree with all between them, so bisection finds runs.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class FixedSteps:
 
 
 def can_fix(spec: Spec, case: Case) -> bool:
-    """Whether the other inputs have one value each and a conversion ends the case."""
+    """Whether the other inputs are fixed and a conversion ends the case."""
     steps = spec.body
     ends = isinstance(steps, Steps) and steps.back and steps.lines[-1].be is None
     return bool(ends) and fixes_all(layout_of(spec, case))

@@ -60,7 +60,7 @@ class UndefinedError(Exception):
 
 
 def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
-    """Compile a case of a formula. Raises SpecError if no rule covers its types."""
+    """Compile a case of a formula. Raises SpecError."""
     formula = spec.body_as(Formula)
     rule = rule_of(formula, case)
     if rule is None:
@@ -88,7 +88,7 @@ def _decisions(spec: Spec, formula: Formula, rule: FormulaRule) -> Iterator[Deci
 
 @dataclass(frozen=True)
 class FormulaCalls(CompiledCalls):
-    """A compiled case of a formula. The last three decisions are the rule's."""
+    """A compiled case. The last three decisions are the rule's."""
 
     formula: Formula
     rule: FormulaRule
@@ -116,8 +116,7 @@ class FormulaCalls(CompiledCalls):
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
         """Return the expectation of a call. Raises TooLongError beyond LONGEST elements, and
-        SpecError if no condition covers a division by zero, an overflow, a shape, NaN or
-        infinity.
+        SpecError where no condition covers it.
         """
         try:
             sequences = self._sequences(inputs)

@@ -1,7 +1,7 @@
 """Check that a formula is total, its rules and conditions are reached, and its examples hold.
 
-In every combination of a few ordinary values, and with each special value among them, a case must
-meet a condition of `undefined` or have an integer length under every reading.
+Combinations of ordinary values, and each special value among them, meet a condition of `undefined`
+or have an integer length under every reading.
 """
 
 from __future__ import annotations
@@ -27,33 +27,26 @@ _ORDINARY = ("0", "1", "-2", "2.5", "7")
 _SHORT = 50  # elements of a sequence that is computed
 
 
-def check(spec: Spec, proof: Proof) -> list[Diagnostic]:
+def check(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
     """Check that rules are reached, and listed calls asked."""
     formula, asked = spec.body_as(Formula), list(cases(spec))
-    return [*_unreached(formula, asked), *_unasked(formula, asked)]
-
-
-def prove(spec: Spec, proof: Proof) -> list[Diagnostic]:
-    """Check that calls are decided, and readings differ."""
-    formula = spec.body_as(Formula)
-    return [*_not_total(spec, formula, proof), *_alike(proof.compiled)]
-
-
-def _unreached(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
     reached = {id(rule_of(formula, case)) for case in asked}
     for rule in formula.rules:
         if id(rule) not in reached:
             hint = "an earlier rule is for all of its cases, or it is for none"
             yield Diagnostic(rule.place, f"rule {rule.name} is unreachable", hint)
-
-
-def _unasked(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
     for entry in formula.asked.lists:
         here = [c for c in asked if entry.when.holds(c.inputs, c.outputs[0])]
         for row in (*entry.listed, *entry.around):
             if not any(_codes(case.inputs, row) for case in here):
                 hint = "no case has types that hold these arguments"
                 yield Diagnostic(formula.place, f"the call {', '.join(row)} is never asked", hint)
+
+
+def prove(spec: Spec, proof: Proof) -> list[Diagnostic]:
+    """Check that calls are decided, and readings differ."""
+    formula = spec.body_as(Formula)
+    return [*_not_total(spec, formula, proof), *_alike(proof.compiled)]
 
 
 def _codes(types: Sequence[DType], words: Sequence[str]) -> Call | None:

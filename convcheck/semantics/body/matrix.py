@@ -1,7 +1,6 @@
 """Promote two inputs to their common type, or refuse them.
 
-The cell of the pair decides a call with values 0 and 1 only, which every type has. The row of the
-value rules decides other calls.
+The cell of the pair decides a call with values 0 and 1 only, a row of the value rules any other.
 """
 
 from __future__ import annotations

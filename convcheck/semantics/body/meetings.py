@@ -57,8 +57,8 @@ _IN_VECTORS: Mapping[str, Callable[[int], int]] = {
 
 
 def met_wrongly(word: str, places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    """Return the place that each element meets by a mistake, one of MEETINGS, with a vector along
-    an axis or a tensor in blocks. A mistake in the one is none in the other.
+    """Return the place that each element meets by a mistake, one of MEETINGS: some are of a vector
+    along an axis, some of a tensor in blocks.
     """
     if word == "first":  # all meet the first element
         return np.broadcast_to(places.reshape(-1)[0], shape)

@@ -1,4 +1,4 @@
-"""Compute the length and the elements of a formula's call, cached by type and arguments."""
+"""Compute length and elements of a formula's call, cached by type and arguments."""
 
 from __future__ import annotations
 

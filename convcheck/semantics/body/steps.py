@@ -163,7 +163,7 @@ class CompiledSteps(CompiledCalls):
         return inputs[0].size
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return the expectation of a call. Raises SpecError if shapes do not fit."""
+        """Return the expectation of a call. Raises SpecError."""
         return self.expect_all([inputs])[0]
 
     def expect_all(self, calls: Sequence[Sequence[Bits]]) -> list[ExpectedCall]:
@@ -229,9 +229,7 @@ class CompiledSteps(CompiledCalls):
     def outputs(
         self, found: Sequence[Reading], shape: tuple[int, ...], part: slice
     ) -> tuple[ExpectedOutput, ...]:
-        """Return the outputs of a part of concatenated results; those after the first have one
-        element.
-        """
+        """Return the outputs of a part; those after the first have one element."""
         one = slice(part.start, min(part.start + 1, part.stop))
         wanted = [(shape, part), *(((), one) for _ in self.case.outputs[1:])]
         return tuple(
@@ -259,7 +257,7 @@ class CompiledSteps(CompiledCalls):
         return ExpectedCall(DIFFER if len(readings) > 1 else AGREE, tuple(readings), rows=rows)
 
     def exact(self, inputs: Sequence[Bits]) -> Mask:
-        """Return a mask of elements, shape (n,), that all readings compute exactly, except -0."""
+        """Return a mask of elements that all readings compute exactly, except -0."""
         return self._plain([self.run(inputs, reading) for reading in self.steps.readings])
 
     def _plain(self, runs: Sequence[Run]) -> Mask:
@@ -275,7 +273,7 @@ class CompiledSteps(CompiledCalls):
         self, calls: Sequence[Sequence[Bits]], kept: dict[Hashable, Run] | None = None
     ) -> tuple[list[list[Reading]], list[Run]]:
         """Return the outputs under each reading, calls concatenated, and the distinct runs. `kept`
-        are runs of other steps over these calls, which share beginnings.
+        are runs of other steps over the same calls.
         """
         apart, kept = self.distinct(self.steps.readings), {} if kept is None else kept
         computed = {key: self._run_all(one, calls, kept) for key, one in apart.items()}

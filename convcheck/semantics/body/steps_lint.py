@@ -1,8 +1,4 @@
-"""Check the steps of a spec.
-
-Every case compiles or is excluded, types of readings hold the data, every row is reached, any two
-readings differ somewhere, test values exist in their types, and examples hold under every reading.
-"""
+"""Check the steps of a spec: cases, types, rows, readings, test values and examples."""
 
 from __future__ import annotations
 

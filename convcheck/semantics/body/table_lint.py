@@ -1,8 +1,7 @@
 """Check that tables are complete, reachable and cited, and that examples hold.
 
-Case words compare x or [x] with a few thresholds, so codes form segments on which all words are
-constant. The ends of segments, values at the ends of the destination and special values represent
-all inputs. Samples of the spellings and thresholds in decimal represent texts.
+The ends of segments, on which all case words are constant, values at the ends of the destination
+and special values represent all inputs. Samples and thresholds in decimal represent texts.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class WrongCalls:
 
 
 def _gone(x: Numbers, hops: Sequence[Hop], fmt: Numeric) -> Numbers:
-    """Apply hops to finite numbers. Only a float keeps the sign of a zero.
+    """Only a float keeps the sign of a zero.
 
     Raises BeyondError on infinity, and SpecError for hops of codes, texts or bits.
     """

@@ -91,7 +91,12 @@ class WrongCalls:
             case, steps, tuple(inputs), False, (), {},
             mode=mode, first=first, meets=meets,
         )  # fmt: skip
-        return made if _is_computable(made) else None
+        known = {*made.steps.numbers, *made.names}
+        for line in made.lines:
+            if not all(names_in(expression) <= known for expression in line.expressions):
+                return None
+            known.add(line.name)
+        return made
 
     def _has(self, causes: Sequence[Cause]) -> bool:
         ends, attributes = (self.case.inputs[0], self.case.outputs[0]), dict(self.case.attributes)
@@ -159,7 +164,7 @@ def _key(found: Outputs) -> object:
 
 def unpaired(made: CompiledSteps, call: Call) -> Mask:
     """Return a mask, shape (n,), of elements that share their byte with none, or with one that
-    meets another element of the second input. None in outputs of a byte or more.
+    meets another element of the second input.
     """
     data, bits = call[0], cast(Numeric, made.output.format).bits
     together = max(8 // bits, 1)
@@ -186,12 +191,3 @@ def _line(line: StepsLine, changes: Changes) -> StepsLine:
     kept = {"be", "branches"} if line.be is None else set()
     kept |= set() if line.otherwise else {"otherwise"}
     return replace(line, **{field: one for field, one in changes.items() if field not in kept})
-
-
-def _is_computable(made: CompiledSteps) -> bool:
-    known = {*made.steps.numbers, *made.names}
-    for line in made.lines:
-        if not all(names_in(expression) <= known for expression in line.expressions):
-            return False
-        known.add(line.name)
-    return True
