@@ -52,10 +52,7 @@ class OtherWay:
 
 @dataclass(frozen=True)
 class WayDifference:
-    """Items, in order, with the results of both ways.
-
-    If the second way gave no result, it is `silent` and `got` holds the reasons.
-    """
+    """Items with the results of both ways; a `silent` second way gave reasons instead."""
 
     way: OtherWay
     index: Index

@@ -83,10 +83,7 @@ class CallsAgain(AskingAgain[CallSet]):
 
 
 def difference_of(due: Returned, got: Returned) -> tuple[tuple[int, int], int] | None:
-    """Return the first (output, element) that differs and the number of elements that do.
-
-    The element is -1 if types or shapes differ. Outputs that were not fetched have no elements.
-    """
+    """Return the first (output, element) that differs, -1 for types or shapes, and how many do."""
     mine, others = _forms(due), _forms(got)
     if mine != others:
         pairs = zip(mine, others, strict=False)

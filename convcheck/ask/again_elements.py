@@ -49,10 +49,7 @@ _PLACED = {
 
 
 class ElementsAgain(AskingAgain[VectorSet]):
-    """The answered elements of a case, or a large sample.
-
-    Their answers in bulk, when sent again, are the reference for the other ways.
-    """
+    """The answered elements of a case, or a sample; their second answers are the reference."""
 
     twice = ("bulk", "bulk again")
 

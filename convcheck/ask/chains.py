@@ -60,10 +60,7 @@ def ask_apart(
     backend: Backend, vectors: VectorSet, note: Note, skip: Mapping[int, str], avoid: Avoid,
     scattered: bool = False, held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Send codes in bulk, and find those that are refused or crash.
-
-    Codes are consecutive unless `scattered`. Causes in `held` are checked on the answers.
-    """
+    """Send codes in bulk, consecutive unless `scattered`, and check the causes in `held`."""
     avoid = Avoid(avoid.together, avoid.placements | OTHERS, avoid.faults)
     answers = ask(backend, vectors, note, skip, avoid)
     if held:

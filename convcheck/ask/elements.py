@@ -79,10 +79,7 @@ def _codes(fmt: Format, turn: int, shape: tuple[int, ...]) -> Bits:
 
 
 def shape_for(index: Index, count: int) -> tuple[int, ...]:
-    """Choose a shape that would show if it were used or broadcast.
-
-    In every other case, many elements meet a scalar.
-    """
+    """Choose a shape that would show if used or broadcast; in every other case, a scalar."""
     if index.ndim == 0:
         return (1,)
     if index.ndim > 1:
@@ -224,10 +221,7 @@ class _Asking:
         return self.vectors.case.sources != self.vectors.case.inputs
 
     def thoroughly(self) -> None:
-        """Send in every rank, in large calls and in many calls.
-
-        Stops after the first large call if it is slow or the case has texts.
-        """
+        """Send in every rank, in large calls and in many calls, as long as they are fast."""
         seconds: list[float] = []
         pool, case = np.flatnonzero(self._usable()), self.vectors.case
         if self._told or not len(pool):
@@ -308,10 +302,7 @@ class _Asking:
             self._apart(index, reply)
 
     def _apart(self, index: Index, reply: Refused) -> None:
-        """Send the elements of a refused call one by one, or bisect it.
-
-        If the first half is answered, the second is not sent whole.
-        """
+        """Send the elements of a refused call one by one, or bisect it."""
         few = FREE_ONE_BY_ONE if self.undefined[index].all() else ONE_BY_ONE
         alone = index[self.suspected[index]]
         if 0 < len(alone) < len(index):
@@ -444,10 +435,7 @@ def ask_calls(
     skip: Mapping[int, str],
     avoid: Avoid | None = None,
 ) -> Answers:
-    """Make every call except those to skip and those with too large an answer.
-
-    `note` gets the call's index first; True means that no time is left for it.
-    """
+    """Make every call except those to skip and those with too large answers. `note` as in `ask`."""
     asking = _AskingCalls(calls, skip, avoid or Avoid())
     if "bulk" in asking.avoid.placements:  # every call is made in bulk
         return asking.answers()

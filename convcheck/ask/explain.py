@@ -180,10 +180,7 @@ class Explainer:
         return replace(tally, fits=found, search_fault=fault)
 
     def held(self, job: Job) -> Held | None:
-        """Return the causes that give all answers to the vectors of a span's case.
-
-        The vectors are sent here unless this process sent them last.
-        """
+        """Return the causes of all answers to a span's case, sent unless the vectors are known."""
         if _is_told_of_calls(job.case) or TELLING in job.avoid.placements:
             return None
         if self.fits[0] != job.case.id:

@@ -31,11 +31,7 @@ class Apart:
 
 @dataclass(frozen=True)
 class Job:
-    """A case to test, by its position in the plan.
-
-    With a `span`, those codes replace the case's vectors, and elements count from the first of
-    them.
-    """
+    """A case to test, by its position in the plan, or the codes of a `span` of it."""
 
     position: int
     case: Case

@@ -79,9 +79,7 @@ def alone(pool: Index, judged: Index, scalars: bool = True) -> Iterator[Index]:
 
 
 def odd_tails(pool: Index, judged: Index) -> Iterator[Index]:
-    """Send the pool, or its first and last chunk, rotated, in odd lengths, each ending in another
-    judged element.
-    """
+    """Send the pool, or both ends of it, in odd lengths, each ending in another judged element."""
     if len(pool) <= CHUNK:
         yield from _odd_tails(pool, judged, ODD_TAILS)
         return
@@ -115,9 +113,7 @@ def shaped(pool: Index, rank: int) -> Iterator[Index]:
 
 
 def shape_of(rank: int, size: int) -> tuple[int, ...]:
-    """Return unequal dimensions greater than one for about `size` elements: they show a
-    transposition.
-    """
+    """Return unequal dimensions above one for about `size` elements, which show a transposition."""
     room = max(size // math.prod(FRONT[rank]), LEAST)
     rows = math.isqrt(room)
     rows -= room // rows == rows
@@ -125,9 +121,7 @@ def shape_of(rank: int, size: int) -> tuple[int, ...]:
 
 
 def large(pool: Index, size: int) -> Index:
-    """Return the pool repeated to `size`, each time rotated in a shuffled order, the last time
-    whole.
-    """
+    """Return the pool repeated to `size`, each time rotated in a shuffled order, last whole."""
     return _large(pool.tobytes(), size)
 
 

@@ -40,10 +40,7 @@ def sweep(
     backend: Backend, case: Case, program: Program, form: Decision, span: Span, note: Note,
     tile: int = TILE, held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Test a span of whole chunks of one sign, multiples of `tile`. Causes in `held` are checked.
-
-    An empty tally means that the backend declined the first call.
-    """
+    """Test a span of whole chunks of one sign, multiples of `tile`; an empty tally is declined."""
     return _Sweep(backend, case, program, form, span, note, tile, held).tally()
 
 
@@ -140,11 +137,7 @@ _KEPT = 8 << 20  # bytes; longer than the arrays of a chunk or a block
 
 
 def keep_heap() -> None:
-    """Let glibc keep freed arrays in the heap.
-
-    It unmaps those longer than a threshold, which costs more than to fill 128 KiB. Freeing one
-    long, untouched array raises the threshold.
-    """
+    """Raise the threshold above which glibc unmaps freed arrays, which costs more than filling."""
     np.empty(_KEPT, np.uint8)
 
 

@@ -112,8 +112,7 @@ _END = object()
 class WatchedBackend:
     """A backend whose calls are recorded. If it dies, its call is still open.
 
-    It is `broken` once it raises or is `spoiled`. Chains are sent cast by cast unless it
-    `takes_graphs`.
+    It is `broken` once it raises or is `spoiled`. Chains go cast by cast unless it `takes_graphs`.
     """
 
     def __init__(self, backend: Backend, notes: CallNotes, takes_graphs: bool = False) -> None:

@@ -104,9 +104,7 @@ class ChainCorpus(Corpus):
         return next((p for p in self.promises if p.holds_of(case.setting)), None)
 
     def vectors(self, case: Case) -> VectorSet:
-        """Return the inputs of a chain with expectations. Further readings lack casts that the
-        runtime may remove.
-        """
+        """Return the inputs of a chain, also expected without casts that may be removed."""
         key = case.unset_id, self.promise(case)
         if key not in self._last:
             if any(name != key[0] for name, _ in self._last):
@@ -147,9 +145,7 @@ class ChainCorpus(Corpus):
         return ways
 
     def alone(self, case: Case) -> Iterator[tuple[VectorSet, bool]]:
-        """Yield the vectors of each cast alone, and whether it is of the chain, not an allowed
-        replacement.
-        """
+        """Yield the vectors of each cast alone, and whether it is no replacement."""
         if case.is_pair:
             yield from ((one, True) for one in hop_vectors(self.catalog, case, self.codes))
             return
@@ -257,9 +253,7 @@ def _with_floats_as(
 
 
 def telling_codes(casts: CompiledCasts, names: Sequence[str]) -> U64:
-    """Return inputs that discriminate the chain from shorter ones, and some others, if any. Every
-    cast of them is exact.
-    """
+    """Return inputs with exact casts that discriminate the chain from shorter ones, and others."""
     hops = made(casts, names)
     codes = known_inputs(chain_of(hops))
     certain, gives = _followed(hops, codes)
@@ -320,9 +314,7 @@ def turned_back_by_nothing(catalog: Catalog, spec: Spec) -> list[Diagnostic]:
 def pairs_of(
     catalog: Catalog, spec: Spec, wanted: Callable[[Case], bool] = lambda pair: True
 ) -> Iterator[tuple[Case, U64]]:
-    """Yield the wanted pairs with their inputs, for each set of values in the spec. Nodes give each
-    input one exact result. Raises SpecError.
-    """
+    """Yield the wanted pairs with inputs of one exact result. Raises SpecError."""
     back = turned_back_by(catalog, spec)
     for case in cases(spec):
         for first in fixed_cases(spec, case):

@@ -1,7 +1,4 @@
-"""Compute casts and chains of casts under one reading.
-
-After any NaN, a cast that distinguishes NaNs has an undefined result.
-"""
+"""Casts and chains of casts under one reading. Casts that distinguish NaNs leave any NaN open."""
 
 from __future__ import annotations
 

@@ -180,10 +180,7 @@ class IntervalSearch:
         self.alike = np.array([_alike(c, d) for c, d in both])
 
     def compared(self, counted: bool) -> ChainComparison | None:
-        """Return the comparison, None if there are too many intervals.
-
-        Unless `counted`, the counts are partial if there is a difference.
-        """
+        """Return the comparison, partial counts unless `counted`; None for too many intervals."""
         codes = np.concatenate(_vectors(self.chain, ("edge",)))
         least = _asked(self.chain, self.direct.casts[0], codes, VECTORS).least
         intervals, counts = self.intervals, Counts()

@@ -1,7 +1,4 @@
-"""The segments of casts and chains, with their effect on numbers.
-
-On an `even` segment, results are monotone, so equal results at both ends hold throughout.
-"""
+"""The segments of casts and chains. `even` ones with equal results at both ends are constant."""
 
 from __future__ import annotations
 

@@ -193,9 +193,7 @@ class Lane:
         self.news: list[BackendInfo] = []  # from the first backend that opened
 
     def reports(self) -> Iterator[Report]:
-        """Run all batches. Yields the backend's name once, each result, and restarts after each
-        death.
-        """
+        """Run all batches. Yields the backend's name once, results, and restarts on death."""
         patience = 0.0
         try:
             while batch := self.queue.take(self):

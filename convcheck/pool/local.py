@@ -24,10 +24,7 @@ LARGEST = 32  # jobs in a batch, unless they have to stay together
 
 
 def in_batches(jobs: Sequence[Job], lanes: int, a_lane: int) -> deque[list[Job]]:
-    """Return about `a_lane` batches per lane, of cases with the same types.
-
-    Versions of an operator are adjacent, so that a worker reuses vectors and answers.
-    """
+    """Return about `a_lane` batches per lane, of cases with the same types, versions adjacent."""
     size = max(1, min(LARGEST, len(jobs) // (max(lanes, 1) * a_lane)))
     batches, batch = deque[list[Job]](), list[Job]()
     for group in _groups(jobs):
@@ -69,11 +66,10 @@ def worth_workers(cases: int) -> int:
 def locally(
     setup: Setup, jobs: Sequence[Job], lanes: int, timeout: float
 ) -> Generator[Report, None, None]:
-    """Run jobs in `lanes` worker processes. Yields the backend's name once, and results as they
-    come.
+    """Run jobs in `lanes` worker processes, and yield reports. Closing the generator ends the
+    workers.
 
-    A call of `timeout` seconds counts as a crash. Closing the generator ends the workers. Raises
-    UnavailableError or UsageError.
+    A call of `timeout` seconds counts as a crash. Raises UnavailableError or UsageError.
     """
     queue = WorkQueue(setup, timeout, in_batches(jobs, lanes, BATCHES_A_LANE))
     reports: _Reports = SimpleQueue()

@@ -41,10 +41,7 @@ else:
 
 @dataclass(frozen=True)
 class Setup:
-    """First message to a worker, with a judge other than convcheck's.
-
-    With `consistency`, vectors are also sent in other orders, lengths and options.
-    """
+    """First message to a worker. A judge replaces convcheck's."""
 
     address: str
     corpus: VectorSource
@@ -98,10 +95,7 @@ def aborted(error: ConvcheckError) -> Aborted:
 
 
 class Finished(Record, frozen=True, tag=True):
-    """From a worker: the result of a job. A `leaving` worker has to be replaced.
-
-    `doubt`: the answers seem to belong to an earlier case with other attribute values.
-    """
+    """From a worker, which may be `leaving`: a result. In `doubt`, it is another case's."""
 
     result: ResultField
     leaving: bool
@@ -113,10 +107,7 @@ class Survived(Record, frozen=True, tag=True):
 
 
 class Lost(Record, frozen=True, tag=True):
-    """From a worker, its last message: the backend died or hangs in the recorded call.
-
-    If `printed`, its stderr belongs to `how`.
-    """
+    """From a worker, its last message: the backend died or hangs. If `printed`, as stderr says."""
 
     how: str
     timed_out: bool
@@ -209,9 +200,7 @@ class Notes:
         return (time.monotonic_ns() - self._memory[STARTED]) / 1e9
 
     def call(self) -> NotedCall:
-        """Return the current call; its placement is BETWEEN if there is none or the record is
-        damaged.
-        """
+        """Return the current call, with placement BETWEEN for none or a damaged record."""
         nothing = NotedCall(BETWEEN, np.zeros(0, np.intp))
         if not self._cells[BUSY]:
             return nothing

@@ -93,11 +93,7 @@ class WorkerProcess:
     def receive(
         self, timeout: float, cases: Cases = _NO_CASES, *, starting: bool = False
     ) -> Message | Death:
-        """Return the worker's next message about cases, or its death. Raises an error that ends the
-        run.
-
-        A call of `timeout` seconds counts as a death, as does the end of the backend's program.
-        """
+        """Return the worker's next message, or its death. Raises an error that ends the run."""
         heard = self._next(timeout, cases, starting)
         if isinstance(heard, Aborted):
             raise heard.error

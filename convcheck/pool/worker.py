@@ -49,10 +49,7 @@ _RESOURCES = tuple(number for name, number in vars(resource).items() if name.sta
 
 
 def serve_parent(address: str, pipe: int, notes: int) -> None:
-    """Serve the parent until it closes the pipe or the backend dies.
-
-    Calls are recorded in the file with the descriptor `notes`.
-    """
+    """Serve the parent until it ends or the backend dies. `notes` is a file descriptor."""
     if hasattr(os, "SCHED_BATCH"):  # avoid preempting a served backend at each answer
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))

@@ -120,10 +120,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Expected:
-    """The expectations of n elements. `rows` indexes `decisions`.
-
-    Elements with fewer readings than others repeat their last one.
-    """
+    """The expectations of n elements. Those with fewer readings repeat their last one."""
 
     rows: NDArray[np.int16]
     decisions: tuple[Decision, ...]
@@ -230,10 +227,7 @@ class CallReading:
 
 @dataclass(frozen=True)
 class ExpectedCall:
-    """The expectation of one call; `row` indexes its decisions.
-
-    `between` tolerates elements in the range of the readings, widened by one ulp.
-    """
+    """The expectation of one call; `between` tolerates the range of the readings, plus one ulp."""
 
     row: int
     readings: tuple[CallReading, ...]

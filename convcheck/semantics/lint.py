@@ -34,10 +34,7 @@ def _compiled(spec: Spec, found: dict[Case, Any]) -> Iterator[SpecError]:
 
 
 def lint_spec(spec: Spec) -> Proof:
-    """Lint a spec. Unknown words are reported alone.
-
-    Each body has a module with `check`, `prove` (once all cases are decided) and `replay`.
-    """
+    """Lint a spec by `check`, `prove` and `replay` of its body. Unknown words come alone."""
     proof = Proof(spec.id, len([*cases(spec)]))
     found = [Diagnostic.of_error(error, spec) for error in unknown_words(spec.rules, spec.literals)]
     if not found:

@@ -122,10 +122,7 @@ def lookup(program: Program, source: Numeric, target: Numeric) -> Segments:
 
 
 def changes_of(by_code: Segments, part: Segment, most: int) -> U64 | None:
-    """Return the codes where the expectation may change, with the first.
-
-    None if unknown, or if a binade has more than `most`.
-    """
+    """Return the codes where the expectation may change, if known and at most `most` a binade."""
     found: list[U64] = []
     for _, changes in _cut(by_code, part, (part.first, part.last), most=most):
         if changes is None:

@@ -71,10 +71,7 @@ class Typed:
 def typed_operations(
     formats: Mapping[str, Numeric], machine: bool = False
 ) -> Mapping[str, Callable[..., Typed]]:
-    """Return operations on typed values, and conversions to `formats` by name.
-
-    They raise BeyondError, ZeroDivisionError, and SpecError for operands of two types.
-    """
+    """Return operations on typed values. Raise BeyondError, ZeroDivisionError and SpecError."""
     table = {name: _typed(name, machine) for name in EXACTLY}
     table["number"] = lambda n: Typed(Fraction(n), None, literal=True)
     table["convert"] = lambda name, x: Typed(fitted(x.value, formats[name], machine), formats[name])

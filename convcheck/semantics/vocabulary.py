@@ -1,7 +1,6 @@
 """The words of tables as vectorised functions of numbers and formats.
 
-Case words return masks, outcome words codes of the destination. x is the exact input, [x] is x
-rounded to the destination's grid.
+x is the exact input, [x] is x rounded to the destination's grid.
 """
 
 from __future__ import annotations

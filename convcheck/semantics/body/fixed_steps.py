@@ -1,7 +1,6 @@
 """Run a steps case with all inputs but the first fixed, as a program of the first.
 
-If lines are monotone and the final conversion compares with thresholds, two codes of one sign that
-agree in row and result agree with all between them, so bisection finds runs.
+If lines are monotone, two codes of one sign that agree in row and result agree with all between.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Compute the expected sequence of a formula's call under every reading.
-
-Values are exact fractions, and readings round operations to a type. A call is undefined if a
-condition of the spec holds, or if any reading overflows.
-"""
+"""Compute the expected sequence of a formula's call, in exact fractions, under every reading."""
 
 from __future__ import annotations
 
@@ -115,9 +111,7 @@ class FormulaCalls(CompiledCalls):
         return len(ways) == 1 and not isinstance(self.case.outputs[0].format, Float)
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return the expectation of a call. Raises TooLongError beyond LONGEST elements, and
-        SpecError where no condition covers it.
-        """
+        """Return the expectation of a call. Raises TooLongError and SpecError."""
         try:
             sequences = self._sequences(inputs)
             if (size := max(self._lengths(sequences))) > LONGEST:

@@ -1,7 +1,4 @@
-"""What elements of a tensor the elements of the first input meet, also by mistake.
-
-Places are the numbers of the tensor's elements, in its shape.
-"""
+"""The places of elements that the elements of the first input meet, also by mistake."""
 
 from __future__ import annotations
 
@@ -57,9 +54,7 @@ _IN_VECTORS: Mapping[str, Callable[[int], int]] = {
 
 
 def met_wrongly(word: str, places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    """Return the place that each element meets by a mistake, one of MEETINGS: some are of a vector
-    along an axis, some of a tensor in blocks.
-    """
+    """Return the place that each element meets by a mistake, one of MEETINGS."""
     if word == "first":  # all meet the first element
         return np.broadcast_to(places.reshape(-1)[0], shape)
     if block and word == "no-blocks" and len(shape) == 1:

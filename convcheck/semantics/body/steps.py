@@ -1,7 +1,4 @@
-"""Compute the expectations of an operator defined in steps, vectorised over elements.
-
-The arithmetic is exact on integers, and rounded if a reading says so.
-"""
+"""Compute the expectations of an operator defined in steps, exactly unless a reading rounds."""
 
 from __future__ import annotations
 
@@ -272,9 +269,7 @@ class CompiledSteps(CompiledCalls):
     def due(
         self, calls: Sequence[Sequence[Bits]], kept: dict[Hashable, Run] | None = None
     ) -> tuple[list[list[Reading]], list[Run]]:
-        """Return the outputs under each reading, calls concatenated, and the distinct runs. `kept`
-        are runs of other steps over the same calls.
-        """
+        """Return the outputs of each reading, end to end, and the runs. `kept` has other steps'."""
         apart, kept = self.distinct(self.steps.readings), {} if kept is None else kept
         computed = {key: self._run_all(one, calls, kept) for key, one in apart.items()}
         finished = {

@@ -136,10 +136,7 @@ class WrongCalls:
 
 
 def _gone(x: Numbers, hops: Sequence[Hop], fmt: Numeric) -> Numbers:
-    """Only a float keeps the sign of a zero.
-
-    Raises BeyondError on infinity, and SpecError for hops of codes, texts or bits.
-    """
+    """Raises BeyondError on infinity, and SpecError for hops of codes, texts or bits."""
     for hop in hops:
         of_codes = hop.subnormals or hop.by_code or hop.normal_only or hop.no_specials
         if of_codes or (isinstance(hop.type, str) and hop.type not in (WHOLE, MAGNITUDE, NEGATED)):

@@ -163,9 +163,7 @@ def _key(found: Outputs) -> object:
 
 
 def unpaired(made: CompiledSteps, call: Call) -> Mask:
-    """Return a mask, shape (n,), of elements that share their byte with none, or with one that
-    meets another element of the second input.
-    """
+    """Return a mask of elements alone in their byte, or there with one that meets another."""
     data, bits = call[0], cast(Numeric, made.output.format).bits
     together = max(8 // bits, 1)
     met = np.full(-(-data.size // together) * together, -1)
