@@ -67,7 +67,6 @@ V = TypeVar("V", VectorSet, CallSet)
 class AskingAgain(ABC, Generic[V]):
     """The answered items of a case, and the differences from the reference answers."""
 
-    #: the first and a second identical call
     twice: tuple[str, str]
 
     def __init__(
@@ -141,7 +140,10 @@ class AskingAgain(ABC, Generic[V]):
             before = (index,)
 
     def _put(self, way: OtherWay, index: Index) -> Came:
-        if self._avoided(way.placement, index) or getattr(self.backend, "broken", False):
+        alone = len(index) == 1 and (way.placement, int(index[0])) in self.deadly
+        together = any(np.isin(culprits, index).all() for culprits in self.avoid.together)
+        avoided = alone or together or way.placement in self.avoid.placements
+        if avoided or getattr(self.backend, "broken", False):
             return None
         if self.note(way.placement, index[:CHUNK]):  # longer calls repeat the same items
             return None
@@ -150,11 +152,6 @@ class AskingAgain(ABC, Generic[V]):
         if isinstance(answer, Refused | Declined):
             return answer.message
         return self._read(answer, index)
-
-    def _avoided(self, placement: str, index: Index) -> bool:
-        alone = len(index) == 1 and (placement, int(index[0])) in self.deadly
-        together = any(np.isin(culprits, index).all() for culprits in self.avoid.together)
-        return alone or together or placement in self.avoid.placements
 
     def _hold(
         self, way: OtherWay, before: tuple[Index, ...], index: Index, due: Items, got: Came

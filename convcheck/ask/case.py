@@ -31,7 +31,6 @@ from convcheck.judge.result import FAILURES, CaseResult, Group, Tally
 from convcheck.judge.tally import unsupported
 from convcheck.records import replace
 from convcheck.rules.model import Case
-from convcheck.vectors.corpus import Span
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 if TYPE_CHECKING:
@@ -49,15 +48,17 @@ class CaseRunner:
         self.explainer, self.consistency = explainer, consistency
         self.answers: dict[str, bool] = {}  # by case id
         self.siblings = Siblings()
-        # by the chain's id without a setting, whether other casts are allowed instead, and whether
-        # its input is a constant
+        # by id without setting, whether other casts are allowed, and whether the input is constant
         self.hops: dict[tuple[str, bool, bool], CastsAlone] = {}
 
     def tally(self, job: Job) -> CaseResult | Tally:
         """Return the tally of a job, or the result by the run's own judge."""
         self.siblings.doubt = None
         if job.span is not None:
-            return self._of_span(job, job.span)
+            rules = cast(Conversions, self.corpus).conversion(job.case)
+            held = self.explainer.held(job) if self.explainer else None
+            tally = ask_span(self.backend, job, job.span, *rules, self.budget.begin, held)
+            return held.fitted(tally) if held else tally
         # another judge also sees declined cases, and asking for support may crash
         if self.judge is None and not job.died:
             declined = self.backend.support(job.case)
@@ -74,12 +75,6 @@ class CaseRunner:
         """Return the answers if a failing case seems to have got those of another case."""
         failing = result.failing if isinstance(result, Tally) else result.verdict in FAILURES
         return self.siblings.doubt if failing and job.before is None else None
-
-    def _of_span(self, job: Job, span: Span) -> Tally:
-        rules = cast(Conversions, self.corpus).conversion(job.case)
-        held = self.explainer.held(job) if self.explainer else None
-        tally = ask_span(self.backend, job, span, *rules, self.budget.begin, held)
-        return held.fitted(tally) if held else tally
 
     def _of_elements(self, job: Job, vectors: VectorSet) -> CaseResult | Tally:
         thorough = partial(self._is_latest, job, vectors)

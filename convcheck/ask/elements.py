@@ -183,15 +183,11 @@ class _Asking:
 
     def answers(self, declined: Declined | None = None) -> Answers:
         faults = (*self.avoid.faults, *self.faults.values())
+        declined = None if self.died else declined  # a crash counts even so
         return Answers(
-            self.got,
-            self.state,
-            self.messages,
-            tuple(dict.fromkeys(faults)),
-            tuple(self._differences()),
-            None if self.died else declined,  # a crash counts even so
-            frozenset(self.with_others),
-        )
+            self.got, self.state, self.messages, tuple(dict.fromkeys(faults)),
+            tuple(self._differences()), declined, frozenset(self.with_others),
+        )  # fmt: skip
 
     def _differences(self) -> Iterator[Elsewhere]:
         for placement, found in self.elsewhere.items():
@@ -245,8 +241,7 @@ class _Asking:
                 self._many(piece)
 
     def answered_ones(self) -> Index:
-        index: Index = (self.state == ANSWERED).nonzero()[0]
-        return index
+        return np.flatnonzero(self.state == ANSWERED)
 
     def _many(self, index: Index) -> None:
         """Repeat one call many times, across recompilation of the kernel and full caches."""
@@ -412,7 +407,9 @@ class _Asking:
         strange = strangers(self.format, codes)
         if strange is not None:
             share = f"{int(strange.sum())} of {plural(len(index), 'element')}"
-            message = f"{_shown(codes[strange][0])}, {share}"
+            code = codes[strange][0]
+            shown = hex(int(code)) if isinstance(code, np.integer) else repr(code)[:80]
+            message = f"{shown}, {share}"
             self._fault("not a code of the type", placement, message, index[strange])
             index, codes = index[~strange], codes[~strange]
         state = self.state[index]
@@ -422,10 +419,6 @@ class _Asking:
             self.elsewhere.setdefault(placement, []).append((index[differs], codes[differs]))
         self.got[index[new]] = codes[new]
         self.state[index[new]] = ANSWERED
-
-
-def _shown(code: object) -> str:
-    return hex(int(code)) if isinstance(code, np.integer) else repr(code)[:80]
 
 
 def ask_calls(

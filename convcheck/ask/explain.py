@@ -63,8 +63,7 @@ class Siblings:
         if self._last and self._types == (vectors.case.inputs[0], vectors.case.outputs):
             asked, answers = next(reversed(self._last.values()))
             if all(map(np.array_equal, asked.inputs, vectors.inputs)):
-                index: Index = (answers.state == REFUSED).nonzero()[0]
-                return index
+                return np.flatnonzero(answers.state == REFUSED)
         return np.zeros(0, np.intp)
 
 

@@ -180,14 +180,12 @@ def ask_span(
     return merge(tallies)
 
 
-def _apart(job: Job, span: Span) -> Iterator[Apart]:
+def _apart(job: Job, span: Span) -> tuple[Apart, ...]:
     """The chunks to send by themselves. For samples, which have no order, all of them."""
     if span.seed is None:
-        yield from job.apart
-        return
+        return job.apart
     known = {chunk.first: chunk for chunk in job.apart}
-    for first in range(0, span.count, CHUNK):
-        yield known.get(first, Apart(first))
+    return tuple(known.get(first, Apart(first)) for first in range(0, span.count, CHUNK))
 
 
 def chunk_of(job: Job, index: Index) -> Apart:

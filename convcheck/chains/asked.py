@@ -50,7 +50,6 @@ class ChainCorpus(Corpus):
 
     #: by chain id without setting
     codes: Mapping[str, U64] = field(default_factory=dict)
-    #: of the runtime about its settings
     promises: tuple[Promise, ...] = ()
     _casts: dict[tuple[str, Names], CompiledCasts] = field(default_factory=dict, compare=False)
     #: the last chain's vectors, by promise
@@ -198,9 +197,8 @@ def chain_case(casts: CompiledCasts, names: Sequence[str]) -> Case:
     given = (word.partition("=") for word in casts.where)
     kinds = {a.name: a for a in spec.attributes}
     attributes = tuple((name, kinds[name].value_of(value)) for name, _, value in given)
-    return Case(
-        first.spec, first.op, first.version, first.inputs, last.outputs, attributes, hops=hops
-    )
+    of_spec = first.spec, first.op, first.version
+    return Case(*of_spec, first.inputs, last.outputs, attributes, hops=hops)
 
 
 def own_chain(catalog: Catalog, case: Case) -> Case:

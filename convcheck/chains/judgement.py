@@ -107,7 +107,6 @@ class ChainTable:
     spec: Spec
     #: NAME=VALUE
     attributes: tuple[str, ...]
-    #: in the spec's order
     types: tuple[DType, ...]
     chains: dict[Triple, ChainJudgement]
 

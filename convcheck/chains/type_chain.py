@@ -174,14 +174,9 @@ class CompiledCasts:
 
     def _applying(self, target: str) -> tuple[str, ...]:
         known = {a.name: a for a in self.spec.attributes}
-        types = self.catalog.types.types
-        return tuple(
-            word
-            for word in self.where
-            if (name := word.partition("=")[0]) not in known
-            or target not in types
-            or known[name].applies_to(types[target])
-        )
+        dtype = self.catalog.types.types.get(target)
+        applying = ((word, known.get(word.partition("=")[0])) for word in self.where)
+        return tuple(w for w, a in applying if not (a and dtype) or a.applies_to(dtype))
 
 
 def _numeric(dtype: DType) -> Numeric:

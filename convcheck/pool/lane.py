@@ -57,7 +57,6 @@ class WorkQueue:
     """The state that lanes share."""
 
     setup: Setup
-    #: seconds for a call
     timeout: float
     batches: deque[list[Job]]
     #: None: as a copy of this process
@@ -71,11 +70,9 @@ class WorkQueue:
     spent: dict[int | str, int] = field(default_factory=dict)
     #: of calls in dead workers and in replays, by case id
     seconds: dict[str, float] = field(default_factory=dict)
-    #: messages, by case id
     given_up: dict[str, str] = field(default_factory=dict)
     #: ids of cases that crashed: their spans get no further calls for causes
     deadly: set[str] = field(default_factory=set)
-    #: before a replacement is forked
     imports: tuple[str, ...] = ()
     stopped: bool = False
     #: or the run is over
@@ -355,9 +352,5 @@ class _LaneReplayer:
             return None
         self._count(heard, heard.spent)
         self.lane.drop()
-        return _position(heard.call, calls)
-
-
-def _position(call: NotedCall, calls: list[Index]) -> int | None:
-    same = (n for n, index in enumerate(calls) if np.array_equal(index, call.index))
-    return next(same, None) if call.placement != BETWEEN else None
+        same = (n for n, index in enumerate(calls) if np.array_equal(index, heard.call.index))
+        return next(same, None) if heard.call.placement != BETWEEN else None

@@ -60,7 +60,6 @@ class Replay:
     calls: tuple[Index, ...]
     #: That elements count from, if not the vectors of the case.
     chunk: Span | None = None
-    #: Seconds of the case's calls before.
     spent: float = 0.0
 
 
@@ -95,7 +94,7 @@ def aborted(error: ConvcheckError) -> Aborted:
 
 
 class Finished(Record, frozen=True, tag=True):
-    """From a worker, which may be `leaving`: a result. In `doubt`, it is another case's."""
+    """From a worker: a result. `leaving` workers are replaced, a `doubt` is another's result."""
 
     result: ResultField
     leaving: bool

@@ -21,7 +21,6 @@ from convcheck.files import unnamed_file
 from convcheck.judge.reading import Types
 from convcheck.pool.forkserver import LOST, ForkedProcess, Start
 from convcheck.pool.messages import Aborted, Lost, Message, NotedCall, Notes, Opened, Setup, decode
-from convcheck.records import replace
 from convcheck.rules.model import Case
 
 OPENING = 120.0  # seconds for a runtime to load
@@ -35,6 +34,7 @@ LONGEST_LOG = 1 << 26  # bytes
 
 Cases = Mapping[str, Case]
 _NO_CASES: Cases = {}
+_SIGNALS = {each.value: each.name for each in signal.Signals}
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,8 @@ class Death:
     how: str
     call: NotedCall
     timed_out: bool
-    #: seconds of that call
+    #: seconds of that call, and of all of the job or replay
     last: float = 0.0
-    #: of all calls of the job or replay
     spent: float = 0.0
 
 
@@ -134,12 +133,10 @@ class WorkerProcess:
             return self._death()
 
     def _death(self, how: str = "", timed_out: bool = False) -> Death:
-        last, spent = self.notes.waiting() or 0.0, self.notes.spent()
-        death = Death(how, self.notes.call(), timed_out, last, spent)
-        if not how:
-            death = replace(death, how=self._cause())
+        last, spent, call = self.notes.waiting() or 0.0, self.notes.spent(), self.notes.call()
+        how = how or self._cause()
         self.kill()
-        return death
+        return Death(how, call, timed_out, last, spent)
 
     def _cause(self) -> str:
         """The signal or status, with the last output if the runtime exited by itself."""
@@ -151,7 +148,9 @@ class WorkerProcess:
                 return "closed its pipe"
         if code == LOST:
             return "ended with its fork server"
-        ending = f"exited with status {code}" if code >= 0 else f"died of {_signal_name(-code)}"
+        ending = f"exited with status {code}"
+        if code < 0:
+            ending = f"died of {_SIGNALS.get(-code, f'signal {-code}')}"
         tail = self._tail() if code >= 0 or code == -signal.SIGABRT else ""
         return f"{ending}: {tail}" if tail else ending
 
@@ -205,10 +204,3 @@ def end_ahead() -> None:
     for ahead in waiting.values():
         while ahead:
             ahead.popleft().close()
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

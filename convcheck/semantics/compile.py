@@ -132,7 +132,7 @@ def _rules_of(spec: Spec, source: str, target: str) -> tuple[Rule, ...]:
 
 @lru_cache(_KEPT)
 def rules_key(spec: Spec, source: DType, target: DType, others: tuple[DType, ...]) -> Hashable:
-    """Return a key: rules of equal keys convert alike under equal attributes, also on the way."""
+    """Return a key: rules of equal keys convert alike, also through the `others`."""
     names = {source.name, REAL, *(each.name for each in others)}
     applying = (each for each in spec.attributes if each.values and each.applies_to(target))
     attributes = tuple((each.name, each.values, each.default) for each in applying)

@@ -36,7 +36,6 @@ class Quotation(Record, frozen=True):
     """A citation of a row, or of a part of it."""
 
     text: str
-    #: title and section
     document: str
     #: a reading, or the length or elements of a sequence; '' for the whole row
     of: str = ""
@@ -57,7 +56,6 @@ class Decision(Record, frozen=True):
     row: str
     level: Level
     cite: str
-    #: title and section
     source: str
     place: Place
     #: names, ('',) for a single one
@@ -245,9 +243,7 @@ class ExpectedCall:
 class Among:
     """Codes that the elements of some calls must be in."""
 
-    #: decides a violation
     row: int
-    #: of error
     kind: str
     #: the only code of an input in these calls
     given: Mapping[int, int]

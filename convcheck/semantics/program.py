@@ -39,7 +39,6 @@ class CompiledOutcome:
     compute: Computation | None = None
     mode: str = ""
     program: Program | None = None
-    #: before that program
     hop: Hop | None = None
     #: the program is for the hop's type
     retyped: bool = False
@@ -83,7 +82,6 @@ class Program:
     decisions: tuple[Decision, ...]
     #: of the row with the most
     readings: int
-    #: in place of rows
     computed: Computed | None = None
 
     @cached_property

@@ -47,7 +47,6 @@ class Segment:
 
     first: int
     last: int
-    #: the remaining rows
     program: Program
     #: of each reading, if one row remains without a hop
     only: tuple[CompiledOutcome, ...] | None
@@ -278,10 +277,8 @@ class _Cutting:
         return [
             (part, replace(step, hop=hop, program=left))
             for within, hop in self._without_wrapping(step.hop, path, interval)
-            for part, left in self.reduced(
-                step.program, (*path, (hop, step.retyped)), [within]
-            )
-        ]  # fmt: skip
+            for part, left in self.reduced(step.program, (*path, (hop, step.retyped)), [within])
+        ]
 
     def _without_wrapping(
         self, hop: Hop, path: Path, interval: Interval

@@ -35,14 +35,12 @@ EXACTLY: Operations = {
 @cache
 def operations(fmt: Numeric, machine: bool = False) -> Operations:
     """Return the operations of a type. Raise BeyondError, machine integers ZeroDivisionError."""
-    wraps = machine and isinstance(fmt, Int)
-    divide = operator.truediv if wraps else _quotient
-    exact = {**EXACTLY, "divide": divide}
+    divide = operator.truediv if machine and isinstance(fmt, Int) else _quotient
 
     def applied(apply: Callable[..., Fraction], *parts: Fraction) -> Fraction:
         return fitted(apply(*parts), fmt, machine)
 
-    return {name: partial(applied, apply) for name, apply in exact.items()}
+    return {name: partial(applied, apply) for name, apply in {**EXACTLY, "divide": divide}.items()}
 
 
 def fitted(value: Fraction, fmt: Numeric, machine: bool = False) -> Fraction:

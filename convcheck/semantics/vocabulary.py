@@ -157,9 +157,8 @@ def _beyond(p: Points, mode: str, past: int = 0, side: str = "max") -> Mask:
     if isinstance(target, Float):
         # underflow in a format without zero wraps to a huge magnitude
         below_zero = np.uint64(0 if target.zero else 1 << target.mantissa)
-        return np.asarray(
-            rounded.magnitude + below_zero > np.uint64(target.max_magnitude + past) + below_zero
-        )
+        bound = np.uint64(target.max_magnitude + past) + below_zero
+        return np.asarray(rounded.magnitude + below_zero > bound)
     limit = int(abs(getattr(target, side))) + past
     far = rounded.magnitude > np.uint64(min(limit, 2**64 - 1))
     return far if rounded.beyond is None else far | rounded.beyond
@@ -178,10 +177,9 @@ def _exact(p: Points, mode: str) -> Mask:
 def _subnormal(p: Points, mode: str) -> Mask:
     if not isinstance(p.source, Float) or not p.source.zero:
         return np.zeros(len(p.bits), bool)
-    magnitude = cast(Codes, p.bits) & p.source.storage.type(p.source.magnitude_mask)
-    return np.asarray(
-        (magnitude > 0) & (magnitude >> p.source.storage.type(p.source.mantissa) == 0)
-    )
+    kind = p.source.storage.type
+    magnitude = cast(Codes, p.bits) & kind(p.source.magnitude_mask)
+    return np.asarray((magnitude > 0) & (magnitude >> kind(p.source.mantissa) == 0))
 
 
 def _rounds_to_subnormal(p: Points, mode: str) -> Mask:
@@ -398,16 +396,13 @@ def known_cases(literals: Mapping[str, Spelling]) -> list[str]:
     return [*CASES, ELSE, *of_text, *powers, "x > N max", "x < -N max", THROUGH + "TYPE"]
 
 
-# Outcome words. A constant is one code of the destination; a computation returns codes.
-
-Constant = Callable[[Format], int]
 Computation = Callable[[Points, str], Bits]
 
 
 class ConstantWord(NamedTuple):
     """One code of the destination."""
 
-    code: Constant
+    code: Callable[[Format], int]
     english: str
     pattern: int = EXACT
 

@@ -190,11 +190,9 @@ class FormulaCalls(CompiledCalls):
         raise self._undecided(when)
 
     def _undecided(self, what: str) -> SpecError:
-        return SpecError(
-            f"{self.case.name}: {what}, and no condition says what such a call gives",
-            place=self.formula.place,
-            hint="undefined: [{name: …, when: …, cite: …}]",
-        )
+        message = f"{self.case.name}: {what}, and no condition says what such a call gives"
+        hint = "undefined: [{name: …, when: …, cite: …}]"
+        return SpecError(message, place=self.formula.place, hint=hint)
 
 
 def call_reading(name: str, codes: Codes, dtype: DType, free_zero: bool) -> CallReading:

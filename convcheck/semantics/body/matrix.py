@@ -95,7 +95,6 @@ class Conversion:
     source: DType
     target: DType
     program: Program
-    #: by bytes of codes
     known: dict[bytes, Expected] = field(default_factory=dict)
 
     def expect(self, codes: Bits) -> Expected:

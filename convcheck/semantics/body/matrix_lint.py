@@ -25,9 +25,8 @@ def check(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
             yield Diagnostic(table.place, f"two tables are named {table.name!r}", "name them apart")
         for cell in table.cells.values():
             if any(r.refused for r in cell.guarded.readings) and not matrix.refused_unless:
-                yield Diagnostic(
-                    cell.place, f"{cell.text!r} can be allowed by nothing", "refused-unless"
-                )
+                message = f"{cell.text!r} can be allowed by nothing"
+                yield Diagnostic(cell.place, message, "refused-unless")
 
 
 def prove(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:

@@ -63,8 +63,7 @@ def met_wrongly(word: str, places: Places, shape: tuple[int, ...], axis: int, bl
     if block:
         j, count = np.arange(shape[axis]), places.shape[axis]
         at = _IN_BLOCKS[word](j, count, block) if word in _IN_BLOCKS else j // block
-        taken: Places = places.take(at, axis)
-        return taken
+        return np.asarray(places.take(at, axis))
     if word == "in-memory":  # from element to element, whatever the axis
         return np.resize(places, shape)
     places = np.roll(places, 1) if word == "next" else places

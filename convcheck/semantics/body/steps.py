@@ -306,21 +306,14 @@ class CompiledSteps(CompiledCalls):
 
     def _facts(self, reading: StepsReading) -> tuple[Hashable, ...]:
         """Lines of equal keys make the same of equal values."""
-        return tuple(
-            (
-                x.name,
-                x.be,
-                x.branches,
-                x.exact,
-                x.through,
-                x.conversions,
-                x.source,
-                x.taken_as,
-                None if x.be or self.outside else self.program(x, reading).meaning,
-                None if x.be or self.outside else target_of(x, self.case),
-            )
-            for x in self.lines
-        )
+        facts = []
+        for x in self.lines:
+            said = x.name, x.be, x.branches, x.exact, x.through, x.conversions
+            made = None
+            if x.be is None and not self.outside:
+                made = self.program(x, reading).meaning, target_of(x, self.case)
+            facts.append((said, x.source, x.taken_as, made))
+        return tuple(facts)
 
     def run(self, inputs: Sequence[Bits], reading: StepsReading | None = None) -> Run:
         """Compute the lines of a call, by default under the first reading."""
@@ -755,34 +748,25 @@ def _programs(compiled: CompiledSteps, spec: Spec) -> dict[tuple[str, str], Prog
 
 def _decisions(spec: Spec, outside: Outside | None) -> tuple[Decision, ...]:
     steps = spec.body_as(Steps)
+
+    def decision(
+        row: str, level: Level, cite: Cite, place: Place, cites: Sequence[tuple[str, Cite]] = ()
+    ) -> Decision:
+        readings = tuple(name for name, _ in cites) or ("",)
+        return decision_of(spec, (STEPS, row), level, cite, place, readings, cites)
+
     if outside is not None:
         row = f"outside: {outside.name}"
-        return (_decision(spec, row, "undefined", outside.cite, outside.place),)
+        return (decision(row, "undefined", outside.cite, outside.place),)
     cites = [(reading.name, reading.cite) for reading in steps.readings]
     rows = [
-        _decision(spec, "readings agree", steps.agreed, steps.cite, steps.place),
-        _decision(spec, "readings differ", "disputed", steps.cite, steps.place, cites),
-        _decision(spec, "nothing defined", "undefined", steps.cite, steps.place),
-        _decision(spec, "nothing rounded", steps.level, steps.cite, steps.place),
+        decision("readings agree", steps.agreed, steps.cite, steps.place),
+        decision("readings differ", "disputed", steps.cite, steps.place, cites),
+        decision("nothing defined", "undefined", steps.cite, steps.place),
+        decision("nothing rounded", steps.level, steps.cite, steps.place),
     ]
     if (values := steps.values) is not None:
-        name = f"values of {values.line}"
-        rows.append(_decision(spec, name, steps.level, values.cite, values.place))
-    rows += [
-        _decision(spec, one.name, "undefined", one.cite, one.place)
-        for one in steps.undefined
-        if not one.sign_only
-    ]
+        rows.append(decision(f"values of {values.line}", steps.level, values.cite, values.place))
+    opened = (one for one in steps.undefined if not one.sign_only)
+    rows += [decision(one.name, "undefined", one.cite, one.place) for one in opened]
     return tuple(rows)
-
-
-def _decision(
-    spec: Spec,
-    row: str,
-    level: Level,
-    cite: Cite,
-    place: Place,
-    cites: Sequence[tuple[str, Cite]] = (),
-) -> Decision:
-    readings = tuple(name for name, _ in cites) or ("",)
-    return decision_of(spec, (STEPS, row), level, cite, place, readings, cites)

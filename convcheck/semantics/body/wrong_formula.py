@@ -60,8 +60,11 @@ class WrongCalls:
         rows = (row for cause in causes for rule in cause.rules for row in rule.rows)
         if any(row.label != ELSE for row in rows):  # for some values only: elements have no codes
             return
-        if any(cause.under or not _is_of(cause, self.case) for cause in causes):
-            return
+        ends = [(source, self.case.outputs[0]) for source in self.case.inputs]
+        for cause in causes:
+            fits = cause.is_for if cause.call else cause.converts
+            if cause.under or not all(fits(*each) for each in ends):
+                return
         edits = [cause.call for cause in causes if isinstance(cause.call, FormulaEdit)]
         arguments = tuple(entry for edit in edits for entry in edit.arguments)
         hops = tuple(hop for cause in causes for hop in cause.hops)
@@ -148,10 +151,3 @@ def _gone(x: Numbers, hops: Sequence[Hop], fmt: Numeric) -> Numbers:
         if not (isinstance(hop.type, DType) and isinstance(hop.type.format, Float)):
             x = replace(x, sign=x.sign & (x.significand != 0))
     return x
-
-
-def _is_of(cause: Cause, case: Case) -> bool:
-    ends = [(source, case.outputs[0]) for source in case.inputs]
-    if cause.call:
-        return all(cause.is_for(*each) for each in ends)
-    return all(cause.converts(*each) for each in ends)
