@@ -179,7 +179,7 @@ class Explainer:
         return replace(tally, fits=found, search_fault=fault)
 
     def held(self, job: Job) -> Held | None:
-        """Return the causes of all answers to a span's case, sent unless the vectors are known."""
+        """Return the causes that give all answers to a span's case, whose vectors may be sent."""
         if _is_told_of_calls(job.case) or TELLING in job.avoid.placements:
             return None
         if self.fits[0] != job.case.id:
@@ -213,8 +213,7 @@ class Explainer:
 
     def may_ask_further(self, job: Job) -> bool:
         """Whether there is time to discriminate between causes, and no such call crashed."""
-        over = self.budget.is_spent or self.backend.broken
-        return not (over or TELLING in job.avoid.placements)
+        return not (self.budget.is_spent or self.backend.broken or TELLING in job.avoid.placements)
 
 
 def _is_told_of_calls(case: Case) -> bool:

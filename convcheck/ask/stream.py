@@ -40,7 +40,7 @@ def sweep(
     backend: Backend, case: Case, program: Program, form: Decision, span: Span, note: Note,
     tile: int = TILE, held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Test a span of whole chunks of one sign, multiples of `tile`; an empty tally is declined."""
+    """Test a span of whole chunks of one sign, multiples of `tile`. Empty if declined."""
     return _Sweep(backend, case, program, form, span, note, tile, held).tally()
 
 

@@ -251,7 +251,7 @@ def _with_floats_as(
 
 
 def telling_codes(casts: CompiledCasts, names: Sequence[str]) -> U64:
-    """Return inputs with exact casts that discriminate the chain from shorter ones, and others."""
+    """Return inputs with exact casts, some of which tell the chain from shorter ones; or none."""
     hops = made(casts, names)
     codes = known_inputs(chain_of(hops))
     certain, gives = _followed(hops, codes)

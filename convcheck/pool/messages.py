@@ -94,7 +94,7 @@ def aborted(error: ConvcheckError) -> Aborted:
 
 
 class Finished(Record, frozen=True, tag=True):
-    """From a worker: a result. `leaving` workers are replaced, a `doubt` is another's result."""
+    """From a worker: a result. A `leaving` worker is replaced; a `doubt` has another's answers."""
 
     result: ResultField
     leaving: bool
@@ -106,7 +106,7 @@ class Survived(Record, frozen=True, tag=True):
 
 
 class Lost(Record, frozen=True, tag=True):
-    """From a worker, its last message: the backend died or hangs. If `printed`, as stderr says."""
+    """From a worker, at its end: the backend died or hangs. If `printed`, stderr says `how`."""
 
     how: str
     timed_out: bool

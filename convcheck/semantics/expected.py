@@ -118,7 +118,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Expected:
-    """The expectations of n elements. Those with fewer readings repeat their last one."""
+    """The expectations of n elements. `rows` indexes `decisions`; a last reading may repeat."""
 
     rows: NDArray[np.int16]
     decisions: tuple[Decision, ...]

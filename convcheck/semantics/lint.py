@@ -34,7 +34,7 @@ def _compiled(spec: Spec, found: dict[Case, Any]) -> Iterator[SpecError]:
 
 
 def lint_spec(spec: Spec) -> Proof:
-    """Lint a spec by `check`, `prove` and `replay` of its body. Unknown words come alone."""
+    """Lint a spec: unknown words, else `check`, `prove` and `replay` of its body, and the rest."""
     proof = Proof(spec.id, len([*cases(spec)]))
     found = [Diagnostic.of_error(error, spec) for error in unknown_words(spec.rules, spec.literals)]
     if not found:

@@ -122,7 +122,7 @@ def lookup(program: Program, source: Numeric, target: Numeric) -> Segments:
 
 
 def changes_of(by_code: Segments, part: Segment, most: int) -> U64 | None:
-    """Return the codes where the expectation may change, if known and at most `most` a binade."""
+    """Return the codes where the expectation may change; None if unknown or over `most`."""
     found: list[U64] = []
     for _, changes in _cut(by_code, part, (part.first, part.last), most=most):
         if changes is None:

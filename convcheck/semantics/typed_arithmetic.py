@@ -34,7 +34,7 @@ EXACTLY: Operations = {
 
 @cache
 def operations(fmt: Numeric, machine: bool = False) -> Operations:
-    """Return the operations of a type. Raise BeyondError, machine integers ZeroDivisionError."""
+    """Return the operations of a type. These raise BeyondError, a machine's ZeroDivisionError."""
     divide = operator.truediv if machine and isinstance(fmt, Int) else _quotient
 
     def applied(apply: Callable[..., Fraction], *parts: Fraction) -> Fraction:
@@ -69,7 +69,7 @@ class Typed:
 def typed_operations(
     formats: Mapping[str, Numeric], machine: bool = False
 ) -> Mapping[str, Callable[..., Typed]]:
-    """Return operations on typed values. Raise BeyondError, ZeroDivisionError and SpecError."""
+    """Return operations on typed values. These raise BeyondError, ZeroDivisionError, SpecError."""
     table = {name: _typed(name, machine) for name in EXACTLY}
     table["number"] = lambda n: Typed(Fraction(n), None, literal=True)
     table["convert"] = lambda name, x: Typed(fitted(x.value, formats[name], machine), formats[name])

@@ -269,7 +269,7 @@ class CompiledSteps(CompiledCalls):
     def due(
         self, calls: Sequence[Sequence[Bits]], kept: dict[Hashable, Run] | None = None
     ) -> tuple[list[list[Reading]], list[Run]]:
-        """Return the outputs of each reading, end to end, and the runs. `kept` has other steps'."""
+        """Return the outputs of each reading, calls end to end, and the runs; `kept` has more."""
         apart, kept = self.distinct(self.steps.readings), {} if kept is None else kept
         computed = {key: self._run_all(one, calls, kept) for key, one in apart.items()}
         finished = {
